@@ -21,12 +21,12 @@ __all__ = ["FRONT_ENDS", "front_ends"]
 
 @attrs.frozen
 class FrontEndOnDemand:
-    """A front end as it is without options, whose module is imported where it is needed.
+    """A front end without options, whose module is imported when a tree has a file for it.
 
     Attributes:
         HOST: the name of the host.
-        module: of the front end, in this package.
-        files: what is found in the path of some file of each of its projects.
+        module: the module of the front end, in this package.
+        files: found in the path of at least one file of each of its projects.
 
     """
 
@@ -70,16 +70,16 @@ FRONT_ENDS: Final[tuple[FrontEnd, ...]] = tuple(
 def front_ends(
     profiles: Collection[str] = (), user: str = "", managed: str = ""
 ) -> tuple[FrontEnd, ...]:
-    """Return who reads, each host as the version that one of *profiles* names.
+    """Return the front ends, each host in the version that one of *profiles* names.
 
     Args:
-        profiles: such as ``claude-code@2.1.240``; the last one of a host counts.
+        profiles: e.g. ``claude-code@2.1.240``; the last one of a host is used.
         user: the folder of a user, e.g. ``~/.claude``; "" is not read.
-        managed: the folder of an administrator, e.g. ``/etc/claude-code``; likewise.
+        managed: the folder of an administrator, e.g. ``/etc/claude-code``; "" is not read.
 
     Raises:
-        PolicyError: a profile names no host whose version can be chosen, or no version,
-            or a folder is none.
+        PolicyError: a profile names no known version of a host with versions, or a folder
+            does not exist.
 
     """
     if not (profiles or user or managed):
@@ -108,5 +108,5 @@ def front_ends(
 def _folder(text: str, top: frozenset[str]) -> Folder | None:
     if text and not Path(text).expanduser().is_dir():
         raise PolicyError("expected a folder", file=text)
-    # Links lead where whoever keeps the folder wants: often to another one for all such files.
+    # People link such a folder to a repository of their settings, so links are followed.
     return Folder(Path(text).expanduser(), follows=True, top=top) if text else None

@@ -29,25 +29,25 @@ __all__ = [
     "WrittenFiles",
     "constants",
     "covers",
+    "host_names",
     "least",
     "no_more",
     "one_line",
     "quoted",
     "ranked",
     "renamed",
-    "spoken",
 ]
 
 
 @attrs.frozen
 class PortableLine:
-    """One line about the calls of a tool.
+    """One rule about the calls of a tool.
 
     Attributes:
-        effect: what it says.
-        pattern: what the argument must be.
-        field: the parameter that *pattern* speaks of, or "" for the argument itself.
-        written: whether somebody wrote it, rather than that the host has it built in.
+        effect: the effect of the calls that match.
+        pattern: what the argument must match.
+        field: the parameter that *pattern* applies to, or "" for the argument itself.
+        written: whether a file says so; the host has other rules built in.
 
     """
 
@@ -59,7 +59,7 @@ class PortableLine:
 
 @attrs.frozen
 class ToolRules:
-    """What is said of one tool: the first line that matches decides, else the default."""
+    """The rules of one tool: the first that matches a call decides, else the default."""
 
     default: Effect
     lines: tuple[PortableLine, ...] = ()
@@ -76,16 +76,15 @@ class PortableAgent:
     """One agent.
 
     Attributes:
-        name: as its project names it.
-        tools: what it may do, by tool; starting agents is not among them.
-        otherwise: what calls of any other tool get.
-        globs: what calls of tools get whose names match; those in *tools* aside.
-        starts: the agents that it may start, and whether that is asked for.
-        starting: what more is denied, or asked for, of calls that start agents, by
-            what else they say.
+        name: its name in its project.
+        tools: tool -> its rules. The tool that starts agents is not among them.
+        otherwise: the effect of calls of any other tool.
+        globs: glob over names of tools -> the effect of their calls, except of those in *tools*.
+        starts: agent that it may start -> allow or ask.
+        starting: rules about the other parameters of calls that start agents.
         bounds: its limits.
-        description: what it is for, as its file says it; "" is nothing.
-        prompt: the text below a header, or "".
+        description: its description, or "".
+        prompt: its prompt, or "".
 
     """
 
@@ -100,7 +99,7 @@ class PortableAgent:
     prompt: str = ""
 
     def about(self, tool: str) -> ToolRules:
-        """Return what is said of *tool*, named or not."""
+        """Return the rules of *tool*, by its name or by a glob."""
         found = self.tools.get(tool)
         if found is not None:
             return found
@@ -110,14 +109,14 @@ class PortableAgent:
 
 @attrs.frozen
 class Portable:
-    """A project: the agents that chains can reach, the one that starts them first.
+    """A project: the agents that chains reach, the one that starts the others first.
 
     Attributes:
-        title: how people know the project.
+        title: the title of the project.
         root: the folder of its files.
-        agents: by what they may do in every chain that reaches them.
+        agents: each with what it may do in every chain that reaches it.
         starts: agents that start chains.
-        depth: agents below the first that there can be, or None.
+        depth: the limit of agents below the first, or None.
         cwd: the working folder in patterns of paths.
         home: the home folder in them.
 
@@ -137,17 +136,17 @@ class Portable:
         return self.agents[0]
 
     def agent(self, name: str) -> PortableAgent | None:
-        """Return the agent of that name, if chains reach it."""
+        """Return the agent of that name, or None."""
         return next((agent for agent in self.agents if agent.name == name), None)
 
 
 @attrs.frozen
 class Dropped:
-    """Something that the files of the other host cannot say.
+    """Something that the files of the other host cannot express.
 
     Attributes:
-        what: in a few words.
-        agent: whose it is, or "".
+        what: a description in a few words.
+        agent: the agent that it belongs to, or "".
 
     """
 
@@ -161,10 +160,10 @@ class WrittenFiles:
 
     Attributes:
         files: path, below the folder of the project, -> text.
-        names: agent -> what the files call it.
-        above: the agents of the host that stand before every chain of the project.
-        dropped: what the files do not say.
-        fixed: tools that no file of this host can take away.
+        names: agent -> its name in the files.
+        above: agents of the host that precede every chain of the project.
+        dropped: what the files do not express.
+        fixed: tools that no file of this host can deny.
 
     """
 
@@ -180,28 +179,28 @@ class Writer(Protocol):
 
     @property
     def counterparts(self) -> Mapping[str, str]:
-        """Return what our notation calls each tool of the host that it has a name for."""
+        """Return tool of the host -> its name in our notation, for tools that have one."""
 
     def knows(self, tool: str) -> bool:
-        """Return whether the host may have a tool that has this name in common words."""
+        """Return whether the host may have a tool that our notation calls so."""
 
     @property
     def carried(self) -> frozenset[str]:
-        """Return the keys of the host's files that tables, names and texts hold."""
+        """Return the keys of the host's files that a conversion carries over."""
 
     def write(self, portable: Portable) -> WrittenFiles:
         """Return files that grant no more than *portable*."""
 
 
 def covers(pattern: Pattern | None, by: Iterable[Pattern]) -> bool:
-    """Return whether one of some patterns contains *pattern*, as far as that can be told."""
+    """Return whether one of the patterns *by* is shown to contain *pattern*."""
     return pattern is not None and any(_within(pattern, other) for other in by)
 
 
 def _within(pattern: Pattern, other: Pattern) -> bool:
     if pattern.kind is not other.kind:
         return False
-    # What every text of the one starts with, those of the other start with too.
+    # A pattern with a literal start contains only patterns with the same start.
     start, starts = (p.tokens[0] if p.tokens else "" for p in (other, pattern))
     if isinstance(start, str) and not (isinstance(starts, str) and starts.startswith(start)):
         return False
@@ -212,15 +211,15 @@ def _within(pattern: Pattern, other: Pattern) -> bool:
 
 
 def ranked(said: ToolRules) -> tuple[dict[Effect, list[PortableLine]], Effect]:
-    """Return the lines of each effect, and the default, for who asks deny, ask, allow in turn.
+    """Return the rules by effect, and the default, for a host that tries deny, ask, allow in turn.
 
-    Nothing gets more than *said* has it get.
+    No call gets more than *said* grants.
     """
     lists: dict[Effect, list[PortableLine]] = {effect: [] for effect in Effect}
     default = said.default
     for line in said.lines:
         if line.effect is Effect.ASK and default is not Effect.ALLOW:
-            # Asked first, it would ask for what is allowed before it here.
+            # Tried first, it would ask for calls that an earlier rule allows.
             before = (one for one in lists[Effect.ALLOW] if one.field == line.field)
             if any(covers(one.pattern, [line.pattern]) for one in before):
                 continue
@@ -256,7 +255,7 @@ def no_more(tool: str, one: ToolRules, other: ToolRules) -> bool:
 # --- what several writers need --------------------------------------------------------------
 
 
-_ODD: Final = re.compile(r"[^A-Za-z0-9_-]+")
+_OTHER: Final = re.compile(r"[^A-Za-z0-9_-]+")
 
 
 def renamed(portable: Portable, reserved: Iterable[str] = ()) -> dict[str, str]:
@@ -264,7 +263,7 @@ def renamed(portable: Portable, reserved: Iterable[str] = ()) -> dict[str, str]:
     names: dict[str, str] = {}
     taken = set(reserved)
     for agent in portable.agents:
-        plain = _ODD.sub("-", agent.name).strip("-_")[:60] or "agent"
+        plain = _OTHER.sub("-", agent.name).strip("-_")[:60] or "agent"
         name = plain
         number = 1
         while name in taken:
@@ -276,7 +275,7 @@ def renamed(portable: Portable, reserved: Iterable[str] = ()) -> dict[str, str]:
 
 
 def one_line(agent: PortableAgent) -> str:
-    """Return what an agent is for, as a line without controls."""
+    """Return the description of an agent on one line, without control characters."""
     text = " ".join(agent.description.split())
     return "".join(c for c in text if c.isprintable()) or f"The agent {agent.name}."
 
@@ -289,22 +288,22 @@ def quoted(text: str) -> str:
 def constants(
     agent: PortableAgent, theirs: Mapping[str, str]
 ) -> Iterator[tuple[str, str, ToolRules]]:
-    """Yield each tool, what the host calls it, and what is said of it.
+    """Yield each tool of *agent*, its name in the host, and its rules.
 
     Args:
-        agent: whose tools.
-        theirs: common name -> the host's.
+        agent: the agent.
+        theirs: name in our notation -> name in the host.
 
     """
     for tool, said in agent.tools.items():
         yield tool, theirs.get(tool, tool), said
 
 
-def spoken(counterparts: Mapping[str, str]) -> dict[str, str]:
-    """Return common name -> what the host calls it."""
+def host_names(counterparts: Mapping[str, str]) -> dict[str, str]:
+    """Return name in our notation -> name in the host."""
     return {name: tool for tool, name in counterparts.items()}
 
 
 def least(said: ToolRules) -> Effect:
-    """Return what every call gets at least."""
+    """Return the least that any call gets."""
     return min((line.effect for line in said.lines), default=said.default) & said.default

@@ -1,4 +1,8 @@
-"""What a front end makes of the files that it finds: agents, and how they chain."""
+"""Projects: what a front end makes of the files that it finds.
+
+A project is one place where one host would be started: its settings, the agents that it offers
+there, and the two readings of their chains. It lists the files that were read.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +37,7 @@ class ReadFile:
     Attributes:
         path: relative to the tree.
         role: what it was read as, e.g. ``agent``, ``settings``.
-        assumed: why that is a guess, or "".
+        assumed: why the role is a guess, or "".
 
     """
 
@@ -44,7 +48,7 @@ class ReadFile:
 
 @attrs.frozen
 class WrittenRule:
-    """A rule as its file says it, whatever comes of it."""
+    """A rule as written in a file, applied or not."""
 
     rule: str
     effect: Effect
@@ -56,9 +60,9 @@ class AgentEntry:
     """An agent a project offers.
 
     Attributes:
-        name: as chains name it.
-        place: where it is defined; None for one that is built in.
-        declared: what its own definition declares, with nothing above it.
+        name: its name in chains.
+        place: where it is defined; None for a built-in agent.
+        declared: the table that its own definition declares.
 
     """
 
@@ -80,18 +84,18 @@ class Project:
         attenuated: the reading that only narrows.
         enforced: what the host really does.
         files: what was read for it.
-        findings: what is the matter with those.
-        claims: statements to be tested (`policy.hosts.claims`), where the host has such.
-        asides: starts of chains that are told of by themselves: what they grant beyond
-            the others, whoever is started behind them has as well.
-        written: rules that its files say, where no table may hold them: the host skips
-            some, or never asks them.
-        bare: what the host does in this place without files of the project's own, where
-            it runs there all the same; None of a host that starts nothing without files.
-        elsewhere: what the host reads of other places too, and was not read here, with how
-            to give it.
-        modes: the project as a session in each other permission mode has it, by mode, and
-            without the guards of the host; empty for a host that has neither.
+        findings: mistakes and risks in those.
+        claims: statements to be tested (`policy.hosts.claims`).
+        asides: starts of chains that reports show apart, since agents started after them
+            inherit what they grant.
+        written: rules that its files contain and no table holds: the host skips some, and
+            never reaches others.
+        bare: makes the project as the host runs it there without any files of its own; None
+            for a host that starts nothing without files.
+        elsewhere: other places that the host reads, which were not read here, with the option
+            that names them.
+        modes: permission mode -> the project in that mode, and the project without the guards
+            of the host; empty for a host that has neither.
 
     """
 
@@ -126,7 +130,7 @@ class Project:
 
     @property
     def title(self) -> str:
-        """The name by which people address the project."""
+        """The host, and the folder if the project is not at the top."""
         return f"{self.host}@{self.root}" if self.root else self.host
 
 
@@ -168,30 +172,30 @@ class EnforcedReading:
 
 
 class FrontEnd(Protocol):
-    """Reads and writes the files of one host; a module with these names is one."""
+    """Reads and writes the files of one host. A module with these names is a front end."""
 
     @property
     def HOST(self) -> str:  # noqa: N802  # a constant of a module
         """The name of the host."""
 
     @property
-    def WRITER(self) -> Writer:  # noqa: N802  # likewise
-        """What writes its files."""
+    def WRITER(self) -> Writer:  # noqa: N802  # a constant of a module
+        """The writer of its files."""
 
     def load(self, tree: Tree) -> tuple[Project, ...]:
-        """Return every project below *tree*. What cannot be read is a finding of its project."""
+        """Return every project below *tree*. A file that cannot be read is a finding."""
 
     def canonical(self, path: str, source: Source) -> str | None:
-        """Return *source* in its canonical form; None where it is no file of this host.
+        """Return *source* in its canonical form; None if it is not a file of this host.
 
-        It says the same to the host, and keeps every comment and all text that
-        the host does not read.
+        The form means the same to the host, and keeps every comment and all text that the
+        host does not read.
 
         Args:
             path: with slashes, with as many folders above the file as are known.
             source: its text.
 
         Raises:
-            PolicyError: it cannot be read, or not be printed without loss.
+            PolicyError: it cannot be read, or cannot be printed without loss.
 
         """

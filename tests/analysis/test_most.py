@@ -35,7 +35,7 @@ _TABLES = st.lists(_RULES, min_size=1, max_size=2).map(
 
 
 def _bash(told: tuple[AtMost, ...]) -> AtMost:
-    # Where no rule speaks of it, it is as any other tool.
+    # Where no rule matches it, it is as any other tool.
     return next((each for each in told if each.tool == "Bash"), told[0])
 
 

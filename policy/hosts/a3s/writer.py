@@ -21,11 +21,11 @@ from policy.hosts.portable import (
     ToolRules,
     WrittenFiles,
     constants,
+    host_names,
     least,
     one_line,
     quoted,
     renamed,
-    spoken,
 )
 
 __all__ = ["WRITER"]
@@ -43,7 +43,7 @@ _COUNTERPARTS: Final = {
     "skill": "Skill",
     "task": "Task",
 }
-_THEIRS: Final = spoken(_COUNTERPARTS)
+_THEIRS: Final = host_names(_COUNTERPARTS)
 
 # A command that is one text to every reader: no quotes, no operators, no slashes.
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.,:@+-]*(?: [A-Za-z0-9_.,:@+-]+)*")

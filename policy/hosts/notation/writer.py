@@ -1,7 +1,7 @@
-"""A project in our own notation: one file, whatever host it comes from.
+"""Writes a project in our own notation: one file, whatever host it comes from.
 
-What is denied is decided before what is asked for, and that before what is
-allowed: what a host asks for only where nothing else is allowed is denied here.
+Deny rules decide before ask rules, and ask before allow. Calls that a host asks for only if no
+rule allows them are denied here.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _DIALECT: Final = SEMANTICS.dialect
 
 @attrs.frozen
 class _Writer:
-    """Writes ``*.policy`` files; the words of our notation are the common ones."""
+    """Writes ``*.policy`` files; the common names are those of our notation."""
 
     counterparts: Mapping[str, str] = attrs.field(
         factory=lambda: {**{tool: tool for tool in _DIALECT.arguments}, "Agent": SPAWN_TOOL}
@@ -53,7 +53,7 @@ class _Writer:
     carried: frozenset[str] = frozenset()
 
     def knows(self, _: str) -> bool:
-        """Return True: whose tools these are is not said here."""
+        """Return True: our notation has any tool."""
         return True
 
     def write(self, portable: Portable) -> WrittenFiles:
@@ -79,7 +79,7 @@ def _agent(agent: PortableAgent, portable: Portable, dropped: list[Dropped]) -> 
         if rules[effect]:
             yield f"    {effect.value} {', '.join(rules[effect])}"
     if agent.starts:
-        # Whom it starts has what it has, whatever this one may do itself.
+        # Agents that it starts have their own rules, whatever this one may do itself.
         yield "    delegate *"
     if agent.bounds.trust is not None:
         yield f"    trust {agent.bounds.trust}"
@@ -124,7 +124,7 @@ def _starts(agent: PortableAgent, portable: Portable, rules: _Rules) -> None:
 
 
 def _globs(agent: PortableAgent, rules: dict[Effect, list[str]]) -> Iterator[tuple[str, Effect]]:
-    """Yield the globs that grant, and add a rule for each that is worth it."""
+    """Yield the globs that grant, and add a rule for each that grants no more than its tools."""
     for glob, effect in agent.globs.items():
         if effect is Effect.DENY or agent.otherwise is Effect.ALLOW:
             if effect is not Effect.ALLOW:
@@ -149,8 +149,8 @@ def _tool(tool: str, said: ToolRules, around: list[Effect]) -> Iterator[tuple[Ef
         return
     lists, default = ranked(said)
     if default is Effect.ASK and lists[Effect.ALLOW]:
-        # Asked for first, all of it would be; and what a host asks for unbidden goes with it,
-        # but for what it asks for of that which is allowed.
+        # As an ask rule the default would win over every allow rule, so it becomes a denial.
+        # Ask rules that the host has built in go with it, unless they match allowed calls.
         default = Effect.DENY
         held = {id(line) for line in _asked_of_allowed(said)}
         lists[Effect.ASK] = [ln for ln in lists[Effect.ASK] if ln.written or id(ln) in held]
@@ -169,7 +169,7 @@ def _tool(tool: str, said: ToolRules, around: list[Effect]) -> Iterator[tuple[Ef
 
 
 def _asked_of_allowed(said: ToolRules) -> Iterator[PortableLine]:
-    """Yield the lines by which a host asks, unbidden, for calls that a later line allows."""
+    """Yield built-in ask rules that match calls which a later rule allows."""
     for number, line in enumerate(said.lines):
         if line.effect is Effect.ASK and not line.written:
             allowed = [one for one in said.lines[number + 1 :] if one.effect is Effect.ALLOW]
@@ -179,7 +179,7 @@ def _asked_of_allowed(said: ToolRules) -> Iterator[PortableLine]:
 
 
 def _is_shared(pattern: Pattern, others: tuple[Pattern, ...]) -> bool:
-    """Return whether some text of *pattern* is one of *others* as well, or may be."""
+    """Return whether *pattern* and one of *others* match a common text, or may do so."""
     tokens = tokens_of((pattern, *others))
     found = search(
         [pattern.automaton],
@@ -195,17 +195,17 @@ def _is_shared(pattern: Pattern, others: tuple[Pattern, ...]) -> bool:
 _NONE: Final = frozenset({NO_MATCH})
 
 
-@lru_cache(maxsize=16)  # lines beside one another have the same behind them
+@lru_cache(maxsize=16)  # adjacent rules have the same later rules
 def _automaton(patterns: tuple[Pattern, ...]) -> Automaton:
     return Automaton([pattern.tokens for pattern in patterns], patterns[0].kind.separator)
 
 
 @lru_cache(maxsize=1024)  # most agents of a project have the same lines
 def _spelled(tool: str, lines: tuple[PortableLine, ...], effect: Effect) -> tuple[Matcher, ...]:
-    """Return matchers that say *lines* of one effect: no more where they grant, no less else."""
+    """Return matchers for *lines* of one effect: no wider if they allow, no narrower otherwise."""
     found: dict[int, Matcher] = {}
     done: list[Entry] = []
-    # What has a star may say what has none as well; the order stays that of the lines.
+    # A pattern with a star may cover one without; the result keeps the order of the rules.
     for number, line in sorted(enumerate(lines), key=lambda pair: pair[1].pattern.exact):
         if any(_covers(entry, line) for entry in done):
             continue
@@ -219,7 +219,7 @@ def _spelled(tool: str, lines: tuple[PortableLine, ...], effect: Effect) -> tupl
         else:
             says = any(_covers(entry, line) for entry in entries)
             if not says:
-                # What cannot be told apart is denied, or asked for, as a whole.
+                # A rule that cannot be written applies to the whole tool.
                 return (Matcher(tool, span=Source("<rule>", tool).whole()),)
         if matcher is not None and says:
             done += entries

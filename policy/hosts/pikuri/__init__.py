@@ -1,4 +1,4 @@
-"""Pikuri: hosts, their two pools of tools, and the personas that draw on both."""
+"""Pikuri: hosts, their two pools of tools, and the personas that use both."""
 
 from __future__ import annotations
 

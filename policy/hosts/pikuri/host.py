@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 
-# `Workspace::Filesystem`: the folders that tools may open files in; and who confirms.
+# --- the folders in which tools open files, and who confirms
 
 
 def _full(path: str, root: str) -> str:
@@ -56,9 +56,9 @@ def _folders(paths: Iterable[str]) -> tuple[str, ...]:
 
 
 def _targets(links: Mapping[str, str]) -> dict[str, str]:
-    """Return *links* with both ends absolute; a target is relative to where its link is.
+    """Return *links* with both ends absolute; a target is relative to the folder of its link.
 
-    Those nearer to the root come first, as a path is walked.
+    Links nearer to the root come first, since a path is resolved from its start.
     """
     return {
         _folder(link): _full(target, posixpath.dirname(_folder(link)))
@@ -68,14 +68,13 @@ def _targets(links: Mapping[str, str]) -> dict[str, str]:
 
 @attrs.frozen
 class Filesystem:
-    """Folders, absolute; relative paths are relative to the first.
+    """The folders that bound tools, all absolute; relative paths start at the first.
 
     Attributes:
         project_root: read and written.
         readable: only read.
         writable: read and written.
-        links: names of files that are links, and what each leads to; whoever
-            asks has looked, since nothing here opens a file.
+        links: symbolic link -> its target. They are given, since nothing here opens a file.
 
     """
 
@@ -85,14 +84,14 @@ class Filesystem:
     links: Mapping[str, str] = attrs.field(factory=dict, converter=_targets, hash=False)
 
     def roots(self, *, write: bool) -> tuple[str, ...]:
-        """Return the folders that may be written, or read, and those that they lead to."""
+        """Return the folders that may be written, or read, and the targets of those."""
         written = (self.project_root, *self.writable)
         named = written if write else (*written, *self.readable)
         led_to = (real for root in named if (real := self._real(root)) is not None)
         return tuple(dict.fromkeys((*named, *led_to)))
 
     def decide(self, path: str, *, write: bool) -> Effect:
-        """Return whether *path* may be opened; what leads out by ``..`` or a link may not."""
+        """Return whether *path* may be opened; it may not leave the folders by ``..`` or a link."""
         if not path or "\0" in path:
             return Effect.DENY
         full = _full(path, self.project_root)
@@ -105,7 +104,7 @@ class Filesystem:
         return any(_below(path, root) for root in self.roots(write=write))
 
     def _real(self, path: str) -> str | None:
-        """Return where *path* leads, None where links lead in a circle."""
+        """Return *path* with its links resolved, None if they form a circle."""
         for _ in range(limits.LINKS):
             link = next((link for link in self.links if _below(path, link)), None)
             if link is None:
@@ -116,10 +115,10 @@ class Filesystem:
 
 @attrs.frozen
 class AllowAll:
-    """No bound at all; an audit warns of it."""
+    """No bound on files; a finding reports it."""
 
     def decide(self, path: str, *, write: bool) -> Effect:  # noqa: ARG002  # as a Filesystem
-        """Return that *path* may be opened."""
+        """Return ALLOW for any path."""
         return Effect.ALLOW if path and "\0" not in path else Effect.DENY
 
 
@@ -130,7 +129,7 @@ def _below(path: str, root: str) -> bool:
     return path == root or path.startswith(root.rstrip("/") + "/")
 
 
-class Sandbox(enum.Enum):
+class ToolSandbox(enum.Enum):
     """What the commands of a tool run in."""
 
     NONE = "none"
@@ -140,7 +139,7 @@ class Sandbox(enum.Enum):
 
 
 class Confirmer(enum.Enum):
-    """Who answers what a tool asks: yes or no, never "always"."""
+    """Who confirms calls: each call is confirmed or refused by itself."""
 
     TERMINAL = "terminal"
     AUTO_APPROVE = "auto_approve"  # `--yolo`
@@ -154,28 +153,24 @@ _SETTLED: Final = {Confirmer.TERMINAL: Effect.ASK, Confirmer.AUTO_APPROVE: Effec
 def confirmation(
     confirmer: Confirmer, tool: str, *, exists: bool = False, identical: bool = False
 ) -> Effect:
-    """Return whether a call of *tool* is confirmed, and what comes of it.
+    """Return the effect of a call of *tool* that the workspace allows.
 
-    A command always is; writing is where it would replace a file by something
-    else; editing never is. Who calls does not count: an agent that was started
-    has the same tools, and so the same confirmer.
+    Every command must be confirmed; a write only where it replaces a file by other content; an
+    edit never. The caller makes no difference, since agents share tools and confirmer.
     """
     if tool == "bash" or (tool == "write" and exists and not identical):
         return _SETTLED[confirmer]
     return Effect.ALLOW
 
 
-# `Persona`: a name, a list of tools, a prompt and a budget; and those that are shipped.
-#
-# A persona names tools by their exact names and knows none of them, so it can be
-# defined where they are not. What it excludes is what it is for.
+# --- personas: agents that a host may start, and those that Pikuri ships
 
 
-# The budget of a persona that states none, as its smaller shipped one has it.
+# The budget of a persona that states none; the smaller shipped one has the same.
 STEPS: Final = 20
 
 
-def _tuple(value: Any) -> tuple[str, ...]:  # noqa: ANN401  # whatever somebody passes
+def _tuple(value: Any) -> tuple[str, ...]:  # noqa: ANN401  # checked here
     if isinstance(value, str):
         raise HostError(PikuriErrorKind.INVALID_PERSONA, "expected a list of tools, found a string")
     return tuple(value)
@@ -186,12 +181,12 @@ class Persona:
     """One kind of agent that a host may start.
 
     Attributes:
-        name: as it is started by; unique in a host.
-        description: what its parent is told of it; no authority.
-        tool_names: exact names; none is no tool.
-        system_prompt: what it is told, in place of what its parent is told.
-        max_steps: a budget for a runaway, fresh for each start; no permission.
-        needs_temp_workspace: whether each start has a new, empty folder.
+        name: its name in calls that start it; unique in a host.
+        description: shown to the model of the host; not a permission.
+        tool_names: exact names; an empty list is no tool.
+        system_prompt: its prompt, which replaces that of its parent.
+        max_steps: the budget of each start; not a permission.
+        needs_temp_workspace: whether each start gets a new, empty folder.
         span: where its name is written.
         spans: where each of its tools is written.
 
@@ -206,8 +201,8 @@ class Persona:
     span: Span | None = attrs.field(default=None, eq=False, repr=False, kw_only=True)
     spans: tuple[Span, ...] = attrs.field(default=(), eq=False, repr=False, kw_only=True)
 
-    # Constant of every persona: nothing of the parent's prompt is handed on, the
-    # agent is new, and what comes back is its last message, a text like any other.
+    # True of every persona: it gets nothing of its parent's prompt and messages, and returns
+    # its last message.
     replaces_parent = True
     fresh_context = True
     returns = "final_message"
@@ -220,7 +215,7 @@ class Persona:
             raise HostError(PikuriErrorKind.INVALID_PERSONA, msg, self.span)
 
     def span_of(self, tool: str) -> Span | None:
-        """Return where *tool* is written, or the name of the persona."""
+        """Return where *tool* is written, or else the name of the persona."""
         if len(self.spans) == len(self.tool_names) and tool in self.tool_names:
             return self.spans[self.tool_names.index(tool)]
         return self.span
@@ -230,7 +225,7 @@ _MINER_TOOLS: Final = ("read", "grep", "glob")
 
 
 def bundled(profile: PikuriProfile = NEWEST) -> dict[str, Persona]:
-    """Return the personas that a version ships, by the name of their constant."""
+    """Return the personas that a version ships: constant -> persona."""
     if not profile.has_personas:
         return {}
     files = ("file_list", *_MINER_TOOLS) if profile.lists_files else _MINER_TOOLS
@@ -252,10 +247,10 @@ def bundled(profile: PikuriProfile = NEWEST) -> dict[str, Persona]:
     }
 
 
-# Constants that name a persona; what they stand for depends on the version.
+# Constants that name a persona; which tools it has depends on the version.
 BUNDLED: Final = ("FILE_MINER", "RESEARCHER")
 
-# What each must not have, whoever changes it: the reason why it exists.
+# The tools that a shipped persona exists to do without.
 EXCLUDED: Final = {
     "FILE_MINER": frozenset("edit write bash fetch web_search web_scrape agent".split()),
     "RESEARCHER": frozenset("read grep glob file_list edit write bash agent".split()),
@@ -267,11 +262,10 @@ def excludes(persona: Persona, tools: frozenset[str]) -> bool:
     return tools.isdisjoint(persona.tool_names)
 
 
-# A host: what it registers, in order, and what is wrong with that.
+# --- hosts: what they register, in order
 #
-# An extension is validated against the tools that were registered before it,
-# those for sub-agents alone included. One persona that names anything else stops
-# the whole host.
+# A list of personas is checked against the tools that were registered before it, in either
+# pool. One persona that names any other tool stops the whole host.
 
 
 @attrs.frozen
@@ -281,9 +275,9 @@ class Tool:
     Attributes:
         name: exact.
         sub_agents_only: whether only personas may have it (`add_sub_agent_tool`).
-        server: the server it comes from, which personas have nothing of, or "".
-        legs: what it brings together, or None where that is not said.
-        sandbox: what its commands run in.
+        server: the server that offers it, or ""; personas cannot have such a tool.
+        legs: the legs that it declares, or None.
+        sandbox: the sandbox of its commands.
         span: where it is written.
 
     """
@@ -292,7 +286,7 @@ class Tool:
     sub_agents_only: bool = False
     server: str = ""
     legs: TrifectaLegs | None = None
-    sandbox: Sandbox = Sandbox.NONE
+    sandbox: ToolSandbox = ToolSandbox.NONE
     span: Span | None = attrs.field(default=None, eq=False, repr=False)
 
 
@@ -312,7 +306,7 @@ class PersonaSet:
         """Check every persona against what *host* has registered so far.
 
         Raises:
-            HostErrors: a persona names another tool; none of them is registered then.
+            HostErrors: a persona names another tool; then none of them is registered.
 
         """
         errors = [
@@ -328,7 +322,7 @@ class PersonaSet:
 
 @attrs.frozen
 class SubAgent:
-    """The sub-agent of versions up to 0.0.3: it has what its parent had at this point."""
+    """The sub-agent of versions up to 0.0.3: it has the tools registered before it."""
 
     span: Span | None = attrs.field(default=None, eq=False, repr=False)
 
@@ -360,13 +354,13 @@ def _unknown(persona: Persona, tool: str, known: Iterable[str]) -> HostError:
 
 @attrs.frozen
 class Registered:
-    """What a host has after its block has run.
+    """What a host has registered.
 
     Attributes:
-        tools: that it may call itself.
-        sub_agent_tools: that only personas may have.
-        server_tools: of servers, which only it may call.
-        personas: that it may start.
+        tools: tools that it may call itself.
+        sub_agent_tools: tools that only personas may have.
+        server_tools: tools of servers, which only it may call.
+        personas: the personas that it may start.
         snapshot: the tools of the sub-agent of old versions, or None.
         profile: the version.
 
@@ -386,7 +380,7 @@ class Registered:
 
     @property
     def callable(self) -> tuple[str, ...]:
-        """The names of what the host itself may call, the tool that starts agents included."""
+        """The names of the tools that the host itself may call, with the one that starts agents."""
         names = [tool.name for tool in (*self.tools, *self.server_tools)]
         if self.personas or self.snapshot is not None:
             names.append(self.profile.spawn_tool)
@@ -407,12 +401,12 @@ class Registered:
         raise HostError(PikuriErrorKind.UNKNOWN_PERSONA, msg, help=f"registered are {known}")
 
     def tools_of(self, name: str) -> tuple[str, ...]:
-        """Return the tools of a child: what the persona names, out of both pools."""
+        """Return the tools of a child: those of both pools that the persona names."""
         named = self.persona(name).tool_names
         return tuple(dict.fromkeys(tool for tool in self.known if tool in named))
 
     def available(self, chain: tuple[str, ...], tool: str) -> bool:
-        """Return whether the last agent of *chain*, behind the host, has *tool*.
+        """Return whether the last agent of *chain*, which starts below the host, has *tool*.
 
         Raises:
             HostError: a persona is unknown, or a child would start another.
@@ -428,13 +422,13 @@ class Registered:
 
 @attrs.frozen
 class Host:
-    """A host as it is written down.
+    """A host as its file describes it.
 
     Attributes:
-        name: as chains name it.
+        name: its name in chains.
         registrations: in order.
-        workspace: the folders its tools may open, or None where that is not said.
-        confirmer: who answers what its tools ask.
+        workspace: the folders in which its tools open files, or None if the file has none.
+        confirmer: who confirms calls.
         profile: the version.
         spans: key of the host file -> where its value is written.
 
@@ -449,7 +443,7 @@ class Host:
 
 
 def configure(host: Host) -> Registered:
-    """Return what *host* has once it has registered everything.
+    """Return everything that *host* registers.
 
     Raises:
         HostErrors: a registration is refused; the host does not start.
@@ -477,7 +471,7 @@ def configure(host: Host) -> Registered:
 
 
 def _reserved(host: Host) -> Iterable[HostError]:
-    """Yield the tools that take the name of the one that starts agents."""
+    """Yield a mistake for every tool with the name of the one that starts agents."""
     spawn = host.profile.spawn_tool
     for tool in host.registrations:
         if isinstance(tool, Tool) and tool.name == spawn:
@@ -487,7 +481,7 @@ def _reserved(host: Host) -> Iterable[HostError]:
 
 
 def _named_as(host: Host) -> Iterable[HostError]:
-    """Yield the personas that chains could not tell from the host."""
+    """Yield a mistake for every persona with the name of the host."""
     for registration in host.registrations:
         for persona in registration.personas if isinstance(registration, PersonaSet) else ():
             if persona.name == host.name:
@@ -497,5 +491,5 @@ def _named_as(host: Host) -> Iterable[HostError]:
 
 
 def available_agents(registered: Registered) -> str:
-    """Return what the model of the host is told of the personas it may start."""
+    """Return the text about its personas that the model of the host sees."""
     return "\n".join(f"{persona.name}: {persona.description}" for persona in registered.personas)

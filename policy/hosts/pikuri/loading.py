@@ -33,9 +33,9 @@ from policy.hosts.pikuri.host import (
     Persona,
     PersonaSet,
     Registration,
-    Sandbox,
     SubAgent,
     Tool,
+    ToolSandbox,
     Workspace,
     bundled,
     configure,
@@ -215,7 +215,7 @@ def _registration(
         return _personas(keys, kinds[0].key.span, profile)
     if kind == "mcp":
         return [Tool(tool, server="mcp", span=span) for tool, span in keys.items("mcp")]
-    sandbox = keys.choice("sandbox", Sandbox.NONE)
+    sandbox = keys.choice("sandbox", ToolSandbox.NONE)
     pool = kind == "sub_agent_tool"
     return (Tool(keys.text(kind), pool, "", _legs(keys), sandbox, keys.span(kind)),)
 

@@ -30,23 +30,23 @@ class _Grade(enum.Enum):
 
 
 class Untrusted(_Grade):
-    """How much text of strangers an agent reads."""
+    """How directly an agent reads untrusted text."""
 
     NONE = "none"
-    SOFT = "soft"  # told by somebody who has read it
-    HARD = "hard"  # as it stands
+    SOFT = "soft"  # through a report of another agent
+    HARD = "hard"  # the text itself
 
 
 class Destination(_Grade):
     """Where an agent can send something."""
 
     NO_EGRESS = "no_egress"
-    LISTED = "listed"  # to places that somebody chose
+    LISTED = "listed"  # to places on a list
     OPEN = "open"  # anywhere
 
 
 class Payload(_Grade):
-    """Whether anybody looks at what is sent."""
+    """Whether a person reviews what is sent."""
 
     NO_EGRESS = "no_egress"
     REVIEWED = "reviewed"
@@ -54,7 +54,7 @@ class Payload(_Grade):
 
 
 class TrifectaVerdict(_Grade):
-    """How bad it is that legs meet."""
+    """How bad it is that the legs meet."""
 
     SILENT = "silent"
     SOFT = "soft"
@@ -63,10 +63,10 @@ class TrifectaVerdict(_Grade):
 
 @attrs.frozen
 class TrifectaLegs:
-    """What an agent, or a tool, brings together. ``|`` is the worse of each.
+    """The three legs of an agent or of a tool. ``|`` takes the worse of each.
 
     Raises:
-        HostError: it sends something somewhere that it does not send, or the other way.
+        HostError: only one of destination and payload is `no_egress`.
 
     """
 
@@ -84,7 +84,7 @@ class TrifectaLegs:
             )
 
     def __or__(self, other: TrifectaLegs) -> TrifectaLegs:
-        """Return what both bring together in one agent."""
+        """Return the legs of one agent that has both."""
         return TrifectaLegs(
             self.private or other.private,
             max(self.untrusted, other.untrusted),
@@ -93,14 +93,14 @@ class TrifectaLegs:
         )
 
     def cap_payload_review(self, channel: Payload) -> TrifectaLegs:
-        """Return the legs behind a channel whose payload is looked at as *channel* says."""
+        """Return the legs seen through a channel whose payload is reviewed as *channel* is."""
         payload = min(self.payload, channel)
         if payload is Payload.NO_EGRESS:
             return attrs.evolve(self, destination=Destination.NO_EGRESS, payload=payload)
         return attrs.evolve(self, payload=payload)
 
     def relabel_inbound(self) -> TrifectaLegs:
-        """Return the legs as they come back from a child: its report is not the text itself."""
+        """Return the legs that a child passes to its parent: a report is not the text itself."""
         return attrs.evolve(self, untrusted=_DEMOTED[self.untrusted])
 
     @property
@@ -126,7 +126,7 @@ NONE: Final = TrifectaLegs()
 
 @attrs.frozen
 class Contribution:
-    """What one tool or extension brings; *assumed* where it does not say so itself."""
+    """The legs of one tool or extension; *assumed* if it declares none."""
 
     label: str
     legs: TrifectaLegs = NONE
@@ -139,9 +139,9 @@ class AgentNode:
 
     Attributes:
         name: the agent.
-        contributions: what its tools bring.
-        children: whom it may start.
-        channel: whether anybody looks at what it tells them.
+        contributions: the legs of its tools.
+        children: the agents that it may start.
+        channel: whether a person reviews what it sends to them.
 
     """
 
@@ -152,7 +152,7 @@ class AgentNode:
 
     @property
     def legs(self) -> TrifectaLegs:
-        """What meets in the agent itself."""
+        """The legs of the agent itself."""
         found = NONE
         for contribution in self.contributions:
             found |= contribution.legs
@@ -161,14 +161,14 @@ class AgentNode:
 
 @attrs.frozen
 class TrifectaReport:
-    """What a walk has found. It is no decision: a smoke alarm puts out no fire.
+    """Where the legs meet. It reports and decides no call.
 
     Attributes:
-        verdict: of the root by itself.
-        tree_verdict: the worst of all agents, and of what meets through channels.
-        worst_path: the agents that lead to it.
-        channel_egress: what the root can send through those it starts.
-        lines: what was found, an agent a line.
+        verdict: the verdict of the root alone.
+        tree_verdict: the worst verdict of all agents, with what reaches them from children.
+        worst_path: the agents from the root to that one.
+        channel_egress: the legs that reach the root from its children.
+        lines: the report, one line an agent.
 
     """
 
@@ -184,7 +184,7 @@ class TrifectaReport:
 
 
 def walk(node: AgentNode) -> TrifectaReport:
-    """Return what meets where in the agents below *node*."""
+    """Return where the legs meet in *node* and the agents below it."""
     found = list(_walk(node, (node.name,)))
     worst = max(found, key=lambda one: one[1].verdict)
     lines = tuple(
@@ -201,7 +201,7 @@ def _through_channels(node: AgentNode) -> TrifectaLegs:
     found = NONE
     for child in node.children:
         legs = (child.legs | _through_channels(child)).relabel_inbound()
-        # What a child knows is not what its parent knows, until it reports it.
+        # A child passes on what it knows through the channel only.
         found |= legs.cap_payload_review(node.channel)
     return found
 

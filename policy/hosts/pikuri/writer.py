@@ -1,6 +1,6 @@
-"""A project as a host of Pikuri: two pools of tools, and personas that name some of them.
+"""Writes a project as a host of Pikuri: two pools of tools, and personas that name some of them.
 
-Whoever holds a tool may make any call of it, and commands are asked for each time.
+An agent that holds a tool may make any call of it; every command must be confirmed.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from policy.hosts.portable import (
     PortableAgent,
     WrittenFiles,
     constants,
+    host_names,
     least,
     one_line,
     quoted,
     renamed,
-    spoken,
 )
 
 __all__ = ["WRITER"]
@@ -38,9 +38,9 @@ _COUNTERPARTS: Final = {
     "web_search": "WebSearch",
     "agent": "Task",
 }
-_THEIRS: Final = spoken(_COUNTERPARTS)
+_THEIRS: Final = host_names(_COUNTERPARTS)
 
-# What the terminal asks for, whoever calls it.
+# Tools whose calls a person at the terminal confirms.
 _CONFIRMED: Final = frozenset({"bash", "write"})
 
 
@@ -50,7 +50,7 @@ class _Writer:
     carried: frozenset[str] = frozenset("pikuri host register confirmer workspace".split())
 
     def knows(self, tool: str) -> bool:
-        """Return whether there is a counterpart."""
+        """Return whether Pikuri has a counterpart of *tool*."""
         return tool in _THEIRS
 
     def write(self, portable: Portable) -> WrittenFiles:

@@ -22,10 +22,10 @@ from policy.hosts.portable import (
     PortableAgent,
     WrittenFiles,
     constants,
+    host_names,
     least,
     one_line,
     renamed,
-    spoken,
 )
 from policy.hosts.zeph.definition import (
     AllowList,
@@ -291,7 +291,7 @@ _COUNTERPARTS: Final = {
     "invoke_skill": "Skill",
     SPAWN_TOOL: SPAWN_TOOL,
 }
-_THEIRS: Final = spoken(_COUNTERPARTS)
+_THEIRS: Final = host_names(_COUNTERPARTS)
 
 # Zeph has no list of agents that one may start, and whoever is started begins to count
 # their depth anew; so an agent is started by a person, from the session.
