@@ -21,17 +21,16 @@ from policy.commands.knowledge import (
 from policy.hosts.claude.data import shell as commands
 from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.data.guarded import OWN
-from policy.hosts.claude.data.powershell import ALIASES
 from policy.hosts.claude.data.programs import (
+    CARRYING,
     EDITING_PROGRAMS,
-    GUARDED,
+    GRANTING,
     READ_ONLY_PROGRAMS,
-    UNCHECKED,
-    UNEXPANDED,
+    WRAPPING,
 )
 from policy.hosts.claude.data.tools import INPUTS
+from policy.hosts.claude.data.unchecked import GUARDED, UNCHECKED, UNEXPANDED
 from policy.hosts.claude.data.versions import Behaviour
-from policy.hosts.claude.data.wrappers import CARRYING, GRANTING, WRAPPING
 from policy.hosts.claude.defaults import is_judged
 from policy.hosts.claude.modes import EDITING_MODES
 from policy.hosts.claude.session import ClaudeSession
@@ -178,7 +177,7 @@ def _dialect(session: ClaudeSession, mode: str) -> Dialect:
         fold=True,
         cased=() if session.options.os == "windows" else session.folders,
         drives=session.options.os == "windows",
-        commands=ALIASES,
+        commands=commands.ALIASES,
         links=tuple(
             (folded(link), folded(target))
             for link, target in session.options.links.items()

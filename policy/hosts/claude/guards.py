@@ -13,8 +13,8 @@ from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.data.guarded import LEFT_OPEN, LINKED
-from policy.hosts.claude.data.powershell import SYSTEM_FOLDERS
 from policy.hosts.claude.data.settings import EDITS_INSIDE, FILE_READS_INSIDE, READS_INSIDE
+from policy.hosts.claude.data.shell import SYSTEM_FOLDERS
 from policy.hosts.claude.data.tools import FILE_TOOLS
 from policy.hosts.claude.data.versions import Behaviour
 from policy.hosts.claude.defaults import (

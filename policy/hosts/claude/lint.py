@@ -30,8 +30,8 @@ from policy.core.source import Place, Span
 from policy.hosts.claude.agents import Definition
 from policy.hosts.claude.data import settings as known_hooks
 from policy.hosts.claude.data import tools as known
+from policy.hosts.claude.data.programs import GRANTING, WRAPPING
 from policy.hosts.claude.data.tools import ALIASES, FILE_TOOLS, MEMORY_TOOLS, NAMES
-from policy.hosts.claude.data.wrappers import GRANTING, WRAPPING
 from policy.hosts.claude.dialect import dialect
 from policy.hosts.claude.hooks import LIST, Hook, takes
 from policy.hosts.claude.modes import child_mode

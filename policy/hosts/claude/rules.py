@@ -21,8 +21,8 @@ from policy.core.limits import PATTERN_CHARACTERS
 from policy.core.source import Place, Span
 from policy.files.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from policy.hosts.claude.data import tools as known
-from policy.hosts.claude.data.powershell import ALIASES
-from policy.hosts.claude.data.programs import STARTING
+from policy.hosts.claude.data.shell import ALIASES
+from policy.hosts.claude.data.unchecked import STARTING
 from policy.hosts.claude.data.versions import Behaviour
 from policy.hosts.claude.paths import Anchors, Negation, path_patterns
 from policy.language.mistakes import looks_absolute

@@ -16,8 +16,8 @@ import attrs
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.hosts.claude.data import tools as known
-from policy.hosts.claude.data.programs import EXACT_ONLY
 from policy.hosts.claude.data.tools import STARTING
+from policy.hosts.claude.data.unchecked import EXACT_ONLY
 from policy.hosts.claude.defaults import (
     agents,
     built_in,

@@ -29,13 +29,13 @@ from policy.files.nodes import (
 from policy.files.nodes import MappingNode as Object
 from policy.hosts.claude.agents import Definition
 from policy.hosts.claude.data import settings as known
-from policy.hosts.claude.data.keys import SECTIONS
 from policy.hosts.claude.data.settings import (
     EDITS_INSIDE,
     FENCES,
     FILE_READS_INSIDE,
     NO_AUTO,
     READS_INSIDE,
+    SECTIONS,
     SILENT,
     SILENT_SCOPES,
     VALUES,
