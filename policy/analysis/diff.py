@@ -11,6 +11,7 @@ from policy.analysis.reach.worklist import MANY_CHAINS, PositionPair, ReadingSid
 from policy.compare.compare import Difference, Known
 from policy.compare.deduplicate import told
 from policy.compare.meets import compare_meets
+from policy.compare.tables import decided
 from policy.compare.witness import Call
 from policy.core.decision import Because, Decision, Reason
 from policy.core.effect import Effect
@@ -168,7 +169,7 @@ class ChainChanges:
         before: the project; None where nothing is in its place.
         after: likewise.
         reading: which reading of them.
-        known: what comparisons of tables found so far (`Table.differences`).
+        known: what comparisons of tables found so far (`compare.tables.differences`).
 
     Attributes:
         why: why more may change, once all is told; nothing where nothing does.
@@ -222,7 +223,7 @@ class ChainChanges:
         if alike.what != "rule":
             return difference
         before, after = self._tables(names)
-        return before.decided(after, difference)
+        return decided(before, after, difference)
 
     def _lonely(self, names: _Names, pair: PositionPair) -> Alike:
         """Return that a chain can, or can no longer, come about."""
@@ -252,7 +253,7 @@ class ChainChanges:
             other = known.setdefault(key.cause, difference)
             if other is not difference and other.call != difference.call:
                 before, after = compared.tables
-                again = before.decided(after, other)
+                again = decided(before, after, other)
                 if _Cause.of(again) == key.cause:
                     shown[_Key(str(again.call), key.cause)] = again
                     continue
@@ -417,7 +418,7 @@ def diff_workspaces(
         readings: which readings to compare.
         files: the files that differ (`changed_files`).
         progress: told of each project as its turn comes.
-        known: what comparisons found so far (`Table.differences`); what is found is added.
+        known: what comparisons found so far (`compare.tables.differences`); what is found is added.
 
     """
     changes: list[Change] = []

@@ -21,6 +21,7 @@ from policy.analysis.diff import diff_workspaces, in_every_mode, objection
 from policy.analysis.reach.worklist import reach
 from policy.compare.compare import Known
 from policy.compare.dead_rules import shadowing
+from policy.compare.tables import differences
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.source import Edit, Source, Span, edited
@@ -442,7 +443,7 @@ def _agents_differ(before: Project, after: Project) -> str:
         if tables[0].bounds != tables[1].bounds:
             return f"the limits of `{name}` change"
         for one, other in (tables, tuple(Table(table.delegated) for table in tables)):
-            found = one.differences(other)
+            found = differences(one, other)
             if found.differences or not found.exact:
                 return f"`{name}` by itself would decide otherwise"
     return ""

@@ -315,7 +315,7 @@ def review(old: Workspace, new: Workspace, diff: Diff, known: Known | None = Non
         old: before.
         new: after.
         diff: how they differ.
-        known: what comparisons found so far (`Table.differences`), those of *diff* best.
+        known: what comparisons found so far (`compare.tables.differences`), those of *diff* best.
 
     """
     known = {} if known is None else known

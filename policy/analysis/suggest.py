@@ -15,6 +15,7 @@ from policy.analysis.records.replay import RecordDecider
 from policy.commands.read import read_command
 from policy.commands.words import in_home
 from policy.compare.compare import Difference
+from policy.compare.tables import differences
 from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
@@ -463,7 +464,7 @@ class Draft:
         if not isinstance(current, Chain):
             return [], (f"the policy in force has no chain {' > '.join(chain)}",)
         proposed = self._table(chain, current.table)
-        comparison = (current.table & proposed).differences(proposed)
+        comparison = differences(current.table & proposed, proposed)
         return [
             difference
             for difference in comparison.differences

@@ -13,6 +13,7 @@ from typing import Final, Protocol
 import attrs
 
 from policy.compare.overlap import glob_pattern
+from policy.compare.tables import differences
 from policy.core.effect import Effect
 from policy.patterns.pattern import Pattern
 from policy.tables.dialect import Argument, ArgumentKind, Dialect
@@ -248,7 +249,7 @@ def no_more(tool: str, one: ToolRules, other: ToolRules) -> bool:
         )
         for each in (other, one)
     ]
-    found = tables[0].differences(tables[1])
+    found = differences(*tables)
     return found.exact and not any(difference.widened for difference in found.differences)
 
 

@@ -25,9 +25,6 @@ from weakref import ReferenceType
 
 import attrs
 
-from policy.compare.compare import Comparison, Difference, Known
-from policy.compare.meets import Linked, compare_meets
-from policy.compare.tool_pair import remembered
 from policy.core.decision import Clause, Decision, Reason
 from policy.core.effect import Effect
 from policy.core.memory import alive, seldom_collecting, weakly
@@ -104,8 +101,8 @@ class Ceiling:
         return cls(frozenset(part.rules for part in kept), kept)
 
     @property
-    def linked(self) -> list[Linked]:
-        """The parts, as they are compared."""
+    def linked(self) -> list[tuple[RuleSet, tuple[str, ...]]]:
+        """Each rule set with its links, as comparisons take them."""
         return [(part.rules, part.links) for part in self.parts]
 
     @property
@@ -253,40 +250,18 @@ class Table:
         lookup = self._lookups.get(tool) or self.lookup(tool)
         return lookup.decide_anew(call)
 
-    @seldom_collecting
-    def differences(self, other: Table, known: Known | None = None) -> Comparison:
-        """Return how calls are decided differently by *self* and then by *other*.
-
-        Exact unless the comparison says otherwise: no difference means that no
-        call of any tool is decided differently. What may be delegated is not
-        looked at; `Table(use=table.delegated)` is the table of that.
-
-        Args:
-            other: the other table.
-            known: what comparisons of other tables found, which share some of their
-                lines with these; what is found here is added.
-
-        """
-        found = compare_meets(self.use.linked, other.use.linked, known)
-        return Comparison(tuple(self.decided(other, each) for each in found.differences), found.why)
-
-    def decided(self, other: Table, difference: Difference) -> Difference:
-        """Return what *self* and *other* make of the call of a difference of other tables."""
-        tool, call = difference.tool, difference.call
-        # Every table is asked about the same commands.
-        lookups = (self.lookup(tool), other.lookup(tool))
-        return Difference(tool, call, *(lookup.decide_once(call, remembered) for lookup in lookups))
-
     def __le__(self, other: Table) -> bool:
         """Return whether *self* grants, and hands on, no more than *other*.
 
         What is not decided within the budget counts as more.
         """
+        from policy.compare.tables import differences  # noqa: PLC0415  # deciding compares nothing
+
         pairs = [(other, self)]
         if self.delegate is not None or other.delegate is not None:
             pairs.append((Table(other.delegated), Table(self.delegated)))
         for larger, smaller in pairs:
-            comparison = larger.differences(smaller)
+            comparison = differences(larger, smaller)
             if not comparison.exact or any(d.widened for d in comparison.differences):
                 return False
         return self.bounds & other.bounds == self.bounds

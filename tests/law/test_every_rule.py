@@ -14,6 +14,7 @@ from policy.analysis.lint import lint
 from policy.analysis.lint.dead import Standings
 from policy.compare.dead_rules import shadowing, written_rules
 from policy.compare.deduplicate import is_idle
+from policy.compare.tables import differences
 from policy.core.decision import Because
 from policy.core.effect import Effect
 from policy.files.opening import Memory
@@ -74,7 +75,7 @@ def check_standings(universe: Universe, model: Model) -> None:
                 assert table.decide(*call).effect is not fewer.decide(*call).effect
             else:
                 assert found == expected, standing
-                difference = table.differences(fewer)
+                difference = differences(table, fewer)
                 assert difference.exact
                 checked = all(part.rules.dialect.checks for part in table.use.parts)
                 assert all(is_idle(each, checked=checked) for each in difference.differences)
@@ -174,7 +175,7 @@ def alike(one: Project, other: Project) -> bool:
     """Whether agents by themselves are proven to be the same, and so is what they hand on."""
     pairs = [(entry.declared, other.agents[name].declared) for name, entry in one.agents.items()]
     pairs += [(Table(a.delegated), Table(b.delegated)) for a, b in pairs]
-    found = [a.differences(b) for a, b in pairs]
+    found = [differences(a, b) for a, b in pairs]
     return all(each.exact and not each.differences for each in found)
 
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import policy
 from policy.__main__ import main
 from policy.adapters import Guard
+from policy.compare.tables import differences
 from policy.core.effect import Effect
 from policy.files.opening import Memory
 from policy.hosts.workspace import Workspace, load_tree
@@ -428,7 +429,7 @@ def test_rules_that_differ_in_the_case_of_letters_differ_where_they_allow():
         return load_tree(Memory({"a.policy": text})).chain("main").table
 
     def wider(before: str, after: str) -> set[bool]:
-        found = table(before).differences(table(after))
+        found = differences(table(before), table(after))
         assert found.exact
         return {each.widened for each in found.differences}
 

@@ -19,6 +19,7 @@ from policy.compare.compare import Comparison, Difference, Known
 from policy.compare.deduplicate import is_idle, told
 from policy.compare.meets import compare_meets
 from policy.compare.overlap import representatives
+from policy.compare.tables import decided, differences
 from policy.core.effect import Effect
 from policy.core.finding import Finding
 from policy.core.memory import seldom_collecting
@@ -124,7 +125,7 @@ class Showing:
     """Chooses chains; what it compares on the way serves all agents of a project.
 
     Args:
-        known: what comparisons found so far (`Table.differences`).
+        known: what comparisons found so far (`compare.tables.differences`).
 
     """
 
@@ -195,7 +196,7 @@ class Showing:
         if real <= declared:
             return ()
         if (declared, real) not in self._narrowed:
-            found = _table(declared).differences(_table(real), self._known)
+            found = differences(_table(declared), _table(real), self._known)
             less = (each for each in found.differences if not each.widened and not is_idle(each))
             self._narrowed[declared, real] = tuple(less) if found.exact else None
         return self._narrowed[declared, real]
@@ -261,7 +262,7 @@ class Gaps:
 
     Args:
         project: whose.
-        known: what comparisons of its tables found (`Table.differences`).
+        known: what comparisons of its tables found (`compare.tables.differences`).
 
     """
 
@@ -313,7 +314,7 @@ class Gaps:
             found = compare_meets(declared.use.linked, real.use.linked, self._known)
             self._compared[key] = found
         # Equal rules may stand elsewhere, and belong to others: each table decides for itself.
-        anew = [declared.decided(real, each) for each in found.differences]
+        anew = [decided(declared, real, each) for each in found.differences]
         return Comparison(told(anew, declared, real), found.why)
 
 
@@ -422,7 +423,7 @@ def audit(
         workspace: what is audited.
         progress: told of each project as its turn comes.
         known: what other audits found, where some are made one by one
-            (`Table.differences`).
+            (`compare.tables.differences`).
 
     """
     known = {} if known is None else known

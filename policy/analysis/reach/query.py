@@ -10,6 +10,7 @@ import attrs
 from policy.analysis.reach.worklist import MANY_POSITIONS, reach
 from policy.compare.compare import Comparison, Difference
 from policy.compare.deduplicate import told
+from policy.compare.tables import differences
 from policy.core.decision import Because, Decision, Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
@@ -179,7 +180,7 @@ def asked_about(denied: Table) -> tuple[Call, ...]:
     (part,) = denied.use.parts
     everything = Table.of(RuleSet((), Effect.ALLOW, part.rules.dialect))
     named = {entry.tool for entry in part.rules.entries}
-    found = [each for each in everything.differences(denied).differences if each.after.because]
+    found = [each for each in differences(everything, denied).differences if each.after.because]
     # Others do so in part only, e.g. a command that writes a file.
     found.sort(key=lambda each: each.tool not in named)
     return tuple((each.tool, each.call) for each in found)
@@ -230,7 +231,7 @@ def _told(unexplained: CallRefusal, chain: Chain, call: Call, decision: Decision
 # Who can make a call that a matcher matches, over all agents and chains.
 #
 # An agent can when denying those calls would take something away from it: that
-# is one comparison, exact and with a witness (`Table.differences`). It can unasked when
+# is one comparison, exact and with a witness (`compare.tables.differences`). It can unasked when
 # asking for them would, which is another one where all that the first shows is asked for.
 
 
@@ -345,7 +346,7 @@ def taken(table: Table, denied: Table, effect: Effect = Effect.DENY) -> Comparis
     Calls of the tools that its rules name come first: a rule for `Read` is of commands too that
     read a file, and nobody thinks of these before.
     """
-    comparison = table.differences(table & denied)
+    comparison = differences(table, table & denied)
     found = told(comparison.differences, table, denied)
     # What only cannot be read any more, or is asked for, is no call that was asked about.
     by_rule = (
@@ -411,7 +412,7 @@ def exceeds(
         for reading in readings:
             positions = reach(project, project.reading(reading), project.all_starts)
             for table in positions.most.values():
-                beyond = (table & most).differences(table)
+                beyond = differences(table & most, table)
                 why.update(dict.fromkeys(beyond.why))
                 if any(each.widened for each in beyond.differences):
                     why[MANY_POSITIONS] = None
@@ -421,7 +422,7 @@ def exceeds(
                 if chain.table.use.sets in known:
                     continue
                 known.add(chain.table.use.sets)
-                comparison = (chain.table & most).differences(chain.table)
+                comparison = differences(chain.table & most, chain.table)
                 why.update(dict.fromkeys(comparison.why))
                 for each in told(comparison.differences, chain.table, most):
                     if each.widened:

@@ -10,6 +10,7 @@ import json
 import attrs
 import pytest
 
+from policy.compare.tables import differences
 from policy.core.source import Source
 from policy.files.opening import Memory
 from policy.hosts.claude import ClaudeOptions, load
@@ -289,7 +290,7 @@ def test_a_rule_about_an_argument_is_shown_by_a_call_that_the_host_reads(
 ) -> None:
     (before,), (after,) = (load(Memory({}), saying("user", deny=rules)) for rules in ([], [rule]))
     tables = [Chain.start("main", each.enforced).table for each in (after, before)]
-    found = tables[0].differences(tables[1])
+    found = differences(tables[0], tables[1])
     field = rule.partition("(")[2].partition(":")[0]
     shown = [each.call for each in found.differences if field in each.call]
 

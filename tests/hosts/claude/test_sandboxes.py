@@ -8,6 +8,7 @@ import attrs
 import pytest
 
 from policy.analysis.diff import diff_workspaces
+from policy.compare.tables import differences
 from policy.core.decision import Decision
 from policy.files.opening import Memory
 from policy.hosts.claude import ClaudeOptions, load
@@ -240,6 +241,6 @@ def test_a_sandbox_is_compared_with_a_rule_that_allows_every_command() -> None:
     call = {"command": "git status &"}
     assert str(boxed.decide("Bash", call).effect) == "allow"
     assert str(plain.decide("Bash", call).effect) == "ask"
-    compared = boxed.table.differences(plain.table)
+    compared = differences(boxed.table, plain.table)
     shown = {(str(d.before.effect), str(d.after.effect)) for d in compared.differences}
     assert ("allow", "ask") in shown

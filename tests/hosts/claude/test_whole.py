@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from policy.compare.tables import differences
 from policy.core.effect import Effect
 from policy.files.opening import Memory
 from policy.hosts.claude import load
@@ -142,7 +143,7 @@ def test_rules_that_match_the_same_in_another_form_are_told_apart(before, after,
     tables = table(**before), table(**after)
     assert tables[0] != tables[1]
     assert tables[0].hash != tables[1].hash
-    comparison = tables[0].differences(tables[1])
+    comparison = differences(tables[0], tables[1])
     shown = [each for each in comparison.differences if each.tool == "Bash"]
     assert comparison.exact
     assert shown
@@ -155,13 +156,13 @@ def test_rules_for_edits_and_for_reads_are_told_apart_behind_links_alone() -> No
     path = {"file_path": "/srv/app/src/x/q7z"}
     before, after = (table(links=links, **each) for each in lists)
     assert [each.decide("Read", path).effect for each in (before, after)] == [ALLOW, ASK]
-    found = before.differences(after).differences
+    found = differences(before, after).differences
     assert any(each.tool == "Read" and not each.widened for each in found)
 
 
 def test_a_rule_about_whole_pipes_is_told_where_they_are_allowed_by_no_other() -> None:
     tables = table(allow=["Bash"]), table(allow=["Bash"], ask=["Bash(* | tee)"])
-    (shown,) = [e for e in tables[0].differences(tables[1]).differences if e.tool == "Bash"]
+    (shown,) = [e for e in differences(tables[0], tables[1]).differences if e.tool == "Bash"]
     assert shown.call == {"command": "x | tee"}
 
 
