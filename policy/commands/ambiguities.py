@@ -38,13 +38,13 @@ __all__ = [
     "is_misread",
     "is_no_expansion",
     "is_plain_test",
+    "is_substituted",
     "is_unchecked",
     "is_unchecked_target",
     "is_untold",
     "is_worked_out",
     "may_be_set",
     "redirected",
-    "refused",
     "sets_in_pipe",
     "without_quoted",
 ]
@@ -248,7 +248,7 @@ _COMMENT = (
 # Text that a host finds by eye, wherever it stands, and does not vouch for.
 _DOUBTFUL = re.compile(
     r"\\[ \t]|(?:^|[^ \t])\\\n|\\\n\s*\||\\\$\$\(|(?:^|[\s;&|(])=[A-Za-z_]|\\\{[^\n]*[,.]"
-    rf"|\|[ \t]*\\\n|\s\]\]?#|{_COMMENT}"
+    rf"|\|[ \t]*\\\n|\s\]\]?#|{_COMMENT}|\\\Z"
 )
 # What is negated without a blank before its redirection.
 _NEGATED = re.compile(r"(?:^|[\s;&|({])!(?:[<>]|&>)")
@@ -292,7 +292,12 @@ def _doubtful(text: str) -> Iterator[re.Match[str] | None]:
         yield _DIGITS.search(text)
         yield _NEGATED.search(text) if "!" in text else None
         yield _left_open(text)
-    yield from _refused(text)
+    if "}" in text:
+        yield _NAMED_DESCRIPTOR.search(text)
+    if "<" in text or "~[" in text:
+        yield _OF_ZSH.search(text)
+    if "{" in text:
+        yield _quote_in_braces(text)
 
 
 def _left_open(text: str) -> re.Match[str] | None:
@@ -303,29 +308,8 @@ def _left_open(text: str) -> re.Match[str] | None:
 _JOINING_END = re.compile(r"(?:&&|\|\|?)\s*\Z")
 
 
-def _refused(text: str) -> Iterator[re.Match[str] | None]:
-    if "}" in text:
-        yield _NAMED_DESCRIPTOR.search(text)
-    if "<" in text or "~[" in text:
-        yield _OF_ZSH.search(text)
-    if "{" in text:
-        yield _quote_in_braces(text)
-
-
 def _first(found: Iterable[re.Match[str] | None]) -> str | None:
     return next((match[0].lstrip() or match[0] for match in found if match), None)
-
-
-# What of it makes a host give up before it takes anything apart.
-_REFUSED = re.compile(
-    rf"\\[ \t]|(?:^|[^ \t])\\\n(?!\s*\|)|(?:^|[\s;&|(])=[A-Za-z_]|{_COMMENT}|\\\Z"
-)
-
-
-def refused(text: str) -> str | None:
-    """Return what of *text* makes a host give it up for how it looks; None for nothing."""
-    marked = "\\" in text or "=" in text or "#" in text
-    return _first((_REFUSED.search(text) if marked else None, *_refused(text)))
 
 
 def is_misread(text: str) -> bool:
@@ -486,6 +470,14 @@ _PUT_IN = re.compile(r"\$\(.*\)|`.*`", re.DOTALL)
 def has_half_assignment(words: Sequence[Word]) -> bool:
     """Whether a word is a lone ``=``, which a grammar may take for half an assignment."""
     return any(word.raw == "=" for word in words) and words[0].plain not in TESTS
+
+
+def is_substituted(word: Word) -> bool:
+    """Whether an assignment sets the output of one substitution, without quotes around it."""
+    value = word.raw.partition("=")[2]
+    return (value[:2] == "$(" and value[:3] != "$((" and value[-1:] == ")") or (
+        value[:1] == "`" == value[-1:]
+    )
 
 
 _BACKGROUND = re.compile(r"(?<![&<>|])&(?![&>])")

@@ -24,7 +24,6 @@ from policy.commands.match_texts import is_assignment, is_reworded
 from policy.commands.parts import DIFFER, NO_COMMAND, UNKNOWN, UNSEEN
 from policy.commands.scanner import Scanner
 from policy.commands.shapes import INSIDE, WORDS, ill_formed
-from policy.commands.unsupported import gives_up
 from policy.commands.words import (
     DESCRIPTOR,
     FOLDERS,
@@ -434,7 +433,6 @@ class RedirectionReader(WordReader):
             given = [word for word in targets if not (word.literal or word.vetted)]
             for word in given:
                 self.script.doubt(word.raw, UNKNOWN)
-            self.script.given += given
             return []
         if operator not in (">", ">>", ">|", "<", "&>", "&>>", ">&", "<&") or not targets:
             self.script.doubt(self.text_of(node), UNSEEN)
@@ -448,7 +446,6 @@ class RedirectionReader(WordReader):
             told = target.literal or (operator[0] in ">&" and with_home(target))
             if not told or target.raw[:1] == "$":
                 self.script.doubt(target.raw, UNKNOWN)
-                self.script.given.append(target)
             if target.plain[:1] == "!" or (
                 operator == ">&" and not _TWICE_ALIKE.fullmatch(target.plain)
             ):
@@ -961,7 +958,6 @@ def read_script(text: str, shell: Shell) -> Script | None:
     ill = ill_formed(root, bytes(covered), shell)
     if ill is not None:
         script.doubt(reader.text_of(ill), NO_COMMAND if root.has_error else UNSEEN)
-    script.abandoned = gives_up(root, text, script, shell)
     for start, end in reader.lost:
         script.doubt(source[start:end].decode("utf-8").strip(), UNSEEN)
     if root.has_error or reader.lost:

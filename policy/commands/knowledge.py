@@ -331,13 +331,11 @@ class Syntax:
     Attributes:
         structures: what it looks through; empty where it looks at plain commands only.
         redirected: of these, whose redirections it looks at.
-        abandoned: what else it gives up a whole text for, so that it looks for no file in it.
 
     """
 
     structures: frozenset[str] = frozenset()
     redirected: frozenset[str] = frozenset()
-    abandoned: frozenset[str] = frozenset()
 
 
 @attrs.frozen(cache_hash=True)

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 __all__ = [
     "DIFFER",
     "NO_COMMAND",
-    "SWALLOWED",
     "UNCLOSED",
     "UNKNOWN",
     "UNSEEN",
@@ -40,7 +39,6 @@ UNKNOWN: Final = "is not known before it runs"
 UNSEEN: Final = "is not looked into"
 DIFFER: Final = "is not read alike by all shells"
 UNCLOSED: Final = "does not end"
-SWALLOWED: Final = "has words behind what is redirected, which some read as more files"
 NO_COMMAND: Final = "is no command of a shell"
 
 
@@ -100,7 +98,6 @@ class Redirection:
         part: the number of the simple command that opens it; None where that is not known.
         scripted: whether a script in an argument opens it: a rule that denies it makes that
             doubtful, and no other rule is asked.
-        again: whether it counts only where a rule denies it.
 
     """
 
@@ -114,7 +111,6 @@ class Redirection:
     copied: bool = False
     part: int | None = None
     scripted: bool = False
-    again: bool = False
 
 
 @attrs.frozen

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
-from typing import TYPE_CHECKING, Final
 
 import attrs
 
 from policy.commands import ambiguities as doubts
 from policy.commands import bash
-from policy.commands.bash import parsed
 from policy.commands.knowledge import Shell
 from policy.commands.match_texts import KEYWORDS, Spelled, Whole, as_written, stages
 from policy.commands.parts import (
     DIFFER,
     NO_COMMAND,
-    SWALLOWED,
+    UNKNOWN,
     Command,
     CommandPart,
     Doubt,
@@ -27,96 +24,21 @@ from policy.commands.plain import read_plain
 from policy.commands.scanner import Scanner
 from policy.commands.scripts import CommandPiece, ScriptReading, together
 from policy.commands.simple import BOXES, SHELLS, alone
-from policy.commands.unsupported import abandoned
-from policy.commands.words import Script
+from policy.commands.words import ASSIGNMENT, Script
 from policy.core import limits
 from policy.patterns.automaton import NO_MATCH, Automaton, has_half
 from policy.patterns.tokens import CONTROLS, Gap, OneOf, Token
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
 
 __all__ = [
     "Command",
     "CommandPart",
     "Redirection",
     "compound",
-    "files_read_again",
     "is_plain",
     "read_command",
     "read_piece",
     "read_whole",
 ]
-
-
-_REMOVAL: Final = re.compile(r"(?:^|[^\w.-])rm(?:dir)?(?:\.exe)?(?![\w.-])", re.IGNORECASE)
-_QUOTING: Final = re.compile(r"\\\n|\$(?=['\"])|['\"\\]")
-
-
-def files_read_again(
-    text: str, shell: Shell, read: Callable[[str, Shell], Command]
-) -> Iterator[Redirection]:
-    """Yield the files that count in a *text* that was given up for words behind a redirection.
-
-    Args:
-        text: the command.
-        shell: what the host knows of commands.
-        read: how to read one.
-
-    """
-    if not (_REMOVAL.search(text) or _REMOVAL.search(_QUOTING.sub("", text))):
-        return
-    source = text.encode("utf-8", "replace")
-    for start, end in _heads(source):
-        source = source[:start] + b" " * (end - start) + source[end:]
-    again = source.decode("utf-8")
-    if again != text:
-        for file in read(again, shell).redirections:
-            yield file if file.guarded else attrs.evolve(file, again=True, part=None)
-
-
-def _heads(source: bytes) -> Iterator[tuple[int, int]]:
-    """Yield where each redirection stands that has words behind it, up to the end of its target."""
-    root = parsed(source)
-    nodes = [root] if root is not None else []
-    while nodes:
-        node = nodes.pop()
-        nodes += node.children
-        redirections = [child for child in node.children if child.type == "file_redirect"]
-        if redirections:
-            last = max((start for start in _behind(node, redirections)), default=-1)
-            yield from (
-                (each.start_byte, _targets(each)[0].end_byte)
-                for each in redirections
-                if each.start_byte < last and _targets(each)
-            )
-
-
-def _behind(node: Node, redirections: list[Node]) -> Iterator[int]:
-    """Yield where the words begin that stand behind a redirection of a statement."""
-    for each in redirections:
-        yield from (target.start_byte for target in _targets(each)[1:])
-    first = redirections[0].start_byte
-    named = any(c.type == "command_name" and c.start_byte < first for c in node.children)
-    if node.type == "command" and named:
-        yield from (
-            child.start_byte
-            for child in node.children
-            if child.start_byte > first and not child.type.endswith("_redirect")
-        )
-
-
-def _targets(node: Node) -> list[Node]:
-    return [child for child in node.named_children if child.type != "file_descriptor"]
-
-
-# A shell command, taken apart into what each rule must speak of.
-#
-# A command is decided part by part: denied when any part is, allowed only when
-# every part is. `policy.commands.plain` reads commands of plain words, `policy.commands.bash`
-# what a
-# host looks into beyond them, `policy.commands.scanner` the rest: far enough to deny what is
-# inside, never to vouch for it. No rule grants a part whose ``grantable`` is False.
 
 
 _ACTED_ON = frozenset(";&|<>()`$\\{}\"'#\t\n") | CONTROLS
@@ -206,7 +128,7 @@ def read_command(text: str, shell: Shell) -> Command:
 def read_piece(text: str, shell: Shell) -> CommandPiece | None:
     """Return what *text* is as a piece of a command; None where that depends on the rest."""
     script = _read(text, shell)
-    if not script.plain or script.opaque or abandoned(text, script, shell) is not None:
+    if not script.plain or script.opaque:
         return None
     read = ScriptReading(text, script, shell, read_command)
     read.run()
@@ -216,9 +138,8 @@ def read_piece(text: str, shell: Shell) -> CommandPiece | None:
 def read_whole(text: str, shell: Shell) -> Command:
     """Return the same as `read_command`, of a command that all of it is read for."""
     script = _read(text, shell)
-    given_up = abandoned(text, script, shell)
-    command = _command(text, script, shell, given_up)
-    if script.background and shell.awaited is not None and given_up is None:
+    command = _command(text, script, shell)
+    if script.background and shell.awaited is not None:
         return attrs.evolve(command, awaited=(*_awaited(text, shell.awaited),))
     return command
 
@@ -230,17 +151,19 @@ def _awaited(text: str, shell: Shell) -> Iterator[Command]:
     holds that nobody waits for, and at no file that a stage is redirected to.
     """
     script = _read(text, shell)
+    # A variable that is set to the output of a command does not stop the host here.
+    script.doubts = [d for d in script.doubts if d.why != UNKNOWN or not ASSIGNMENT.match(d.text)]
     if script.broken and all(doubt.why == NO_COMMAND for doubt in script.doubts):
         script.doubts.clear()  # what ends too soon some read all the same
     if script.opaque or script.background_inside:
         return
-    yield _command(text, attrs.evolve(script, background=False), shell, None)
+    yield _command(text, attrs.evolve(script, background=False), shell)
     for stage in stages(text) if script.split else ():
         script = _read(stage, shell)
         if script.background and not (script.opaque or script.background_inside):
             targets = [target for target in script.targets if not target.writes]
             alone = attrs.evolve(script, background=False, targets=targets)
-            yield _command(stage, alone, shell, None)
+            yield _command(stage, alone, shell)
 
 
 def _read(text: str, shell: Shell) -> Script:
@@ -248,31 +171,27 @@ def _read(text: str, shell: Shell) -> Script:
     script = (read_plain(text) if short else None) or _read_at_length(text, shell)
     if shell.control:
         _doubt(text, script, shell)
+    for command in script.commands:
+        unknown = next((word for word in command.words if not (word.literal or word.vetted)), None)
+        if unknown is not None:
+            script.doubt(unknown.raw, UNKNOWN)
     return script
 
 
-def _command(text: str, script: Script, shell: Shell, given_up: Doubt | None) -> Command:
+def _command(text: str, script: Script, shell: Shell) -> Command:
     opaque = script.opaque
     if script.background:
         script.doubt("&", "starts what nobody waits for")
-    if given_up is not None:
-        script.doubts.insert(0, given_up)
     read = ScriptReading(text, script, shell, read_command)
     read.run()
-    opaque = opaque or read.vouching.unknown
-    files = read.files
-    if given_up is not None:
-        files = [file for file in files if file.guarded or file.tool == shell.files.removes]
-        if given_up.why == SWALLOWED:
-            files += files_read_again(text, shell, read_command)
     return Command(
         tuple(read.parts),
-        tuple(files),
-        _whole(read, opaque=opaque, given_up=given_up is not None) if shell.control else None,
+        tuple(read.files),
+        _whole(read, opaque=opaque) if shell.control else None,
         script.unread,
         opaque or read.vouching.unchecked,
         (*dict.fromkeys((*script.doubts, *read.vouching.doubts)),),
-        removing=read.inner.depth,
+        removing=read.nested.depth,
     )
 
 
@@ -311,10 +230,10 @@ def _read_at_length(text: str, shell: Shell) -> Script:
     return script
 
 
-def _whole(read: ScriptReading, *, opaque: bool, given_up: bool) -> Whole:
+def _whole(read: ScriptReading, *, opaque: bool) -> Whole:
     """Return all of what was read."""
     script, spelled = read.script, Spelled.AS_A_WHOLE
-    split = script.split and not (given_up or script.broken)
+    split = script.split and not script.broken
     if split or script.background or read.astray or read.is_scattered:
         spelled = Spelled.APART
     elif "&" in read.text and (script.broken or _has_half_assignment(script)):

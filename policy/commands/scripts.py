@@ -27,15 +27,16 @@ from policy.commands.match_texts import (
     behind_all,
     is_assignment,
 )
-from policy.commands.parts import DIFFER, UNKNOWN, Command, CommandPart, Doubt, Redirection
+from policy.commands.parts import DIFFER, Command, CommandPart, Doubt, Redirection
 from policy.commands.simple import (
     Alone,
     Harmless,
-    Inner,
+    NestedScripts,
     Texts,
     alone,
     is_idle,
     removes_unknown,
+    seems_to_remove,
     spelled,
     with_text,
 )
@@ -172,13 +173,12 @@ class Vouching:
 
     Attributes:
         doubts: why nobody vouches for others, beside what is doubtful of the script.
-        unknown: whether the host cannot tell a word, and so asks no rule before one that denies.
         unchecked: whether one of them is such that nobody vouches for any.
     """
 
     def __init__(self, text: str, script: Script, shell: Shell) -> None:
         self.doubts: list[Doubt] = []
-        self.unknown = self.unchecked = False
+        self.unchecked = False
         self._text = text
         self._shell = shell
         self._closed = script.closed
@@ -189,7 +189,7 @@ class Vouching:
     @property
     def is_doubtful(self) -> bool:
         """Whether nobody vouches for one of those that were looked at."""
-        return bool(self.doubts) or self.unknown or self.unchecked
+        return bool(self.doubts) or self.unchecked
 
     def is_grantable(self, command: SimpleCommand, alone: Alone) -> bool:
         """Return whether a rule may allow *command*, which is *alone* by itself."""
@@ -212,9 +212,6 @@ class Vouching:
 
     def _is_told(self, alone: Alone) -> bool:
         """Whether all that stands in a command is known."""
-        if alone.untold is not None:
-            self.unknown = True
-            return not self._opaque and self.doubt(alone.untold.raw, UNKNOWN)
         if self._opaque:
             return False
         if alone.differs or not (self._shell.folding or as_written(alone.words) in self._text):
@@ -270,7 +267,7 @@ class ScriptReading:
         self.vouching = Vouching(text, script, shell)
         self.vouching.unchecked = shell.control and is_unchecked_target(script.targets)
         self._moves = FolderChanges(text, shell)
-        self.inner = Inner(script, shell, read)
+        self.nested = NestedScripts(script, shell, read)
         self._empties = False  # whether all of a folder is removed that its name does not tell
         self._blind = self._checked = self._untraced = False
         self._opaque = script.opaque
@@ -369,7 +366,8 @@ class ScriptReading:
             return False
         if self._moves.count and doubts.has_background(self.text):
             return True  # nobody waits for it, so nobody knows where what follows runs
-        # Who knows where it ends, and what is removed in it?
+        if self._opaque and self.shell.kinds.scripted and seems_to_remove(self.text):
+            return True
         return self.script.unclosed or removes_unknown(self.text, self.script.commands)
 
     def _statements(self) -> Iterator[CommandPart]:
@@ -395,7 +393,7 @@ class ScriptReading:
         self._versioned |= own.versioned
         self._planted += own.planted
         if own.leaves:
-            self.inner.follow(own.program)
+            self.nested.follow(own.program)
         doubtful: tuple[str, ...] = ()
         harmless = self._blind = self._edits = self._checked = False
         self._led = command.led
@@ -459,9 +457,9 @@ class ScriptReading:
         shell, words, program, known = self.shell, own.words, own.examined, own.known
         doubtful: tuple[str, ...] = ()
         if own.script is not None:
-            doubtful, files = self.inner.look(own.script, words, aside=aside)
+            doubtful, files = self.nested.look(own.script, words, aside=aside)
             self.files += files
-        if self.inner.suspects(own):  # nobody checks what is removed in it
+        if own.suspect:
             self.files.append(GUARDED)
         moves = program[0].plain.rsplit("/", 1)[-1] in shell.kinds.movers
         if shell.traced:

@@ -201,8 +201,6 @@ class Script:
         grouped: whether several statements stand between two parentheses.
         broken: whether it is no command to a grammar, or has text that no node of it covers.
         closed: whether its last quote is one that nobody wrote.
-        given: words behind the signs of redirections of which nobody knows what they come to.
-        abandoned: why a host that looks into it gives it up (`policy.commands.unsupported`).
         plain: whether what its words come to follows from how each is written.
     """
 
@@ -218,8 +216,6 @@ class Script:
     grouped: bool = False
     broken: bool = False
     closed: bool = False
-    given: list[Word] = attrs.field(factory=list)
-    abandoned: Doubt | None = None
     plain: bool = False
 
     @property

@@ -249,7 +249,7 @@ def no_more(tool: str, one: ToolRules, other: ToolRules) -> bool:
         )
         for each in (other, one)
     ]
-    found = differences(*tables)
+    found = differences(tables[0], tables[1])
     return found.exact and not any(difference.widened for difference in found.differences)
 
 

@@ -248,7 +248,7 @@ def opened(
 def is_unchecked(row: Row, file: Redirection, outcomes: Sequence[Outcome]) -> bool:
     """Return whether nothing but what all commands may do allows a file to be opened."""
     shell = row.ruleset.dialect.shell
-    if file.scripted or file.again or file.tool == shell.files.removes:
+    if file.scripted or file.tool == shell.files.removes:
         return False
     if not file.writes:
         found = redirection_outcome(row, file)
@@ -277,7 +277,7 @@ def _is_outside(row: Row, file: Redirection) -> bool:
 def redirection_outcome(row: Row, redirection: Redirection) -> Outcome:
     """Return what *row*, of the tool that runs a command, says of a file that this opens."""
     rules = row.ruleset
-    if redirection.scripted or redirection.again:
+    if redirection.scripted:
         return _if_denied(row, redirection)
     shell = rules.dialect.shell
     tool = redirection.tool or (shell.files.output if redirection.writes else shell.files.input)
@@ -309,10 +309,10 @@ def redirection_outcome(row: Row, redirection: Redirection) -> Outcome:
 
 def _if_denied(row: Row, redirection: Redirection) -> Outcome:
     """Return what a file gets of which only a rule that denies it counts."""
-    found = redirection_outcome(row, attrs.evolve(redirection, scripted=False, again=False))
+    found = redirection_outcome(row, attrs.evolve(redirection, scripted=False))
     if found.effect is not Effect.DENY or found.reason is not Reason.RULE:
         return HARMLESS
-    return found if redirection.again else doubted(row.ruleset)
+    return doubted(row.ruleset)
 
 
 def _undenied(files: Row, path: str, found: Outcome) -> Outcome:

@@ -57,7 +57,6 @@ _SHELL: Final = Shell(
     syntax=Syntax(
         structures=commands.STRUCTURES,
         redirected=commands.REDIRECTED,
-        abandoned=commands.ABANDONED,
     ),
     files=FileTools(
         output=known.REDIRECT_OUT,

@@ -14,6 +14,7 @@ from policy.commands.ambiguities import (
     doubtful,
     fills_guarded,
     has_half_assignment,
+    is_substituted,
     is_unchecked,
     is_worked_out,
 )
@@ -21,7 +22,6 @@ from policy.commands.bash import read_script
 from policy.commands.knowledge import Shell, Wrapper, Wrappers
 from policy.commands.match_texts import KEYWORDS, is_assignment
 from policy.commands.plain import read_plain
-from policy.commands.unsupported import is_substituted
 from policy.commands.words import Script, Word
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError

@@ -35,7 +35,7 @@ UNCHECKED = (
         "declare -I a",
     ),
     *("declare -xX a", "timeout 5 jq --from-file=a b", "awk '{\"x\" | getline}'"),
-    *("sed = a", "make a = b", "do x", "in x", "IFS=, make x", "time HOME=/tmp rm x"),
+    *("foo = a", "make a = b", "do x", "in x", "IFS=, make x", "time HOME=/tmp rm x"),
     *("export -p A=1", "export -n A=1", "export A -p", "export -x A", "export -A a b", "local a=1"),
     *("readonly -r a", "readonly a=1 a=2", "declare -r a=1 a=2", "declare -p a=1", "declare a -x"),
     *("builtin noglob x", "command -p noglob x", "shift $((1))", "exit $((1))", "private a=1"),

@@ -30,10 +30,10 @@ ALLOW, ASK, DENY = Effect.ALLOW, Effect.ASK, Effect.DENY
         # Not even what it opens is asked for.
         *("foo > out; bar", "bar; foo > /etc/x", "bar; cat /etc/passwd", "cd /etc; foo"),
         # What nobody looks into.
-        *("foo {a,b}", "f() { foo; }", "foo $(bar | baz)", "foo; { bar; }", "eval foo", ". ./x"),
-        *("for i in 1 2; do foo; done", "foo $((1+1))", "(foo; bar)", "make (x)"),
+        *("foo {a,b}", "f() { foo; }", "foo; { bar; }", "eval foo", ". ./x"),
+        *("for i in 1 2; do foo; done", "foo $((1+1))", "make (x)"),
         # No pipe.
-        *("foo '|' bar; baz", 'foo "$(bar | baz)"'),
+        "foo '|' bar; baz",
     ],
 )
 def test_a_rule_of_the_same_text_allows_a_command_of_several_parts(command: str) -> None:
@@ -308,6 +308,7 @@ def test_and_not_where_it_checks_none(last):
     "command",
     [
         *('foo "ab$(a | b)"', "x=$(a | b)", "A=$(a | b) foo", 'export x="ab$(a | b)"'),
+        *('foo "$(a | b)"', "foo $(a | b)", "foo $(bar | baz)", 'foo "$(bar | baz)"', "(foo; bar)"),
         *('if foo "ab$(a | b)"; then x; fi', 'foo "ab$(c "de$(x | y)")"', 'foo "ab$(a & b)"'),
     ],
 )
@@ -315,8 +316,8 @@ def test_no_rule_allows_the_text_of_a_command_with_a_pipe_in_what_is_put_in(comm
     assert str(decide(command, allow=[f"Bash({command})"])) == "ask"
 
 
-@pytest.mark.parametrize("command", ['foo "$(a | b)"', "foo $(a | b)", 'foo "ab$(a; b)"'])
-def test_one_that_the_host_gives_up_is_allowed_by_a_rule_of_its_text(command: str) -> None:
+def test_a_rule_of_its_text_allows_a_command_with_unsupported_syntax() -> None:
+    command = 'foo "ab$(a; b)"'
     assert str(decide(command, allow=[f"Bash({command})"])) == "allow"
 
 

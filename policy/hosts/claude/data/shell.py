@@ -7,7 +7,6 @@ from typing import Any, Final
 from policy.hosts.claude.data import table
 
 __all__ = [
-    "ABANDONED",
     "ALIASES",
     "CHECKED",
     "COUNTED",
@@ -44,7 +43,6 @@ INHERITED: Final = _words("variables", "inherited")
 STRUCTURES: Final = _words("syntax", "structures")
 REDIRECTED: Final = _words("syntax", "redirected")
 ITERATED: Final = _words("syntax", "in_background")
-ABANDONED: Final = _words("syntax", "abandoned")
 
 INTERPRETERS: Final = _words("programs", "interpreters")
 SPEECHLESS: Final = _words("programs", "speechless")

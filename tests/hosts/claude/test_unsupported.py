@@ -1,4 +1,4 @@
-"""Which commands Claude Code 2.1.329 was seen to give up, so that it looks for no file in them."""
+"""Syntax that Claude Code 2.1.329 does not read: denials apply in it, and no rule allows it."""
 
 from __future__ import annotations
 
@@ -18,22 +18,27 @@ def told(command: str, mode: str = "default", **lists: list[str]) -> str:
 @pytest.mark.parametrize(
     "command",
     [
-        *("cat a $X", 'cat "$X"', "cat a ${X}", "cat a $1", "cat a $(ls)", "cat a `ls`"),
-        *("cat a <(ls)", "cat {a,b}", "cat a $'b'", "cat a $((x + 2))", "cat a; ls $X"),
+        *("cat a $X", "cat a ${X}", "cat a $1", "cat a $(ls)", "cat a `ls`"),
+        *("cat a <(ls)", "cat a $'b'", "cat a $((x + 2))", "cat a; ls $X"),
         *("case x in a) cat a;; esac", "{ cat a; }", "f() { ls; }; cat a", "(cat a; ls)"),
         *("select i in a; do cat a; done", "for ((i=0; i<3; i++)); do cat a; done"),
         *("a=(1 2); cat a", "a[0]=1; cat a", "IFS=x cat a", "COLUMNS='a b' cat a"),
         *("FOO=$BAR cat a", 'FOO="a$(ls)" cat a', 'x="$(cat a)"', "x=$(cat a; ls)", "FOO=~ cat a"),
         *("cat a > $X", 'cat a > "$PWD/x"', "cat a <<< $X", "cat a 2>&-", "cat a > b c"),
         *("cat a <<E\nx\nE", "cat a <<'E' | cat\nx\nE", "cat a <<'E' && cat b\nx\nE"),
-        *("cat a\\ b", "ca\\\nt a", "cat a; =b", "cat a ~[b]", "cat a {x}>b", "cat a > b #x"),
+        *("cat a\\ b", "cat a; =b", "cat a ~[b]", "cat a {x}>b", "cat a > b #x"),
         *("(cat a) > out", "cat a &&", "cat a ; ; ls", "cat a )", "(cat a", "{ cat a", "x=$(cat a"),
         *("cat a | | ls", "&& cat a", "cat a <> b", "cat a = b", "cat a \\"),
     ],
 )
-def test_no_rule_about_files_denies_what_the_host_gives_up(command: str) -> None:
+def test_file_rules_deny_what_stands_in_unsupported_syntax(command: str) -> None:
+    assert told(command, deny=[*_FILES]) == "deny"
+    assert told(command, deny=["Bash(cat *)"]) == "deny"
+
+
+@pytest.mark.parametrize("command", ['cat "$X"', "cat {a,b}", "ca\\\nt a"])
+def test_a_command_whose_words_are_unknown_is_asked_for(command: str) -> None:
     assert told(command, deny=[*_FILES]) == "ask"
-    assert told(command, deny=["Bash(cat *)"]) == ("deny" if "ca\\" not in command else "ask")
 
 
 @pytest.mark.parametrize(
@@ -53,10 +58,10 @@ def test_rules_about_files_deny_what_the_host_takes_apart(command: str) -> None:
     assert told(command, deny=[*_FILES]) == "deny"
 
 
-def test_where_all_commands_are_allowed_nothing_asks_for_the_files_of_what_is_given_up() -> None:
+def test_file_rules_deny_there_where_all_commands_are_allowed() -> None:
     for mode, rules in (("default", ["Bash"]), ("bypassPermissions", [])):
         for command in ("cat a $X > .git/config", "{ cat a; }", "case x in a) tac a;; esac"):
-            assert told(command, mode, allow=rules, deny=[*_FILES]) == "allow"
+            assert told(command, mode, allow=rules, deny=[*_FILES]) == "deny"
 
 
 def test_what_is_removed_is_looked_for_all_the_same() -> None:
@@ -159,24 +164,23 @@ def test_a_rule_that_is_what_is_no_command_allows_it(command: str) -> None:
         *("mkdir x > a rm b > d/y", "mkdir d > a r\\m x", "if mkdir d > a rm x; then ls; fi"),
     ],
 )
-def test_what_stands_behind_a_redirection_is_read_again_where_something_is_removed(
-    command: str,
-) -> None:
+def test_words_behind_a_redirection_are_arguments_too(command: str) -> None:
     for mode, rules in (("default", ["Bash"]), ("bypassPermissions", [])):
         assert told(command, mode, allow=rules, deny=["Edit(d/**)"]) == "deny"
         assert told(command, mode, allow=rules, ask=["Edit(d/**)"]) == "allow"
 
 
 @pytest.mark.parametrize(
-    "command",
+    ("command", "effect"),
     [
-        *("mkdir d > a x", "mkdir x > d/y rm b", "rm x > d/y b", "mkdir $X d > a rm"),
-        *("mkdir d > a rmx", "cat x > a d rm", "touch d > a x; rm-x y"),
+        *((one, "deny") for one in ("mkdir d > a x", "mkdir x > d/y rm b", "mkdir $X d > a rm")),
+        *((one, "deny") for one in ("mkdir d > a rmx", "touch d > a x; rm-x y", "rm x > d/y b")),
+        ("cat x > a d rm", "allow"),
     ],
 )
-def test_nothing_else_is(command: str) -> None:
+def test_so_they_are_where_nothing_is_removed(command: str, effect: str) -> None:
     for mode, rules in (("default", ["Bash"]), ("bypassPermissions", [])):
-        assert told(command, mode, allow=rules, deny=["Edit(d/**)"]) == "allow"
+        assert told(command, mode, allow=rules, deny=["Edit(d/**)"]) == effect
 
 
 def test_a_critical_folder_is_guarded_there() -> None:
