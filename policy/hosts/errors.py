@@ -15,8 +15,8 @@ class HostError(PolicyError):
     """One mistake that makes a host refuse a file, an agent or a call.
 
     Attributes:
-        kind: a member of the host's own enumeration. Its value is a contract with whoever
-            compares errors: kinds are added and never renamed.
+        kind: a member of the host's own enumeration. Its value is a contract: kinds are added
+            and never renamed.
 
     """
 

@@ -253,7 +253,7 @@ def no_more(tool: str, one: ToolRules, other: ToolRules) -> bool:
     return found.exact and not any(difference.widened for difference in found.differences)
 
 
-# --- what several writers need --------------------------------------------------------------
+# --- what several writers need --------------------------------------------------------
 
 
 _OTHER: Final = re.compile(r"[^A-Za-z0-9_-]+")

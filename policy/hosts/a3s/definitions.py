@@ -40,10 +40,10 @@ _READING: Final = ("read", "search", "ls")
 _WEB: Final = ("web_fetch", "web_search")
 _CHANGING: Final = ("write", "edit", "download")
 _STARTING: Final = ("task", "parallel_task")
-# Each is a prefix without a boundary, so that `lsof` and `find . -delete` pass too.
+# Each is a prefix of text, so `lsof` and `find . -delete` match too.
 _LOOKING: Final = tuple(f"Bash({name}:*)" for name in "ls cat head tail find wc".split())
 
-# Name of a table -> what it allows, what it denies, and its default.
+# Table -> allowed tools, denied tools, default.
 _TABLES: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...], Effect]]] = {
     "explore": (
         (*_READING, *_WEB, "update_plan", *_LOOKING),
@@ -69,7 +69,7 @@ _TABLES: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...], Effect]]] = {
 
 
 def policy_of(table: str, profile: A3sProfile) -> PermissionPolicy:
-    """Return the policy of the table of that name, as a version has it."""
+    """Return the policy of that table in a version."""
     allow, deny, default = _TABLES[table]
     if not profile.one_search:
         allow = tuple(name for tool in allow for name in _before_search(tool))
@@ -91,7 +91,7 @@ class Shipped:
         description: one line.
         hidden: whether it is left out of lists.
         tool_free: whether it has no tool.
-        confirmation: who confirms what it asks for, or "".
+        confirmation: its `confirmation_inheritance`, or "".
 
     """
 
@@ -115,7 +115,7 @@ SHIPPED_AGENTS: Final = {
     "loop-checker": Shipped("", "checks a loop", hidden=True, tool_free=True),
 }
 
-# Other names of agents; case counts.
+# Aliases of agents, with exact case.
 AGENT_ALIASES: Final = {
     "general-purpose": "general",
     "general_purpose": "general",
@@ -132,7 +132,7 @@ AGENT_ALIASES: Final = {
 
 @attrs.frozen
 class Preset:
-    """A kind of worker: the table it has, and the steps it may take."""
+    """A kind of worker: its table, and its limit of steps."""
 
     table: str
     max_steps: int
@@ -162,15 +162,15 @@ _KIND_ALIASES: Final = {
 
 
 def kind_of(name: str) -> Preset | None:
-    """Return the kind of worker of that name, or None."""
+    """Return the kind of worker with that name or alias, or None."""
     return KINDS.get(_KIND_ALIASES.get(name, name))
 
 
-# `AgentDefinition`: what one agent is, wherever it comes from, and who confirms for it.
+# --- agents ---------------------------------------------------------------------------
 
 
 class ConfirmationInheritance(enum.Enum):
-    """Who confirms what an agent that was started asks for."""
+    """Who confirms the calls of a started agent."""
 
     AUTO_APPROVE = "auto_approve"
     DENY_ON_ASK = "deny_on_ask"
@@ -184,12 +184,12 @@ class ToolNames:
     """A list of tools of an agent file, as written.
 
     Attributes:
-        presence: how it is there.
-        items: the tools it names.
+        presence: whether the file has the list, and in which form.
+        items: the tools that it names.
         spans: where each of them is written.
-        key: the name it goes by in the file.
+        key: its key in the file.
         span: where the value is written.
-        dropped: where items are written that are no texts, which nobody reads.
+        dropped: where items are written that are not strings; the host ignores them.
 
     """
 
@@ -206,25 +206,25 @@ class AgentDefinition:
     """One agent.
 
     Attributes:
-        name: as it is started by.
+        name: its name in calls that start it.
         description: one line.
-        permissions: what the host makes of the file.
+        permissions: the permissions that the host reads out of the file.
         native: whether the host ships it.
-        hidden: whether it is left out of lists.
-        model: the model it runs on, or None.
-        prompt: what it is told.
-        max_steps: steps it may take, or None.
+        hidden: whether lists of agents leave it out.
+        model: its model, or None.
+        prompt: its prompt.
+        max_steps: its limit of steps, or None.
         tool_free: whether it has no tool at all.
-        confirmation: who confirms, or None where nothing is said.
-        confirmation_said: whether the file says who confirms.
-        kind: the kind of worker it is, or "".
-        kind_span: where that is written.
-        block: the permissions as written, before any list replaced them.
+        confirmation: who confirms its calls, or None if neither key nor list decides that.
+        confirmation_said: whether the file has the key.
+        kind: its kind of worker, or "".
+        kind_span: where the kind is written.
+        block: the permissions as written, before a list of tools replaced them.
         tools: the list of its tools.
-        disallowed: the list of tools it has not.
+        disallowed: the list of tools that it does not have.
         span: where its name is written.
-        unknown: keys that mean nothing, and where they are written.
-        second: keys that stand beside one that counts, likewise.
+        unknown: keys that the host ignores, with their places.
+        second: keys that are ignored because another key of the same list comes first.
 
     """
 
@@ -250,12 +250,12 @@ class AgentDefinition:
 
     @property
     def has_permissions(self) -> bool:
-        """Whether the host takes it to have permissions: asks and defaults do not count."""
-        return self.permissions.says_something
+        """Whether the host gives it permissions of its own (`PermissionPolicy.is_in_force`)."""
+        return self.permissions.is_in_force
 
     @property
     def confirms(self) -> ConfirmationInheritance:
-        """Who confirms, said or not."""
+        """Who confirms its calls, by its file or by default."""
         if self.confirmation is not None:
             return self.confirmation
         if self.has_permissions:
@@ -264,16 +264,16 @@ class AgentDefinition:
 
     @property
     def declared(self) -> tuple[RuleSet, ...]:
-        """What the file declares, taken at its word: the meet of all it says.
+        """The rule sets that the file declares, all of which hold.
 
-        A list of no tools, or what is no list, is a list of no tools; a list
-        of tools does not undo what is denied beside it.
+        An empty list of tools, or a value that is not a list, declares no tool. A list of tools
+        does not cancel the deny rules of `permissions`.
         """
         permissions = self.permissions
         if self.tool_free:
             return (RuleSet((), Effect.DENY, permissions.rules.dialect),)
         found: list[RuleSet] = []
-        if self.tools.presence in _NOTHING_LISTED:
+        if self.tools.presence in _NO_TOOL:
             found.append(RuleSet((), Effect.DENY, permissions.rules.dialect))
         block = self.block
         if block is not None:
@@ -283,7 +283,7 @@ class AgentDefinition:
         return tuple(found)
 
 
-_NOTHING_LISTED: Final = frozenset({Presence.EMPTY, Presence.ILL_TYPED, Presence.NULL})
+_NO_TOOL: Final = frozenset({Presence.EMPTY, Presence.ILL_TYPED, Presence.NULL})
 
 
 def built_in_agents(profile: A3sProfile = NEWEST) -> dict[str, AgentDefinition]:
@@ -306,12 +306,12 @@ def built_in_agents(profile: A3sProfile = NEWEST) -> dict[str, AgentDefinition]:
 
 @attrs.frozen
 class AgentRegistry:
-    """The agents by name; other names of those that the host ships are known too."""
+    """The agents by name, and by the aliases of those that the host ships."""
 
     agents: Mapping[str, AgentDefinition]
 
     def find(self, name: str) -> AgentDefinition:
-        """Return the agent of that name, or of that other name; case counts.
+        """Return the agent with that name or alias, in exact case.
 
         Raises:
             HostError: there is none.
@@ -327,10 +327,10 @@ class AgentRegistry:
         return found
 
     def project(self, agent: AgentDefinition) -> AgentRegistry:
-        """Return the registry with an agent that another system projects into it.
+        """Return the registry with an agent that another system adds.
 
         Raises:
-            HostError: its name is another name of an agent that is there.
+            HostError: its name is an alias of a registered agent.
 
         """
         if agent.name in AGENT_ALIASES and AGENT_ALIASES[agent.name] in self.agents:
@@ -343,12 +343,12 @@ class AgentRegistry:
         return AgentRegistry({**self.agents, agent.name: agent})
 
 
-# --- script tools ---------------------------------------------------------------------------
+# --- script tools ---------------------------------------------------------------------
 
 
 @attrs.frozen
 class ScriptLimit:
-    """A bound of a sandbox: its name in files, its largest value, its default."""
+    """A limit of a script: its key in files, its largest value, its default."""
 
     key: str
     largest: int
@@ -361,20 +361,20 @@ LIMITS: Final = (
     ScriptLimit("maxOutputBytes", 16 * 1024 * 1024, 64 * 1024),
 )
 
-# Where a script may start agents it has the longest time there is.
+# A script that may start agents has this limit of time by default.
 _TIMEOUT_WITH_TASK: Final = 600_000
 
 
 @attrs.frozen
 class ScriptToolLimits:
-    """The limits of a script; None is the default of the tool that runs it."""
+    """The limits of a script; None is the default."""
 
     timeout_ms: int | None = None
     max_tool_calls: int | None = None
     max_output_bytes: int | None = None
 
     def effective(self, allowed: tuple[str, ...]) -> tuple[int, int, int]:
-        """Return the limits that hold, for a script that may call *allowed*."""
+        """Return the limits in force for a script that may call *allowed*."""
         timeout, calls, output = (limit.default for limit in LIMITS)
         if "task" in allowed:
             timeout = _TIMEOUT_WITH_TASK
@@ -390,18 +390,18 @@ class ScriptToolSpec:
     """A script that the model may call as a tool.
 
     Attributes:
-        name: as the model calls it.
-        description: what the model is told.
-        path: of the source, relative to the workspace.
-        allowed_tools: what it may call; None, which no file can say, is
-            everything that `program` may call.
-        limits: of the sandbox it runs in.
+        name: its name as a tool.
+        description: shown to the model.
+        path: the path of the source, relative to the workspace.
+        allowed_tools: the tools that it may call; None, which no file can express, is every
+            tool that `program` may call.
+        limits: its limits.
         omitted: whether the list is absent from the file.
         span: where its name is written.
         list_span: where the list is written.
-        spans: where each of its items is written.
-        unknown: keys that mean nothing, and where they are written.
-        unknown_limits: likewise, those among the limits.
+        spans: where each item of the list is written.
+        unknown: keys that the host ignores, with their places.
+        unknown_limits: keys of the limits that the host ignores, with their places.
 
     """
 
@@ -418,14 +418,14 @@ class ScriptToolSpec:
     unknown_limits: tuple[tuple[str, Span], ...] = attrs.field(default=(), eq=False, repr=False)
 
     def effective_tools(self, profile: A3sProfile = NEWEST) -> tuple[str, ...] | None:
-        """Return what remains of the list; None where it has none."""
+        """Return the listed tools that a script may call at all; None if it has no list."""
         if self.allowed_tools is None:
             return None
         return tuple(name for name in self.allowed_tools if name not in excluded(profile))
 
 
 def excluded(profile: A3sProfile = NEWEST) -> frozenset[str]:
-    """Return what no script may call, listed or not."""
+    """Return the tools that no script may call, listed or not."""
     if profile.one_search:
         return frozenset({"program", "parallel_task", "dynamic_workflow"})
     return frozenset({"program", "parallel_task"})

@@ -59,7 +59,7 @@ _PERMISSIONS: Final = ("deny", "allow", "ask", "default_decision", "enabled")
 
 
 def permissions(fields: Fields, profile: A3sProfile) -> PermissionPolicy:
-    """Return the policy that a mapping says; keys that are not known are ignored."""
+    """Return the policy in a mapping; unknown keys are ignored."""
     deny, allow, ask = (_rules(fields, key, profile) for key in ("deny", "allow", "ask"))
     default = fields.choice("default_decision", Effect.ASK)
     enabled = fields.truth("enabled", default=True)
@@ -85,13 +85,10 @@ def _rules(fields: Fields, key: str, profile: A3sProfile) -> tuple[PermissionRul
     return tuple(rules)
 
 
-# Agent files: YAML, or Markdown with a header, as the host reads them.
-#
-# The header of a Markdown file is what lies between the first and the second
-# ``---``, wherever in the text they stand.
+# --- agent files: YAML, or Markdown with a header between the first two `---` in the text
 
 
-# Names of one list; the first of them that is there counts, empty or not.
+# The keys of one list; the first that is present is read, even if it is empty.
 ALLOWED_KEYS: Final = ("tools", "allowedTools", "allowed_tools")
 DENIED_KEYS: Final = ("disallowedTools", "disallowed-tools", "disallowed_tools")
 
@@ -108,10 +105,10 @@ _FENCE: Final = "---"
 
 
 def header_of(source: Source) -> tuple[int, int, int]:
-    """Return where the header starts and ends, and where the body starts.
+    """Return the offsets at which the header starts and ends and the body starts.
 
     Raises:
-        HostError: there are not two fences.
+        HostError: the text has less than two fences.
 
     """
     opening = source.text.find(_FENCE)
@@ -132,12 +129,12 @@ def read_agent(
     """Return the agent that *source* defines.
 
     Args:
-        source: the text; its name says what it is written in.
+        source: the text; the end of its name tells YAML from Markdown.
         profile: the version that reads it.
-        markdown: whether it is Markdown, where the name does not say so.
+        markdown: whether it is Markdown, if the name does not tell.
 
     Raises:
-        HostError: the host would skip the file, for this reason.
+        HostError: every mistake for which the host skips the file.
 
     """
     if markdown is None:
@@ -264,7 +261,7 @@ def _list(value: Node, key: str) -> ToolNames:
 
 
 def _split(value: ScalarNode) -> tuple[tuple[str, ...], tuple[Span, ...]]:
-    # At every comma, also at those between parentheses.
+    # The host splits at every comma, also between parentheses.
     items, spans, start = [], [], 0
     for part in str(value.value).split(","):
         text = part.strip()
@@ -283,7 +280,7 @@ _MAPPED: Final = {
 
 
 def mapped(text: str) -> str:
-    """Return the rule that an item of a list of tools becomes."""
+    """Return the rule that the host makes of an item in a list of tools."""
     if text.lower() in _MAPPED:
         return f"{_MAPPED[text.lower()]}(*)"
     if text == "*" or "(" in text:
@@ -294,7 +291,7 @@ def mapped(text: str) -> str:
 def _with_lists(
     base: PermissionPolicy, tools: ToolNames, disallowed: ToolNames, profile: A3sProfile
 ) -> PermissionPolicy:
-    """Return the policy after the lists: the first replaces it, the second adds denials."""
+    """Return *base* changed by the lists: *tools* replaces it, *disallowed* adds deny rules."""
     if tools.items:
         base = PermissionPolicy(
             allow=_mapped_rules(tools, profile), default_decision=Effect.DENY, profile=profile
@@ -309,12 +306,12 @@ def _mapped_rules(listed: ToolNames, profile: A3sProfile) -> tuple[PermissionRul
     return tuple(PermissionRule.of(mapped(text), profile, span) for text, span in pairs)
 
 
-# Files of an agent directory: a header and a text, each a tool or a schedule.
+# --- tools and schedules of an agent directory: Markdown files with a header ----------
 
 
 @attrs.frozen
 class McpTool:
-    """A server of tools, whose tools are governed like any others."""
+    """A server of tools, whose tools are bound like all others."""
 
     name: str
     transport: object = attrs.field(hash=False)
@@ -327,7 +324,7 @@ ToolSpec = ScriptToolSpec | McpTool
 
 @attrs.frozen
 class Schedule:
-    """A time at which the agent starts with nobody there."""
+    """A time at which the agent starts unattended."""
 
     name: str
     cron: str
@@ -336,15 +333,15 @@ class Schedule:
     unapplied: tuple[Unapplied, ...] = attrs.field(default=(), eq=False, repr=False)
 
 
-# --- headers -----------------------------------------------------------------
+# --- headers --------------------------------------------------------------------------
 
 _OPENING: Final = re.compile(r"\s*---[\r\n]*")
-# In this order, each looked for in all of the text: the first that is there closes.
+# Tried in this order on the whole text; the first that is found closes the header.
 _CLOSING: Final = ("\n---\n", "\n---\r\n", "\n---")
 
 
 def _header(source: Source, what: str, need: str) -> tuple[MappingNode, str]:
-    """Return the keys of the header and the text below it."""
+    """Return the header and the text below it."""
     text = source.text
     opening = _OPENING.match(text)
     start = opening.end() if opening else 0
@@ -370,14 +367,14 @@ def _stem(source: Source) -> str:
     return source.name.rpartition("/")[2].removesuffix(".md")
 
 
-# --- tools -------------------------------------------------------------------
+# --- tools ----------------------------------------------------------------------------
 
 
 def read_tool(source: Source) -> ToolSpec:
     """Return the tool that a file of ``tools/`` defines.
 
     Raises:
-        HostError: it defines none.
+        HostError: every mistake in it.
 
     """
     what = f"tool {source.name}"
@@ -448,10 +445,10 @@ _DRIVE: Final = re.compile(r"[A-Za-z]:")
 
 
 def check_path(path: str, what: str, span: Span | None = None) -> None:
-    """Refuse a path that may not name the source of a script.
+    """Refuse a path that cannot be the source of a script.
 
     Raises:
-        HostError: it is no script, absolute, or leads up.
+        HostError: it has another suffix, is absolute, or contains `..`.
 
     """
     if not path.endswith((".js", ".mjs")):
@@ -465,14 +462,14 @@ def check_path(path: str, what: str, span: Span | None = None) -> None:
         raise HostError(A3sErrorKind.SCRIPT_PATH_ESCAPE, msg, span)
 
 
-# --- schedules ---------------------------------------------------------------
+# --- schedules ------------------------------------------------------------------------
 
 
 def read_schedule(source: Source) -> Schedule:
     """Return the schedule that a file of ``schedules/`` defines.
 
     Raises:
-        HostError: it has no header, or the header says no time.
+        HostError: it has no header, or the header has no time.
 
     """
     what = f"schedule {source.name}"
@@ -486,7 +483,7 @@ def read_schedule(source: Source) -> Schedule:
     return Schedule(stem if name is None else name, cron, enabled, fields.span("cron"), unapplied)
 
 
-# Agent directories: instructions, tools and schedules in one folder, all or nothing.
+# --- agent directories: one mistake refuses the whole directory -----------------------
 
 
 @attrs.frozen
@@ -495,11 +492,11 @@ class AgentDir:
 
     Attributes:
         root: the folder, relative to the tree.
-        instructions: what the agent is told.
+        instructions: the prompt of the agent.
         tools: in the order of their files.
-        schedules: likewise.
-        acl: the text of ``agent.acl``, which is not read.
-        skipped: tool files that are no files of the folder.
+        schedules: in the order of their files.
+        acl: the text of ``agent.acl``, which is not parsed.
+        skipped: files of tools that lead out of the folder by a link.
         files: every file that was read.
 
     """
@@ -522,7 +519,7 @@ def load_agent_dir(tree: Tree, root: str = "") -> AgentDir:
     """Return the agent directory at *root*.
 
     Raises:
-        HostError: anything in it is wrong; nothing of it is in force then.
+        HostError: the first file with a mistake; then nothing of the directory is in force.
 
     """
     prefix = f"{root}/" if root else ""
@@ -573,7 +570,7 @@ def load_agent_dir(tree: Tree, root: str = "") -> AgentDir:
 
 
 def _direct(paths: list[str], folder: str) -> list[str]:
-    """Return the Markdown files right in *folder*, sorted."""
+    """Return the Markdown files directly in *folder*, sorted."""
     inside = [path for path in paths if path.startswith(folder) and path.endswith(".md")]
     return sorted(path for path in inside if "/" not in path[len(folder) :])
 
@@ -581,20 +578,16 @@ def _direct(paths: list[str], folder: str) -> list[str]:
 def register(
     directory: AgentDir, built_in: frozenset[str]
 ) -> tuple[tuple[ToolSpec, ...], tuple[ToolSpec, ...]]:
-    """Return the tools that the host registers, and those it refuses.
-
-    It refuses a tool with the name of one that it has itself, and warns.
-    """
+    """Return the tools that the host registers, and those with the name of a tool of its own."""
     kept = tuple(tool for tool in directory.tools if tool.name not in built_in)
     return kept, tuple(tool for tool in directory.tools if tool.name in built_in)
 
 
-# ``a3s.session.yaml``: what a program that embeds A3S sets in code, written down.
+# --- `a3s.session.yaml` ---------------------------------------------------------------
 #
-# A3S has no such file; sessions are made by programs. To say what every agent may
-# do, somebody must say what the session may do, so this package reads it here.
-# `README.md` beside this module says what it may hold. Keys that are not known
-# are refused: one that is misspelt would be a rule that is not there.
+# A3S has no such file: programs configure their sessions in code. What an agent may do depends
+# on the session, so this file describes it (see `README.md` beside this module). Unknown keys
+# are refused, since a misspelt key would be a missing rule.
 
 
 SESSION_FILE: Final = "a3s.session.yaml"
@@ -625,16 +618,14 @@ _STYLE_TABLES: Final = {
 
 @attrs.frozen
 class AutoDelegation:
-    """When the host starts agents by itself, and whether the model is shown how to.
-
-    None of it denies anything: the host calls it no security sandbox.
+    """When the host starts agents by itself. None of it denies a call.
 
     Attributes:
         enabled: whether it starts agents by itself.
-        auto_parallel: whether several at a time.
+        auto_parallel: whether it starts several at a time.
         allow_manual_delegation: whether the model is shown the tools that start agents.
-        min_confidence: how sure it must be, from 0 to 1, or None.
-        max_tasks: agents it starts at most, or None.
+        min_confidence: the least confidence to start one, from 0 to 1, or None.
+        max_tasks: the limit of agents, or None.
 
     """
 
@@ -651,13 +642,13 @@ class SessionSettings:
 
     Attributes:
         profile: the version.
-        permissions: of the session; None where it has none, which asks.
-        provider: who confirms.
-        style: the policy of its style, which cannot be widened, or None.
-        auto_delegation: when agents are started unasked; it denies nothing.
+        permissions: its permissions; None if it has none, which asks for every call.
+        provider: who confirms its calls.
+        style: the policy of its style, which also bounds it, or None.
+        auto_delegation: when the host starts agents by itself.
         span: where the permissions are written.
-        confirmation_span: where it is written who confirms.
-        hiding_span: where it is written that the tools that start agents are hidden.
+        confirmation_span: where the provider is written.
+        hiding_span: where `allow_manual_delegation` is written.
 
     """
 
@@ -671,17 +662,17 @@ class SessionSettings:
     hiding_span: Span | None = attrs.field(default=None, eq=False, repr=False)
 
     def visible(self, tool: str) -> bool:
-        """Return whether the model is shown *tool*. It is no authority to call it."""
+        """Return whether the model is shown *tool*, which does not mean that calls are allowed."""
         if tool in SPAWNING and not self.auto_delegation.allow_manual_delegation:
             return False
         return all(p.visible(tool) for p in (self.permissions, self.style) if p is not None)
 
 
 def read_session(source: Source) -> SessionSettings:
-    """Return the settings that *source* writes down.
+    """Return the settings in *source*.
 
     Raises:
-        HostError: every key that is not known, and every value of a wrong type.
+        HostError: every unknown key, and every value of a wrong type.
 
     """
     kind = A3sErrorKind.POLICY_PARSE

@@ -1,7 +1,7 @@
-"""How chains of A3S come about: as declared, and as the host has them.
+"""The two readings of chains of A3S: as declared, and as the host enforces them.
 
-Behind the session stands an agent, or ``script:name``, the calls that a script
-tool makes; behind a script that may call `task`, an agent. An agent starts none.
+The session starts agents and scripts. The link ``script:name`` stands for the calls that a
+script tool makes; a script that may call `task` starts agents. An agent starts none.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ SCRIPT: Final = "script:"
 
 @attrs.frozen(slots=False)
 class World:
-    """What one project has: a session, agents and scripts.
+    """The session, agents and scripts of one project.
 
     Attributes:
-        session: what bounds it.
-        agents: by name, those that the host ships among them.
+        session: the settings of the session.
+        agents: by name, with those that the host ships.
         scripts: by name.
 
     """
@@ -48,23 +48,23 @@ class World:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Every link there can be."""
+        """Every agent that can be a link."""
         return (MAIN, *self.agents, *(f"{SCRIPT}{name}" for name in self.scripts))
 
     @cached_property
     def own_rules(self) -> tuple[RuleSet, ...]:
-        """What the session may do, before anybody confirms."""
+        """The rule sets of the session, before any confirmation."""
         session = self.session
         found = [p.rules for p in (session.permissions, session.style) if p is not None]
         return tuple(found) or (RuleSet((), Effect.ASK, dialect(session.profile)),)
 
     def resolve(self, name: str) -> str:
-        """Return the link that *name* stands for: itself, or what it is another name of."""
+        """Return the agent with the name or alias *name*; any other name is returned as it is."""
         other = AGENT_ALIASES.get(name, "")
         return other if name not in self.names and other in self.agents else name
 
     def script_rules(self, name: str, *, without: Collection[str] = ()) -> RuleSet:
-        """Return the list of a script: exact names, and nothing else; *without* are left out."""
+        """Return the list of a script as rules over exact names, except the tools *without*."""
         spec, profile = self.scripts[name], self.session.profile
         place = spec.list_span.place if spec.list_span else None
         entries = [_ONE_TASK] if profile.one_search else []
@@ -77,27 +77,27 @@ class World:
         return RuleSet(tuple(entries), Effect.DENY, dialect(profile), Reason.UNAVAILABLE)
 
     def spawn_call(self, agent: str) -> tuple[str, dict[str, object]]:
-        """Return the call that starts an agent, or is a call of a script."""
+        """Return the call that starts an agent or a script."""
         if agent.startswith(SCRIPT):
             return agent.removeprefix(SCRIPT), {}
         task: dict[str, object] = {"agent": agent}
         return "task", {"tasks": [task]} if self.session.profile.one_search else task
 
 
-# A script starts one agent a call. `agent` is the first key of every task, since keys are
-# sorted where arguments are compared as JSON, and within a text its quote would be escaped.
+# A script starts one agent a call. Keys are sorted where arguments are compared as JSON, so
+# `agent` is the first key of every task; within a text its quote would be escaped.
 _ONE_TASK: Final = Entry(
     "=task", Effect.DENY, slashed('**},{"agent":**'), rule="a script starts one agent a call"
 )
 
 
 def _listable(name: str) -> bool:
-    # `*` and `Bash(ls:*)` are names that no tool has; one that is too long grants nothing.
+    # No tool is called `*` or `Bash(ls:*)`; a name that is too long grants nothing.
     return 0 < len(name) < limits.PATTERN_CHARACTERS and not set(name) & set("*?()\\ ")
 
 
 def no_spawning(world: World) -> RuleSet:
-    """Return the rule set of what an agent that was started does not have."""
+    """Return the rules that take from a started agent the tools that start agents."""
     entries = tuple(
         Entry(tool, Effect.DENY, reason=Reason.UNAVAILABLE, rule="no recursion")
         for tool in SPAWNING
@@ -124,7 +124,7 @@ def declared_reading(world: World) -> DeclaredReading:
 
 
 def declared_tables(world: World) -> dict[str, Table]:
-    """Return what every link declares, with nothing above it."""
+    """Return the table that each agent declares."""
     own = Ceiling.of(Part(rules, (MAIN,)) for rules in world.own_rules)
     handed_on = own if world.session.permissions or world.session.style else Ceiling()
     tables = {MAIN: Table(own, handed_on, Bounds(depth=2))}
@@ -134,7 +134,7 @@ def declared_tables(world: World) -> dict[str, Table]:
         tables[name] = Table(use, bounds=Bounds(depth=0))
     for name in world.scripts:
         link = f"{SCRIPT}{name}"
-        # The host leaves out `program` so that no script starts a script, and not their names.
+        # The host excludes `program`, but not the names of scripts; no script starts a script.
         rules = world.script_rules(name, without=world.scripts)
         tables[link] = Table(Ceiling.of([Part(rules, (link,))]), bounds=Bounds(depth=1))
     return tables
@@ -195,7 +195,7 @@ def _table(sets: list[tuple[RuleSet, str]]) -> Table:
 
 
 def answered(rules: RuleSet, provider: Provider) -> RuleSet:
-    """Return *rules* with what an ask comes to in place of it."""
+    """Return *rules* with the effect that *provider* gives instead of ASK."""
     effect = settled(provider)
     if effect is Effect.ASK:
         return rules

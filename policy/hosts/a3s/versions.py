@@ -1,4 +1,4 @@
-"""Versions of A3S Code, its tools, and what it refuses."""
+"""Versions of A3S Code, the kinds of its errors, and its tools."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class A3sProfile(HostVersion):
 NEWEST: Final = A3sProfile((9, 1, 2))
 
 
-# What A3S refuses, by kind and in its own words.
+# --- errors ---------------------------------------------------------------------------
 
 
 class A3sErrorKind(enum.Enum):
@@ -67,7 +67,7 @@ class A3sErrorKind(enum.Enum):
     ALIAS_CONFLICT = "alias_conflict"
     # permissions
     POLICY_PARSE = "policy_parse"
-    RULE = "malformed_rule"  # in strict reading only
+    RULE = "malformed_rule"  # only of `PermissionRule.checked`
     PERMISSIVE = "permissive_removed"
     # agent directories and script tools
     NO_DIRECTORY = "agent_dir_not_found"
@@ -95,16 +95,16 @@ class A3sErrorKind(enum.Enum):
     __hash__ = object.__hash__
 
 
-# The tools of A3S: what a rule speaks of in a call of each, and their lanes.
+# --- tools: the argument that a rule sees, and their lanes ----------------------------
 
 
-# The modes of `search`, each a tool of its own before there was one for all.
+# The modes of `search`, each of which was a tool of its own before.
 MODES: Final = ("grep", "glob", "bm25")
 
-# The tools that start agents. An agent that was started has none of them.
+# The tools that start agents. A started agent has none of them.
 SPAWNING: Final = ("task", "parallel_task")
 
-# The tools of the host itself in any version, by which a rule for no tool is told.
+# The tools of the host itself in any version.
 SHIPPED: Final = frozenset(
     "bash read write edit download search grep glob ls list_files git patch batch program skill"
     " task parallel_task web_fetch web_search update_plan generate_object dynamic_workflow"
@@ -135,8 +135,8 @@ def _arguments(profile: A3sProfile) -> dict[str, Argument]:
 def dialect(profile: A3sProfile) -> Dialect:
     """Return how the host names tools and reads calls.
 
-    A rule that names one tool ignores the case of its letters. Of a tool that
-    is not listed here a rule sees all arguments, as JSON.
+    A rule that names one tool ignores case. A rule for a tool without an entry here sees all
+    arguments, as JSON.
     """
     found = _DIALECTS.get(profile)
     if found is None:
@@ -153,7 +153,7 @@ _DIALECTS: Final[dict[A3sProfile, Dialect]] = {}
 
 
 class Lane(enum.Enum):
-    """Where the host queues a call. No tool is in the last two."""
+    """The queues of the host. No tool is in the last two."""
 
     QUERY = "query"
     EXECUTE = "execute"
@@ -163,7 +163,7 @@ class Lane(enum.Enum):
     __hash__ = object.__hash__
 
 
-# The tools of the first lane, in this case only; all others are in the second.
+# The tools of the query lane, with these exact names; every other tool is in the execute lane.
 QUERIES: Final = (
     "read",
     "ls",

@@ -1,7 +1,7 @@
-"""A project as files of A3S: a session, written down, and an agent file for each that it starts.
+"""Writes a project as files of A3S: a session file, and a file for each agent that it starts.
 
-Rules of A3S see the text of a call and nothing else, so of commands and files only
-what is allowed, asked for or denied as a whole can be said, and single plain commands.
+Rules of A3S match the text of a call, so commands and files can be allowed, asked for or denied
+only as a whole; single plain commands are the exception.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _COUNTERPARTS: Final = {
 }
 _THEIRS: Final = host_names(_COUNTERPARTS)
 
-# A command that is one text to every reader: no quotes, no operators, no slashes.
+# A command without quotes, operators and slashes.
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.,:@+-]*(?: [A-Za-z0-9_.,:@+-]+)*")
 
 _NAME: Final = re.compile(r"[\w-]+")
@@ -63,25 +63,25 @@ class _Writer:
     )
 
     def knows(self, tool: str) -> bool:
-        """Return whether there is a counterpart."""
+        """Return whether A3S has a counterpart of *tool*."""
         return tool in _THEIRS
 
     def write(self, portable: Portable) -> WrittenFiles:
-        """Return the session and the agents that it starts; those start nobody."""
+        """Return the session file and the files of the agents that it starts."""
         first = portable.first
         names = {**renamed(portable, [MAIN]), first.name: MAIN}
         rules = _rules(first)
         for started, effect in first.starts.items():
             if effect is not Effect.DENY and started in names and started != first.name:
                 rules[effect].append(f'task({{"tasks":[{{"agent":"{names[started]}"**)')
-        # Of several agents in one call such a rule sees the first alone.
+        # Such a rule matches the first of several agents in one call only.
         rules[Effect.DENY].append('task(**},{"agent":**)')
         files = {"a3s.session.yaml": f'version: "9.0"\nconfirmation: manager\n{_block(rules)}'}
         for agent in portable.agents[1:]:
             name = names[agent.name]
             rules = _rules(agent)
             if not rules[Effect.ALLOW] and not rules[Effect.DENY]:
-                rules[Effect.DENY].append("*")  # a file that only asks is taken for none
+                rules[Effect.DENY].append("*")  # a file with only ask rules is ignored
             lines = [f"name: {quoted(name)}", f"description: {quoted(one_line(agent))}"]
             if agent.prompt:
                 lines.append(f"prompt: {quoted(agent.prompt)}")
@@ -96,7 +96,7 @@ def _rules(agent: PortableAgent) -> dict[Effect, list[str]]:
     rules: dict[Effect, list[str]] = {effect: [] for effect in Effect}
     for tool, theirs, said in constants(agent, _THEIRS):
         if tool == "Glob":
-            continue  # one tool searches names and texts
+            continue  # `search` does both
         effect = least(said)
         if tool == "Grep":
             effect &= least(agent.about("Glob"))
@@ -108,7 +108,7 @@ def _rules(agent: PortableAgent) -> dict[Effect, list[str]]:
                 least(agent.about(other)) is Effect.DENY for other in longer
             ):
                 rules[effect].append(theirs)
-                # Such a rule is about every name that begins with this one.
+                # Such a rule matches every name that starts with this one.
                 rules[Effect.DENY] += (f"{theirs}?**", f"{theirs}/**")
         elif _NAME.fullmatch(theirs):
             rules[effect].append(theirs)
@@ -116,7 +116,7 @@ def _rules(agent: PortableAgent) -> dict[Effect, list[str]]:
 
 
 def _commands(tool: str, said: ToolRules) -> Iterator[str]:
-    """Yield rules for single commands; a rule for more would match what stands behind it."""
+    """Yield rules for single commands; a rule with a wildcard would match operators too."""
     for number, line in enumerate(said.lines):
         before = said.lines[:number]
         text = "".join(map(str, line.pattern.tokens))

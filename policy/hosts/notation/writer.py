@@ -88,9 +88,9 @@ def _agent(agent: PortableAgent, portable: Portable, dropped: list[Dropped]) -> 
         bounds = [bound for bound in (depth, portable.depth) if bound is not None]
         depth = min(bounds, default=None)
     limits = [("depth", depth), ("turns", agent.bounds.turns)]
-    told = ", ".join(f"{name} {bound}" for name, bound in limits if bound is not None)
-    if told:
-        yield f"    limit {told}"
+    written = ", ".join(f"{name} {bound}" for name, bound in limits if bound is not None)
+    if written:
+        yield f"    limit {written}"
     yield "}"
 
 
@@ -173,8 +173,8 @@ def _asked_of_allowed(said: ToolRules) -> Iterator[PortableLine]:
     for number, line in enumerate(said.lines):
         if line.effect is Effect.ASK and not line.written:
             allowed = [one for one in said.lines[number + 1 :] if one.effect is Effect.ALLOW]
-            behind = tuple(one.pattern for one in allowed if one.field == line.field)
-            if len(behind) < len(allowed) or (behind and _is_shared(line.pattern, behind)):
+            later = tuple(one.pattern for one in allowed if one.field == line.field)
+            if len(later) < len(allowed) or (later and _is_shared(line.pattern, later)):
                 yield line
 
 

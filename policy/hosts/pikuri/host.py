@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 
-# --- the folders in which tools open files, and who confirms
+# --- the folders in which tools open files, and who confirms --------------------------
 
 
 def _full(path: str, root: str) -> str:
@@ -163,7 +163,7 @@ def confirmation(
     return Effect.ALLOW
 
 
-# --- personas: agents that a host may start, and those that Pikuri ships
+# --- personas: agents that a host may start, and those that Pikuri ships --------------
 
 
 # The budget of a persona that states none; the smaller shipped one has the same.
@@ -262,7 +262,7 @@ def excludes(persona: Persona, tools: frozenset[str]) -> bool:
     return tools.isdisjoint(persona.tool_names)
 
 
-# --- hosts: what they register, in order
+# --- hosts: what they register, in order ----------------------------------------------
 #
 # A list of personas is checked against the tools that were registered before it, in either
 # pool. One persona that names any other tool stops the whole host.

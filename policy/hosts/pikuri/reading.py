@@ -1,8 +1,8 @@
 """What each agent of a host may do, as tables.
 
 The host uses its own tools and hands on two pools of tools; a persona is a list of names out
-of those. A tool is the same for whoever holds it, so the folders that it opens and the person
-who confirms its calls are the same too.
+of those. All agents share the tools, so the same folders bound them and the same person
+confirms their calls.
 """
 
 from __future__ import annotations

@@ -55,17 +55,17 @@ __all__ = [
     "read_session",
 ]
 
-# --- what is known of the keys --------------------------------------------------------------
+# --- the known keys -------------------------------------------------------------------
 
 
-# Commands that the shell refuses unless `allowed_commands` lists them.
+# Commands that the shell refuses unless `allowed_commands` contains them.
 BLOCKED: Final = (
     "rm -rf /", "sudo", "mkfs", "dd if=", "curl", "wget", "nc", "ncat", "netcat", "shutdown",
     "reboot", "halt",
 )  # fmt: skip
-# Those that it refuses in any case where `allow_network` is false.
+# Commands that it always refuses if `allow_network` is false.
 NETWORK: Final = ("curl", "wget", "nc", "ncat", "netcat")
-# Text in a command that the shell asks for where `confirm_patterns` is not written.
+# Texts in commands that the shell asks for if `confirm_patterns` is absent.
 CONFIRMED: Final = (
     "rm ", "git push -f", "git push --force", "drop table", "drop database", "truncate ", "$(",
     "`", "<(", ">(", "<<<", "eval ",
@@ -117,25 +117,25 @@ SECTIONS: Final = {
 }
 
 
-# --- the file and its section `[agents]` ----------------------------------------------------
+# --- the file and its section `[agents]` ----------------------------------------------
 
 
-# The first that is there counts. The last one Zeph reads only if it is told to.
-_TOLD: Final = ".zeph/config.toml"
-CONFIG_FILES: Final = ("config/default.toml", ".config/zeph/config.toml", _TOLD)
+# The first that exists is read. Zeph reads the last one only if an option names it.
+_NAMED: Final = ".zeph/config.toml"
+CONFIG_FILES: Final = ("config/default.toml", ".config/zeph/config.toml", _NAMED)
 
 
 @attrs.frozen
 class Configured:
-    """What a configuration says of agents and of the session.
+    """A configuration.
 
     Attributes:
-        files: where it is, and the policy file that it names, as they were read.
+        files: its file, and the policy file that it names.
         config: the section ``[agents]``.
         session: the gates of the session.
-        user_dir: the folder of the user; "" is none, None the usual one.
-        extra_dirs: more folders, from the root of the project.
-        findings: what is the matter with it.
+        user_dir: the folder of the user; "" is none, None the default.
+        extra_dirs: more folders, relative to the root of the project.
+        findings: mistakes and risks in it.
 
     """
 
@@ -150,16 +150,15 @@ class Configured:
 def read_config(
     tree: Tree, known: Collection[str], root: str, options: ZephOptions
 ) -> Configured | None:
-    """Return what the configuration of a project says, or None where there is none.
+    """Return the configuration of a project, or None.
 
-    A file without any of the sections is somebody else's. With one that cannot be read
-    Zeph does not start, so no agent is started either.
+    With a configuration that cannot be read Zeph does not start, so it starts no agent.
 
     Args:
         tree: the files.
         known: their paths.
         root: the folder of the project, relative to the tree.
-        options: how agents are started.
+        options: the options of the front end.
 
     """
     for name in CONFIG_FILES:
@@ -186,8 +185,8 @@ def _policy_file(tree: Tree, known: Collection[str], root: str, name: str) -> So
 
 
 def _read(path: str) -> ReadFile:
-    told = path == _TOLD or path.endswith(f"/{_TOLD}")
-    return ReadFile(path, "configuration", _GUESS if told else "")
+    named = path == _NAMED or path.endswith(f"/{_NAMED}")
+    return ReadFile(path, "configuration", _GUESS if named else "")
 
 
 _GUESS: Final = "Zeph reads it where `--config` or `ZEPH_CONFIG` names it"
@@ -269,18 +268,18 @@ def _keys(root: Fields) -> Iterator[Finding]:
     for key in unapplied_keys(root.node, SECTIONS) if root.node else ():
         if key.help:
             yield Finding(
-                "config-key-ignored", f"`{key.name}` means nothing, and Zeph does not say so",
+                "config-key-ignored", f"Zeph ignores `{key.name}` without a message",
                 Severity.ERROR, key.span, help=key.help,
             )  # fmt: skip
         else:
             yield key.finding
 
 
-# The sections by which a file is known to be Zeph's.
+# A configuration of Zeph has at least one of these.
 _SECTIONS: Final = ("agents", "tools", "security")
 
 
-# --- the sections `[tools]` and `[security]` ------------------------------------------------
+# --- the sections `[tools]` and `[security]` ------------------------------------------
 
 
 Open = Callable[[str], Source]
@@ -288,11 +287,11 @@ Open = Callable[[str], Source]
 
 @attrs.frozen
 class ReadSession:
-    """What a configuration says of a session.
+    """The session in a configuration.
 
     Attributes:
         session: its gates.
-        findings: what is wrong with them.
+        findings: mistakes in them.
         policy_file: the path of the file that holds the policy rules, or "".
 
     """
@@ -303,7 +302,7 @@ class ReadSession:
 
 
 def read_session(root: Fields, opened: Open) -> ReadSession:
-    """Return what the sections say. A value of another type is among the errors of *root*.
+    """Return the session in the sections. Values of a wrong type are noted in *root*.
 
     Args:
         root: the configuration.
@@ -338,7 +337,7 @@ def read_session(root: Fields, opened: Open) -> ReadSession:
     return ReadSession(attrs.evolve(session, rules=enforcer), policy_file=file)
 
 
-# The rules that hold where the written ones cannot be read: they may have denied any call.
+# Used if the policy rules cannot be read, since those might deny any call.
 NOTHING: Final = PolicyEnforcer.of(())
 _ALL_DENIED: Final = "every call is denied here, since the policy rules cannot be read"
 
@@ -349,24 +348,21 @@ def _switched_off(section: Fields) -> Finding:
         "`enabled` is not `true` in `[tools.policy]`, so none of its rules is in force",
         Severity.WARNING,
         section.spans.get("tools.policy.enabled") or section.spans.get("tools.policy"),
-        help="write `enabled = true`, or take the rules out",
+        help="write `enabled = true`, or remove the rules",
     )
 
 
 def _enforcer(rules: tuple[PolicyRule, ...], default: Effect) -> PolicyEnforcer:
-    """Return the rules, of which those that deny do so in every environment.
-
-    Which variables there are is not known, so a rule that needs one may be in force.
-    """
+    """Return the rules. Those that deny hold in every environment, since none is known here."""
     always = (attrs.evolve(rule, env=()) if rule.effect is Effect.DENY else rule for rule in rules)
     return PolicyEnforcer.of(always, default)
 
 
-# --- permissions --------------------------------------------------------------------
+# --- permissions ----------------------------------------------------------------------
 
 
 def _permissions(tools: Fields, shell: Fields) -> SessionPermissions:
-    """Return the rules of each tool: ``permissions``, or else those of the shell."""
+    """Return the rules of each tool: ``permissions``, or else the lists of the shell."""
     blocked, confirmed = shell.texts("blocked_commands"), shell.optional_texts("confirm_patterns")
     if tools.entry("permissions") is None:
         policy = SessionPermissions.from_legacy(
@@ -393,13 +389,13 @@ def _permissions(tools: Fields, shell: Fields) -> SessionPermissions:
             (item.text("pattern"), item.choice("action", Effect.ASK, Effect)) for item in items
         )
         spans[entry.name] = tuple(item.node.span if item.node else None for item in items)
-    # The shell looks at the rules itself, and asks where there are none for it.
+    # The shell asks for every command if no rules are for it.
     rules.setdefault("bash", (("*", Effect.ASK),))
     return SessionPermissions(rules=rules, spans=spans)
 
 
 def _blocked(shell: Fields) -> list[BlockedCommand]:
-    """Return the commands that the shell refuses, whatever the rules say."""
+    """Return the commands that the shell refuses, whatever rules allow."""
     allowed = {text.strip().lower() for text in shell.texts("allowed_commands")}
     written = shell.texts("blocked_commands")
     found = [BlockedCommand(text) for text in BLOCKED if text not in allowed]

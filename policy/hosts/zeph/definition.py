@@ -1,4 +1,4 @@
-"""Definitions of agents: text to `SubAgentDef`."""
+"""Definitions of agents: values, and the parser of their files."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ __all__ = [
 
 
 class ZephProfile(enum.Enum):
-    """Which Zeph: the one that exists, the one its issue 970 asks for, the one specified."""
+    """Which Zeph: the program, the proposal of its issue 970, or its specification."""
 
     ZEPH = "zeph"
     ISSUE_970 = "issue-970"
@@ -59,12 +59,12 @@ class ZephProfile(enum.Enum):
 
 @attrs.frozen
 class InheritAll:
-    """No list: every tool."""
+    """No list of tools: every tool."""
 
 
 @attrs.frozen
 class AllowList:
-    """``tools.allow``: these tools."""
+    """``tools.allow``: only these tools."""
 
     tools: tuple[str, ...] = ()
 
@@ -78,7 +78,7 @@ class DenyList:
 
 @attrs.frozen
 class Both:
-    """``tools.allow`` beside ``tools.deny``, as issue 970 has it."""
+    """``tools.allow`` and ``tools.deny`` together, as issue 970 proposes."""
 
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
@@ -88,7 +88,7 @@ ToolPolicy = InheritAll | AllowList | DenyList | Both
 
 
 class PermissionMode(enum.Enum):
-    """What is asked before a call; of an agent only ``plan`` changes anything."""
+    """The permission mode; for an agent only ``plan`` has an effect."""
 
     DEFAULT = "default"
     ACCEPT_EDITS = "accept_edits"
@@ -100,7 +100,7 @@ class PermissionMode(enum.Enum):
 
 
 class MemoryScope(enum.Enum):
-    """Where an agent keeps what it remembers."""
+    """Where an agent keeps its memory."""
 
     USER = "user"
     PROJECT = "project"
@@ -111,7 +111,7 @@ class MemoryScope(enum.Enum):
 
 @attrs.frozen
 class Permissions:
-    """``permissions``, with what holds where nothing is said."""
+    """``permissions``, with their defaults."""
 
     secrets: tuple[str, ...] = ()
     max_turns: int = 20
@@ -125,7 +125,7 @@ class Permissions:
 
 @attrs.frozen
 class SkillFilter:
-    """``skills``: globs of the skills an agent sees (`policy.hosts.zeph.spawning`)."""
+    """``skills``: globs over the skills that an agent sees (`policy.hosts.zeph.spawning`)."""
 
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
@@ -133,16 +133,16 @@ class SkillFilter:
 
 @attrs.frozen
 class HookDef:
-    """What a hook does. It is never run here.
+    """One hook. Hooks are read and never run.
 
     Attributes:
         kind: ``command`` or ``mcp_tool``.
-        command: the command of the first kind.
-        server: the server of the second.
-        tool: and the tool there.
-        arguments: and what it is called with, as written, or None.
-        timeout_secs: how long it may take.
-        fail_closed: what its author wants of a failure; Zeph goes on all the same.
+        command: the command, of the first kind.
+        server: the server, of the second kind.
+        tool: the tool of the server.
+        arguments: the arguments of the tool as written, or None.
+        timeout_secs: the limit of its time.
+        fail_closed: whether a failure should block the call; Zeph ignores it.
         condition: ``if``, or None.
 
     """
@@ -159,7 +159,7 @@ class HookDef:
 
 @attrs.frozen
 class HookMatcher:
-    """The tools that hooks belong to (`policy.hosts.zeph.findings`)."""
+    """A matcher over tools, and its hooks (`policy.hosts.zeph.findings`)."""
 
     matcher: str
     hooks: tuple[HookDef, ...] = ()
@@ -167,7 +167,7 @@ class HookMatcher:
 
 @attrs.frozen
 class Hooks:
-    """``hooks``: what runs before and after calls."""
+    """``hooks``: the hooks before and after calls."""
 
     pre_tool_use: tuple[HookMatcher, ...] = ()
     post_tool_use: tuple[HookMatcher, ...] = ()
@@ -181,22 +181,22 @@ class SubAgentDef:
     """One agent.
 
     Attributes:
-        name: as it is started by.
+        name: its name in calls that start it.
         description: one line.
         model: ``inherit`` or a name, or None.
         tools: the lists ``tools.allow`` and ``tools.deny``.
-        disallowed_tools: ``tools.except``, which is asked first.
+        disallowed_tools: ``tools.except``, which is tried first.
         permissions: limits, and the mode.
-        skills: the skills it sees.
-        system_prompt: the text below the header, without the blanks around it.
-        hooks: what runs before and after its calls.
-        memory: where it keeps what it remembers, or None.
-        allowed_spawns: the agents it may start, None being any (issue 970).
+        skills: the skills that it sees.
+        system_prompt: the text below the header, without blanks around it.
+        hooks: the hooks before and after its calls.
+        memory: where it keeps its memory, or None.
+        allowed_spawns: the agents that it may start; None is any (issue 970).
         source: ``<scope>/<file>``, never a whole path, or None.
-        file_path: the file it was read from, for those who edit it.
+        file_path: the file that it was read from, for programs that edit it.
         text: the whole file.
-        spans: where what is written, by names such as ``tools.allow[0]``.
-        ignored: keys that are written and mean nothing.
+        spans: name such as ``tools.allow[0]`` -> where it is written.
+        ignored: keys that Zeph ignores, with their places.
 
     """
 
@@ -218,25 +218,24 @@ class SubAgentDef:
     ignored: tuple[tuple[str, Span], ...] = attrs.field(default=(), eq=False, repr=False)
 
     def span(self, *names: str) -> Span | None:
-        """Return where the first of *names* is written that is written at all."""
+        """Return where the first of *names* that the file has is written."""
         return next((self.spans[name] for name in names if name in self.spans), None)
 
 
 def default_template(name: str, description: str) -> SubAgentDef:
-    """Return a definition to start from: every tool, nothing else said."""
+    """Return a definition to start from: every tool, all else by default."""
     return SubAgentDef(name, description)
 
 
-# Where the header of a definition starts and ends, to the byte as Zeph has it.
+# --- the header -----------------------------------------------------------------------
 #
-# The first bytes are three dashes, or three plus signs, and a line break. The
-# header ends at the first line break that is followed by the same three signs,
-# whatever stands behind them; that is the start of the body.
+# A file starts with three dashes, or three plus signs, and a line break. The header ends at the
+# first line break that is followed by the same three signs; the body starts after those.
 
 
 @attrs.frozen
 class Framed:
-    """A definition taken apart: offsets of its header, and the text below it."""
+    """The offsets of the header of a definition, and the text below it."""
 
     language: Language
     start: int
@@ -253,10 +252,10 @@ _MISSING: Final = (
 
 
 def frame(source: Source) -> Framed:
-    """Return the parts of *source*.
+    """Return the header and the body of *source*.
 
     Raises:
-        HostError: there is no header, or it is never closed.
+        HostError: there is no header, or it has no end.
 
     """
     opening = _OPENING.match(source.text)
@@ -274,9 +273,9 @@ def frame(source: Source) -> Framed:
             ZephErrorKind.PARSE,
             f"missing closing `{signs}` delimiter for {_NAMES[signs]} frontmatter",
             source.span(0, 3),
-            help=f"write `{signs}` on a line of its own behind the last key",
+            help=f"write `{signs}` on a line of its own after the last key",
         )
-    # The line break belongs to the header, so that a mistake at its end has a line.
+    # The line break belongs to the header, so a mistake at its end has a line to show.
     return Framed(_LANGUAGES[signs], start, end + 1, source.text[end + 4 :].strip(BLANKS))
 
 
@@ -290,26 +289,26 @@ _SPELT = {
     "background": _ELSEWHERE,
     "worktree": _ELSEWHERE,
     "secrets": _ELSEWHERE,
-    "allowed_spawns": "this Zeph has no such key, so an agent with it is not loaded at all",
+    "allowed_spawns": "this Zeph has no such key, so it does not load the agent",
 }
 
 
-# Text to `SubAgentDef`: types first, then what may not be, in the order Zeph asks.
+# --- the parser: types first, then values that Zeph refuses, in its order -------------
 
 
 TOO_LARGE: Final = "definition file exceeds maximum size of 256 KiB"
 
 
 def parse(text: str | Source, profile: ZephProfile = ZephProfile.ZEPH) -> SubAgentDef:
-    """Return the definition that *text*, a whole file, is.
+    """Return the definition in *text*, a whole file.
 
     Args:
         text: header and body, as text or as a file.
         profile: which Zeph reads it.
 
     Raises:
-        HostError: of kind ``Parse`` for delimiters, syntax, types and keys, of
-            kind ``Invalid`` for what may not be. All of the first kind at once.
+        HostError: of kind ``Parse``, all mistakes in delimiters, syntax, types and keys; or of
+            kind ``Invalid``, the first value that Zeph refuses.
 
     """
     source = text if isinstance(text, Source) else Source("<unknown>", text)
@@ -370,7 +369,7 @@ def _tools(fields: Fields, profile: ZephProfile) -> tuple[ToolPolicy, tuple[str,
     allow, deny = fields.optional_texts("allow"), fields.optional_texts("deny")
     disallowed = fields.texts("except")
     if profile is ZephProfile.ISSUE_970 and (allow is not None or deny is not None):
-        # An empty list says nothing there, so that it need not be told from none.
+        # In that profile an empty list is the same as none.
         return Both(allow or (), deny or ()), disallowed
     if allow is not None and deny is not None:
         entry = fields.entry("deny")
@@ -433,14 +432,14 @@ def _hook(fields: Fields) -> HookDef:
     )
 
 
-# --- what may not be ------------------------------------------------------------
+# --- values that Zeph refuses ---------------------------------------------------------
 
 _NAME: Final = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9_-]{0,63}")
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
 
 def validate_name(name: str, span: Span | None = None) -> None:
-    """Refuse a name that could be no file.
+    """Refuse a name that cannot be the name of a file.
 
     Raises:
         HostError: of kind ``Invalid``.
@@ -476,12 +475,12 @@ def _validate(definition: SubAgentDef, profile: ZephProfile) -> None:
         message = "tools.allow and tools.deny are mutually exclusive"
         raise HostError(
             ZephErrorKind.INVALID, message, span("tools.conflict"),
-            help="write what `allow` grants too much of below `except`",
+            help="write the tools that `allow` should not grant below `except`",
         )  # fmt: skip
 
 
 def check_size(size: int, file: str) -> None:
-    """Refuse a file that is larger than Zeph reads.
+    """Refuse a file that is too large for Zeph.
 
     Raises:
         HostError: of kind ``Parse``.
@@ -491,5 +490,5 @@ def check_size(size: int, file: str) -> None:
         raise HostError(ZephErrorKind.PARSE, TOO_LARGE, file=file)
 
 
-# Of one definition, as upstream has it.
+# The limit of one definition in Zeph.
 DEFINITION_BYTES: Final = min(256 * 1024, limits.FILE_BYTES)

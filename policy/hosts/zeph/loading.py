@@ -58,22 +58,22 @@ __all__ = [
 # Files of one folder, before any of them is read.
 MOST_FILES: Final = 100
 
-_SKIPPED: Final = "Zeph leaves the file out, so there is no such agent"
+_SKIPPED: Final = "Zeph skips the file, so there is no such agent"
 
-# What is refused here and is YAML to Zeph.
+# YAML that this program refuses and Zeph reads.
 _OURS: Final = re.compile(r"\b(?:anchors|aliases|tags) are not read")
-_UNTOLD: Final = "Zeph reads it, and what the agent may do is not told here"
+_NOT_DECIDED: Final = "Zeph reads it, and this program does not know what the agent may do"
 
 
 @attrs.frozen
 class Loaded:
-    """What came of a load.
+    """The definitions of some folders.
 
     Attributes:
-        definitions: those that count, in the order they were found.
-        findings: what is the matter with the files.
-        absent: folders that are not there.
-        errors: why files were left out.
+        definitions: the definitions in force, in the order in which they were found.
+        findings: findings about the files.
+        absent: folders that do not exist.
+        errors: the reasons for skipped files.
 
     """
 
@@ -83,12 +83,12 @@ class Loaded:
     errors: tuple[HostError, ...] = ()
 
     def by_name(self) -> dict[str, SubAgentDef]:
-        """Return the definitions by the names they are started by."""
+        """Return name -> definition."""
         return {definition.name: definition for definition in self.definitions}
 
 
 def parse_file(name: str, data: bytes, profile: ZephProfile) -> SubAgentDef:
-    """Return the definition that the bytes of a file are.
+    """Return the definition in the bytes of a file.
 
     Raises:
         HostError: as `parse`, and of kind ``Parse`` where they are no UTF-8.
@@ -109,13 +109,13 @@ _STRICTLY_STRIPPED: Final = ("user", "extra", "unknown")
 def with_scope(
     definition: SubAgentDef, scope: str | None, *, strict: bool = False
 ) -> tuple[SubAgentDef, tuple[Finding, ...]]:
-    """Return *definition* as its scope leaves it, and what the scope takes away.
+    """Return *definition* without hooks if its scope may not have any, and a finding about that.
 
     Args:
-        definition: as written.
-        scope: its label, or None where it was read by itself.
-        strict: whether hooks are left to projects and the command line alone,
-            as documented; Zeph takes them from nobody but users.
+        definition: the definition as written.
+        scope: its scope, or None if it was read by itself.
+        strict: whether only projects and the command line may have hooks, as documented; Zeph
+            removes the hooks of users only.
 
     """
     stripped = _STRICTLY_STRIPPED if strict else ("user",)
@@ -133,10 +133,10 @@ def with_scope(
 
 @attrs.define
 class Loader:
-    """Takes definitions one after the other; the first of a name counts.
+    """Collects definitions; the first of a name is in force.
 
     Attributes:
-        profile: which Zeph reads them.
+        profile: the profile that reads them.
         strict: see `with_scope`.
 
     """
@@ -163,21 +163,21 @@ class Loader:
         self.definitions[definition.name] = kept
 
     def skip(self, error: HostError, source: Source | None = None) -> None:
-        """Leave a file out, and remember which agent it may have been to define."""
+        """Skip a file, and remember the agent that it may define."""
         self.errors.append(error)
         mistakes = error.errors if isinstance(error, HostErrors) else (error,)
         ours = all(_OURS.search(one.message) for one in mistakes)
-        consequence = _UNTOLD if ours else _SKIPPED
+        consequence = _NOT_DECIDED if ours else _SKIPPED
         self.findings += Finding.of(error, "unreadable-definition", consequence=consequence)
         text = source or (error.span.source if error.span else None)
-        name = _meant(text) if text else None
+        name = _name_in(text) if text else None
         self._unread.setdefault(name or PurePath(error.file).stem, error)
 
     def cut(self, folder: str, names: Sequence[str]) -> Sequence[str]:
-        """Return the files of one folder that are looked at: the first hundred."""
+        """Return the files of one folder that Zeph reads: the first hundred."""
         if len(names) > MOST_FILES:
             left = len(names) - MOST_FILES
-            message = f"{left} of {len(names)} files are left out, from `{names[MOST_FILES]}` on"
+            message = f"{left} of {len(names)} files are skipped, from `{names[MOST_FILES]}` on"
             self.findings.append(
                 Finding("too-many-definitions", message, Severity.ERROR, file=folder)
             )
@@ -185,7 +185,7 @@ class Loader:
 
     @property
     def loaded(self) -> Loaded:
-        """What came of it."""
+        """The result."""
         return Loaded(
             tuple(self.definitions.values()),
             tuple(self.findings),
@@ -197,8 +197,8 @@ class Loader:
 _NAME: Final = re.compile(r"(?m)^name[ \t]*[:=][ \t]*[\"']?([A-Za-z0-9][A-Za-z0-9_-]*)")
 
 
-def _meant(source: Source) -> str | None:
-    """Return the name that a file gives, as far as lines tell."""
+def _name_in(source: Source) -> str | None:
+    """Return the name in a file that cannot be parsed, or None."""
     found = _NAME.search(source.text)
     return found[1] if found else None
 
@@ -223,21 +223,17 @@ def _exposed(definition: SubAgentDef, error: HostError) -> Finding:
         Severity.ERROR,
         error.span,
         file=error.file,
-        help="mend or remove the file",
+        help="correct or remove the file",
     )
 
 
-# Definitions from disk: where they are looked for, which of them count, what is left out.
-#
-# Folders are read in the order of their priority, the files of one by name, and
-# the first definition of a name counts. A file that cannot be read fails the
-# whole if somebody named it on the command line; elsewhere it is left out.
+# --- definitions on disk --------------------------------------------------------------
 
 
-# Where the definitions of a project are, from its folder.
+# The definitions of a project, from its folder.
 PROJECT: Final = ".zeph/agents"
 
-# Where those of a user are, from the home folder; and where the gate looks for them.
+# The definitions of a user, from the home folder; and the folder that the gate checks.
 USER: Final = ".config/zeph/agents"
 _GATED: Final = ".zeph/agents"
 
@@ -250,7 +246,7 @@ def scope_label(
     user_dir: Named | None = None,
     extra_dirs: Iterable[Named] = (),
 ) -> str:
-    """Return the scope a file is of, by the start of its path as written."""
+    """Return the scope of a file, by the start of its path as written."""
     scopes: list[tuple[str, Named | None]] = [
         *(("cli", folder) for folder in cli),
         ("project", PROJECT),
@@ -271,14 +267,14 @@ def resolve_paths(
     folder: Path = Path(),
     home: Path | None = None,
 ) -> tuple[Path, ...]:
-    """Return where definitions are looked for, the first counting most.
+    """Return the folders of definitions, the one with the highest priority first.
 
     Args:
         cli: paths given on the command line.
-        user_dir: the folder of the user; "" is none, None the usual one.
+        user_dir: the folder of the user; "" is none, None the default.
         extra_dirs: more folders.
         folder: the working folder.
-        home: the home folder; None is that of whoever asks.
+        home: the home folder; None is that of the process.
 
     Raises:
         HostError: a path of the command line does not exist.
@@ -295,12 +291,12 @@ def resolve_paths(
     elif user_dir != "":
         paths.append(Path(user_dir))
     paths += map(Path, extra_dirs)
-    # A folder that is there twice counts where it is first, also by another name.
+    # A folder that occurs twice, also through a link, keeps its first place.
     unique = {os.path.realpath(folder / path): path for path in reversed(paths)}
     return tuple(path for path in dict.fromkeys(paths) if path in unique.values())
 
 
-# --- reading ----------------------------------------------------------------------
+# --- reading --------------------------------------------------------------------------
 
 
 def load(
@@ -315,10 +311,10 @@ def load(
 
     Args:
         path: of the file.
-        boundary: a folder that it must really be in; None is no bound.
+        boundary: a folder that must contain it, links resolved; None is no bound.
         folder: the working folder.
-        profile: which Zeph reads it.
-        scope: for the label of its source.
+        profile: the profile that reads it.
+        scope: the scope in the label of its source.
 
     Raises:
         HostError: of kind ``Parse`` where it cannot be read, or as `parse`.
@@ -349,15 +345,14 @@ def load(
 def load_all(
     paths: Iterable[Named], *, folder: Path = Path(), profile: ZephProfile = ZephProfile.ZEPH
 ) -> Loaded:
-    """Return the definitions of *paths*, files or folders; none counts as of a user.
+    """Return the definitions of *paths*, files or folders, none of which is in the scope of a user.
 
-    No path is taken as named on the command line, so that nothing that cannot be
-    read fails the load.
+    A file that cannot be read never fails the load.
     """
     return load_all_with_sources(paths, (), "", (), folder=folder, profile=profile)
 
 
-def load_all_with_sources(  # the four of Zeph, and how they are read
+def load_all_with_sources(  # the parameters of Zeph
     ordered_paths: Iterable[Named],
     cli_agents: Sequence[Named] = (),
     config_user_dir: Named | None = None,
@@ -367,17 +362,17 @@ def load_all_with_sources(  # the four of Zeph, and how they are read
     profile: ZephProfile = ZephProfile.ZEPH,
     strict: bool = False,
 ) -> Loaded:
-    """Return the definitions of *ordered_paths*, each as the scope of its path has it.
+    """Return the definitions of *ordered_paths*, each with the scope of its path.
 
     Args:
-        ordered_paths: files and folders, the first counting most.
+        ordered_paths: files and folders, the one with the highest priority first.
         cli_agents: those that the command line names.
         config_user_dir: the folder of the user.
         extra_dirs: more folders.
         folder: the working folder.
-        profile: which Zeph reads them.
-        strict: whether hooks are left to projects and the command line alone,
-            and a linked folder must be in the working folder.
+        profile: the profile that reads them.
+        strict: whether only projects and the command line may have hooks, and a linked folder
+            must be in the working folder.
 
     Raises:
         HostError: a file that the command line names cannot be read.
@@ -388,7 +383,7 @@ def load_all_with_sources(  # the four of Zeph, and how they are read
     for given in ordered_paths:
         path, is_named = folder / given, PurePath(given) in named
         if path.is_file():
-            # Nothing but the command line is to name files, so Zeph labels them all so.
+            # Zeph expects single files on the command line only, and labels all of them so.
             _load_file(loader, Path(given), None, "cli", folder, is_named=is_named)
         elif not path.is_dir():
             loader.absent.append(str(given))
@@ -423,10 +418,10 @@ def _load_file(
 def load_definitions(
     paths: Sequence[Named], *, folder: Path = Path(), home: Path | None = None
 ) -> Loaded:
-    """Return the definitions of *paths*, refused as a whole if a user's could go unasked.
+    """Return the definitions of *paths*, unless the mode of a user's definition is refused.
 
-    That is the way in that has a gate; `load_all_with_sources`, which Zeph goes
-    by, has none. It knows the folder of a user by another name than the loader.
+    This entry point of Zeph has that check; `load_all_with_sources`, which Zeph itself uses, has
+    not. It checks another folder than the loader reads.
 
     Raises:
         HostError: of kind ``Invalid``, where ``~/.zeph/agents`` is among the
@@ -449,10 +444,10 @@ def load_definitions(
     return loaded
 
 
-# --- definitions in a tree of files ---------------------------------------------------------
+# --- definitions in a tree of files ---------------------------------------------------
 
 
-# The scopes of the folders, the first counting most.
+# The scopes of the folders, the one with the highest priority first.
 _SCOPES: Final = {PROJECT: "project", USER: "user"}
 _FOLDERS: Final = re.compile(rf"(?:(.*)/)?({'|'.join(map(re.escape, _SCOPES))})/(.+)")
 
@@ -463,7 +458,7 @@ class ZephFolder:
 
     Attributes:
         root: relative to the tree.
-        files: by folder of definitions, the names in it.
+        files: folder of definitions -> names of its files.
 
     """
 
@@ -472,7 +467,7 @@ class ZephFolder:
 
 
 def discover(tree: Tree) -> tuple[ZephFolder, ...]:
-    """Return every folder below *tree* that has definitions."""
+    """Return every folder below *tree* with definitions."""
     found: dict[str, ZephFolder] = {}
     for path in tree.paths():
         parts = _FOLDERS.fullmatch(path)
@@ -496,7 +491,7 @@ def _definitions(names: list[str]) -> list[str]:
 def read(
     tree: Tree, found: ZephFolder, options: ZephOptions, configured: Configured | None = None
 ) -> tuple[Loader, tuple[ReadFile, ...]]:
-    """Return what the definitions of one folder come to, and the files that were read."""
+    """Return the definitions of one project, and the files that were read."""
     loader = Loader(options.profile)
     files: list[ReadFile] = []
     for folder, scope in _folders(configured).items():
@@ -506,7 +501,7 @@ def read(
             names = [
                 p.removeprefix(f"{prefix}/") for p in tree.paths() if p.startswith(f"{prefix}/")
             ]
-        loader.findings += _passed_over(prefix, names)
+        loader.findings += _not_read(prefix, names)
         for name in loader.cut(prefix, sorted(_definitions(names))):
             path = f"{prefix}/{name}"
             files.append(ReadFile(path, "agent"))
@@ -520,12 +515,12 @@ def read(
 
 
 def _folders(configured: Configured | None) -> dict[str, str]:
-    """Return the folders of definitions and their scopes, the first counting most."""
+    """Return folder of definitions -> scope, the one with the highest priority first."""
     if configured is None:
         return dict(_SCOPES)
     user = USER if configured.user_dir is None else configured.user_dir
     named = [(PROJECT, "project"), (user, "user"), *((f, "extra") for f in configured.extra_dirs)]
-    # One that is there twice counts where it is first.
+    # A folder that occurs twice keeps its first place.
     found: dict[str, str] = {}
     for folder, scope in named:
         if folder:
@@ -541,7 +536,7 @@ def _bytes(tree: Tree, path: str) -> bytes:
         raise HostError(ZephErrorKind.PARSE, message, file=path) from None
 
 
-def _passed_over(prefix: str, names: list[str]) -> Iterator[Finding]:
+def _not_read(prefix: str, names: list[str]) -> Iterator[Finding]:
     for name in names:
         if name.endswith(".md") and "/" in name:
             why = "it is in a folder below"

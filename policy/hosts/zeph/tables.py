@@ -1,4 +1,8 @@
-"""What the lists of agents come to: in Zeph, and as they are declared."""
+"""Tables of agents, and their chains: as Zeph enforces them, and as the files declare them.
+
+Starting an agent is a call of `Task` here. No list of Zeph applies to it, and a tool with the id
+``task`` is a different one.
+"""
 
 from __future__ import annotations
 
@@ -88,14 +92,14 @@ _PROGRAMS: Final = (
 )  # fmt: skip
 _DEVICES: Final = ("/dev/tcp", "/dev/udp")
 
-# What cannot stand beside the name of a program.
+# A character that ends the name of a program.
 _END: Final = OneOf(frozenset(string.ascii_letters + string.digits + "_-."), negated=True)
 
 
 def network_rules(dialect: Dialect) -> RuleSet:
     """Return the rules that deny the tools and commands that reach the network.
 
-    Tools of servers are not looked at, as in Zeph.
+    They do not apply to tools of servers, as in Zeph.
     """
     rule = "network denied"
     entries = [Entry(name, Effect.DENY, rule=rule) for name in NETWORK]
@@ -112,7 +116,7 @@ def network_rules(dialect: Dialect) -> RuleSet:
 
 
 def _mentions(words: tuple[str, ...]) -> Iterator[Pattern]:
-    """Yield the commands in which the words stand one after the other, with or without others."""
+    """Yield patterns for commands with the words in this order, with other words or without."""
     middles: list[list[Token]] = [[words[0]]]
     for word in words[1:]:
         middles = [[*middle, *gap, word] for middle in middles for gap in _GAPS]
@@ -122,21 +126,18 @@ def _mentions(words: tuple[str, ...]) -> Iterator[Pattern]:
                 yield Pattern.of(PatternKind.TEXT, [*before, *middle, *after])
 
 
-# What may stand between two words, before the first and behind the last.
+# What may be between two words, before the first and after the last.
 _GAPS: Final[tuple[list[Token], ...]] = ([_END], [_END, Gap.ANY, _END])
 _BEFORE: Final[tuple[list[Token], ...]] = ([], [Gap.ANY, _END])
 _AFTER: Final[tuple[list[Token], ...]] = ([], [_END, Gap.ANY])
 
 
-# What the lists of an agent come to, as rules: in Zeph, and as they are declared.
-#
-# To start an agent is a call of `Task` here; no list of Zeph speaks of that, and
-# a tool with the id ``task`` is another one.
+# --- the gates of the session, and the lists of agents as Zeph enforces them ----------
 
 
 _STARTING = Entry(SPAWN_TOOL, Effect.ALLOW, rule="starting an agent")
 
-# What is written of a tool, and where.
+# The text of a list entry, and its place.
 _Written = tuple[str, Place | None]
 _Ids = Mapping[tuple[str, Effect], Sequence[_Written]]
 
@@ -144,12 +145,12 @@ _Ids = Mapping[tuple[str, Effect], Sequence[_Written]]
 def session_rules(
     session: ZephSession, dialect: Dialect, cap: TrustLevel | None = None
 ) -> tuple[RuleSet, ...]:
-    """Return what the gates of a session say of every call.
+    """Return the rule sets of the gates of a session.
 
     Args:
-        session: whose gates.
-        dialect: of what is decided.
-        cap: on the trust of the caller; None is no cap.
+        session: the session.
+        dialect: how calls are read.
+        cap: a cap on the trust of the caller; None is no cap.
 
     """
     sets = []
@@ -176,7 +177,7 @@ def _scope_rules(scope: ToolScope, dialect: Dialect) -> RuleSet:
 
 
 def plan_rules(mode: PermissionMode, definition: SubAgentDef, dialect: Dialect) -> RuleSet | None:
-    """Return what the mode denies: in ``plan`` every tool, though agents can be started."""
+    """Return the rules of the mode: ``plan`` denies every tool, but agents can be started."""
     if mode is not PermissionMode.PLAN:
         return None
     span = definition.span("permissions.permission_mode")
@@ -186,7 +187,7 @@ def plan_rules(mode: PermissionMode, definition: SubAgentDef, dialect: Dialect) 
 
 
 def enforced_rules(effective: Effective, options: ZephOptions) -> tuple[RuleSet, ...]:
-    """Return what Zeph makes of an agent's lists."""
+    """Return the rule sets that Zeph enforces for a started agent."""
     definition = effective.definition
     entries = [_STARTING]
     if definition.allowed_spawns is not None:
@@ -195,7 +196,7 @@ def enforced_rules(effective: Effective, options: ZephOptions) -> tuple[RuleSet,
         entries += (Entry(name, Effect.ALLOW, rule="peer messages") for name in PEERS)
     listed, default = _listed(effective, options)
     if not listed and default is Effect.ALLOW and entries == [_STARTING]:
-        entries = []  # nothing is said, so there is no rule set to meet
+        entries = []  # the lists restrict nothing
     reason = Reason.DEFAULT if default is Effect.ALLOW else Reason.UNAVAILABLE
     sets = [RuleSet((*entries, *listed), default, ENFORCED, reason)]
     plan = plan_rules(effective.mode, definition, ENFORCED)
@@ -207,7 +208,7 @@ def enforced_rules(effective: Effective, options: ZephOptions) -> tuple[RuleSet,
 
 
 def spawn_entries(definition: SubAgentDef, allowed: Iterable[str]) -> Iterator[Entry]:
-    """Yield the lines of ``allowed_spawns``: these agents, and no other."""
+    """Yield the entries of ``allowed_spawns``: these agents, and no other."""
     for index, name in enumerate(allowed):
         span = definition.span(f"allowed_spawns[{index}]")
         place = span.place if span else None
@@ -251,9 +252,9 @@ def _added(effective: Effective) -> Iterator[Entry]:
 
 
 def _entries(names: Iterable[str], effect: Effect, written: _Ids, *, wild: bool) -> Iterator[Entry]:
-    """Yield a line for each place where an id is written, of all lists that say the same of it.
+    """Yield an entry for each place where an id is written in lists of *effect*.
 
-    A star is a letter, and no tool has it in its name.
+    A star is an ordinary character, and no tool has one in its name.
     """
     for tool, name in {normalize(name): name for name in names}.items():
         if "*" in tool and not (wild and tool == "*"):
@@ -263,7 +264,7 @@ def _entries(names: Iterable[str], effect: Effect, written: _Ids, *, wild: bool)
 
 
 def _written(definition: SubAgentDef, config: AgentsConfig) -> _Ids:
-    """Return what the definition and the configuration say of each id, and where."""
+    """Return id and effect -> where the definition and the configuration list it."""
     found: dict[tuple[str, Effect], list[_Written]] = {}
     for key, names, effect in listed_names(definition):
         for index, name in enumerate(names):
@@ -278,7 +279,7 @@ def _written(definition: SubAgentDef, config: AgentsConfig) -> _Ids:
 
 
 def listed_names(definition: SubAgentDef) -> Iterator[tuple[str, tuple[str, ...], Effect]]:
-    """Yield the lists of tools of a definition: key, names, and what they say."""
+    """Yield the lists of tools of a definition: key, names, and effect."""
     yield "except", definition.disallowed_tools, Effect.DENY
     match definition.tools:
         case AllowList(tools=tools):
@@ -294,12 +295,11 @@ def listed_names(definition: SubAgentDef) -> Iterator[tuple[str, tuple[str, ...]
             assert_never(definition.tools)
 
 
-# What the lists of an agent declare, call by call, whatever Zeph makes of them.
+# --- the lists of agents as declared --------------------------------------------------
 #
-# ``Bash(cargo *)`` is the commands of cargo, ``*`` every tool, ``web_*`` those
-# with that start, ``shell`` is bash, ``mcp__github`` all tools of that server,
-# and ``Task(explore)`` the start of that agent. A memory's tools are part of
-# what is declared, so that whoever starts the agent can narrow them.
+# ``Bash(cargo *)`` matches commands of cargo, ``*`` every tool, ``web_*`` tools with that start,
+# ``shell`` is bash, ``mcp__github`` matches all tools of that server, and ``Task(explore)`` the
+# start of that agent. The tools of a memory are declared too, so a parent can narrow them.
 
 
 _STARTING_DECLARED = Entry(SPAWN_TOOL, Effect.ALLOW, rule="starting an agent")
@@ -308,7 +308,7 @@ _STARTING_DECLARED = Entry(SPAWN_TOOL, Effect.ALLOW, rule="starting an agent")
 def declared_rules(
     definition: SubAgentDef, profile: ZephProfile, config: AgentsConfig
 ) -> tuple[RuleSet, ...]:
-    """Return what a definition declares: each of its lists by itself, to be met."""
+    """Return the rule sets that a definition declares, all of which hold."""
     sets: list[RuleSet] = []
     for key, names, effect in listed_names(definition):
         entries = list(_list(definition, key, names, effect))
@@ -330,7 +330,7 @@ def declared_rules(
 
 
 def allowlist_rules(names: frozenset[str]) -> RuleSet:
-    """Return what a list of tools that is handed down leaves."""
+    """Return the rules of a list of tools that an agent inherits."""
     entries = [
         entry
         for name in sorted(names)
@@ -359,7 +359,7 @@ def _memory(definition: SubAgentDef, config: AgentsConfig) -> Iterator[Entry]:
 
 
 def _beside(definition: SubAgentDef, config: AgentsConfig) -> RuleSet:
-    """Return what is denied beside the lists: by the configuration, and in a worktree."""
+    """Return the rules of the configuration and of a worktree, which deny tools."""
     entries = [
         entry
         for index, name in enumerate(config.default_disallowed_tools)
@@ -377,15 +377,15 @@ def _beside(definition: SubAgentDef, config: AgentsConfig) -> RuleSet:
     return RuleSet((_STARTING_DECLARED, *entries) if entries else (), Effect.ALLOW, DECLARED)
 
 
-# --- entries of lists -----------------------------------------------------------
+# --- entries of lists -----------------------------------------------------------------
 
 
 def read_name(
     name: str, effect: Effect, *, rule: str, place: Place | None = None
 ) -> tuple[Entry, ...]:
-    """Return the lines of one entry of a list.
+    """Return the entries of one name in a list.
 
-    What cannot be read grants nothing, and denies all of its tool.
+    A name that cannot be parsed grants nothing, or denies every call of its tool.
     """
     tool = normalize(name).removeprefix("builtin:")
     if not tool or tool == "task":
@@ -415,18 +415,18 @@ _READERS: dict[ArgumentKind, Callable[[str], tuple[Pattern, ...]]] = {
 }
 
 
-# --- which agents may be started -------------------------------------------------
+# --- which agents may be started ------------------------------------------------------
 
 
 def spawn_names(name: str) -> tuple[str, ...] | None:
-    """Return the agents that ``Task(a, b)`` names; None is any. Only for such entries."""
+    """Return the agents that ``Task(a, b)`` names; None is any agent."""
     _, _, inside = name.partition("(")
     names = tuple(part.strip() for part in inside.rpartition(")")[0].split(",") if part.strip())
     return None if not names or "*" in names else names
 
 
 def _spawns(definition: SubAgentDef) -> RuleSet:
-    """Return which agents may be started: by ``allowed_spawns``, and by ``Task(…)`` in lists."""
+    """Return the rules on starting agents: ``allowed_spawns``, and ``Task(…)`` in lists."""
     denied: list[Entry] = []
     granted: list[Entry] = []
     unlimited = not any(
@@ -456,18 +456,18 @@ def _spawns(definition: SubAgentDef) -> RuleSet:
     return RuleSet((*denied, *granted, rest), Effect.ALLOW, DECLARED)
 
 
-# The two readings of chains of agents: what Zeph does, and what the files declare.
+# --- the two readings of chains -------------------------------------------------------
 
 
-# The session, which starts agents and is none.
+# The session, which starts agents and is not one.
 MAIN: Final = "main"
 
 
 class SpawnRefused(SpawnDenied):
-    """A check of Zeph fails.
+    """A check of Zeph refuses to start an agent.
 
     Attributes:
-        error: which, and in its words.
+        error: the error of the check.
 
     """
 
@@ -479,7 +479,7 @@ class SpawnRefused(SpawnDenied):
 
 
 def _words(kind: enum.Enum) -> str:
-    """Return a kind as reasons are written: ``DelegationDenied`` is ``delegation-denied``."""
+    """Return a kind in the form of reasons: ``DelegationDenied`` is ``delegation-denied``."""
     return "".join(f"-{c.lower()}" if c.isupper() else c for c in str(kind.value)).lstrip("-")
 
 
@@ -513,12 +513,12 @@ def declared_reading(definitions: Mapping[str, SubAgentDef], options: ZephOption
 
 @attrs.frozen
 class ZephState:
-    """What Zeph knows of a position.
+    """The state of Zeph at a position of a chain.
 
     Attributes:
-        context: what the agent there got.
-        allowlist: the tools that it has left, None being all of them.
-        trust: the cap that the gate was last set to; all agents share the gate.
+        context: the context that the agent got.
+        allowlist: the tools that its lists allow; None is every tool.
+        trust: the last cap on the gate of trust, which all agents share.
         agent: its name, "" for the session.
 
     """
@@ -532,7 +532,7 @@ class ZephState:
 def enforced_reading(
     definitions: Mapping[str, SubAgentDef], options: ZephOptions | None = None
 ) -> EnforcedReading:
-    """Return what Zeph does: the lists of the agent itself, and what it was handed."""
+    """Return the enforced reading: the lists of the agent itself, and its context."""
     options = options or ZephOptions()
     manager = SubAgentManager(definitions, options.config, options.usage)
     known: dict[object, Link] = {}
@@ -590,7 +590,7 @@ def resume(
     agent: str,
     context: SpawnContext | None = None,
 ) -> Link:
-    """Return *agent* as it goes on after it ended, with what is handed to it then.
+    """Return the link of *agent* when it resumes with *context*.
 
     Raises:
         HostError: Zeph refuses it.

@@ -1,4 +1,8 @@
-"""Writes definitions: one as a file, and a project of another host as definitions."""
+"""Writes definitions: one as a file, and a project of another host as several.
+
+Zeph decides by lists of tools, so a tool of which only some calls are allowed is left out. The
+agent that starts the others becomes a definition too, since the session is not in these files.
+"""
 
 from __future__ import annotations
 
@@ -57,18 +61,18 @@ __all__ = [
     "to_dict",
 ]
 
-# --- one definition -------------------------------------------------------------------------
+# --- one definition -------------------------------------------------------------------
 
 
 def serialize_to_markdown(definition: SubAgentDef) -> str:
-    """Return the file of *definition*; parsed, it is that definition again."""
+    """Return the text of *definition*, which parses to the same definition."""
     lines = [f"{key}: {_written(value)}" for key, value in header(definition).items()]
     body = f"\n{definition.system_prompt}\n" if definition.system_prompt else ""
     return "\n".join(["---", *lines, "---", body])
 
 
 def header(definition: SubAgentDef) -> dict[str, object]:
-    """Return the keys of the header, without those that say what holds anyway."""
+    """Return the keys of the header, without values that are defaults."""
     found: dict[str, object] = {"name": definition.name, "description": definition.description}
     if definition.model is not None:
         found["model"] = definition.model
@@ -147,9 +151,9 @@ def _plain(value: object) -> object:
 
 
 def _written(value: object) -> str:
-    """Return *value* as JSON, which every reader of YAML reads alike."""
+    """Return *value* as JSON, which all readers of YAML understand in the same way."""
     text = json.dumps(value, ensure_ascii=False)
-    # What JSON leaves as it is and YAML does not take.
+    # Some characters are valid in JSON and not in YAML.
     return "".join(c if c.isprintable() or c == " " else _escaped(c) for c in text)
 
 
@@ -159,9 +163,9 @@ def _escaped(character: str) -> str:
 
 
 def as_derived(definition: SubAgentDef) -> str:
-    """Return *definition* as Zeph's derived writer has it: no reader takes that for a file.
+    """Return *definition* in the form of Zeph's derived serializer, which no reader accepts.
 
-    The denied tools stand beside the lists, and the lists are tagged.
+    The denied tools are a key of their own, and the lists are tagged.
     """
     keys = header(definition)
     tools = definition.tools
@@ -174,10 +178,10 @@ def as_derived(definition: SubAgentDef) -> str:
 
 
 def from_derived(values: Mapping[str, object]) -> tuple[SubAgentDef, Finding]:
-    """Return the definition of keys as the derived writer has them, and a finding that says so.
+    """Return the definition in keys of the derived serializer, and a finding about the form.
 
     Raises:
-        HostError: they are no definition either way.
+        HostError: they are not a definition in either form.
 
     """
     keys = dict(values)
@@ -206,10 +210,10 @@ def to_dict(definition: SubAgentDef) -> dict[str, object]:
 
 
 def from_dict(values: Mapping[str, object]) -> SubAgentDef:
-    """Return the definition of `to_dict`.
+    """Return the definition in the result of `to_dict`.
 
     Raises:
-        HostError: it is none.
+        HostError: it is not a definition.
 
     """
     keys = {key: value for key, value in values.items() if key != "system_prompt"}
@@ -219,10 +223,10 @@ def from_dict(values: Mapping[str, object]) -> SubAgentDef:
 
 
 def as_zeph_saves(definition: SubAgentDef) -> SubAgentDef:
-    """Return what is left of *definition* when Zeph itself saves it and reads it again.
+    """Return *definition* after Zeph itself has saved and read it.
 
-    It never writes the length of the history, and leaves out all permissions
-    where a worktree is the only one that was said.
+    Zeph never writes the length of the history, and writes no permissions if only `worktree`
+    differs from its default.
     """
     usual = Permissions()
     said = attrs.evolve(definition.permissions, max_history_messages=usual.max_history_messages)
@@ -232,11 +236,11 @@ def as_zeph_saves(definition: SubAgentDef) -> SubAgentDef:
 
 
 def save_atomic(definition: SubAgentDef, folder: str | Path) -> Path:
-    """Write *definition* to ``<folder>/<name>.md``, whole or not at all; return the file.
+    """Write *definition* to ``<folder>/<name>.md`` atomically; return the file.
 
     Raises:
-        HostError: of kind ``Invalid`` for a name that is none, of kind ``Io``
-            where it cannot be written.
+        HostError: of kind ``Invalid`` for an invalid name, of kind ``Io`` if the file cannot be
+            written.
 
     """
     validate_name(definition.name)
@@ -262,7 +266,7 @@ def delete_file(path: str | Path) -> None:
     """Remove the file of a definition.
 
     Raises:
-        HostError: of kind ``Io``, where there is none or it cannot be removed.
+        HostError: of kind ``Io``, if it does not exist or cannot be removed.
 
     """
     try:
@@ -275,7 +279,7 @@ def _failed(path: Path, error: OSError) -> HostError:
     return HostError(ZephErrorKind.IO, str(error.strerror or error).lower(), file=str(path))
 
 
-# --- a project ------------------------------------------------------------------------------
+# --- a project ------------------------------------------------------------------------
 
 
 _COUNTERPARTS: Final = {
@@ -293,8 +297,8 @@ _COUNTERPARTS: Final = {
 }
 _THEIRS: Final = host_names(_COUNTERPARTS)
 
-# Zeph has no list of agents that one may start, and whoever is started begins to count
-# their depth anew; so an agent is started by a person, from the session.
+# Zeph has no list of the agents that an agent may start, and counts depth from each started agent
+# again. So only a person starts agents, from the session.
 _CONFIG: Final = """\
 [agents]
 enabled = true
@@ -313,11 +317,11 @@ class _Writer:
     )
 
     def knows(self, tool: str) -> bool:
-        """Return whether there is a counterpart."""
+        """Return whether Zeph has a counterpart of *tool*."""
         return tool in _THEIRS
 
     def write(self, portable: Portable) -> WrittenFiles:
-        """Return a definition for each agent, and a configuration by which they start nobody."""
+        """Return a definition for each agent, and a configuration that lets them start none."""
         names = renamed(portable, [MAIN])
         files = {}
         for agent in portable.agents:
@@ -337,7 +341,7 @@ def _allowed_tools(agent: PortableAgent) -> list[str]:
     found = [
         theirs
         for _, theirs, said in constants(agent, _THEIRS)
-        # A name in another case would be that of a tool that Zeph does not have.
+        # Zeph has no tool with capital letters.
         if least(said) is Effect.ALLOW and theirs == normalize(theirs)
     ]
     return [name for name in found if "*" not in name and name != "task"]

@@ -161,7 +161,7 @@ def test_it_is_said_where_a_file_is_left_out_here_and_not_by_zeph() -> None:
         {".zeph/agents/a.md": _text(keys=shared), ".zeph/agents/b.md": _text(keys="x: 1\n")}
     )
     helps = [f.help for f in load_tree(tree, front_ends=[zeph]).findings]
-    assert [("Zeph reads it" in help_, "Zeph leaves" in help_) for help_ in helps] == [
+    assert [("Zeph reads it" in help_, "Zeph skips" in help_) for help_ in helps] == [
         (True, False),
         (True, False),
         (False, True),

@@ -349,7 +349,7 @@ def test_what_is_handed_down_is_shown_to_whoever_audits() -> None:
         ("server-offers-tools",
          "the server `github` offers tools to agents: `mcp__github__create_issue`"),
         ("server-offers-tools", "the server `x` offers tools to agents: none that is known here"),
-        ("told-to-obey", "agents are told to obey `planner (router)`"),
+        ("told-to-obey", "prompts of agents name the orchestrator `planner (router)`"),
         ("isolation-weakened", "`quote` is not in force for the agents"),
     ]  # fmt: skip
     kept = shown(ZephOptions(ZephProfile.SPEC, context=context))
