@@ -36,7 +36,7 @@ def compiled_sources(sources: Sources) -> bytes:
         cwd=sources.places.project.rstrip("/"),
         home=sources.places.home.rstrip("/"),
         # Unknown agents have the rights of the agent that starts them.
-        strangers=True,
+        unknown_agents=True,
         user=_settings(files.pop(_USER, None), _USER),
         managed=_settings(files.pop(MANAGED, None), MANAGED),
     )

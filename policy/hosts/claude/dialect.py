@@ -87,7 +87,7 @@ _EDITING_SHELL: Final = attrs.evolve(_SHELL, programs=EDITING_PROGRAMS)
 
 
 def denies_rest(session: ClaudeSession, mode: str) -> bool:
-    """Return whether what no rule speaks of is denied, as nobody is asked and no model judges."""
+    """Return whether a call that no rule applies to is denied: not asked for, and not judged."""
     return session.asks_nobody(mode) and not is_judged(session, mode)
 
 

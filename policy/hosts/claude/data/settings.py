@@ -41,12 +41,12 @@ _DATA: Final = table("settings")
 # --- keys of settings -------------------------------------------------------------
 
 # Reads and edits are kept in working folders: those of whatever reads, of what edits, and of the
-# tools for files alone, which only whoever starts the host can say.
+# tools for files alone, which only a file given as a flag can say.
 READS_INSIDE: Final = "blockReadsOutsideWorkingDirectories"
 EDITS_INSIDE: Final = "blockWritesOutsideWorkingDirectories"
 FILE_READS_INSIDE: Final = "blockFileToolReadsOutsideWorkingDirectories"
 # Each with the scopes of settings whose additional folders count as inside: what comes with the
-# files of a project opens nothing, and only who starts the host can say the last.
+# files of a project opens nothing.
 FENCES: Final = {
     READS_INSIDE: frozenset({"managed", "flag", "local", "user"}),
     EDITS_INSIDE: frozenset({"managed", "flag", "local", "user"}),

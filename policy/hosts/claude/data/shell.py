@@ -19,7 +19,10 @@ __all__ = [
     "PLANTING",
     "REDIRECTED",
     "REPOSITORY",
+    "RUNNERS",
+    "RUN_SCRIPTS",
     "SPEECHLESS",
+    "STARTERS",
     "STRUCTURES",
     "SYSTEM_FOLDERS",
     "TEXTS",
@@ -52,6 +55,15 @@ VERSIONING: Final = _words("programs", "versioning")
 PLANTING: Final = _words("programs", "planting")
 CHECKED: Final = _words("programs", "checked")
 REPOSITORY: Final[str] = _DATA["programs"]["repository"]
+
+# Programs that a rule with a star leaves to the model in `auto`.
+RUNNERS: Final = _words("auto", "runners")
+RUN_SCRIPTS: Final = frozenset(
+    f"{manager} {verb}"
+    for manager, verbs in _DATA["auto"]["scripts"].items()
+    for verb in verbs.split()
+)
+STARTERS: Final = _words("auto", "starters")
 
 # Another name of a command of PowerShell -> the command.
 ALIASES: Final = {

@@ -25,7 +25,7 @@ _LOOKED_UP: Final = (
 # What sets one of these, or takes it away, changes how a shell reads what follows.
 GUARDED: Final = rf"{_LOOKED_UP}|IFS|PS4|PROMPT4|{'|'.join(sorted(COUNTED))}"
 
-# Words that no program is called by, wherever a grammar finds one to be.
+# Words of the language that no program is called by, wherever a parser finds one.
 _KEYWORDS: Final = "if then elif else fi while until do done case esac in }"
 
 _EVALUATING: Final = (
@@ -45,7 +45,7 @@ STARTING: Final = (
 )
 
 _FIND: Final = r"-(?:exec|execdir|ok|okdir|delete|rm|fprint[^\0]*|fls|files0-from)"
-# Programs of `jq` and `awk` that start others, and options that read any file.
+# Programs of `jq` that start others, and options that read any file.
 _JQ: Final = (
     r"-[a-zA-Z]*[fL][^\0]*|--(?:from-file|argfile|rawfile|slurpfile|library-path)(?:=[^\0]*)?"
     r"|(?:[^\0]*\W)?(?:include|import)(?:\W[^\0]*)?|[^\0]*\bsystem\s*\([^\0]*"
@@ -96,7 +96,7 @@ _SETTING: Final = rf"(?!IFS\+?=){_VARIABLE}(?:\+?=(?!~)[^\0]*)?"
 
 
 def _declares(
-    assigning: str, listing: str, empty: str = "(?!)", constant: str = "", *, told: bool = True
+    assigning: str, listing: str, empty: str = "(?!)", constant: str = "", *, inherits: bool = False
 ) -> str:
     """Return what arguments match that not every shell takes for a list of variables.
 
@@ -105,10 +105,10 @@ def _declares(
         listing: those with which some only list them, so that none may be set.
         empty: those with which some change them, so that none may be named.
         constant: what arguments begin with by which each variable may be set only once.
-        told: whether it sets no variable that the environment has.
+        inherits: whether it may set a variable that the environment has.
 
     """
-    own = rf"(?!(?:{GUARDED}|{'|'.join(sorted(INHERITED))})\+?=)" if told else ""
+    own = "" if inherits else rf"(?!(?:{GUARDED}|{'|'.join(sorted(INHERITED))})\+?=)"
     options = rf"(?:{assigning}){_END}"
     sets = rf"(?:{options})*(?:--{_END})?(?:{own}{_SETTING}{_END})*"
     lists = rf"(?:{options}|(?:{listing}){_END})*(?:--{_END})?(?:{_VARIABLE}{_END})*"
@@ -118,9 +118,7 @@ def _declares(
 
 
 # A variable of a function is none where no function runs.
-_LOCAL_UNCHECKED: Final = (
-    rf"(?!(?:(?:[-+][rtx]+|-[fprtx]+){_END})*(?:--{_END})?(?:{_VARIABLE}{_END})*\Z).*"
-)
+_LOCAL: Final = rf"(?!(?:(?:[-+][rtx]+|-[fprtx]+){_END})*(?:--{_END})?(?:{_VARIABLE}{_END})*\Z).*"
 
 
 # Words that are no numbers, where a test compares or looks for a terminal, are worked out.
@@ -147,8 +145,8 @@ UNCHECKED: Final = {
         ("declare", "typeset"),
         _declares("[-+][rtx]+", r"-[fgprtxU]+|\+[grtx]+", constant=r"(?=(?:[^\0]*\0)*?-[tx]*r)"),
     ),
-    "local": _LOCAL_UNCHECKED,
-    "export": _declares("(?!)", "-[fnp]+", "-[aAfnp]+", told=False),
+    "local": _LOCAL,
+    "export": _declares("(?!)", "-[fnp]+", "-[aAfnp]+", inherits=True),
     "readonly": _declares("(?!)", "-[fpx]+", "-[aAfpx]+", constant="(?=)"),
     **dict.fromkeys("float integer private".split(), ".+"),
     **dict.fromkeys(("test", "[["), _TEST),

@@ -55,9 +55,9 @@ class Behaviour:
         servers_may_ask: whether a server can want the user asked each time.
         named_agents_denied: whether a rule that denies an agent counts where a call names
             the agent that it starts.
-        known_hosts_ruled: whether rules count for hosts that are fetched from unasked.
+        known_hosts_ruled: whether rules count for hosts that are auto-allowed.
         loose_types: whether an agent is found by its name in other letters.
-        skill_prefixes: whether ``Skill(name *)`` speaks of every skill that begins so.
+        skill_prefixes: whether ``Skill(name *)`` applies to every skill that begins so.
         deny_before_hook: whether a rule that denies counts where a hook asks.
         rules_bind_hooks: whether rules count where a hook allows.
         links_checked: whether a link is followed to the file that it leads to.
@@ -69,14 +69,14 @@ class Behaviour:
         command_stars: whether a star anywhere in a rule for `Bash` is any text.
         text_behind_refused: whether a rule with text behind its parentheses is none.
         input_is_read: whether what a command reads from by ``<`` is a file that is read.
-        removals_asked: whether nobody but the user allows critical removals in `auto`.
+        removals_asked: whether the user alone allows critical removals in `auto`.
         background_asks: whether an agent in the background can ask the user.
         unseen_wrappers: the wrappers behind which `deny` and `ask` do not look.
         unguarded_programs: the programs that start others, or remove files, and that a rule
             with a star allows all the same.
         unopened_programs: the programs whose operands are not looked at as files.
-        assignments_asked: whether a command that sets a variable, and does nothing else, is
-            asked for where nobody knows the variable.
+        assignments_asked: whether a command that only sets a variable is asked for where the
+            variable is not known.
         managed_asks_first: whether what an administrator asks for comes before what others allow.
         links_ruled: whether rules for the name of a folder of the system that is a link hold
             where it leads.
