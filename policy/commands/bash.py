@@ -19,7 +19,6 @@ from policy.commands.ambiguities import (
     is_plain_test,
     without_quoted,
 )
-from policy.commands.expansions import has_stray, is_ended_oddly, is_inner
 from policy.commands.match_texts import is_assignment, is_reworded
 from policy.commands.parts import DIFFER, NO_COMMAND, UNKNOWN, UNSEEN
 from policy.commands.scanner import Scanner
@@ -74,6 +73,15 @@ _UNQUOTED_GLOB: Final = re.compile(r"(?:^|[^\\])(?:\\\\)*[*?\[]")
 _NUMBERS: Final = re.compile(
     r"\$\(\((?:0[xX][0-9a-fA-F]+|[0-9]+#[0-9a-zA-Z]+|[^A-Za-z_$`\[\]])*\)\)"
 )
+# `${x}`, `${x%.py}`, `${x:-"$y"}`: an expansion that every shell ends at the same brace.
+_OPERAND: Final = (
+    r"(?:[\w \t./,:@%+=~*#?!^-]|\\[^{}\n]|'[^'{}\n]*'|\$\w+|\$\{\w+\}"
+    r'|"(?:[^"\\`${}\n]|\$\w+|\$\{\w+\})*")*'
+)
+_EXPANSION: Final = re.compile(
+    r"\$\{(?:[#!]?[A-Za-z_]\w*(?:\[[\w@*]+\])?|[0-9]+|[?$#!@*-])"
+    rf"(?:(?::?[-=?+]|##?|%%?|//?|\^\^?|,,?){_OPERAND}|@[A-Za-z]|[*@]|:[\w :-]*)?\}}"
+)
 _OF_CASES: Final = frozenset({";;", ";&", ";;&"})
 # A word that begins with the home folder.
 _HOMED: Final = re.compile(r"""["']*\$HOME(?!\w)""")
@@ -104,10 +112,6 @@ class WordReader(ABC):
     def text_of(self, node: Node) -> str:
         """Return what was written."""
         return self.source[node.start_byte : node.end_byte].decode("utf-8")
-
-    def _at(self, node: Node) -> int:
-        """Return at which character of the text a node begins."""
-        return len(self.source[: node.start_byte].decode("utf-8"))
 
     def give_up(self, node: Node) -> None:
         """Note that what stands in *node* is not read: it is nested too deep."""
@@ -230,9 +234,10 @@ class WordReader(ABC):
 
     def substitutions(self, node: Node, depth: int) -> None:
         """Read the commands of every substitution below *node*, which stands in a word."""
-        self.script.unclosed |= has_stray(node)
-        if node.type == "expansion" and not (self.script.unclosed or is_inner(node)):
-            self.script.unclosed = is_ended_oddly(self.source.decode("utf-8"), self._at(node))
+        if node.type == "expansion":
+            self.script.unclosed |= not _EXPANSION.fullmatch(self.text_of(node))
+        elif node.type == "arithmetic_expansion":
+            self.script.unclosed |= not {"'", "`"}.isdisjoint(self.text_of(node))
         if depth > limits.NESTING:
             self.give_up(node)
         elif node.type in ("command_substitution", "process_substitution"):

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from policy.commands.knowledge import Shell
 
 __all__ = [
-    "JOINS",
     "KEYWORDS",
     "MORE",
     "Spelled",
@@ -37,7 +36,6 @@ __all__ = [
     "as_granted",
     "as_text",
     "as_written",
-    "bare_piece",
     "behind_all",
     "exposed",
     "feared",
@@ -492,7 +490,6 @@ class Whole:
         astray: whether it goes to several folders, so that no rule speaks of its text as it is.
         several: whether it has several simple commands.
         doubtful: whether the host asks for it whatever is allowed, unless all commands are.
-        told: its *bare* text, where its pieces told that.
     """
 
     _text: str
@@ -502,7 +499,6 @@ class Whole:
     astray: bool
     several: bool
     doubtful: bool
-    told: str | None = attrs.field(default=None, eq=False)
 
     @property
     def piped(self) -> bool:
@@ -550,8 +546,6 @@ class Whole:
 
         So rules that deny or ask spell out what is joined; "" where it is nothing else.
         """
-        if self.told is not None:
-            return self.told
         if not _BESIDES.search(self._text):
             return ""
         bare = _without_documents(self._text)
@@ -566,20 +560,6 @@ def around(words: Sequence[Word], shell: Shell) -> str:
     """Return what stands around the program of a command, in front of it."""
     program = [*dropwhile(is_assignment, words)]
     return as_written(words[: len(words) - len(as_granted(program, shell))]) if program else ""
-
-
-def bare_piece(text: str) -> str | None:
-    """Return what a simple command adds to the bare text of a whole.
-
-    None where it looks like more than one.
-    """
-    if _may_nest(text) and _NESTS.search(text):
-        return None
-    return _AROUND.sub(_without, text).strip()
-
-
-# What joins commands, as it stands in the bare text of a whole.
-JOINS: Final = {"&&": " && ", "||": " || ", "|": " | ", ";": " ; ", "\n": " "}
 
 
 def stages(text: str) -> list[str]:

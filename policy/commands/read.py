@@ -22,7 +22,7 @@ from policy.commands.parts import (
 )
 from policy.commands.plain import read_plain
 from policy.commands.scanner import Scanner
-from policy.commands.scripts import CommandPiece, ScriptReading, together
+from policy.commands.scripts import ScriptReading
 from policy.commands.simple import BOXES, SHELLS, alone
 from policy.commands.words import ASSIGNMENT, Script
 from policy.core import limits
@@ -36,8 +36,6 @@ __all__ = [
     "compound",
     "is_plain",
     "read_command",
-    "read_piece",
-    "read_whole",
 ]
 
 
@@ -116,27 +114,9 @@ def is_plain(text: str, shell: Shell) -> bool:
 
 
 def read_command(text: str, shell: Shell) -> Command:
-    """Return the parts and redirections of *text*. Never fails; never vouches for a guess."""
-    found = None
-    if not 0 < shell.longest < len(text):
-        if is_plain(text, shell):
-            return Command((CommandPart(text),))
-        found = together(text, shell, read_piece)
-    return found or read_whole(text, shell)
-
-
-def read_piece(text: str, shell: Shell) -> CommandPiece | None:
-    """Return what *text* is as a piece of a command; None where that depends on the rest."""
-    script = _read(text, shell)
-    if not script.plain or script.opaque:
-        return None
-    read = ScriptReading(text, script, shell, read_command)
-    read.run()
-    return read.piece
-
-
-def read_whole(text: str, shell: Shell) -> Command:
-    """Return the same as `read_command`, of a command that all of it is read for."""
+    """Return the parts and redirections of *text*. Never fails; grants nothing by a guess."""
+    if not 0 < shell.longest < len(text) and is_plain(text, shell):
+        return Command((CommandPart(text),))
     script = _read(text, shell)
     command = _command(text, script, shell)
     if script.background and shell.awaited is not None:

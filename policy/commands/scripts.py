@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache
-from typing import Final, Literal
+from typing import Literal
 
 import attrs
 
@@ -16,16 +15,10 @@ from policy.commands.ambiguities import GUARDED, is_unchecked_target, is_untold,
 from policy.commands.folders import SEVERAL, Examined, FolderChanges, plants, somewhere
 from policy.commands.knowledge import Shell
 from policy.commands.match_texts import (
-    JOINS,
-    Spelled,
-    Whole,
-    around,
     as_granted,
     as_text,
     as_written,
-    bare_piece,
     behind_all,
-    is_assignment,
 )
 from policy.commands.parts import DIFFER, Command, CommandPart, Doubt, Redirection
 from policy.commands.simple import (
@@ -42,127 +35,7 @@ from policy.commands.simple import (
 )
 from policy.commands.words import Script, SimpleCommand, Word
 
-__all__ = ["CommandPiece", "ScriptReading", "Vouching", "together"]
-
-
-# Quotes hold nothing that a reader who loses count of them could take for the end of a piece,
-# or for something that reaches into another.
-_QUOTED: Final = r"'[^'\"\\`#<>\n]*+'|\"[^'\"\\`$#<>\n]*+\""
-_CUT: Final = re.compile(
-    rf"((?:[^'\"&|;\n\\]++|{_QUOTED}|(?<=>)&|&(?=>))++)(&&|\|\|?|;|\n|\Z)",
-)
-# The longest piece that is kept, and how many.
-_LONGEST: Final = 256
-_MOST: Final = 2048
-# The longest command that is looked at for them, and how many it may have.
-_TOGETHER: Final = 8192
-_MOST_TOGETHER: Final = 64
-
-
-@attrs.frozen
-class CommandPiece:
-    """A simple command that is what it is in every script, and changes nothing for the others.
-
-    Attributes:
-        words: what it consists of.
-        part: what it comes to.
-        redirected: the files of its redirections.
-        files: the other files that it opens, as the part of each number that was asked for.
-        versioned: whether it looks for a repository.
-        plants: whether it may write a file of one.
-        bare: what it adds to the bare text of a whole; None where nobody can tell.
-        leading: the same where it is the first.
-    """
-
-    words: Sequence[Word]
-    part: CommandPart
-    redirected: Sequence[Redirection]
-    files: dict[int, Sequence[Redirection]]
-    versioned: bool
-    plants: bool
-    bare: str | None
-    leading: str | None
-
-    def opened(self, number: int) -> Sequence[Redirection]:
-        """Return the files that it opens otherwise, as the part of this number."""
-        found = self.files.get(number)
-        if found is None:
-            found = self.files[number] = [
-                attrs.evolve(file, part=number) if file.part == 0 else file
-                for file in self.files[0]
-            ]
-        return found
-
-
-def together(
-    text: str, shell: Shell, read: Callable[[str, Shell], CommandPiece | None]
-) -> Command | None:
-    """Return what a command of such pieces comes to; None for any other, or if nobody can tell.
-
-    Args:
-        text: the command.
-        shell: what the host knows of commands.
-        read: returns what a text is as a piece, None where it is none.
-
-    """
-    # What is folded in one piece may stand in another.
-    if len(text) > _TOGETHER or "  " in text or "\t" in text:
-        return None
-    cut = _CUT.findall(text)
-    if not 0 < len(cut) <= _MOST_TOGETHER or cut[-1][1]:
-        return None
-    if sum([len(piece) + len(operator) for piece, operator in cut]) != len(text):
-        return None
-    pieces: list[CommandPiece] = []
-    for piece, _ in cut:
-        found = _piece(piece.strip(" \t"), shell, read)
-        if found is None:
-            return None
-        pieces.append(found)
-    if any(one.versioned for one in pieces) and any(one.plants for one in pieces):
-        return None  # it makes a repository that it runs a program in
-    parts: list[CommandPart] = []
-    redirected: list[Redirection] = []
-    opened: list[Redirection] = []
-    for number, piece in enumerate(pieces):
-        parts.append(piece.part)
-        redirected += piece.redirected
-        opened += piece.opened(number)
-    files = (*redirected, *opened)
-    operators = [operator for _, operator in cut[:-1]]
-    whole = _whole(text, pieces, operators, shell) if shell.control else None
-    return Command((*parts,), files, whole)
-
-
-def _whole(
-    text: str, pieces: Sequence[CommandPiece], operators: Sequence[str], shell: Shell
-) -> Whole:
-    spelled = Spelled.APART if "|" in operators else Spelled.AS_A_WHOLE
-    first = pieces[0]
-    bare = first.leading if operators else None
-    for operator, piece in zip(operators, pieces[1:], strict=True):
-        bare = None if bare is None or piece.bare is None else bare + JOINS[operator] + piece.bare
-    bare = "" if bare == text else bare
-    several = bool(operators)
-    return Whole(text, first.words, shell, spelled, False, several, False, bare)  # noqa: FBT003
-
-
-def _piece(
-    text: str, shell: Shell, read: Callable[[str, Shell], CommandPiece | None]
-) -> CommandPiece | None:
-    kept = _kept(shell)
-    found = kept.get(text)
-    if found is None and text not in kept and len(text) <= _LONGEST:
-        found = read(text, shell)
-        if len(kept) >= _MOST:
-            kept.clear()
-        kept[text] = found
-    return found
-
-
-@lru_cache(maxsize=16)
-def _kept(shell: Shell) -> dict[str, CommandPiece | None]:  # noqa: ARG001  # what is kept is of this one
-    return {}
+__all__ = ["ScriptReading", "Vouching"]
 
 
 # Which commands of a script a rule may allow: those that every reader takes for the same.
@@ -185,11 +58,6 @@ class Vouching:
         self._opaque = script.opaque
         # Looked for once: a long command has as many parts as would look for it.
         self._equals = " =" in text
-
-    @property
-    def is_doubtful(self) -> bool:
-        """Whether nobody vouches for one of those that were looked at."""
-        return bool(self.doubts) or self.unchecked
 
     def is_grantable(self, command: SimpleCommand, alone: Alone) -> bool:
         """Return whether a rule may allow *command*, which is *alone* by itself."""
@@ -307,32 +175,6 @@ class ScriptReading:
             self.parts.append(CommandPart("", harmless=True))  # nothing runs
         if self._is_guarded():
             self.files.append(GUARDED)
-
-    @property
-    def piece(self) -> CommandPiece | None:
-        """What it is wherever it stands, if it is one command; None where that depends on more."""
-        script, shell = self.script, self.shell
-        if len(script.commands) != 1 or script.unclosed or shell.traced or self._exports:
-            return None
-        (command,) = script.commands
-        if is_assignment(command.words[0]) and all(map(is_assignment, command.words)):
-            return None
-        own = None if is_idle(command.words, shell) else alone(command, script, shell)
-        if own and (own.leaves or own.script is not None):
-            return None
-        if self.vouching.is_doubtful or not self._moves.none:
-            return None
-        bare = bare_piece(self.text)
-        return CommandPiece(
-            command.words,
-            self.parts[0],
-            self.files[: self._redirected],
-            {0: self.files[self._redirected :]},
-            self._versioned,
-            plants(self._planted, script.targets, shell),
-            bare,
-            bare and bare.removeprefix(around(command.words, shell)).strip(),
-        )
 
     def _doubt_together(self) -> None:
         """Doubt what its commands do together, and vouch for none of them then."""
@@ -463,7 +305,7 @@ class ScriptReading:
             self.files.append(GUARDED)
         moves = program[0].plain.rsplit("/", 1)[-1] in shell.kinds.movers
         if shell.traced:
-            self._untraced |= tracing.is_untraced(self.text, words, program, known, shell)
+            self._untraced |= tracing.is_untraced(words, program, known, shell)
             self.files += (
                 Redirection(name, writes=False, tool=shell.files.reads)
                 for name in tracing.named(words, program, shell)

@@ -48,6 +48,8 @@ UNTRACED = (
     *(
         "x=1 make",
         "env A=1 make",
+        *("NODE_ENV=test make", "env make", "timeout 5 make", "sudo make", "x=1", "node -v"),
+        *('echo "ab $HOME"', 'echo "ab $(ls)"'),
         "A=1 B=2",
         "IFS=,",
         "HOME=/tmp",
@@ -87,10 +89,9 @@ def test_what_nobody_can_follow_is_asked_for_where_reads_are_kept_inside(command
     "command",
     [
         *("make", "foo a b", "/usr/bin/make", "'make' x", "ls -la | head", "make; ls", "cat < a"),
-        *("python3 a.py", "python3 -m pytest", "bash a.sh", "node -v", "git push", "docker run x"),
+        *("python3 a.py", "python3 -m pytest", "bash a.sh", "git push", "docker run x"),
         *("cp a /opt/x", "touch /opt/x", "echo /etc/passwd", "test -f /etc/passwd", "df /"),
-        *("NODE_ENV=test make", "env make", "timeout 5 make", "sudo make", "x=1", "make > /opt/x"),
-        *('echo "ab $HOME"', 'echo "ab $(ls)"', "cd /srv/app && make", "make # $X", "make a=b"),
+        *("make > /opt/x", "cd /srv/app && make", "make # $X", "make a=b"),
         *("cat a*", "cat /srv/app/a", "make <<'E'\n$X\nE", "if make; then ls; fi", "make --file=a"),
     ],
 )
@@ -118,15 +119,13 @@ def test_an_interpreter_that_is_named_no_script_may_be_given_one_by_a_pipe(comma
 
 
 @pytest.mark.parametrize(
-    "command", ["node -v", "node -v | cat", "ls | node a.js", "ls | python3 -m x"]
+    "command", ["node a.js", "node a.js | cat", "ls | node a.js", "ls | python3 -m x"]
 )
-def test_one_that_is_named_a_script_or_is_given_nothing_is_followed(command: str) -> None:
+def test_an_interpreter_that_is_given_a_script_by_its_name_runs(command: str) -> None:
     assert decide(command) is Effect.ALLOW
 
 
-@pytest.mark.parametrize(
-    "command", ["foo a", "foo --x=a", "make -f a", "timeout 5 foo ./a", "foo b; foo a", "yarn x a"]
-)
+@pytest.mark.parametrize("command", ["foo a", "foo --x=a", "make -f a", "foo b; foo a", "yarn x a"])
 def test_any_word_may_name_a_file_that_a_rule_denies_where_reads_are_kept_inside(
     command: str,
 ) -> None:
