@@ -239,12 +239,11 @@ class _Program:
     def decide(self, chain: Chain, tool: str, call: dict[str, object]) -> Decision:
         """Return the strictest decision on a call and on the files where its links lead."""
         if self.folders is None:
-            return self.rootless.decide_read(chain.table, tool, call)
+            return self.rootless.of(chain.table).decide(tool, call, checked=True)
         placed = self.table(chain)
         found = ways(chain.table, placed, tool, call, self.folders)
-        return min(
-            (table.decide_read(tool, meant) for table, meant in found), key=lambda one: one.effect
-        )
+        decisions = (table.decide(tool, meant, checked=True) for table, meant in found)
+        return min(decisions, key=lambda one: one.effect)
 
     def remains(self, chain: Chain, tool: str) -> str:
         """Return what the model learns about what remains allowed after a denial of *tool*."""

@@ -127,7 +127,7 @@ def _is_shown(table: Table, tool: str) -> bool:
         if entry.effect is not Effect.DENY and entry.pattern is not None and not entry.field
     )
     calls = islice(granting, _CALLS_TRIED)
-    return any(lookup.decide_anew(call).effect is not Effect.DENY for call in calls)
+    return any(lookup.decide(call, remember=False).effect is not Effect.DENY for call in calls)
 
 
 def _granted(table: Table, tool: str) -> Comparison:

@@ -33,7 +33,7 @@ from policy.core.finding import Finding
 from policy.core.source import Source
 from policy.files.opening import is_unreadable
 from policy.language.mistakes import closest
-from policy.tables.chain import READINGS, Chain, Place, SpawnDenied
+from policy.tables.chain import READINGS, CallPlace, Chain, SpawnDenied
 from policy.tables.projects import Offered, told_apart
 
 __all__ = ["run"]
@@ -380,7 +380,7 @@ class _Checker:
         return self._walks[key]
 
 
-def _walked(project: Offered, names: tuple[str, ...], reading: str, place: Place) -> _Walk:
+def _walked(project: Offered, names: tuple[str, ...], reading: str, place: CallPlace) -> _Walk:
     agents = project.reading(reading).agents
     for name in names:
         if name not in agents:

@@ -8,6 +8,7 @@ from functools import lru_cache
 from itertools import dropwhile, pairwise, takewhile
 from typing import TYPE_CHECKING, Final
 
+from policy.commands.compound import ODD_BLANKS
 from policy.commands.match_texts import is_assignment, is_fragment, match_stages
 from policy.commands.opened import is_home_of_other, is_indirect, is_unwritable
 from policy.commands.parts import Redirection
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 __all__ = [
     "DECLARING",
     "GUARDED",
-    "ODD_BLANKS",
     "SETTING",
     "TESTS",
     "doubtful",
@@ -231,12 +231,6 @@ def _expression(text: str) -> re.Pattern[str]:
 
 # Text that readers of shell take for different things, so that nobody vouches for it.
 
-
-# What looks like a blank and is none to a shell.
-ODD_BLANKS = frozenset(
-    "\xa0\xad\u1680\u180e\u2028\u2029\u202f\u205f\u2060\u3000\ufeff"
-    + "".join(map(chr, [*range(0x2000, 0x2010), *range(0x202A, 0x202F), *range(0x2061, 0x206A)]))
-)
 
 _ODD_BLANK = re.compile("[" + "".join(sorted(ODD_BLANKS)) + "]")
 

@@ -19,6 +19,7 @@ from policy.commands.ambiguities import (
     is_plain_test,
     without_quoted,
 )
+from policy.commands.compound import KEYWORDS
 from policy.commands.match_texts import is_assignment, is_reworded
 from policy.commands.parts import DIFFER, NO_COMMAND, UNKNOWN, UNSEEN
 from policy.commands.scanner import Scanner
@@ -37,7 +38,6 @@ from policy.commands.words import (
     targets_of,
     with_home,
 )
-from policy.commands.wrappers import KEYWORDS
 from policy.core import limits
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final
 
 import attrs
 
+from policy.commands.compound import KEYWORDS
 from policy.commands.words import ASSIGNMENT, Word
 from policy.commands.wrappers import (
-    KEYWORDS,
     basename,
     behind_options,
     behind_wrapper,

@@ -11,7 +11,8 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from policy.commands.match_texts import KEYWORDS, is_reworded
+from policy.commands.compound import KEYWORDS
+from policy.commands.match_texts import is_reworded
 from policy.commands.words import Script, SimpleCommand, Target, Word
 
 __all__ = ["read_plain"]

@@ -13,6 +13,7 @@ import attrs
 from policy.commands import ambiguities as doubts
 from policy.commands import ambiguities as variables
 from policy.commands.ambiguities import GUARDED, is_evaluated
+from policy.commands.compound import BOXES, SHELLS
 from policy.commands.folders import Examined, examine, looks_for_one, planted
 from policy.commands.knowledge import Shell
 from policy.commands.match_texts import (
@@ -61,9 +62,6 @@ __all__ = [
 ]
 
 
-# Shells, which take a script as an argument, and programs that are each of them.
-SHELLS: Final = frozenset("bash sh zsh dash ksh mksh ash hush rbash".split())
-BOXES: Final = frozenset({"busybox", "toybox"})
 _VERSION: Final = re.compile(r"-\d+(?:\.\d+)*\Z")
 _LONG_OPTION: Final = re.compile(
     r"--.*|-(?:login|posix|noprofile|norc|noediting|verbose|restricted|debugger|wordexp"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import attrs
 
+from policy.commands.compound import KEYWORDS
 from policy.commands.words import ASSIGNMENT, Word
 from policy.core import limits
 
@@ -417,12 +418,6 @@ def is_quiet(around: Sequence[Word], shell: Shell, *, moves: bool) -> bool:
 
 
 # The first words of commands that hold other commands.
-KEYWORDS: Final = frozenset(
-    "if then elif else fi for while until do done case esac select function coproc time"
-    " ! { }".split()
-)
-
-
 def is_assignment(word: Word) -> bool:
     """Whether *word* sets a variable."""
     return "=" in word.raw and ASSIGNMENT.match(word.raw) is not None

@@ -469,7 +469,7 @@ class Trials:
             return None
         _, after = self._lookups(tool, self._sides(self._whole, rule, None))
         call = shape.call(text)
-        return Without(Shown(tool, call), after.decide_once(call))
+        return Without(Shown(tool, call), after.decide(call, remember=False))
 
     def covering(self, rule: RuleInTable) -> Iterator[Because]:
         """Yield the rules that in each list of *rule* alone match all that it matches there."""

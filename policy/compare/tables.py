@@ -35,4 +35,6 @@ def decided(old: Table, new: Table, difference: Difference) -> Difference:
     tool, call = difference.tool, difference.call
     # Every table is asked about the same commands.
     lookups = (old.lookup(tool), new.lookup(tool))
-    return Difference(tool, call, *(lookup.decide_once(call, remembered) for lookup in lookups))
+    return Difference(
+        tool, call, *(lookup.decide(call, remember=False, read=remembered) for lookup in lookups)
+    )

@@ -10,7 +10,9 @@ from threading import Lock
 from typing import Final, Generic, TypeVar
 from weakref import ReferenceType, ref
 
-__all__ = ["OnDemand", "alive", "never_at_the_end", "seldom_collecting", "weakly"]
+import attrs
+
+__all__ = ["Key", "Memo", "OnDemand", "alive", "never_at_the_end", "seldom_collecting", "weakly"]
 
 
 _V = TypeVar("_V")
@@ -27,6 +29,33 @@ def alive(reference: ReferenceType[_V]) -> _V:
     if found is None:
         raise ReferenceError(reference)
     return found
+
+
+@attrs.frozen(cache_hash=True)
+class Key:
+    """What things have in common, however much that is: hashed once."""
+
+    value: object
+
+
+_K = TypeVar("_K")
+
+
+class Memo(dict[_K, _V]):
+    """A dictionary of at most *most* values: a full one forgets all of them."""
+
+    __slots__ = ("_most",)
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self._most = most
+
+    def keep(self, key: _K, value: _V) -> _V:
+        """Remember *value* as that of *key*, and return it."""
+        if len(self) >= self._most:
+            self.clear()
+        self[key] = value
+        return value
 
 
 # The collector of cycles, run seldom while many values are made that stay.

@@ -9,17 +9,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final, cast
-from urllib.parse import urlsplit
+from typing import Final
 
 from policy.core import limits
 from policy.core.decision import Reason
-from policy.core.urls import read_url
 from policy.patterns.tokens import BLANKS, CONTROLS, folded
 from policy.tables.dialect import Argument, ArgumentKind, Dialect
 
 __all__ = [
-    "NO_FIELD",
     "Unreadable",
     "addresses",
     "argument_text",
@@ -35,9 +32,6 @@ __all__ = [
 
 
 _CONTROL: Final = re.compile("[" + "".join(sorted(CONTROLS)) + "]")
-
-# Where no argument alone decides: a name that no call has, not even "".
-NO_FIELD: Final = cast("str", object())
 
 
 class Unreadable(Exception):
@@ -283,6 +277,8 @@ def addresses(url: str) -> Iterator[str]:
     The host as browsers read it, with its final dot, the path from ``/`` to ``/``
     once ``..`` is followed: ``example.com``, ``example.com/docs``, ``example.com/docs/api``.
     """
+    from policy.core.urls import read_url  # noqa: PLC0415  # for URLs alone
+
     found, path = read_url(url) or ("", "")
     yield found
     segments: list[str] = []
@@ -300,6 +296,8 @@ def addresses(url: str) -> Iterator[str]:
 
 
 def _browsed(url: str) -> str:
+    from policy.core.urls import read_url  # noqa: PLC0415  # for URLs alone
+
     found = read_url(url)
     host = found[0].rstrip(".") if found else ""
     if "" in host.split("."):
@@ -308,6 +306,8 @@ def _browsed(url: str) -> str:
 
 
 def _host(url: str) -> str:
+    from urllib.parse import urlsplit  # noqa: PLC0415  # for URLs alone
+
     if _AMBIGUOUS.search(url):
         raise Unreadable
     try:

@@ -13,6 +13,7 @@ import attrs
 from policy.commands.match_texts import MORE, Spelled, Whole
 from policy.commands.parts import Command, CommandPart, Doubt, Redirection
 from policy.commands.powershell import read_powershell
+from policy.commands.read import read_command
 from policy.commands.words import Word, in_home
 from policy.commands.wrappers import basename, innermost
 from policy.core.decision import Does, Reason
@@ -38,16 +39,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from policy.commands.knowledge import Shell
+    from policy.tables.dialect import Dialect
+    from policy.tables.entry import RowEntry
     from policy.tables.row import ReadCommand, Row
 
 __all__ = [
     "AccountPiece",
+    "ExactRules",
     "account",
     "command_outcome",
+    "decide_command",
     "denies_files",
     "idle_outcome",
     "is_completed",
     "is_unchecked",
+    "may_join",
     "opened",
     "part_outcome",
     "redirection_outcome",
@@ -55,6 +61,83 @@ __all__ = [
     "with_whole",
 ]
 
+
+def decide_command(row: Row, text: str, limit: int, read: ReadCommand | None) -> Outcome:
+    """Return what *row* says of the command *text*; for *limit* see `command_outcome`."""
+    command = _read(text, row.argument.kind, row.ruleset.dialect, read)
+    return command_outcome(row, command, limit)
+
+
+def _read(
+    text: str, kind: ArgumentKind, dialect: Dialect, read: ReadCommand | None = None
+) -> Command:
+    if kind is ArgumentKind.POWERSHELL:
+        return read_powershell(text, dialect.commands)
+    return (read or read_command)(text, dialect.shell)
+
+
+# How the entries of a row apply to a command as a whole.
+
+
+@attrs.frozen
+class ExactRules:
+    """How the entries of a row apply to a command as a whole.
+
+    Attributes:
+        exact: the texts that entries spell out, and the index of the first that does.
+        withheld: those of them that a rule denies or asks for.
+        joining: the indices of such rules that may match several commands, and no first of them;
+            those that spell them out come last.
+        joined: whether one of them has a star.
+
+    """
+
+    exact: Mapping[str, int]
+    withheld: frozenset[str]
+    joining: tuple[int, ...]
+    joined: bool
+
+    @classmethod
+    def of(cls, entries: Sequence[RowEntry], indices: Sequence[int]) -> ExactRules:
+        """Return how *entries* do; those of *indices* look at the command itself."""
+        exact: dict[str, int] = {}
+        for index in indices:
+            pattern, form = entries[index].pattern, entries[index].form
+            if pattern is not None and pattern.exact and form is not Form.BARE:
+                exact.setdefault(str(pattern), index)
+        withheld = {text: index for text, index in exact.items() if _withholds(entries[index])}
+        starred = [
+            index
+            for index, entry in enumerate(entries)
+            if _withholds(entry) and entry.pattern is not None and may_join(entry.pattern)
+        ]
+        spelled = (index for text, index in withheld.items() if not _PARTING.isdisjoint(text))
+        return cls(exact, frozenset(withheld), (*starred, *spelled), bool(starred))
+
+
+def _withholds(entry: RowEntry) -> bool:
+    """Return whether a rule denies or asks; what a host does by itself is no rule."""
+    return entry.effect is not Effect.ALLOW and entry.reason not in BY_DEFAULT
+
+
+def may_join(pattern: Pattern) -> bool:
+    """Return whether a pattern may match several commands, and no first of them."""
+    if pattern.exact:
+        return False
+    texts = [token for token in pattern.tokens if isinstance(token, str)]
+    return (
+        pattern.tokens[-1] is not Gap.ANY
+        or len(pattern.tokens) > _BEGUN  # it has more than one gap
+        or not _PARTING.isdisjoint("".join(texts))  # or names what parts or groups commands
+    )
+
+
+# A text and the gap behind it.
+_BEGUN: Final = 2
+_PARTING: Final = frozenset(";&|\n(")
+
+
+# Whether a pattern that allows a command ends at the end of a word of it.
 
 _PLAIN: Final = re.compile(r"[\w.+\-:@%,~/]*")
 _ODD: Final = re.compile(r"[$`\x1f]|(?:\A|[\\/])\.\\?[.?*\[]")
@@ -116,11 +199,11 @@ def with_whole(
     if whole is None:
         return found
     piped = whole.piped
-    if row.spellings.joining and piped:
+    if row.exact_rules.joining and piped:
         found += _joined(row, whole, starred=not _is_granted(row, command, parts, opened))
     texts, bare = _texts(row, whole, piped=piped)
     for text in texts:
-        index, spelled = row.first(text), row.spellings.exact.get(text, NO_MATCH)
+        index, spelled = row.first(text), row.exact_rules.exact.get(text, NO_MATCH)
         if index == NO_MATCH:
             continue
         outcome = row.at(index)
@@ -153,12 +236,12 @@ def _texts(row: Row, whole: Whole, *, piped: bool) -> tuple[Sequence[str], str]:
     And its bare one, which is the last of them where it is another.
     """
     # One with a star may.
-    joined = (whole.several or whole.doubtful) and row.spellings.joined
-    exact = row.spellings.exact
+    joined = (whole.several or whole.doubtful) and row.exact_rules.joined
+    exact = row.exact_rules.exact
     if not (piped or row.ruleset.dialect.shell.spanning or joined):
         texts = [text for text in whole.texts if text in exact]
-        bare = whole.bare if texts or row.spellings.withheld else ""
-        return (*texts, *[bare] * (bare in row.spellings.withheld)), bare
+        bare = whole.bare if texts or row.exact_rules.withheld else ""
+        return (*texts, *[bare] * (bare in row.exact_rules.withheld)), bare
     bare = whole.bare
     return (*whole.texts, bare) if bare else whole.texts, bare
 
@@ -168,7 +251,7 @@ def _joined(row: Row, whole: Whole, *, starred: bool) -> Iterator[Outcome]:
 
     Rules with a star count where *starred* says so.
     """
-    rules = [(index, row.entries[index].pattern) for index in row.spellings.joining]
+    rules = [(index, row.entries[index].pattern) for index in row.exact_rules.joining]
     for text, (index, pattern) in product(whole.stages, rules):
         if pattern is not None and (starred or pattern.exact) and pattern.matches(text):
             yield row.at(index)
@@ -397,8 +480,7 @@ def _folders(pattern: Pattern, *, deep: bool) -> tuple[str, ...]:
 # What a row says of a shell command: part by part, with the files that it opens.
 
 
-# Parts of which a row keeps what it says, and characters of each: commands have few, and often.
-_KEPT: Final = 2048
+# Characters of the parts whose outcome a row remembers.
 _LONGEST: Final = 1024
 
 
@@ -485,9 +567,7 @@ def part_outcome(row: Row, part: CommandPart, limit: int) -> Outcome:
         found = _feared_outcome(row, part, limit)
         texts = (part.text, *part.readings, *part.doubtful, *part.written, *part.feared)
         if sum(map(len, texts)) <= _LONGEST:  # a text that is put on an input is one of them
-            if len(row.parts) >= _KEPT:
-                row.parts.clear()
-            row.parts[part] = found
+            row.parts.keep(part, found)
     return found
 
 
@@ -586,7 +666,9 @@ class AccountPiece:
     why: str = ""
 
 
-def account(row: Row, call: Mapping[str, object], read: ReadCommand) -> tuple[AccountPiece, ...]:
+def account(
+    row: Row, call: Mapping[str, object], read: ReadCommand | None = None
+) -> tuple[AccountPiece, ...]:
     """Return the pieces of the command that *call* runs, in their order, each once.
 
     Nothing of a call that is no command, or that all of *row* decides alike; pieces that
@@ -596,7 +678,7 @@ def account(row: Row, call: Mapping[str, object], read: ReadCommand) -> tuple[Ac
     Args:
         row: of the tool.
         call: its arguments.
-        read: `read_command`, or what remembers its answers.
+        read: reads a command; by default `read_command`.
 
     """
     command = _command(row, call, read)
@@ -605,7 +687,7 @@ def account(row: Row, call: Mapping[str, object], read: ReadCommand) -> tuple[Ac
     return tuple({(p.does, p.text): p for p in _pieces(row, command, call)}.values())
 
 
-def _command(row: Row, call: Mapping[str, object], read: ReadCommand) -> Command | None:
+def _command(row: Row, call: Mapping[str, object], read: ReadCommand | None) -> Command | None:
     dialect, kind = row.ruleset.dialect, row.argument.kind
     if kind not in (ArgumentKind.COMMAND, ArgumentKind.POWERSHELL):
         return None
@@ -613,9 +695,7 @@ def _command(row: Row, call: Mapping[str, object], read: ReadCommand) -> Command
         text = argument_text(row.argument, dialect, call)
     except Unreadable:
         return None
-    if kind is ArgumentKind.POWERSHELL:
-        return read_powershell(text, dialect.commands)
-    return read(text, dialect.shell)
+    return _read(text, kind, dialect, read)
 
 
 def _pieces(row: Row, command: Command, call: Mapping[str, object]) -> Iterator[AccountPiece]:

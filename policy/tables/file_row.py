@@ -51,9 +51,7 @@ def file_outcome(row: Row, path: str, stranger: str, limit: int = NO_MATCH) -> O
     return found
 
 
-# Names of files of which a row keeps what it says, and characters of each: commands name few
-# files, and often.
-_KEPT: Final = 2048
+# Characters of the names whose outcome a row remembers.
 _LONGEST: Final = 256
 
 
@@ -66,9 +64,7 @@ def named_outcome(row: Row, name: str) -> tuple[str | None, Outcome]:
     if found is None:
         found = _named_outcome(row, name)
         if len(name) <= _LONGEST:
-            if len(row.named) >= _KEPT:
-                row.named.clear()
-            row.named[name] = found
+            row.named.keep(name, found)
     return found
 
 

@@ -15,12 +15,13 @@ import attrs
 
 from policy.core.decision import Reason
 from policy.core.effect import Effect
+from policy.core.memory import Key
 from policy.core.source import Place
 from policy.patterns.notations import is_glob, names
 from policy.patterns.pattern import Pattern
 from policy.tables.dialect import Dialect
 from policy.tables.entry import Form, RowEntry
-from policy.tables.row import Key, Row
+from policy.tables.row import Row
 
 __all__ = ["Entry", "RuleSet", "Runs", "Said", "rules_text"]
 

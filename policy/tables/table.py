@@ -27,7 +27,7 @@ import attrs
 
 from policy.core.decision import Clause, Decision, Reason
 from policy.core.effect import Effect
-from policy.core.memory import alive, seldom_collecting, weakly
+from policy.core.memory import Memo, alive, seldom_collecting, weakly
 from policy.tables.dialect import Dialect
 from policy.tables.lookup import Lookup
 from policy.tables.ruleset import Entry, RuleSet
@@ -170,7 +170,7 @@ class Table:
     use: Ceiling = Ceiling()
     delegate: Ceiling | None = None
     bounds: Bounds = Bounds()
-    _lookups: ClassVar[dict[str, Lookup]]  # of each table, and no part of its value
+    _lookups: ClassVar[Memo[str, Lookup]]  # of each table, and no part of its value
 
     def __attrs_post_init__(self) -> None:
         # One form of one meaning, or `a & NOTHING` were not NOTHING.
@@ -178,7 +178,7 @@ class Table:
             object.__setattr__(self, "delegate", None)
         if self.bounds.is_last:
             object.__setattr__(self, "use", self.use.starting_nobody)
-        object.__setattr__(self, "_lookups", {})
+        object.__setattr__(self, "_lookups", Memo(_REMEMBERED_TOOLS))
 
     @classmethod
     def of(cls, rules: RuleSet, *, link: str = "", delegate: RuleSet | None = None) -> Table:
@@ -201,42 +201,38 @@ class Table:
         """What the agent may delegate."""
         return self.use if self.delegate is None else self.delegate
 
-    def decide(self, tool: str, call: Mapping[str, object]) -> Decision:
+    def decide(
+        self,
+        tool: str,
+        call: Mapping[str, object],
+        *,
+        checked: bool = False,
+        remember: bool = True,
+    ) -> Decision:
         """Return what a call of *tool* with these arguments gets. Never raises.
 
         Args:
             tool: the name, or an alias the host knows it by.
             call: the arguments, e.g. ``{"command": "git push"}``.
+            checked: whether the host has read the call, so that it refuses no argument: it may
+                be of another version than the one that is described here (`Dialect.inputs`).
+            remember: whether such calls may come again, so that their decision is kept.
 
         """
         lookup = self._lookups.get(tool) or self.lookup(tool)
         text = call.get(lookup.field)
         if type(text) is str and lookup.alias not in call:
             decision = lookup.remembered.get(text)
-            if decision is not None and (len(call) == 1 or lookup.takes(call)):
+            if decision is not None and (checked or len(call) == 1 or lookup.takes(call)):
                 return decision
-        return lookup.decide(call)
-
-    def decide_read(self, tool: str, call: Mapping[str, object]) -> Decision:
-        """Return what a call gets that its host has read already. Never raises.
-
-        What the host would refuse unread (`Dialect.inputs`) is none of its arguments: the host
-        may be of a newer version than the one that is described here, or another one.
-        """
-        lookup = self._lookups.get(tool) or self.lookup(tool)
-        text = call.get(lookup.field)
-        if type(text) is str and lookup.alias not in call:
-            decision = lookup.remembered.get(text)
-            if decision is not None:
-                return decision
-        return lookup.decide_read(call)
+        return lookup.decide(call, checked=checked, remember=remember)
 
     def account(self, tool: str, call: Mapping[str, object]) -> tuple[Clause, ...]:
         """Return what a shell command does, and what each of that gets. Never raises.
 
-        It is told of the first link that decides the call. Nothing of a call that is no
-        command, or that is decided whatever it runs; files that every policy lets pass are left
-        out. No clause is stricter than the call, unless a rule spells the command out as a whole.
+        By the first link that decides the call. Nothing of a call that is no command, or that
+        is decided whatever it runs; files that every policy lets pass are left out. No clause
+        is stricter than the call, unless a rule spells out the whole command.
 
         Args:
             tool: the name, or an alias the host knows it by.
@@ -244,11 +240,6 @@ class Table:
 
         """
         return self.lookup(tool).account(call)
-
-    def decide_anew(self, tool: str, call: Mapping[str, object]) -> Decision:
-        """Return the same, and keep no decision by the text of the call."""
-        lookup = self._lookups.get(tool) or self.lookup(tool)
-        return lookup.decide_anew(call)
 
     def __le__(self, other: Table) -> bool:
         """Return whether *self* grants, and hands on, no more than *other*.
@@ -273,9 +264,7 @@ class Table:
             with seldom_collecting:
                 rows = ((part.rules.row(tool), part.links) for part in self.use.parts)
                 lookup = Lookup(rows, self)
-            if len(self._lookups) >= _REMEMBERED_TOOLS:
-                self._lookups.clear()
-            self._lookups[tool] = lookup
+            self._lookups.keep(tool, lookup)
         return lookup
 
     def __repr__(self) -> str:

@@ -277,16 +277,16 @@ def test_asking_again_or_elsewhere_changes_no_decision(a: Table, asked: list[Any
     again = Table(a.use, a.delegate, a.bounds)
     first = [a.decide(tool, call) for tool, call in asked]
     assert [a.decide(tool, call) for tool, call in reversed(asked)] == first[::-1]
-    assert [again.lookup(tool).decide_anew(call) for tool, call in asked] == first
+    assert [again.lookup(tool).decide(call, remember=False) for tool, call in asked] == first
 
 
 @given(scopes(), some_calls)
 def test_a_walk_says_what_reading_the_call_says(scope: Scope, asked: list[Any]) -> None:
     table = compiled(scope)
     for tool, call in (*asked, *asked):
-        decision = table.decide_anew(tool, call)
+        decision = table.decide(tool, call)
         for row, _ in table.lookup(tool).rows:
-            read = row._outcome(call, read_command)
+            read = row._read(call, read_command)
             assert (decision.effect, decision.reason) == (read.effect, read.reason)
             assert [each.rule for each in decision.because] == [each.rule for each in read.entries]
 

@@ -163,7 +163,7 @@ class HookCall:
         event, own, placed = self.event, standing.own, standing.table
         for table, call in ways(own, placed, event.tool, event.call, self.folders, cwd=event.cwd):
             at = standing if table is placed else attrs.evolve(standing, table=table)
-            yield self.verdict(at, table.decide_read(event.tool, call), call)
+            yield self.verdict(at, table.decide(event.tool, call, checked=True), call)
 
     def fixed(self, standing: Standing) -> Iterator[ProjectVerdict]:
         """Yield the verdicts that no rule about the arguments of the call changes."""

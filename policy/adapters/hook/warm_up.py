@@ -19,17 +19,16 @@ from policy.adapters.hook.cached_answers import (
 from policy.adapters.hook.deciding import HookCall, ProjectVerdict, Standing, is_remainder_known
 from policy.adapters.hook.event import SPAWNING
 from policy.adapters.hook.store import Store
-from policy.commands.read import compound
+from policy.commands.compound import compound
 from policy.core import limits
 from policy.core.effect import Effect
 from policy.core.symlinks import beyond
-from policy.tables.calls import NO_FIELD
 from policy.tables.dialect import ArgumentKind
 from policy.tables.entry import Outcome
 from policy.tables.lookup import Lookup
 from policy.tables.placement import opened, path_fields
 from policy.tables.row import Row, shared_automaton
-from policy.tables.walk import NO_WALK, Walk
+from policy.tables.walk import NO_FIELD, NO_WALK, Walk
 
 if TYPE_CHECKING:
     from policy.adapters.hook.cached_answers import Answers

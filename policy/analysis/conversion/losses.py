@@ -396,7 +396,9 @@ def _tried(tool: str, before: Lookup, after: Lookup) -> Iterator[Difference]:
             calls.setdefault(str(call), call)
     told: set[object] = set()
     for call in calls.values():
-        decided = (lookup.decide_anew(call, remembered) for lookup in (before, after))
+        decided = (
+            lookup.decide(call, remember=False, read=remembered) for lookup in (before, after)
+        )
         found = Difference(tool, call, *decided)
         # Each rule by which more is granted is told; that less is, once.
         because = found.after.because if found.widened else ()

@@ -11,6 +11,7 @@ from weakref import ReferenceType, ref
 import attrs
 
 from policy.compare.deduplicate import internal_tools
+from policy.compare.meaning import wording
 from policy.compare.overlap import OTHER_TOOL, glob_pattern, representatives
 from policy.core.decision import Because, Reason
 from policy.core.effect import Effect
@@ -293,7 +294,7 @@ class _Asked:
             (
                 lookup.floor,
                 None if lookup.constant is None else lookup.constant.reason,
-                tuple(row.worded for row, _ in lookup.rows),
+                tuple(wording(row) for row, _ in lookup.rows),
             )
             for lookup in lookups
         )

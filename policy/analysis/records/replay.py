@@ -49,7 +49,7 @@ class RecordDecider:
         found = self.chain(record.chain, record.cwd, record.project)
         if isinstance(found, Decision):
             return found
-        return found.table.decide_read(record.tool, record.call)
+        return found.table.decide(record.tool, record.call, checked=True)
 
     def chain(self, names: tuple[str, ...], cwd: str = "", project: str = "") -> Chain | Decision:
         """Return the chain of agents *names*, or why it cannot come about.

@@ -258,7 +258,7 @@ def test_a_call_that_was_read_is_not_denied_for_an_argument_of_another_version()
     table = Chain.start("main", found.enforced).table
 
     for call in ({"command": "make"}, {"command": "make", "more": 1}, {"command": "make"}):
-        assert str(table.decide_read("Bash", call).effect) == "allow"
+        assert str(table.decide("Bash", call, checked=True).effect) == "allow"
         assert str(table.decide("Bash", call).effect) == ("deny" if "more" in call else "allow")
 
 
@@ -267,7 +267,7 @@ def test_a_text_that_is_refused_stays_so_after_a_call_of_it_was_read() -> None:
     table, call = Chain.start("main", found.enforced).table, {"url": "no address"}
 
     before = table.decide("WebFetch", call)
-    table.decide_read("WebFetch", call)
+    table.decide("WebFetch", call, checked=True)
 
     assert str(before.effect) == "deny"
     assert table.decide("WebFetch", call) == before
