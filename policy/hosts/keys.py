@@ -95,7 +95,7 @@ def unapplied_keys(node: Node, sections: Mapping[str, Keys]) -> Iterator[Unappli
 def _has_no_effect(value: object, default: object) -> bool:
     """Return whether *value* is *default*, or an object with all that *default* has."""
     if isinstance(value, dict) and isinstance(default, dict):
-        return all(value.get(key, said) == said for key, said in default.items())
+        return all(value.get(key, known) == known for key, known in default.items())
     return value == default
 
 

@@ -28,9 +28,9 @@ __all__ = [
     "ToolRules",
     "Writer",
     "WrittenFiles",
-    "constants",
     "covers",
     "host_names",
+    "host_tools",
     "least",
     "no_more",
     "one_line",
@@ -211,14 +211,14 @@ def _within(pattern: Pattern, other: Pattern) -> bool:
         return False
 
 
-def ranked(said: ToolRules) -> tuple[dict[Effect, list[PortableLine]], Effect]:
+def ranked(rules: ToolRules) -> tuple[dict[Effect, list[PortableLine]], Effect]:
     """Return the rules by effect, and the default, for a host that tries deny, ask, allow in turn.
 
-    No call gets more than *said* grants.
+    No call gets more than *rules* grants.
     """
     lists: dict[Effect, list[PortableLine]] = {effect: [] for effect in Effect}
-    default = said.default
-    for line in said.lines:
+    default = rules.default
+    for line in rules.lines:
         if line.effect is Effect.ASK and default is not Effect.ALLOW:
             # Tried first, it would ask for calls that an earlier rule allows.
             before = (one for one in lists[Effect.ALLOW] if one.field == line.field)
@@ -286,7 +286,7 @@ def quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def constants(
+def host_tools(
     agent: PortableAgent, theirs: Mapping[str, str]
 ) -> Iterator[tuple[str, str, ToolRules]]:
     """Yield each tool of *agent*, its name in the host, and its rules.
@@ -296,8 +296,8 @@ def constants(
         theirs: name in our notation -> name in the host.
 
     """
-    for tool, said in agent.tools.items():
-        yield tool, theirs.get(tool, tool), said
+    for tool, rules in agent.tools.items():
+        yield tool, theirs.get(tool, tool), rules
 
 
 def host_names(counterparts: Mapping[str, str]) -> dict[str, str]:
@@ -305,6 +305,6 @@ def host_names(counterparts: Mapping[str, str]) -> dict[str, str]:
     return {name: tool for tool, name in counterparts.items()}
 
 
-def least(said: ToolRules) -> Effect:
+def least(rules: ToolRules) -> Effect:
     """Return the least that any call gets."""
-    return min((line.effect for line in said.lines), default=said.default) & said.default
+    return min((line.effect for line in rules.lines), default=rules.default) & rules.default

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import enum
+import tomllib
 from collections.abc import Mapping
+from importlib.resources import files
 from typing import Final
 
 import attrs
@@ -18,80 +20,44 @@ from policy.tables.ruleset import RuleSet
 
 __all__ = [
     "AGENT_ALIASES",
-    "KINDS",
     "LIMITS",
     "SHIPPED_AGENTS",
     "AgentDefinition",
     "AgentRegistry",
     "ConfirmationInheritance",
-    "Preset",
     "ScriptLimit",
     "ScriptToolLimits",
     "ScriptToolSpec",
-    "Shipped",
+    "ShippedAgent",
     "ToolNames",
+    "WorkerKind",
     "built_in_agents",
     "excluded",
     "kind_of",
     "policy_of",
 ]
 
-_READING: Final = ("read", "search", "ls")
-_WEB: Final = ("web_fetch", "web_search")
-_CHANGING: Final = ("write", "edit", "download")
-_STARTING: Final = ("task", "parallel_task")
-# Each is a prefix of text, so `lsof` and `find . -delete` match too.
-_LOOKING: Final = tuple(f"Bash({name}:*)" for name in "ls cat head tail find wc".split())
 
-# Table -> allowed tools, denied tools, default.
-_TABLES: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...], Effect]]] = {
-    "explore": (
-        (*_READING, *_WEB, "update_plan", *_LOOKING),
-        (*_CHANGING, *_STARTING, "Bash(rm:*)", "Bash(mv:*)", "Bash(cp:*)"),
-        Effect.DENY,
-    ),
-    "plan": ((*_READING, "update_plan"), (*_CHANGING, "bash", *_STARTING), Effect.DENY),
-    "verification": (
-        (*_READING, "bash", *_WEB, "update_plan"),
-        (*_CHANGING, *_STARTING),
-        Effect.DENY,
-    ),
-    "general": (
-        (
-            *("read", "write", "edit", "search", "ls", "bash", *_WEB, "download", "git"),
-            *("patch", "batch", "generate_object"),
-        ),
-        _STARTING,
-        Effect.ASK,
-    ),
-    "": ((), (), Effect.ASK),
-}
+@attrs.frozen
+class ToolTable:
+    """A table of permissions: allowed rules, denied rules, and the effect of any other call."""
 
-
-def policy_of(table: str, profile: A3sProfile) -> PermissionPolicy:
-    """Return the policy of that table in a version."""
-    allow, deny, default = _TABLES[table]
-    if not profile.one_search:
-        allow = tuple(name for tool in allow for name in _before_search(tool))
-    if not profile.has_plan_tool:
-        allow = tuple(tool for tool in allow if tool != "update_plan")
-    return PermissionPolicy.of(allow=allow, deny=deny, default=default, profile=profile)
-
-
-def _before_search(tool: str) -> tuple[str, ...]:
-    return ("grep", "glob") if tool == "search" else (tool,)
+    allow: list[str]
+    deny: list[str]
+    default: Effect = attrs.field(converter=Effect)
 
 
 @attrs.frozen
-class Shipped:
+class ShippedAgent:
     """An agent of the host itself.
 
     Attributes:
         table: the name of its table.
         description: one line.
-        hidden: whether it is left out of lists.
+        hidden: whether lists of agents leave it out.
         tool_free: whether it has no tool.
         confirmation: its `confirmation_inheritance`, or "".
+        aliases: other names of it.
 
     """
 
@@ -100,70 +66,47 @@ class Shipped:
     hidden: bool = False
     tool_free: bool = False
     confirmation: str = ""
-
-
-SHIPPED_AGENTS: Final = {
-    "explore": Shipped("explore", "looks things up"),
-    "plan": Shipped("plan", "makes plans"),
-    "verification": Shipped("verification", "checks what was done"),
-    "review": Shipped("verification", "reviews changes"),
-    "general": Shipped("general", "does any task"),
-    "deep-research": Shipped(
-        "", "researches at length", hidden=True, confirmation="inherit_parent"
-    ),
-    "loop-planner": Shipped("", "plans a loop", hidden=True, tool_free=True),
-    "loop-checker": Shipped("", "checks a loop", hidden=True, tool_free=True),
-}
-
-# Aliases of agents, with exact case.
-AGENT_ALIASES: Final = {
-    "general-purpose": "general",
-    "general_purpose": "general",
-    "generalpurpose": "general",
-    "verify": "verification",
-    "verifier": "verification",
-    "code-review": "review",
-    "code_reviewer": "review",
-    "reviewer": "review",
-    "deepresearch": "deep-research",
-    "deep_research": "deep-research",
-}
+    aliases: list[str] = attrs.field(factory=list)
 
 
 @attrs.frozen
-class Preset:
-    """A kind of worker: its table, and its limit of steps."""
+class WorkerKind:
+    """A kind of worker: its table, its limit of steps, and its other names."""
 
     table: str
     max_steps: int
+    aliases: list[str] = attrs.field(factory=list)
 
 
-KINDS: Final = {
-    "read_only": Preset("explore", 20),
-    "planner": Preset("plan", 30),
-    "implementer": Preset("general", 50),
-    "verifier": Preset("verification", 30),
-    "reviewer": Preset("verification", 25),
-    "custom": Preset("", 30),
-}
+_DATA: Final = tomllib.loads(files(__package__).joinpath("agents.toml").read_text("utf-8"))
+_TABLES: Final = {name: ToolTable(**table) for name, table in _DATA["tables"].items()}
+SHIPPED_AGENTS: Final = {name: ShippedAgent(**agent) for name, agent in _DATA["agents"].items()}
+_KINDS: Final = {name: WorkerKind(**kind) for name, kind in _DATA["kinds"].items()}
 
-_KIND_ALIASES: Final = {
-    "readonly": "read_only",
-    "read-only": "read_only",
-    "explore": "read_only",
-    "plan": "planner",
-    "implementation": "implementer",
-    "general": "implementer",
-    "verification": "verifier",
-    "verify": "verifier",
-    "review": "reviewer",
-    "code-review": "reviewer",
+AGENT_ALIASES: Final = {
+    alias: name for name, agent in SHIPPED_AGENTS.items() for alias in agent.aliases
 }
 
 
-def kind_of(name: str) -> Preset | None:
+def policy_of(table: str, profile: A3sProfile) -> PermissionPolicy:
+    """Return the policy of that table in a version."""
+    found = _TABLES[table]
+    allow = found.allow
+    if not profile.one_search:
+        allow = [name for tool in allow for name in _before_search(tool)]
+    if not profile.has_plan_tool:
+        allow = [tool for tool in allow if tool != "update_plan"]
+    return PermissionPolicy.of(allow=allow, deny=found.deny, default=found.default, profile=profile)
+
+
+def _before_search(tool: str) -> tuple[str, ...]:
+    return ("grep", "glob") if tool == "search" else (tool,)
+
+
+def kind_of(name: str) -> WorkerKind | None:
     """Return the kind of worker with that name or alias, or None."""
-    return KINDS.get(_KIND_ALIASES.get(name, name))
+    aliases = (kind for kind in _KINDS.values() if name in kind.aliases)
+    return _KINDS.get(name) or next(aliases, None)
 
 
 # --- agents ---------------------------------------------------------------------------
@@ -216,7 +159,7 @@ class AgentDefinition:
         max_steps: its limit of steps, or None.
         tool_free: whether it has no tool at all.
         confirmation: who confirms its calls, or None if neither key nor list decides that.
-        confirmation_said: whether the file has the key.
+        has_confirmation_key: whether the file has the key.
         kind: its kind of worker, or "".
         kind_span: where the kind is written.
         block: the permissions as written, before a list of tools replaced them.
@@ -239,7 +182,7 @@ class AgentDefinition:
     tool_free: bool = False
     confirmation: ConfirmationInheritance | None = None
     kind: str = ""
-    confirmation_said: bool = attrs.field(default=False, eq=False, repr=False)
+    has_confirmation_key: bool = attrs.field(default=False, eq=False, repr=False)
     kind_span: Span | None = attrs.field(default=None, eq=False, repr=False)
     block: PermissionPolicy | None = attrs.field(default=None, eq=False, repr=False)
     tools: ToolNames = attrs.field(default=ToolNames(), eq=False, repr=False)

@@ -173,9 +173,9 @@ def _definition(
     elif preset is not None:
         base = policy_of(preset.table, profile)
     tools, disallowed = _listed(node, ALLOWED_KEYS), _listed(node, DENIED_KEYS)
-    said = fields.optional_choice("confirmation_inheritance", ConfirmationInheritance)
-    confirmation = said
-    if said is None and (tools.items or disallowed.items):
+    written = fields.optional_choice("confirmation_inheritance", ConfirmationInheritance)
+    confirmation = written
+    if written is None and (tools.items or disallowed.items):
         confirmation = ConfirmationInheritance.AUTO_APPROVE
     max_steps = fields.optional_number("max_steps")
     definition = AgentDefinition(
@@ -190,7 +190,7 @@ def _definition(
         tool_free=fields.truth("tool_free"),
         confirmation=confirmation,
         kind=kind,
-        confirmation_said=said is not None,
+        has_confirmation_key=written is not None,
         kind_span=fields.span("kind") if kind else None,
         block=block if block is not None or preset is None else base,
         tools=tools,

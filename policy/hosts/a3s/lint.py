@@ -551,8 +551,8 @@ def _lost(agent: AgentDefinition) -> Iterator[Finding]:
             lost[0].span if lost else tools.span,
             help="write what is denied under `disallowedTools`",
         )
-    said = policy.ask or (block is not None and block.default_decision is not _ASKS)
-    if said and not agent.has_permissions and not agent.tool_free:
+    only_asks = policy.ask or (block is not None and block.default_decision is not _ASKS)
+    if only_asks and not agent.has_permissions and not agent.tool_free:
         yield finding(
             "a3s-definition-dropped",
             f"`{agent.name}` neither allows nor denies anything, so its permissions are dropped",
@@ -565,13 +565,13 @@ def _confirmation(agent: AgentDefinition) -> Iterator[Finding]:
     policy = agent.permissions
     approves = agent.confirms is ConfirmationInheritance.AUTO_APPROVE and agent.has_permissions
     if approves and (policy.ask or policy.default_decision is _ASKS):
-        said = agent.confirmation_said
+        is_explicit = agent.has_confirmation_key
         yield finding(
             "a3s-auto-approve",
             f"calls that `{agent.name}` asks for are approved without a person",
             agent.span,
             help="write `confirmation_inheritance: inherit_parent`",
-            edits=() if said or agent.span is None else _line_behind(agent.span, _INHERIT),
+            edits=() if is_explicit or agent.span is None else _line_behind(agent.span, _INHERIT),
         )
 
 

@@ -20,8 +20,8 @@ from policy.hosts.portable import (
     PortableAgent,
     ToolRules,
     WrittenFiles,
-    constants,
     host_names,
+    host_tools,
     least,
     one_line,
     quoted,
@@ -94,14 +94,14 @@ class _Writer:
 
 def _rules(agent: PortableAgent) -> dict[Effect, list[str]]:
     rules: dict[Effect, list[str]] = {effect: [] for effect in Effect}
-    for tool, theirs, said in constants(agent, _THEIRS):
+    for tool, theirs, tool_rules in host_tools(agent, _THEIRS):
         if tool == "Glob":
             continue  # `search` does both
-        effect = least(said)
+        effect = least(tool_rules)
         if tool == "Grep":
             effect &= least(agent.about("Glob"))
         if effect is Effect.DENY:
-            rules[Effect.ALLOW] += _commands(theirs, said) if tool == "Bash" else ()
+            rules[Effect.ALLOW] += _commands(theirs, tool_rules) if tool == "Bash" else ()
         elif theirs.startswith(_SERVERS):
             longer = (other for other in agent.tools if other.startswith(tool) and other != tool)
             if _NAME.fullmatch(theirs) and all(
@@ -115,10 +115,10 @@ def _rules(agent: PortableAgent) -> dict[Effect, list[str]]:
     return rules
 
 
-def _commands(tool: str, said: ToolRules) -> Iterator[str]:
+def _commands(tool: str, tool_rules: ToolRules) -> Iterator[str]:
     """Yield rules for single commands; a rule with a wildcard would match operators too."""
-    for number, line in enumerate(said.lines):
-        before = said.lines[:number]
+    for number, line in enumerate(tool_rules.lines):
+        before = tool_rules.lines[:number]
         text = "".join(map(str, line.pattern.tokens))
         decided = any(one.field or one.pattern.matches(text) for one in before)
         is_plain = line.pattern.exact and _PLAIN.fullmatch(text)

@@ -74,14 +74,14 @@ def _tool(matcher: Matcher) -> Iterator[Finding]:
     folded = {name.casefold(): name for name in _KNOWN}
     near = folded.get(tool.casefold(), "")
     if near and matcher.specifier is not None:
-        said = f"`{tool}` is not `{near}`: the argument in `{matcher}` is compared as text"
+        message = f"`{tool}` is not `{near}`: the argument in `{matcher}` is compared as text"
     elif not near and (found := _misspelt(tool)):
         near = found
-        said = f"`{tool}` is none of the tools whose arguments are known"
+        message = f"`{tool}` is none of the tools whose arguments are known"
     else:
         return
     yield Finding(
-        "unknown-tool", said, Severity.WARNING, matcher.span, help=f"did you mean `{near}`?"
+        "unknown-tool", message, Severity.WARNING, matcher.span, help=f"did you mean `{near}`?"
     )
 
 

@@ -101,11 +101,11 @@ def _tools(agent: PortableAgent, rules: _Rules, dropped: list[Dropped]) -> None:
     if agent.otherwise is Effect.ALLOW:
         rules[Effect.ALLOW].append("*")
     granting = [*_globs(agent, rules)]
-    for tool, said in agent.tools.items():
+    for tool, tool_rules in agent.tools.items():
         around = [e for glob, e in granting if glob_pattern(glob).matches(tool)]
         around += [Effect.ALLOW] if agent.otherwise is Effect.ALLOW else []
         try:
-            for effect, matcher in _tool(tool, said, around):
+            for effect, matcher in _tool(tool, tool_rules, around):
                 rules[effect].append(print_matcher(matcher))
         except PolicyError:
             dropped.append(Dropped(f"`{tool}`, which cannot be written as a tool", agent.name))
@@ -130,29 +130,35 @@ def _globs(agent: PortableAgent, rules: dict[Effect, list[str]]) -> Iterator[tup
             if effect is not Effect.ALLOW:
                 rules[effect].append(glob)
             continue
-        named = [said for tool, said in agent.tools.items() if glob_pattern(glob).matches(tool)]
+        named = [
+            tool_rules
+            for tool, tool_rules in agent.tools.items()
+            if glob_pattern(glob).matches(tool)
+        ]
         # One rule for all of them must not grant what is granted of one in part.
-        if all(said.constant in (effect, Effect.DENY) for said in named):
+        if all(tool_rules.constant in (effect, Effect.DENY) for tool_rules in named):
             rules[effect].append(glob)
             yield glob, effect
 
 
-def _tool(tool: str, said: ToolRules, around: list[Effect]) -> Iterator[tuple[Effect, Matcher]]:
+def _tool(
+    tool: str, tool_rules: ToolRules, around: list[Effect]
+) -> Iterator[tuple[Effect, Matcher]]:
     parse_matcher(tool)
     whole = Matcher(tool, span=Source("<rule>", tool).whole())
-    constant = said.constant
+    constant = tool_rules.constant
     if constant is not None:
         if (constant is not Effect.DENY and constant not in around) or (
             constant is not Effect.ALLOW and any(effect > constant for effect in around)
         ):
             yield constant, whole
         return
-    lists, default = ranked(said)
+    lists, default = ranked(tool_rules)
     if default is Effect.ASK and lists[Effect.ALLOW]:
         # As an ask rule the default would win over every allow rule, so it becomes a denial.
         # Ask rules that the host has built in go with it, unless they match allowed calls.
         default = Effect.DENY
-        held = {id(line) for line in _asked_of_allowed(said)}
+        held = {id(line) for line in _asked_of_allowed(tool_rules)}
         lists[Effect.ASK] = [ln for ln in lists[Effect.ASK] if ln.written or id(ln) in held]
     rules = {e: _spelled(tool, tuple(lists[e]), e) for e in Effect if e is not default}
     granted = default is not Effect.DENY or rules.get(Effect.ASK) or rules.get(Effect.ALLOW)
@@ -168,11 +174,11 @@ def _tool(tool: str, said: ToolRules, around: list[Effect]) -> Iterator[tuple[Ef
         yield from ((Effect.DENY, matcher) for matcher in denied)
 
 
-def _asked_of_allowed(said: ToolRules) -> Iterator[PortableLine]:
+def _asked_of_allowed(tool_rules: ToolRules) -> Iterator[PortableLine]:
     """Yield built-in ask rules that match calls which a later rule allows."""
-    for number, line in enumerate(said.lines):
+    for number, line in enumerate(tool_rules.lines):
         if line.effect is Effect.ASK and not line.written:
-            allowed = [one for one in said.lines[number + 1 :] if one.effect is Effect.ALLOW]
+            allowed = [one for one in tool_rules.lines[number + 1 :] if one.effect is Effect.ALLOW]
             later = tuple(one.pattern for one in allowed if one.field == line.field)
             if len(later) < len(allowed) or (later and _is_shared(line.pattern, later)):
                 yield line

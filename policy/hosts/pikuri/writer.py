@@ -16,8 +16,8 @@ from policy.hosts.portable import (
     Portable,
     PortableAgent,
     WrittenFiles,
-    constants,
     host_names,
+    host_tools,
     least,
     one_line,
     quoted,
@@ -88,9 +88,9 @@ class _Writer:
 
 def _tools(agent: PortableAgent) -> list[str]:
     found = []
-    for _, theirs, said in constants(agent, _THEIRS):
+    for _, theirs, tool_rules in host_tools(agent, _THEIRS):
         wanted = Effect.ASK if theirs in _CONFIRMED else Effect.ALLOW
-        if least(said) >= wanted and theirs.isidentifier():
+        if least(tool_rules) >= wanted and theirs.isidentifier():
             found.append(theirs)
     return found
 

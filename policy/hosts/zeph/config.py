@@ -215,20 +215,20 @@ def _configured(path: str, root: Fields, options: ZephOptions, opened: Open) -> 
         allow_bypass_permissions=agents.truth("allow_bypass_permissions"),
         spans=agents.spans,
     )
-    said = read_session(root, opened)
+    read = read_session(root, opened)
     if root.errors:
         return _unreadable(path, HostErrors(root.errors))
     folders = tuple(posixpath.normpath(folder) for folder in extra)
     user = posixpath.normpath(user) if user else user
-    found = [*_findings(path, agents, config, options), *_keys(root), *said.findings]
+    found = [*_findings(path, agents, config, options), *_keys(root), *read.findings]
     for name, folder in (("user_agents_dir", user), *(("extra_dirs", one) for one in folders)):
         if folder and _is_elsewhere(folder):
             found.append(_elsewhere(agents, name, folder))
-    policy = (ReadFile(said.policy_file, "policy"),) if said.policy_file else ()
+    policy = (ReadFile(read.policy_file, "policy"),) if read.policy_file else ()
     return Configured(
         (_read(path), *policy),
         config,
-        said.session,
+        read.session,
         "" if user and _is_elsewhere(user) else user,
         tuple(folder for folder in folders if not _is_elsewhere(folder)),
         tuple(found),
@@ -253,9 +253,9 @@ def _findings(
 ) -> Iterator[Finding]:
     spans = agents.spans
     if not config.enabled:
-        said = "`enabled` is not `true` in `[agents]`"
+        why = "`enabled` is not `true` in `[agents]`"
         yield Finding(
-            "agents-disabled", f"Zeph starts no agent here: {said}", Severity.NOTE,
+            "agents-disabled", f"Zeph starts no agent here: {why}", Severity.NOTE,
             spans.get("agents.enabled") or spans.get("agents"), file=path,
             help="write `enabled = true` where agents are meant to be started",
         )  # fmt: skip

@@ -550,8 +550,8 @@ def _handed_down(context: SpawnContext, forward: Forward) -> Iterator[Finding]:
     for server in context.session_mcp_servers:
         tools = [name for name in context.mcp_tool_names if name.startswith(f"mcp__{server}__")]
         offered = ", ".join(f"`{name}`" for name in tools) or "none that is known here"
-        said = f"the server `{server}` offers tools to agents: {offered}"
-        yield _note("server-offers-tools", said)
+        message = f"the server `{server}` offers tools to agents: {offered}"
+        yield _note("server-offers-tools", message)
     if context.identity:
         yield _note("told-to-obey", f"prompts of agents name the orchestrator `{context.identity}`")
     below = context.then(SpawnContext(), allowlist=None, forward=forward)

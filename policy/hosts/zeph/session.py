@@ -750,14 +750,16 @@ class ToolScope:
         found: set[str] = set()
         findings: list[Finding] = []
         for pattern in patterns:
-            said = f"scope '{name}': pattern '{pattern}'"
+            shown = f"scope '{name}': pattern '{pattern}'"
             matched = _matched(pattern, registered, name)
             if registered and not general and len(matched) == len(registered):
-                message = f"{said} matches the entire registry"
+                message = f"{shown} matches the entire registry"
                 help_ = 'use default_scope="general" to opt in'
                 raise HostError(ZephErrorKind.ACCIDENTALLY_FULL, message, help=help_)
             if not matched:
-                findings.append(_dead(pattern, f"{said} matched zero registered tools", strictness))
+                findings.append(
+                    _dead(pattern, f"{shown} matched zero registered tools", strictness)
+                )
             found.update(matched)
         return cls(frozenset(found), tuple(findings))
 

@@ -25,8 +25,8 @@ from policy.hosts.portable import (
     Portable,
     PortableAgent,
     WrittenFiles,
-    constants,
     host_names,
+    host_tools,
     least,
     one_line,
     renamed,
@@ -111,8 +111,8 @@ def _tools(definition: SubAgentDef) -> Iterator[tuple[str, list[str]]]:
 
 def _permissions(permissions: Permissions) -> dict[str, object]:
     usual = attrs.asdict(Permissions(), recurse=False)
-    said = attrs.asdict(permissions, recurse=False)
-    return {key: _plain(value) for key, value in said.items() if value != usual[key]}
+    values = attrs.asdict(permissions, recurse=False)
+    return {key: _plain(value) for key, value in values.items() if value != usual[key]}
 
 
 def _hooks(definition: SubAgentDef) -> dict[str, object]:
@@ -229,10 +229,10 @@ def as_zeph_saves(definition: SubAgentDef) -> SubAgentDef:
     differs from its default.
     """
     usual = Permissions()
-    said = attrs.evolve(definition.permissions, max_history_messages=usual.max_history_messages)
-    if attrs.evolve(said, worktree=usual.worktree) == usual:
-        said = usual
-    return attrs.evolve(definition, permissions=said)
+    saved = attrs.evolve(definition.permissions, max_history_messages=usual.max_history_messages)
+    if attrs.evolve(saved, worktree=usual.worktree) == usual:
+        saved = usual
+    return attrs.evolve(definition, permissions=saved)
 
 
 def save_atomic(definition: SubAgentDef, folder: str | Path) -> Path:
@@ -340,9 +340,9 @@ class _Writer:
 def _allowed_tools(agent: PortableAgent) -> list[str]:
     found = [
         theirs
-        for _, theirs, said in constants(agent, _THEIRS)
+        for _, theirs, tool_rules in host_tools(agent, _THEIRS)
         # Zeph has no tool with capital letters.
-        if least(said) is Effect.ALLOW and theirs == normalize(theirs)
+        if least(tool_rules) is Effect.ALLOW and theirs == normalize(theirs)
     ]
     return [name for name in found if "*" not in name and name != "task"]
 
