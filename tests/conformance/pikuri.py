@@ -94,7 +94,7 @@ def _of_host(case: Case) -> Effect:
     found = done.available(chain[1:], tool) if host.profile.has_personas else None
     if chain[1:] and host.profile.has_personas and "name" in case["query"].get("args", {}):
         done.persona(case["query"]["args"]["name"])
-    # The tables must say the same, whoever asks them.
+    # The tables of both readings must agree.
     said = []
     for reading in (declared_reading(host, done), enforced_reading(host, done)):
         try:

@@ -85,7 +85,7 @@ def test_a_spawn_list_denies_every_other_agent_by_name(which: int) -> None:
 
 
 @BOTH
-def test_an_empty_spawn_list_starts_nobody(which: int) -> None:
+def test_an_empty_spawn_list_starts_no_agent(which: int) -> None:
     chain = _both("a", allow="Read")[which]
 
     for agent in ("explore", "summarizer"):

@@ -215,7 +215,7 @@ def test_a11_a_tool_may_be_allowed_and_hidden() -> None:
     assert not policy.declares("read")
 
 
-def test_a12_every_match_is_told_beside_the_one_that_decides() -> None:
+def test_a12_every_matching_rule_is_listed() -> None:
     policy = PermissionPolicy.of(deny=["bash(rm:*)"], allow=["bash", "lane:execute"], ask=["*"])
 
     found = policy.matching_rules("bash", {"command": "rm x"})
@@ -316,7 +316,7 @@ def test_a3_a33_composition_is_the_stricter_of_two(
 
 
 @given(policies, policies, calls)
-def test_a64_a_difference_is_told_exactly(
+def test_a64_a_difference_is_exact(
     one: PermissionPolicy, two: PermissionPolicy, call: tuple
 ) -> None:
     found = differences(one.table, two.table)

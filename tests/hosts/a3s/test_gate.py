@@ -77,7 +77,7 @@ def test_a47_a_hook_is_asked_where_a_person_would_be_and_since_6_9() -> None:
     assert evaluate("bash", manager, hook, A3sProfile.of("6.8")).effect is Effect.ASK
 
 
-def test_a52_whoever_is_missing_is_told_and_denies() -> None:
+def test_a52_a_missing_provider_denies_with_its_reason() -> None:
     reasons = [at_gate(Effect.ASK, p).reason for p in (Provider.NONE, Provider.UNAVAILABLE)]
 
     assert reasons == [GateReason.NO_MANAGER, GateReason.UNAVAILABLE]
@@ -89,7 +89,7 @@ def test_a48_a49_a_host_is_trusted_and_a_budget_is_asked_last() -> None:
     assert at_gate(Effect.ASK, Provider.MANAGER, budget_denied=True).effect is Effect.DENY
 
 
-def test_a50_a_disabled_policy_asks_nobody_and_timers_settle_before_9() -> None:
+def test_a50_a_disabled_policy_confirms_nothing_and_timers_answer_before_9() -> None:
     before = A3sProfile.of("8.4")
     policy = ConfirmationPolicy(
         True, timeout_action=TimeoutAction.AUTO_APPROVE, yolo_lanes=frozenset({Lane.QUERY})
@@ -179,7 +179,7 @@ def test_a55_a_skill_has_what_it_lists(allowed: object, tool: str, args: dict, e
 
 
 def risk(tool: str, args: object, **guardrail: object) -> str:
-    """The risk of a call, told by what three modes answer."""
+    """The risk of a call, derived from the effects in three modes."""
     modes = (Mode.DEFAULT, Mode.AUTO, Mode.FORCE)
     answers = [Guardrail(mode, **guardrail).check(tool, args) for mode in modes]  # type: ignore[arg-type]
     return {

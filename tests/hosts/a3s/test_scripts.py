@@ -173,7 +173,7 @@ def test_s21_nothing_of_a_directory_with_a_mistake_is_in_force() -> None:
     assert workspace.findings[0].place.file == "tools/b.md"
 
 
-def test_s25_a_link_out_of_the_directory_is_left_out_and_told(tmp_path: Path) -> None:
+def test_s25_a_link_out_of_the_directory_is_skipped_and_reported(tmp_path: Path) -> None:
     (tmp_path / "outside.md").write_text("---\nkind: script\npath: a.js\n---\n", "utf-8")
     inside = tmp_path / "agent"
     (inside / "tools").mkdir(parents=True)

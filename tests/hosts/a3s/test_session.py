@@ -50,7 +50,7 @@ def test_the_session_file_of_the_documentation_can_be_read() -> None:
     assert found.auto_delegation == AutoDelegation(min_confidence=0.7, max_tasks=4)
 
 
-def test_every_mistake_of_a_session_is_told_at_once_where_it_is() -> None:
+def test_every_mistake_of_a_session_is_reported_at_its_place() -> None:
     text = (
         "version: soon\npermissions:\n  denny: [bash]\n  allow: [5, bash, {a: b}]\n"
         "  default_decision: Deny\nconfirmation: nobody\nstyle: [a]\n"
@@ -89,9 +89,9 @@ def test_a_mistake_of_a_session_has_a_place(text: str, message: str) -> None:
 # --- agents that are started unasked (A43) -------------------------------------
 
 
-def test_a_rule_that_is_too_long_is_told() -> None:
+def test_a_rule_that_is_too_long_is_reported() -> None:
     rule = f"Bash({'x' * 9_000})"
-    told = [
+    messages = [
         found
         for found in workspace(
             {"a3s.session.yaml": f"permissions: {{deny: ['{rule}']}}\n"}
@@ -99,7 +99,7 @@ def test_a_rule_that_is_too_long_is_told() -> None:
         if found.code == "a3s-rule-too-long"
     ]
 
-    assert [found.message for found in told] == [
+    assert [found.message for found in messages] == [
         "a rule of 9,006 characters is not read, and denies every call of its tool here"
     ]
 
@@ -406,7 +406,7 @@ def test_a32_an_agent_file_is_refused_by_what_it_is_written_in(
     assert caught.value.span is not None
 
 
-def test_a32_all_rules_that_are_none_are_told() -> None:
+def test_a32_every_item_that_is_not_a_rule_is_reported() -> None:
     with pytest.raises(HostErrors) as caught:
         read_agent(Source("a.yaml", "name: a\ndescription: d\npermissions: {allow: [5, [x]]}\n"))
 

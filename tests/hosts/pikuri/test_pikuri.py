@@ -79,7 +79,7 @@ def test_p3_p4_p8_p28_a_persona_is_a_frozen_record_of_known_fields() -> None:
             Persona(**bad)
 
 
-def test_p5_p7_p20_p33_what_it_is_told_and_its_budget_change_no_decision() -> None:
+def test_p5_p7_p20_p33_its_prompt_and_its_budget_change_no_decision() -> None:
     loud = Persona("m", "describes", ("read",), "prompt", 99)
     one, two = (
         host(READ, PersonaSet((persona,))) for persona in (loud, Persona("m", tool_names=("read",)))
@@ -123,7 +123,7 @@ def test_p27_a_persona_needs_no_tool_to_be_defined() -> None:
 # --- hosts (P1, P9 to P20, P32, P35 to P39, P41, P55) ----------------------------------------
 
 
-def test_p9_p10_p11_one_bad_persona_stops_the_host_and_every_mistake_is_told() -> None:
+def test_p9_p10_p11_one_bad_persona_stops_the_host_and_every_mistake_is_reported() -> None:
     bad = PersonaSet((Persona("a", tool_names=("x", "read")), Persona("b", tool_names=("y",))))
 
     with pytest.raises(HostErrors, match="names `x`") as caught:
@@ -145,7 +145,7 @@ def test_p13_the_order_of_registrations_counts() -> None:
         configure(host(personas, GREP))
 
 
-def test_p14_p17_the_tool_that_starts_agents_comes_last_and_is_named_by_nobody() -> None:
+def test_p14_p17_the_tool_that_starts_agents_comes_last_and_no_persona_may_name_it() -> None:
     assert configure(host(READ)).callable == ("read",)
     done = configure(host(READ, PersonaSet((Persona("m"),))))
     assert done.callable == ("read", "agent")
@@ -159,7 +159,7 @@ def test_p14_p17_the_tool_that_starts_agents_comes_last_and_is_named_by_nobody()
         )
 
 
-def test_p15_p18_who_may_be_started_is_told_and_has_a_name_on_each_host() -> None:
+def test_p15_p18_the_personas_are_listed_and_each_host_names_the_tool_that_starts_agents() -> None:
     done = configure(host(PersonaSet((Persona("m", "mines"), Persona("n", "reads")))))
 
     assert available_agents(done) == "m: mines\nn: reads"
@@ -174,7 +174,7 @@ def test_p37_a_name_is_there_once_in_a_host() -> None:
         configure(host(PersonaSet((Persona("m"),)), PersonaSet((Persona("m"),))))
 
 
-def test_p16_p32_a_child_starts_nobody() -> None:
+def test_p16_p32_a_child_starts_no_agent() -> None:
     done = configure(host(READ, PersonaSet((Persona("m"), Persona("n")))))
 
     with pytest.raises(HostError) as caught:
@@ -293,7 +293,7 @@ def test_p43_a_host_file_with_a_mistake_is_refused_with_its_place(
     assert_underlines(caught.value, underlined)
 
 
-def test_every_mistake_of_a_host_file_is_told_at_once() -> None:
+def test_every_mistake_of_a_host_file_is_reported_at_once() -> None:
     text = """\
 host: {}
 confirmer: me
@@ -510,7 +510,7 @@ WEB = TrifectaLegs(False, Untrusted.HARD, Destination.OPEN, Payload.UNREVIEWED)
 FILES = TrifectaLegs(private=True)
 
 
-def test_p26_p30_p53_where_three_legs_meet_is_told_with_the_path() -> None:
+def test_p26_p30_p53_the_report_says_where_three_legs_meet() -> None:
     apart = AgentNode(
         "host", (Contribution("read", FILES),), (AgentNode("web", (Contribution("fetch", WEB),)),)
     )

@@ -119,7 +119,7 @@ def test_the_first_path_and_the_first_name_count(tmp_path: Path) -> None:
     assert [f.code for f in loaded.findings] == ["shadowed-definition"] * 2
 
 
-def test_a_broken_file_is_left_out_unless_somebody_named_it(tmp_path: Path) -> None:
+def test_a_broken_file_is_skipped_unless_the_command_line_names_it(tmp_path: Path) -> None:
     for folder in ("high", "low"):
         (tmp_path / folder).mkdir()
     (tmp_path / "high/bot.md").write_text(_text("bot", "tools: {allow: [], deny: []}\n"))
@@ -155,7 +155,7 @@ def test_a_folder_below_one_of_the_command_line_is_labelled_so_and_bound_all_the
     assert [Path(error.file).name for error in loaded.errors] == ["bad.md", "folder.md", "link.md"]
 
 
-def test_it_is_said_where_a_file_is_left_out_here_and_not_by_zeph() -> None:
+def test_a_finding_tells_files_that_zeph_reads_from_files_that_it_skips() -> None:
     shared = "tools: {allow: &t [read], except: *t}\n"
     tree = Memory(
         {".zeph/agents/a.md": _text(keys=shared), ".zeph/agents/b.md": _text(keys="x: 1\n")}

@@ -163,7 +163,7 @@ def test_tabs_and_the_second_row_of_controls_may_be_in_a_description() -> None:
     assert parse('---\nname: a\ndescription: "x\\ty\\x85"\n---\n').description == "x\ty\x85"
 
 
-def test_every_mistake_of_types_is_told_at_once() -> None:
+def test_every_mistake_of_types_is_reported_at_once() -> None:
     error = _refused("---\ndescription: [b]\nmax_turns: 5\ntools: x\n---\n")
 
     assert len(error.errors) == 4

@@ -201,7 +201,7 @@ def test_a_list_is_narrowed_by_what_is_inherited(
     assert propagate(tools, inherited) == left
 
 
-def test_none_and_no_tool_are_told_apart() -> None:
+def test_no_list_and_an_empty_list_differ() -> None:
     assert _allows(_chain(_agent()), "read")
     nothing = ZephOptions(context=SpawnContext(inherited_tool_allowlist=[]))
     for reading in ("enforced", "attenuated"):
@@ -227,7 +227,7 @@ INHERITED = SpawnContext(inherited_tool_allowlist=["read", "grep", "bash"])
         (None, ZephProfile.SPEC, {"read"}),
     ],
 )
-def test_what_is_handed_on_is_up_to_whoever_starts_an_agent(
+def test_the_parent_decides_what_an_agent_inherits(
     forward: Forward | None, profile: ZephProfile, left: set[str]
 ) -> None:
     options = ZephOptions(profile, context=INHERITED, forward=forward)
@@ -293,7 +293,7 @@ def test_trust_is_capped_and_never_raised() -> None:
     for reading in ("enforced", "attenuated"):
         assert not _allows(_chain(_agent(), options=cap, reading=reading), "bash")
         assert _allows(_chain(_agent(), options=cap, reading=reading), "read")
-    # The gate is one for all, so a cap stays when nobody hands it on.
+    # All agents share one gate, so a cap stays even if no agent hands it on.
     assert not _allows(_chain(_agent("a"), _agent("b"), options=cap), "bash")
 
 
@@ -330,7 +330,7 @@ def test_what_is_not_a_permission_is_handed_on_too() -> None:
     assert [f.code for f in above.weakened(forgotten)] == ["isolation-weakened"] * 2
 
 
-def test_what_is_handed_down_is_shown_to_whoever_audits() -> None:
+def test_an_audit_shows_what_the_session_hands_on() -> None:
     tools = ("mcp__github__create_issue", "mcp__web__get")
     context = SpawnContext(
         mcp_tool_names=tools, session_mcp_servers=("github", "x"), orchestrator_name="planner",
