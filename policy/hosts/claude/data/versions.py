@@ -142,6 +142,10 @@ class Behaviour:
     blanks_folded: bool = True
 
 
+def _set_of_list(value: object) -> object:
+    return frozenset(value) if isinstance(value, list) else value
+
+
 @attrs.frozen
 class VersionChange:
     """What was otherwise before a version.
@@ -154,17 +158,13 @@ class VersionChange:
 
     since: str
     field: str
-    before: Any
+    before: Any = attrs.field(converter=_set_of_list)
 
 
 _DATA: Final = table("versions")
 
 # The newest first: each says what held before it.
-CHANGES: Final = tuple(
-    VersionChange(**{**each, "before": frozenset(before) if isinstance(before, list) else before})
-    for each in _DATA["changes"]
-    for before in (each["before"],)
-)
+CHANGES: Final = tuple(VersionChange(**each) for each in _DATA["changes"])
 
 # What release notes report besides, and no profile does otherwise: since when, what, and why not.
 UNTOLD: Final = tuple(
