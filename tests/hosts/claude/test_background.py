@@ -1,4 +1,4 @@
-"""Commands that nobody waits for, where a rule allows every command, as 2.1.329 was seen to."""
+"""Background commands, where a rule allows every command: what needs more than one decision."""
 
 from __future__ import annotations
 

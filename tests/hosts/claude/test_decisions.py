@@ -38,7 +38,7 @@ def edit(path: str, mode: str = "default", **lists: list[str]) -> Effect:
 
 
 @pytest.mark.parametrize("nothing", ["", "   ", "# rm x"])
-def test_a_command_in_which_nothing_runs_is_run_unasked_like_one_that_only_reads(nothing) -> None:
+def test_a_command_in_which_nothing_runs_is_allowed_like_one_that_only_reads(nothing) -> None:
     assert decide(nothing, allow=["Bash(npm test *)"]).reason is Reason.DEFAULT
     assert decide(nothing, "dontAsk", deny=["Bash(rm *)"]).effect is ALLOW
     assert decide(nothing, ask=["Bash"]).effect is ASK
@@ -116,7 +116,7 @@ def test_a_rule_that_takes_reads_away_keeps_files_from_being_edited_and_commands
 
 
 @pytest.mark.parametrize("hooks", [(), ("allow",)])
-def test_a_plan_is_agreed_to_by_nobody_but_the_user(hooks: tuple[str, ...]) -> None:
+def test_a_plan_is_agreed_to_by_the_user_alone(hooks: tuple[str, ...]) -> None:
     text = json.dumps({"permissions": {"allow": ["ExitPlanMode"], "disableAutoMode": "disable"}})
     (found,) = load(
         Memory({".claude/settings.json": text}), ClaudeOptions(mode="plan", hooks=hooks)
@@ -263,7 +263,7 @@ def test_an_agent_without_any_tool_is_not_started() -> None:
 
 
 @pytest.mark.parametrize(("rule", "effect"), [("T*", ALLOW), ("*sk", ALLOW), ("Task", DENY)])
-def test_a_glob_of_tools_speaks_of_no_other_name_of_a_tool(rule: str, effect: Effect) -> None:
+def test_a_glob_of_tools_matches_no_other_name_of_a_tool(rule: str, effect: Effect) -> None:
     assert call("Agent", {"subagent_type": "Explore"}, deny=[rule]).effect is effect
 
 

@@ -1,4 +1,4 @@
-"""Rules that allow nothing where a model judges, as the program (2.1.329) was seen to leave them out."""
+"""Rules that allow nothing where a model judges, as observed of 2.1.329."""
 
 from __future__ import annotations
 

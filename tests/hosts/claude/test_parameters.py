@@ -60,13 +60,13 @@ def test_settings_have_no_rule_about_files_with_a_colon_and_a_star_and_flags_hav
         ({"command": "ls"}, "allow"),
     ],
 )
-def test_a_rule_about_an_argument_speaks_of_the_program_of_that_name_too(
+def test_a_rule_about_an_argument_applies_to_the_program_of_that_name_too(
     scope: str, call: dict[str, object], effect: str
 ) -> None:
     assert told(saying(scope, deny=["Bash(timeout:*)"]), "Bash", call) == effect
 
 
-def test_a_rule_about_an_argument_says_nothing_of_commands_that_nobody_vouches_for() -> None:
+def test_a_rule_about_an_argument_does_not_apply_to_unchecked_commands() -> None:
     options = saying("user", deny=["Bash(timeout:*)"], ask=["Bash(gh pr *)"])
 
     for command in ("gh pr view 1; ls $X", "gh pr view 1; exec ls"):
@@ -74,7 +74,7 @@ def test_a_rule_about_an_argument_says_nothing_of_commands_that_nobody_vouches_f
         assert told(options, "Bash", {"command": command, "timeout": 5}) == "deny"
 
 
-def test_a_rule_that_allows_speaks_of_the_program_and_of_no_argument() -> None:
+def test_a_rule_that_allows_applies_to_the_program_and_to_no_argument() -> None:
     options = saying("user", allow=["Bash(timeout:*)"])
 
     assert told(options, "Bash", {"command": "timeout 5 make"}) == "allow"
@@ -146,7 +146,7 @@ _FENCE = "blockFileToolReadsOutsideWorkingDirectories"
         ("Bash", {"command": "cat /opt/x"}, "allow"),
     ],
 )
-def test_whoever_starts_the_program_keeps_its_tools_for_files_inside(
+def test_a_file_given_as_a_flag_keeps_tools_for_files_inside(
     tool: str, call: dict[str, object], effect: str
 ) -> None:
     rules = {"allow": ["Read", "Edit(//**)", "Bash"]}

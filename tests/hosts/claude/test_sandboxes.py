@@ -34,7 +34,7 @@ def run(
 
 
 @pytest.mark.parametrize("mode", ["default", "acceptEdits", "dontAsk"])
-def test_commands_in_a_sandbox_run_unasked_but_for_what_rules_say_of_them(mode: str) -> None:
+def test_commands_in_a_sandbox_are_auto_allowed_except_those_that_rules_name(mode: str) -> None:
     options = ClaudeOptions(sandboxed=True, cwd="/srv/app", mode=mode)
     asked = "deny" if mode == "dontAsk" else "ask"
 
@@ -99,7 +99,7 @@ def enforced(
         ({}, False),
     ],
 )
-def test_settings_that_let_commands_run_in_a_sandbox_are_told_of_beside_main(
+def test_settings_that_auto_allow_commands_in_a_sandbox_are_reported_beside_main(
     sandbox: dict[str, object], *, told: bool
 ) -> None:
     files = settings(sandbox=sandbox)

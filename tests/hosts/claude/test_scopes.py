@@ -122,7 +122,7 @@ def test_an_audit_says_which_places_were_not_read_and_how_to_give_them() -> None
     assert any("/Library/Application Support/ClaudeCode" in text for text in mac.elsewhere)
 
 
-def test_plugins_that_are_switched_on_are_told_of_where_they_are_not_read() -> None:
+def test_plugins_that_are_switched_on_are_reported_where_they_are_not_read() -> None:
     text = json.dumps({"enabledPlugins": {"a@x": False, "b@x": True, "c@x": ["1.0"]}})
     project = only({".claude/settings.json": text})
     (finding,) = [each for each in project.findings if each.code == "plugins-not-read"]

@@ -1,4 +1,4 @@
-"""Commands that a rule spells out as a whole, as Claude Code 2.1.329 was seen to decide them."""
+"""Rules for compound commands as a whole, compared with one another, and findings about them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ALLOW, ASK, DENY = Effect.ALLOW, Effect.ASK, Effect.DENY
         ({"allow": ["Bash(a; b *)"]}, {"allow": ["Bash(a; b:*)"]}, {"command": "a; b"}),
     ],
 )
-def test_rules_that_match_the_same_in_another_form_are_told_apart(before, after, call) -> None:
+def test_rules_that_match_the_same_in_another_form_differ(before, after, call) -> None:
     tables = table(**before), table(**after)
     assert tables[0] != tables[1]
     assert tables[0].hash != tables[1].hash
@@ -36,7 +36,7 @@ def test_rules_that_match_the_same_in_another_form_are_told_apart(before, after,
     assert call in (None, shown[0].call)
 
 
-def test_rules_for_edits_and_for_reads_are_told_apart_behind_links_alone() -> None:
+def test_rules_for_edits_and_for_reads_differ_behind_links_alone() -> None:
     lists = [{"allow": [f"{tool}(//opt/**)", "Edit(src/**)"]} for tool in ("Edit", "Read")]
     links = {"/srv/app/src/x": "/opt/x"}
     path = {"file_path": "/srv/app/src/x/q7z"}
@@ -46,7 +46,7 @@ def test_rules_for_edits_and_for_reads_are_told_apart_behind_links_alone() -> No
     assert any(each.tool == "Read" and not each.widened for each in found)
 
 
-def test_a_rule_about_whole_pipes_is_told_where_they_are_allowed_by_no_other() -> None:
+def test_a_rule_about_whole_pipes_counts_where_no_other_rule_allows_them() -> None:
     tables = table(allow=["Bash"]), table(allow=["Bash"], ask=["Bash(* | tee)"])
     (shown,) = [e for e in differences(tables[0], tables[1]).differences if e.tool == "Bash"]
     assert shown.call == {"command": "x | tee"}
@@ -64,7 +64,7 @@ def test_a_rule_about_whole_pipes_is_told_where_they_are_allowed_by_no_other() -
         ("ask", ("a && b", "a && b *"), ("a | b", "a *")),
     ],
 )
-def test_a_rule_for_several_commands_that_takes_none_is_told(effect, dead, lives) -> None:
+def test_a_rule_for_a_compound_command_that_matches_none_is_reported(effect, dead, lives) -> None:
     for rules, told in ((dead, True), (lives, False)):
         for text in rules:
             settings = json.dumps({"permissions": {effect: [f"Bash({text})"]}})
