@@ -12,7 +12,8 @@ from policy.cli.options import Hosts
 from policy.cli.outputs import file_errors, write_beside
 from policy.cli.report.findings import findings_report
 from policy.core.errors import PolicyError
-from policy.tables.codec import compiled_from_json, compiled_to_json
+from policy.tables.codec.compiled import compiled_from_json
+from policy.tables.codec.writing import compiled_to_json
 
 __all__ = ["run"]
 

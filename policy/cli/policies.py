@@ -109,7 +109,7 @@ def compiled_at(
     if hosts != AS_OBSERVED:
         msg = "a compiled policy has the profiles that it was compiled with, and the folders"
         raise PolicyError(msg, file=text, help="give these options to `policy compile`")
-    from policy.tables.codec import load_compiled  # noqa: PLC0415  # files need it not
+    from policy.tables.codec.compiled import load_compiled  # noqa: PLC0415  # files do without
 
     return DecidingPolicy(load_compiled(Path(text), root=root))
 

@@ -1,6 +1,6 @@
-"""Reading the argument of a call that rules speak of, in one form.
+"""Read the argument of a call that rules apply to, in one form.
 
-Whatever cannot be read raises `Unreadable`, and the table denies: a rule that
+What cannot be read raises `Unreadable`, and the table denies: a rule that
 might have denied the call cannot be asked.
 """
 
@@ -21,13 +21,13 @@ __all__ = [
     "addresses",
     "argument_text",
     "canonical_path",
+    "case_variant",
     "given_text",
     "is_within",
     "parameter_text",
     "real_path",
     "rooted_path",
     "slashed_path",
-    "stranger_path",
 ]
 
 
@@ -43,7 +43,7 @@ class Unreadable(Exception):
 
 
 def argument_text(
-    argument: Argument, dialect: Dialect, call: Mapping[str, object], *, stranger: bool = False
+    argument: Argument, dialect: Dialect, call: Mapping[str, object], *, variant: bool = False
 ) -> str:
     """Return the text of *call* that patterns are matched with.
 
@@ -51,7 +51,7 @@ def argument_text(
         argument: which argument it is.
         dialect: how it is read.
         call: the arguments.
-        stranger: whether a path is wanted as `stranger_path` has it.
+        variant: whether a path is wanted as `case_variant` has it.
 
     Raises:
         Unreadable: there is no such text.
@@ -65,7 +65,7 @@ def argument_text(
     match argument.kind:
         case ArgumentKind.PATH:
             text = text.strip(BLANKS) if argument.trimmed else text
-            return (stranger_path if stranger else canonical_path)(text, dialect)
+            return (case_variant if variant else canonical_path)(text, dialect)
         case ArgumentKind.URL:
             return (_browsed if argument.browsed else _host)(text)
         case _:
@@ -188,12 +188,12 @@ def rooted_path(path: str, dialect: Dialect) -> str:
     return path if path.startswith("/") else f"{dialect.cwd}/{path}"
 
 
-def stranger_path(path: str, dialect: Dialect) -> str:
-    """Return the canonical path of a file as which *path* is judged too.
+def case_variant(path: str, dialect: Dialect) -> str:
+    """Return the canonical path of the other file that *path* may name, where case is ignored.
 
-    Rules ignore the case of letters; a working folder has its own. A path that names one
-    in other letters may be below it for a rule, and is below no folder: then the name
-    of the folder is put out of reach of all that names it, segment for segment.
+    Rules ignore the case of letters, and a working folder keeps its own. A path that names the
+    folder in other letters is below it for a rule, and below no folder for the host. Each letter
+    of the folder's name is then replaced, so that no rule about the folder matches.
 
     Raises:
         Unreadable: as `canonical_path`.

@@ -21,7 +21,7 @@ from policy.core.effect import Effect
 from policy.patterns.automaton import NO_MATCH
 from policy.patterns.pattern import Pattern
 from policy.patterns.tokens import Gap, OneOf
-from policy.tables.calls import Unreadable, argument_text, canonical_path, is_within, stranger_path
+from policy.tables.calls import Unreadable, argument_text, canonical_path, case_variant, is_within
 from policy.tables.dialect import ArgumentKind
 from policy.tables.entry import (
     BY_DEFAULT,
@@ -168,13 +168,14 @@ def is_completed(pattern: Pattern, text: str, shell: Shell) -> bool:
 
 # What rules say of a command that they spell out as a whole: `Bash(make && npm test)`.
 #
-# As Claude Code 2.1.329 decides. What it takes apart it allows by a rule of the same text, or of
-# a prefix that is all of it, unless one part alone is not allowed and something asks for that.
-# What it does not look into only a rule of the same text allows. What is parted by pipes no rule
-# allows as a whole, and one with a star denies it only where not all of it is allowed. What is
-# joined otherwise, one with a star denies where the host would ask if it were not for a rule for
-# all commands, or for a mode: nobody vouches for it, or it opens a file that nothing else allows.
-# Rules that deny or ask match several commands between two pipes as they match all of a command.
+# Only a host whose reader returns `Command.whole` has such rules. A command that is taken apart is
+# allowed by a rule of the same text, or of a prefix that is all of it, unless one part alone is
+# not allowed and something asks for that. A command that is not analysed is allowed by a rule of
+# the same text alone. No rule allows a pipeline as a whole, and a rule with a star denies one only
+# where not all of it is allowed. Another compound command is denied by a rule with a star where
+# the host would ask if it were not for a rule for all commands, or for a mode: the command is
+# ambiguous, or opens a file that nothing else allows. Rules that deny or ask match several
+# commands between two pipes as they match all of a command.
 
 
 def with_whole(
@@ -231,7 +232,7 @@ def with_whole(
 
 
 def _texts(row: Row, whole: Whole, *, piped: bool) -> tuple[Sequence[str], str]:
-    """Return the texts of a command by which a rule of *row* may speak of all of it.
+    """Return the texts of a command by which a rule of *row* may apply to all of it.
 
     And its bare one, which is the last of them where it is another.
     """
@@ -414,7 +415,7 @@ def _kept_below(files: Row, name: str) -> Outcome:
     dialect = files.ruleset.dialect
     try:
         path = canonical_path(name, dialect)
-        kept = [(canonical_path(f, dialect), stranger_path(f, dialect)) for f in dialect.shell.kept]
+        kept = [(canonical_path(f, dialect), case_variant(f, dialect)) for f in dialect.shell.kept]
     except Unreadable:
         return unsure(files.ruleset)
     found = [
@@ -459,7 +460,7 @@ _UP: Final = re.compile(r"(?:\.{0,2}/)*")
 def _folders(pattern: Pattern, *, deep: bool) -> tuple[str, ...]:
     """Return the folders that a rule about paths names on the way to what it matches.
 
-    One that is *deep* speaks of what is in the last of them.
+    One that is *deep* is about what is in the last of them.
     """
     found: list[str] = []
     for each in pattern.spelled_out:
@@ -513,7 +514,7 @@ def command_outcome(row: Row, command: Command, limit: int = NO_MATCH) -> Outcom
     )
     outcomes += unawaited(row, command)
     if command.unread and row.entries:
-        outcomes.append(unsure(row.ruleset))  # a rule that might speak of it cannot be asked
+        outcomes.append(unsure(row.ruleset))  # a rule that might apply cannot be asked
     if not command.parts:
         outcomes.append(idle_outcome(row, limit))
     return min(outcomes, key=strictness)
@@ -528,10 +529,10 @@ def idle_outcome(row: Row, limit: int) -> Outcome:
 
 
 def unawaited(row: Row, command: Command) -> Iterator[Outcome]:
-    """Yield what a command gets that nobody waits for, if that is a reason of its own.
+    """Yield what a background command gets, if that is a reason of its own.
 
-    Claude Code 2.1.329 asks for one that it would allow if it had not the rule for every command,
-    and runs any other by that rule.
+    A host with `Command.awaited` asks for one that it would allow without the rule for every
+    command, and runs any other by that rule.
     """
     beside = row.beside if command.awaited else None
     if beside is None:
@@ -561,17 +562,17 @@ def _denied(row: Row, command: Command, outcomes: tuple[Outcome, ...]) -> Iterat
 def part_outcome(row: Row, part: CommandPart, limit: int) -> Outcome:
     """Return what *row* says of one simple command; for *limit* see `command_outcome`."""
     if limit != NO_MATCH:
-        return _feared_outcome(row, part, limit)
+        return _outcome_of_part(row, part, limit)
     found = row.parts.get(part)
     if found is None:
-        found = _feared_outcome(row, part, limit)
+        found = _outcome_of_part(row, part, limit)
         texts = (part.text, *part.readings, *part.doubtful, *part.written, *part.feared)
         if sum(map(len, texts)) <= _LONGEST:  # a text that is put on an input is one of them
             row.parts.keep(part, found)
     return found
 
 
-def _feared_outcome(row: Row, part: CommandPart, limit: int) -> Outcome:
+def _outcome_of_part(row: Row, part: CommandPart, limit: int) -> Outcome:
     outcome = _part_outcome(row, part, limit)
     for text in part.feared:
         index = row.first(text)
@@ -618,8 +619,8 @@ def _part_outcome(row: Row, part: CommandPart, limit: int) -> Outcome:
 def _is_idle(row: Row, text: str) -> bool:
     """Return whether rules that allow a text say nothing, since the host allows every command.
 
-    A sandbox runs what no rule denies or asks for, and asks none that allows (Claude Code 2.1.329,
-    as its text has it): with such a rule it would be less.
+    A sandbox runs what no rule denies or asks for, and consults none that allows: with such a
+    rule less would run.
     """
     allows = row.default.effect is Effect.ALLOW and row.default.reason in BY_DEFAULT
     return allows and row.ruleset.dialect.shell.whole and not row.is_kept(text)
@@ -657,7 +658,7 @@ class AccountPiece:
         does: which kind of thing.
         text: of what; "" where that is not known.
         outcome: what the row says.
-        why: of what nobody vouches for, why not.
+        why: of what is ambiguous, why.
     """
 
     does: Does

@@ -13,10 +13,10 @@ from policy.patterns.tokens import folded
 from policy.tables.calls import (
     Unreadable,
     canonical_path,
+    case_variant,
     is_within,
     real_path,
     rooted_path,
-    stranger_path,
 )
 from policy.tables.entry import (
     BY_DEFAULT,
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 __all__ = ["file_outcome", "led_outcome", "named_outcome", "path_outcome", "walked_path"]
 
 
-def file_outcome(row: Row, path: str, stranger: str, limit: int = NO_MATCH) -> Outcome:
+def file_outcome(row: Row, path: str, variant: str, limit: int = NO_MATCH) -> Outcome:
     """Return what *row* says of a path, and of the other as which it is judged too."""
     found = path_outcome(row, path, limit)
-    if stranger != path:
-        found = min(found, path_outcome(row, stranger, limit), key=strictness)
+    if variant != path:
+        found = min(found, path_outcome(row, variant, limit), key=strictness)
     if path.startswith(_OF_PROCESSES) and row.ruleset.dialect.processes:
         try:
             own = real_path(path, _links_of_processes(row.ruleset.dialect))
@@ -72,7 +72,7 @@ def _named_outcome(row: Row, name: str) -> tuple[str | None, Outcome]:
     dialect = row.ruleset.dialect
     try:
         path = canonical_path(name, dialect)
-        found = file_outcome(row, path, stranger_path(name, dialect))
+        found = file_outcome(row, path, case_variant(name, dialect))
         if dialect.shell.control and ".." in name:
             walked = walked_path(name, dialect)
             if walked != path:

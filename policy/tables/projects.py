@@ -32,7 +32,7 @@ class Offered(Protocol):
 
     @property
     def host(self) -> str:
-        """The name of the host, e.g. ``claude-code``."""
+        """The name of the host, e.g. ``zeph``."""
 
     @property
     def profile(self) -> str:
@@ -174,7 +174,7 @@ class CompiledProject:
     """One place where one host would be started.
 
     Attributes:
-        host: e.g. ``claude-code``.
+        host: e.g. ``zeph``.
         profile: host and version.
         root: folder relative to the tree it was compiled from.
         starts: agents that start chains.
@@ -267,7 +267,7 @@ class Refusal:
 class Steps:
     """Where the agents that are started lead: to positions by number, or nowhere.
 
-    With *ends*, nobody walked on from here.
+    With *ends*, the compiled policy goes no further.
     """
 
     to: Mapping[str, int]

@@ -189,7 +189,7 @@ class Row:
             text = argument_text(self.argument, dialect, call)
             other = text
             if kind is ArgumentKind.PATH:
-                other = argument_text(self.argument, dialect, call, stranger=True)
+                other = argument_text(self.argument, dialect, call, variant=True)
         except Unreadable as unreadable:
             asked = self._indices or dialect.shell.whole
             if self.opens_files and not asked and unreadable.reason is Reason.MALFORMED:

@@ -17,8 +17,7 @@ from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.memory import Key
 from policy.core.source import Place
-from policy.patterns.notations import is_glob, names
-from policy.patterns.pattern import Pattern
+from policy.patterns.pattern import Pattern, is_glob
 from policy.tables.dialect import Dialect
 from policy.tables.entry import Form, RowEntry
 from policy.tables.row import Row
@@ -188,6 +187,8 @@ class RuleSet:
         for tool in self.globs:
             before, behind, glob = "", "", None
             if tool.startswith("="):
+                from policy.patterns.notations import names  # noqa: PLC0415  # few globs are so
+
                 glob = names(tool)
             else:
                 before, _, rest = tool.partition("*")

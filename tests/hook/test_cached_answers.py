@@ -16,7 +16,7 @@ import pytest
 import policy
 from policy.adapters.hook import cached_answers, entry, handover
 from policy.adapters.hook.decider import HookDecider, options_of
-from policy.tables.codec import compiled_to_json
+from policy.tables.codec.writing import compiled_to_json
 from policy.tables.walk import Walk
 from tests.hook.session import CLIENT, POLICY, WIDER, Session, said
 

@@ -15,8 +15,8 @@ from policy.core import limits
 from policy.core.errors import PolicyError
 from policy.hosts.workspace import Workspace
 from policy.tables.chain import Chain, SpawnDenied
-from policy.tables.codec import compiled_from_json, compiled_to_json, load_compiled
-from policy.tables.codec.writing import header
+from policy.tables.codec.compiled import compiled_from_json, load_compiled
+from policy.tables.codec.writing import compiled_to_json, header
 from tests.conftest import FIXTURES
 
 SLOW = pytest.mark.slow

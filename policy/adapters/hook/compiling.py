@@ -12,7 +12,7 @@ from policy.files.text import decode
 from policy.files.trees import Memory
 from policy.hosts import claude, notation
 from policy.hosts.workspace import load_tree
-from policy.tables.codec import compiled_to_json
+from policy.tables.codec.writing import compiled_to_json
 
 __all__ = ["compiled_sources"]
 

@@ -20,8 +20,7 @@ from policy.analysis.records.record import Record, Recorder, add_recording
 from policy.core.errors import PolicyError
 from policy.core.source import visible
 from policy.core.symlinks import other_names
-from policy.tables.codec import compiled_from_json
-from policy.tables.codec.reading import compiled_bytes
+from policy.tables.codec.compiled import compiled_bytes, compiled_from_json
 from policy.tables.placement import ProjectFolders
 from policy.tables.projects import Compiled
 

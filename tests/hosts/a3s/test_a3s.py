@@ -17,7 +17,8 @@ from policy.hosts.a3s import A3sProfile, HostError, PermissionManager, Permissio
 from policy.hosts.a3s.rules import PermissionRule
 from policy.hosts.a3s.versions import NEWEST, Lane, lane_of
 from policy.patterns.notations import Unusable, slashed
-from policy.tables.codec import table_from_json, table_to_json
+from policy.tables.codec.reading import table_from_json
+from policy.tables.codec.writing import table_to_json
 from policy.tables.table import Table
 
 OLD = A3sProfile.of("6.7")
