@@ -1,4 +1,10 @@
-"""What a change grants or takes away: decisions that differ, each with a witness."""
+"""What a change grants or takes away: decisions that differ, each with a witness.
+
+Two workspaces are compared chain by chain, in each reading. Which chains have to be compared
+for all of them to be is what `policy.analysis.reach.worklist` finds. A chain on one side only
+is reported as such, unless it shows nothing that others do not. Chains whose tables have the
+same rule sets are compared once, and those that changed alike are reported once.
+"""
 
 from __future__ import annotations
 
@@ -91,14 +97,6 @@ def _content(tree: Tree, path: str) -> bytes | None:
         return None  # not there, or not to be read
 
 
-# How the chains of one project change: each that is there before or after, in one reading.
-#
-# Which chains have to be compared for all of them to be is said by
-# `policy.analysis.reach.pairs`. One
-# that is there on one side only is told as such, unless it says nothing that others do not.
-# Chains whose tables have the same rule sets are compared once.
-
-
 _Names = tuple[str, ...]
 _Tables = tuple[Table, Table]
 
@@ -110,8 +108,8 @@ class Alike:
     Attributes:
         reading: which.
         what: ``rule``, ``agent-added`` or ``agent-removed``.
-        shown: their differences, by what one has in common with those of other chains
-            that are told together with it.
+        shown: their differences, by a key that one shares with those of other chains that are
+            reported together with it.
         why: why there may be more.
         chains: the shortest first.
 
@@ -151,7 +149,7 @@ class _Cause:
 
 @attrs.frozen(cache_hash=True)
 class _Key:
-    """What differences that are told together have in common: a call, and the cause."""
+    """What differences that are reported together have in common: a call, and the cause."""
 
     call: str
     cause: _Cause
@@ -167,12 +165,12 @@ class ChainChanges:
 
     Args:
         before: the project; None where nothing is in its place.
-        after: likewise.
+        after: the project after the change, or None.
         reading: which reading of them.
         known: what comparisons of tables found so far (`compare.tables.differences`).
 
     Attributes:
-        why: why more may change, once all is told; nothing where nothing does.
+        why: why more may change, once `alike` was called; nothing where nothing does.
 
     """
 
@@ -192,8 +190,8 @@ class ChainChanges:
         # by identity -> differences, and one of them for each cause
         self._causes: dict[object, tuple[tuple[Difference, ...], tuple[Difference, ...]]] = {}
         self._chains = tuple(Chains(side.reading) if side else None for side in self._sides)
-        # agent -> what it is told of, by cause
-        self._told: dict[str, dict[_Cause, Difference]] = {}
+        # agent -> what is reported of it, by cause
+        self._reported: dict[str, dict[_Cause, Difference]] = {}
         # by identity, of all readings
         self._keys: dict[int, tuple[Difference, _Key]] = known.setdefault(_Key, {})
 
@@ -210,7 +208,7 @@ class ChainChanges:
         ):
             if pair.before is None or pair.after is None:
                 if not pairs.is_implied(pair):
-                    found[names] = self._lonely(names, pair)
+                    found[names] = self._one_sided(names, pair)
             elif pair.before.use != pair.after.use:
                 key = pair.agent, pair.before.use, pair.after.use
                 if key not in found:
@@ -225,7 +223,7 @@ class ChainChanges:
         before, after = self._tables(names)
         return decided(before, after, difference)
 
-    def _lonely(self, names: _Names, pair: PositionPair) -> Alike:
+    def _one_sided(self, names: _Names, pair: PositionPair) -> Alike:
         """Return that a chain can, or can no longer, come about."""
         side, what = (1, "agent-added") if pair.before is None else (0, "agent-removed")
         gone = Decision(Effect.DENY, Reason.UNAVAILABLE)
@@ -246,7 +244,7 @@ class ChainChanges:
         """Return what the first of some chains shows, and of these none yet."""
         compared = self._compare(self._tables(names))
         # By a call that another chain of the agent shows too, where both show the same.
-        known = self._told.setdefault(names[-1], {})
+        known = self._reported.setdefault(names[-1], {})
         shown: dict[object, Difference] = {}
         for difference in compared.differences:
             key = self._key(difference)
@@ -268,11 +266,11 @@ class ChainChanges:
         if found is None:
             comparison = compare_meets(before.use.linked, after.use.linked, self._known)
             self.why.update(dict.fromkeys(comparison.why))
-            shown = self._worth_telling(comparison.differences, tables)
+            shown = self._one_for_each_cause(comparison.differences, tables)
             found = self._compared[key] = _Compared(tables, shown, comparison.why)
         return found
 
-    def _worth_telling(
+    def _one_for_each_cause(
         self, differences: tuple[Difference, ...], tables: _Tables
     ) -> tuple[Difference, ...]:
         """Return one of *differences* for each cause: once where chains come to the same ones."""
@@ -319,12 +317,6 @@ def _all_tables(reading: Reading) -> object:
     if type(reading) is Attenuated:
         return tuple(reading.tables.items()), tuple(reading.roots.items())
     return None
-
-
-# What a change grants or takes away: decisions that differ, each with a witness.
-#
-# Two workspaces are compared chain by chain (`policy.analysis.diff`). Chains whose tables
-# changed alike are told once.
 
 
 @attrs.frozen
@@ -417,8 +409,8 @@ def diff_workspaces(
         new: after.
         readings: which readings to compare.
         files: the files that differ (`changed_files`).
-        progress: told of each project as its turn comes.
-        known: what comparisons found so far (`compare.tables.differences`); what is found is added.
+        progress: called with the title of each project in turn.
+        known: what comparisons found so far; what is found is added.
 
     """
     changes: list[Change] = []

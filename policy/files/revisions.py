@@ -19,7 +19,7 @@ from policy.core.source import visible
 from policy.files.text import cite
 from policy.files.trees import Problem, Tree, is_skipped, too_large, too_many
 
-__all__ = ["GitRevision", "Objects", "output", "tree_of"]
+__all__ = ["GitRevision", "output"]
 
 
 def tree_of(folder: Path, revision: str) -> str | None:
@@ -126,7 +126,7 @@ def _not_started(error: OSError) -> PolicyError:
     )
 
 
-# A stranger's repository may configure commands. None of those asked for here
+# A repository of unknown origin may configure commands. No git command used here
 # should run one; if one did, it would find these.
 _SETTINGS: Final = (
     "core.fsmonitor=false",
@@ -161,9 +161,6 @@ def _environment() -> dict[str, str]:
         "GIT_NO_LAZY_FETCH": "1",
         "GIT_ALLOW_PROTOCOL": "none",
     }
-
-
-# A folder as it was at a revision, read from git without touching the checkout.
 
 
 @attrs.frozen
@@ -240,8 +237,6 @@ class GitRevision(Tree):
     def _objects(self) -> Objects:
         return Objects(self.folder)
 
-
-# --- what a listing says -------------------------------------------------------
 
 _FILES: Final = frozenset({"100644", "100755", "100664"})
 _LINK: Final = "120000"

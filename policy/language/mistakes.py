@@ -90,9 +90,6 @@ def character(char: str) -> str:
 NAME_CHARACTERS: Final = "a tool's name holds letters, digits and `_`, `-`, `.`, `:`, `*`"
 
 
-# What is wrong with a matcher that does not parse.
-
-
 def in_matcher(text: str, at: int) -> Mistake:
     """Return what is wrong with a matcher that parses up to *at* only."""
     head = text.partition("(")[0]
@@ -191,9 +188,6 @@ def _in_tool(text: str, at: int) -> Mistake:
     if char in "\"'`":
         return Mistake(at, at + 1, f"expected a tool, found {found}", "remove the quotes")
     return Mistake(at, at + 1, f"expected a tool, found {found}", NAME_CHARACTERS)
-
-
-# What is wrong with a file of our own notation that does not parse.
 
 
 # What the parser would have taken, and what a person calls it. The first row

@@ -24,7 +24,7 @@ from policy.hosts.project import Project
 from policy.tables.chain import Chain
 from policy.tables.ruleset import Entry, RuleSet
 
-__all__ = ["Checks", "Positions", "WrittenRule", "of_files", "of_rules", "without_secrets"]
+__all__ = ["Checks", "Positions", "RuleSpelling", "of_files", "of_rules", "without_secrets"]
 
 _Subject = TypeVar("_Subject")
 _Check = Callable[[_Subject], Iterator[Finding]]
@@ -109,14 +109,14 @@ class Positions:
 
 
 @attrs.frozen
-class WrittenRule:
+class RuleSpelling:
     """The text of a rule as its host reads it, and where it is written."""
 
     text: str
     span: Span
 
 
-of_rules: Final = Checks[WrittenRule]()
+of_rules: Final = Checks[RuleSpelling]()
 of_files: Final = Checks[Source]()
 
 
@@ -124,7 +124,7 @@ of_files: Final = Checks[Source]()
 
 
 @of_rules("hidden-character")
-def hidden_character(rule: WrittenRule) -> Iterator[Finding]:
+def hidden_character(rule: RuleSpelling) -> Iterator[Finding]:
     """Yield a character that is not displayed."""
     shown = visible(rule.text)
     if shown != rule.text:
@@ -139,7 +139,7 @@ def hidden_character(rule: WrittenRule) -> Iterator[Finding]:
 
 
 @of_rules("look-alike-letter")
-def look_alike_letter(rule: WrittenRule) -> Iterator[Finding]:
+def look_alike_letter(rule: RuleSpelling) -> Iterator[Finding]:
     """Yield a letter that looks like one of another script."""
     for word in _WORD.findall(rule.text) if not rule.text.isascii() else ():
         scripts = {script for letter in word if (script := _script(letter))}

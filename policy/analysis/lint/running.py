@@ -9,7 +9,7 @@ import attrs
 from policy.analysis import catalogue
 from policy.analysis.lint.checks import (
     Positions,
-    WrittenRule,
+    RuleSpelling,
     of_files,
     of_rules,
     without_secrets,
@@ -63,8 +63,8 @@ def lint(
 ) -> Linted:
     """Return the findings of *workspace*, which was read from *tree*.
 
-    Beside what its front ends met there is what shows in the tables alone, in
-    every host alike. What could not be read is never suppressed.
+    The findings of its front ends come first, then those of the checks, which are the same for
+    every host. What could not be read is never suppressed.
 
     Args:
         tree: where the files are.
@@ -104,7 +104,7 @@ def _shown(positions: Positions, most: int | None, compared: Known) -> Iterator[
     for (place, rule), entries in positions.lines.items():
         span = positions.span(Because(rule, entries[0].effect, "", place))
         if span is not None:
-            yield from of_rules.run(WrittenRule(rule, span))
+            yield from of_rules.run(RuleSpelling(rule, span))
     yield from command_findings(positions)
     yield from dead_rule_findings(positions, most, compared)
 

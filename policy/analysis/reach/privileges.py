@@ -1,4 +1,12 @@
-"""What a table says of every tool, and what an agent may do at most."""
+"""What a table says of every tool, and what an agent may do at most.
+
+Every position is a meet of ordered lists, and what an agent may do at most is the join of its
+positions. To write that down as a short list of patterns, the patterns of all lists are taken
+together, with whatever two of them share and neither contains. Then every call has a narrowest
+pattern, all that decides it contains that one, and so one decision of each position holds for
+all calls of which it is the narrowest. Reported is each pattern whose effect differs from that
+of the next wider ones: of the patterns that match a call the narrowest holds.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +45,7 @@ __all__ = [
     "at_most",
     "lines",
     "privileges",
-    "told_apart",
+    "tools_of",
 ]
 
 
@@ -82,13 +90,13 @@ class Privilege:
 
 
 class Privileges:
-    """The privileges of many tables; of those with the same lines only places are told apart."""
+    """The privileges of many tables; those of tables with the same lines are found once."""
 
     def __init__(self) -> None:
         self._known: dict[object, tuple[tuple[Part, ...], tuple[Privilege, ...]]] = {}
 
     def of(self, table: Table) -> tuple[Privilege, ...]:
-        """Return what *table* says of each tool that it can tell apart."""
+        """Return what *table* says of each tool that its rules name."""
         parts = table.use.parts
         key = lines(table)
         known = self._known.get(key)
@@ -101,7 +109,7 @@ class Privileges:
 
 
 def lines(table: Table) -> object:
-    """Return what tables have in common that are told in the same words."""
+    """Return a key that tables share whose rules are written in the same words."""
     return tuple(part.rules.worded for part in table.use.parts)
 
 
@@ -124,24 +132,24 @@ class _Moved:
                 there = _because(moved, other)
                 if because.setdefault(_because(entry, one), there) != there:
                     return None
-        # What is told once must not have been two things, nor the other way round.
+        # Two things must not become one, nor one thing two.
         alike = len(set(links.values())) == len(links)
         return cls(links, because) if alike and len(set(because.values())) == len(because) else None
 
-    def privilege(self, told: Privilege) -> Privilege:
-        """Return *told* as it is of the other links."""
-        if not told.rules and not told.layers:
-            return told
+    def privilege(self, known: Privilege) -> Privilege:
+        """Return *known* with the other links and places."""
+        if not known.rules and not known.layers:
+            return known
         layers = tuple(
             Layer(
                 self.links[layer.links],
                 tuple(map(self.because.__getitem__, layer.rules)),
                 layer.otherwise,
             )
-            for layer in told.layers
+            for layer in known.layers
         )
-        rules = tuple(map(self.because.__getitem__, told.rules))
-        return attrs.evolve(told, rules=rules, layers=layers)
+        rules = tuple(map(self.because.__getitem__, known.rules))
+        return attrs.evolve(known, rules=rules, layers=layers)
 
 
 def _because(entry: Entry, part: Part) -> Because:
@@ -149,12 +157,12 @@ def _because(entry: Entry, part: Part) -> Because:
 
 
 def privileges(table: Table) -> tuple[Privilege, ...]:
-    """Return what *table* says of each tool that it can tell apart."""
-    return tuple(_privilege(tool, table.lookup(tool), glob) for tool, glob in told_apart(table))
+    """Return what *table* says of each tool that its rules name."""
+    return tuple(_privilege(tool, table.lookup(tool), glob) for tool, glob in tools_of(table))
 
 
-def told_apart(table: Table) -> Iterator[tuple[str, str]]:
-    """Yield each tool that *table* can tell apart, or a made-up name and the glob it stands for."""
+def tools_of(table: Table) -> Iterator[tuple[str, str]]:
+    """Yield each tool that rules of *table* name, or a made-up name and the glob it stands for."""
     sets = [part.rules for part in table.use.parts]
     tools, _ = representatives(sets)
     named = {OTHER_TOOL}.union(*({*rules.dialect.arguments, *rules.names} for rules in sets))
@@ -162,7 +170,7 @@ def told_apart(table: Table) -> Iterator[tuple[str, str]]:
     internal = internal_tools(rules.dialect for rules in sets)
     globs = {glob: glob_pattern(glob) for rules in sets for glob in rules.globs}
     for tool in tools:
-        # An alias is told under its real name, unless it has none that all links share.
+        # An alias is reported under its real name, unless links know it by several.
         real = tool not in aliases or any(rules.dialect.canonical(tool) == tool for rules in sets)
         if tool not in internal and real:
             yield tool, "" if tool in named else _glob(tool, globs)
@@ -203,17 +211,6 @@ def _rules(row: Row, links: tuple[str, ...]) -> tuple[Because, ...]:
     return tuple(
         dict.fromkeys(Because(entry.rule, entry.effect, link, entry.place) for entry in entries)
     )
-
-
-# What an agent may do at most, over all its positions, as a short list of patterns.
-#
-# Every position is a meet of ordered lists, and what an agent may do at most is the
-# join of its positions. To write that down, the patterns of all lists are taken
-# together, with whatever two of them share and neither contains: then every call
-# has a narrowest pattern, all that decides it contains that one, and so one
-# decision of each position holds for all calls of which it is the narrowest. What
-# is told is each pattern whose effect differs from that of the next wider ones: of
-# the patterns that match a call the narrowest holds.
 
 
 MANY_PATTERNS = "there are more patterns than are taken together"
@@ -262,7 +259,7 @@ class AtMost:
     why: tuple[str, ...] = ()
 
 
-# What is granted is told first.
+# What is granted is reported first.
 _RANKS = {Effect.ALLOW: 0, Effect.ASK: 1, Effect.DENY: 2}
 
 
@@ -270,13 +267,13 @@ def at_most(positions: Sequence[Table]) -> tuple[AtMost, ...]:
     """Return what an agent at one of *positions* may do at most, by tool."""
     tools: dict[str, str] = {}
     for table in positions:
-        for tool, glob in told_apart(table):
+        for tool, glob in tools_of(table):
             tools.setdefault(tool, glob)
-    told = []
+    found = []
     for tool, glob in tools.items():
         lookups = [table.lookup(tool) for table in positions]
-        told.append(_told(_Asked.of(tool, glob, lookups)))
-    return tuple(told)
+        found.append(_at_most(_Asked.of(tool, glob, lookups)))
+    return tuple(found)
 
 
 @attrs.frozen
@@ -302,8 +299,8 @@ class _Asked:
 
 
 @lru_cache(maxsize=1024)
-def _told(asked: _Asked) -> AtMost:
-    return _Tool(asked.tool, list(map(alive, asked.lookups))).told(asked.glob)
+def _at_most(asked: _Asked) -> AtMost:
+    return _Tool(asked.tool, list(map(alive, asked.lookups))).at_most(asked.glob)
 
 
 @lru_cache(maxsize=1 << 16)
@@ -331,8 +328,8 @@ class _Tool:
         self.fresh = fresh_character(named(tokens_of(self.rules)))
         self._wider: dict[Pattern, frozenset[Pattern]] = {}
 
-    def told(self, glob: str) -> AtMost:
-        """Return what is to be told of the tool."""
+    def at_most(self, glob: str) -> AtMost:
+        """Return what the agent may do at most with the tool."""
         rest = self._best(None)
         if len({pattern.kind for pattern in self.rules}) > 1 or len(self.rules) > _PATTERNS:
             self.why[MANY_PATTERNS] = None
@@ -350,7 +347,7 @@ class _Tool:
             grant = found
             if all(other.effect is grant.effect for other in self._next(pattern, best, rest)):
                 continue
-            # What a rule guards in any letters is told in the words of what one allows in its own.
+            # One rule may guard a text in any case of its letters, and another allow it in one.
             named_so = [
                 other
                 for other in self.rules
@@ -406,9 +403,9 @@ class _Tool:
         elif _is_shared(one, other):
             self.why[OVERLAPPING] = None
 
-    def _is_ambiguous(self, told: Iterable[MostGranted]) -> bool:
+    def _is_ambiguous(self, grants: Iterable[MostGranted]) -> bool:
         """Return whether some calls have two narrowest patterns that get different effects."""
-        wide = [(p, g.effect) for g in told for p in g.patterns if not p.exact]
+        wide = [(p, g.effect) for g in grants for p in g.patterns if not p.exact]
         pairs = combinations(wide, 2)
         return any(
             effect is not another
@@ -454,11 +451,11 @@ class _Tool:
         rule = "" if pattern is None else self.rules[pattern]
         grants = []
         for number, lookup in enumerate(self.positions):
-            told: list[tuple[Effect, Reason | None]] = [(lookup.floor, None)]
+            said: list[tuple[Effect, Reason | None]] = [(lookup.floor, None)]
             if lookup.constant is not None:
-                told = [(lookup.constant.effect, lookup.constant.reason)]
-            told += [self._of_row(row, pattern) for row, _ in lookup.rows]
-            effect, reason = min(told, key=lambda pair: pair[0])
+                said = [(lookup.constant.effect, lookup.constant.reason)]
+            said += [self._of_row(row, pattern) for row, _ in lookup.rows]
+            effect, reason = min(said, key=lambda pair: pair[0])
             grants.append(MostGranted(effect, rule, number, reason))
         return max(grants, key=lambda grant: grant.effect)
 

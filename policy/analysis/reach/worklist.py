@@ -327,7 +327,7 @@ class Worklist:
     def _differing(self, pair: PositionPair) -> _Differing:
         before, after = pair.before, pair.after
         if before is None or after is None:
-            # What is told by a call does not tell of what no call tells of.
+            # The call that starts an agent shows that; where there is none, only the pair does.
             return _NOTHING if self._is_by_call(pair) else frozenset({"start"})
         found: set[object] = set()
         for which, one, other in (
