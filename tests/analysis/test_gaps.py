@@ -8,7 +8,6 @@ from hypothesis import given
 
 from policy.analysis.reach import worklist as module
 from policy.analysis.reach.audit import AgentAudit, Gaps, ReadingGap, audit
-from policy.analysis.reach.privileges import Privileges, privileges
 from policy.analysis.reach.worklist import MANY_CHAINS
 from policy.cli.report.audit import escalations
 from policy.core.effect import Effect
@@ -143,17 +142,6 @@ def test_each_of_two_agents_with_equal_rules_is_told_with_its_own_places() -> No
         for name in ("one", "two")
     }
     assert lines == {"one": {("one", 7)}, "two": {("two", 10)}}
-
-
-@given(TEAMS)
-@examples(20)
-def test_what_is_told_of_a_table_does_not_depend_on_which_was_told_first(text: str) -> None:
-    again = "".join(f"# another line\n{line}\n" for line in text.splitlines())
-    one, other = team(text), team(again)
-    told = Privileges()
-    for project in (one, other):
-        for chain in walks(project.attenuated, project.starts, 3):
-            assert told.of(chain.table) == privileges(chain.table)
 
 
 def test_gaps_of_two_agents_with_equal_rules_are_told_with_their_own_places() -> None:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 
 import attrs
 
-from policy.analysis.reach.privileges import AtMost, Privilege, Privileges, at_most, lines
+from policy.analysis.reach.privileges import AtMost, Privilege, at_most, lines, privileges
 from policy.analysis.reach.worklist import (
     MANY_CHAINS,
     PositionPair,
@@ -424,7 +424,6 @@ class _Auditor:
     def __init__(self, project: Project, known: Known) -> None:
         self.project = project
         self._gaps = Gaps(project, known)
-        self._privileges = Privileges()
         self._known_most: dict[object, tuple[AtMost, ...]] = {}
 
     def run(self) -> ProjectAudit:
@@ -468,7 +467,7 @@ class _Auditor:
 
     def _position(self, chain: Chain) -> AuditPosition:
         confirm = tuple(link.name for link in chain.links if link.confirm)
-        return AuditPosition(chain.names, confirm, self._privileges.of(chain.table))
+        return AuditPosition(chain.names, confirm, privileges(chain.table))
 
 
 def _is_dead_letter(gap: ReadingGap) -> bool:

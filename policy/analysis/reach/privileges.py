@@ -14,24 +14,20 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import combinations
-from weakref import ReferenceType, ref
 
 import attrs
 
 from policy.compare.deduplicate import internal_tools
-from policy.compare.meaning import wording
 from policy.compare.overlap import OTHER_TOOL, glob_pattern, representatives
 from policy.core.decision import Because, Reason
 from policy.core.effect import Effect
-from policy.core.memory import alive
 from policy.patterns.families import members
 from policy.patterns.pattern import Meet, Pattern, PatternKind, freeze, is_stars, named, tokens_of
 from policy.patterns.search import fresh_character
 from policy.patterns.tokens import Gap, OneOf, Token
 from policy.tables.lookup import Lookup
 from policy.tables.row import Row
-from policy.tables.ruleset import Entry
-from policy.tables.table import Part, Table
+from policy.tables.table import Table
 
 __all__ = [
     "MANY_PATTERNS",
@@ -41,7 +37,6 @@ __all__ = [
     "Layer",
     "MostGranted",
     "Privilege",
-    "Privileges",
     "at_most",
     "lines",
     "privileges",
@@ -89,71 +84,9 @@ class Privilege:
     layers: tuple[Layer, ...] = ()
 
 
-class Privileges:
-    """The privileges of many tables; those of tables with the same lines are found once."""
-
-    def __init__(self) -> None:
-        self._known: dict[object, tuple[tuple[Part, ...], tuple[Privilege, ...]]] = {}
-
-    def of(self, table: Table) -> tuple[Privilege, ...]:
-        """Return what *table* says of each tool that its rules name."""
-        parts = table.use.parts
-        key = lines(table)
-        known = self._known.get(key)
-        if known is None:
-            self._known[key] = known = parts, privileges(table)
-        if known[0] is parts:
-            return known[1]
-        moved = _Moved.between(known[0], parts)
-        return privileges(table) if moved is None else tuple(map(moved.privilege, known[1]))
-
-
 def lines(table: Table) -> object:
     """Return a key that tables share whose rules are written in the same words."""
     return tuple(part.rules.worded for part in table.use.parts)
-
-
-@attrs.frozen
-class _Moved:
-    """The same lines of other links at other places."""
-
-    links: dict[tuple[str, ...], tuple[str, ...]]
-    because: dict[Because, Because]
-
-    @classmethod
-    def between(cls, before: tuple[Part, ...], after: tuple[Part, ...]) -> _Moved | None:
-        """Return what stands where; None where one thing came to stand for two."""
-        links: dict[tuple[str, ...], tuple[str, ...]] = {(): ()}
-        because: dict[Because, Because] = {}
-        for one, other in zip(before, after, strict=True):
-            if links.setdefault(one.links, other.links) != other.links:
-                return None
-            for entry, moved in zip(one.rules.entries, other.rules.entries, strict=True):
-                there = _because(moved, other)
-                if because.setdefault(_because(entry, one), there) != there:
-                    return None
-        # Two things must not become one, nor one thing two.
-        alike = len(set(links.values())) == len(links)
-        return cls(links, because) if alike and len(set(because.values())) == len(because) else None
-
-    def privilege(self, known: Privilege) -> Privilege:
-        """Return *known* with the other links and places."""
-        if not known.rules and not known.layers:
-            return known
-        layers = tuple(
-            Layer(
-                self.links[layer.links],
-                tuple(map(self.because.__getitem__, layer.rules)),
-                layer.otherwise,
-            )
-            for layer in known.layers
-        )
-        rules = tuple(map(self.because.__getitem__, known.rules))
-        return attrs.evolve(known, rules=rules, layers=layers)
-
-
-def _because(entry: Entry, part: Part) -> Because:
-    return Because(entry.rule, entry.effect, part.links[0] if part.links else "", entry.place)
 
 
 def privileges(table: Table) -> tuple[Privilege, ...]:
@@ -272,35 +205,8 @@ def at_most(positions: Sequence[Table]) -> tuple[AtMost, ...]:
     found = []
     for tool, glob in tools.items():
         lookups = [table.lookup(tool) for table in positions]
-        found.append(_at_most(_Asked.of(tool, glob, lookups)))
+        found.append(_Tool(tool, lookups).at_most(glob))
     return tuple(found)
-
-
-@attrs.frozen
-class _Asked:
-    """A tool and what is said of it, by which agents and projects that say the same are alike."""
-
-    tool: str
-    glob: str
-    said: object
-    lookups: tuple[ReferenceType[Lookup], ...] = attrs.field(eq=False)
-
-    @classmethod
-    def of(cls, tool: str, glob: str, lookups: Sequence[Lookup]) -> _Asked:
-        said = tuple(
-            (
-                lookup.floor,
-                None if lookup.constant is None else lookup.constant.reason,
-                tuple(wording(row) for row, _ in lookup.rows),
-            )
-            for lookup in lookups
-        )
-        return cls(tool, glob, said, tuple(map(ref, lookups)))
-
-
-@lru_cache(maxsize=1024)
-def _at_most(asked: _Asked) -> AtMost:
-    return _Tool(asked.tool, list(map(alive, asked.lookups))).at_most(asked.glob)
 
 
 @lru_cache(maxsize=1 << 16)
