@@ -6,7 +6,6 @@ import json
 import os
 import re
 import xml.etree.ElementTree as ET
-from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from policy.analysis import catalogue
 from policy.analysis.lint import baseline_text, compare_with_baseline, lint, mend
 from policy.analysis.lint.checks import Positions, of_files, of_rules
 from policy.analysis.lint.commands import of_commands
-from policy.analysis.lint.dead import Standings, dead_rule_findings
+from policy.analysis.lint.dead import dead_rule_findings
 from policy.analysis.lint.suppression import suppressions
 from policy.cli import main
 from policy.compare import compare
@@ -250,19 +249,6 @@ def test_rules_that_the_host_itself_has_are_not_said_to_be_open() -> None:
     positions = attrs.evolve(positions, source=source)
     told = [finding.file for finding in dead_rule_findings(positions, 0)]
     assert told == [".claude/settings.json"]
-
-
-def test_standings_are_those_of_the_rules_tried_one_by_one() -> None:
-    trees = [
-        Memory(agents_of_zeph()),
-        Memory(team("Bash(git *), Bash(git log *), Edit(src/**), Edit(src/a/**)", "Edit(src/**)")),
-    ]
-    for tree in trees:
-        for entry in load_tree(tree).projects[0].agents.values():
-            separate = Standings().of(entry.declared)
-            whole = shadowing(entry.declared)
-            key = attrgetter("rule.rule", "what")
-            assert sorted(map(key, separate)) == sorted(map(key, whole))
 
 
 def test_thousands_of_rules_are_all_tried() -> None:

@@ -9,70 +9,23 @@ tables of all other chains, and then in the tables of the other modes.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 import attrs
 
 from policy.analysis.lint.checks import Positions
 from policy.compare.compare import Known
-from policy.compare.dead_rules import Effort, RuleStanding, because_of, shadowing
-from policy.core.decision import Because
+from policy.compare.dead_rules import Effort, RuleStanding, shadowing
 from policy.core.effect import Effect
 from policy.core.finding import Finding, Severity
 from policy.core.source import Edit, Place, Span, visible
 from policy.tables.table import Table
 
-__all__ = ["Standings", "dead_rule_findings"]
+__all__ = ["dead_rule_findings"]
 
 # A rule: where it stands, and its text.
 _Mark = tuple[Place | None, str]
-
-
-@attrs.define
-class Standings:
-    """What becomes of the rules of tables, found out once for those that say the same.
-
-    Attributes:
-        compared: what was compared so far.
-        tried: how many rules that took.
-
-    """
-
-    compared: Known = attrs.field(factory=dict)
-    tried: int = 0
-    _known: dict[object, tuple[list[Because], tuple[RuleStanding, ...]]] = attrs.field(factory=dict)
-
-    def of(
-        self,
-        table: Table,
-        effort: Effort | None = None,
-        only: Container[_Mark] | None = None,
-    ) -> Iterator[RuleStanding]:
-        """Yield what `policy.compare.dead_rules.shadowing` says of *table*, or of some rules."""
-        parts = table.use.parts
-        rules = [because_of(entry, part) for part in parts for entry in part.rules.entries]
-        marks = [(one.place, one.rule) for one in rules]
-        others = {mark for mark in marks if only is not None and mark not in only}
-        first: dict[object, int] = {}
-        shape = (
-            tuple(mark in others for mark in marks) if others else (),
-            tuple((part.rules.entries, part.rules.default, part.rules.dialect) for part in parts),
-            # Which lines come of one rule; rules and places do not count in entries.
-            tuple(
-                first.setdefault((rule.rule, rule.effect, rule.place), number)
-                for number, rule in enumerate(rules)
-            ),
-        )
-        if shape not in self._known:
-            found = shadowing(table, known=others, effort=effort, compared=self.compared)
-            self._known[shape] = rules, found
-            self.tried += len(found)
-        known, standings = self._known[shape]
-        here = dict(zip(known, rules, strict=True))
-        for one in standings:
-            by = tuple(here[because] for because in one.by)
-            yield attrs.evolve(one, rule=here[one.rule], by=by)
 
 
 def dead_rule_findings(
@@ -86,7 +39,7 @@ def dead_rule_findings(
         compared: what was compared so far, of other projects.
 
     """
-    trials = _Trials(Standings({} if compared is None else compared), most, Effort())
+    trials = _Trials({} if compared is None else compared, most, Effort())
     first = _tables(positions)
     for table in first.values():
         trials.take(table, _marks_of(table))
@@ -118,7 +71,7 @@ class _Trials:
     """What was found of rules so far, table by table.
 
     Attributes:
-        standings: what serves all tables.
+        compared: what was compared so far.
         most: how many rules to try, in all of them; None is no bound.
         effort: how many lines may still be compared.
         found: each rule that was tried, with what became of it in each table.
@@ -126,7 +79,7 @@ class _Trials:
 
     """
 
-    standings: Standings
+    compared: Known
     most: int | None
     effort: Effort
     found: dict[_Mark, list[RuleStanding]] = attrs.field(factory=dict)
@@ -134,10 +87,13 @@ class _Trials:
 
     def take(self, table: Table, marks: set[_Mark]) -> None:
         """Try some rules of a table."""
-        if self.most is not None and self.standings.tried + len(marks) > self.most:
+        if not marks:
+            return
+        if self.most is not None and len(self.found.keys() | marks) > self.most:
             self.open.update(dict.fromkeys(marks, (_TOO_MANY,)))
             return
-        for standing in self.standings.of(table, self.effort, only=marks) if marks else ():
+        others = _marks_of(table) - marks
+        for standing in shadowing(table, known=others, effort=self.effort, compared=self.compared):
             mark = (standing.rule.place, standing.rule.rule)
             self.found.setdefault(mark, []).append(standing)
             if standing.what == "undecided":
