@@ -187,13 +187,9 @@ class ChainChanges:
         )
         self._known = known
         self._compared: dict[object, _Compared] = {}
-        # by identity -> differences, and one of them for each cause
-        self._causes: dict[object, tuple[tuple[Difference, ...], tuple[Difference, ...]]] = {}
         self._chains = tuple(Chains(side.reading) if side else None for side in self._sides)
         # agent -> what is reported of it, by cause
         self._reported: dict[str, dict[_Cause, Difference]] = {}
-        # by identity, of all readings
-        self._keys: dict[int, tuple[Difference, _Key]] = known.setdefault(_Key, {})
 
     def alike(self) -> list[Alike]:
         """Return what chains show, the shortest chain first."""
@@ -247,7 +243,7 @@ class ChainChanges:
         known = self._reported.setdefault(names[-1], {})
         shown: dict[object, Difference] = {}
         for difference in compared.differences:
-            key = self._key(difference)
+            key = _Key(str(difference.call), _Cause.of(difference))
             other = known.setdefault(key.cause, difference)
             if other is not difference and other.call != difference.call:
                 before, after = compared.tables
@@ -266,30 +262,12 @@ class ChainChanges:
         if found is None:
             comparison = compare_meets(before.use.linked, after.use.linked, self._known)
             self.why.update(dict.fromkeys(comparison.why))
-            shown = self._one_for_each_cause(comparison.differences, tables)
+            causes: dict[_Cause, Difference] = {}
+            for difference in told(comparison.differences, *tables):
+                causes.setdefault(_Cause.of(difference), difference)
+            shown = tuple(causes.values())
             found = self._compared[key] = _Compared(tables, shown, comparison.why)
         return found
-
-    def _one_for_each_cause(
-        self, differences: tuple[Difference, ...], tables: _Tables
-    ) -> tuple[Difference, ...]:
-        """Return one of *differences* for each cause: once where chains come to the same ones."""
-        dialects = frozenset(part.rules.dialect for table in tables for part in table.use.parts)
-        key = dialects, *map(id, differences)
-        if key not in self._causes:
-            causes: dict[_Cause, Difference] = {}
-            for difference in told(differences, *tables):
-                causes.setdefault(self._key(difference).cause, difference)
-            self._causes[key] = differences, tuple(causes.values())
-        return self._causes[key][1]
-
-    def _key(self, difference: Difference) -> _Key:
-        """Return the key of a difference, which comparisons share."""
-        found = self._keys.get(id(difference))
-        if found is None:
-            key = _Key(str(difference.call), _Cause.of(difference))
-            found = self._keys[id(difference)] = difference, key
-        return found[1]
 
     def _tables(self, names: _Names) -> _Tables:
         return self._chain(0, names).table, self._chain(1, names).table
