@@ -1,4 +1,4 @@
-"""What is told of two workspaces, beyond which decisions differ: which chains share what, and by which rules."""
+"""What is reported of two workspaces, beyond which decisions differ: which chains share what, and by which rules."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def settings(**permissions: list[str]) -> Workspace:
     return load_tree(Memory({".claude/settings.json": text}))
 
 
-def test_what_chains_share_is_told_once_whatever_their_links_are_called() -> None:
+def test_what_chains_share_is_reported_once_whatever_their_links_are_called() -> None:
     diff = diff_workspaces(settings(), settings(allow=["Bash(npm run:*)"]))
     told = [change for change in diff.changes if change.difference.tool == "Bash"]
     assert [(change.chain, change.readings) for change in told] == [
@@ -77,7 +77,7 @@ def test_rules_that_see_all_arguments_as_json_are_compared_exactly(
 
 
 @pytest.mark.parametrize("told", ["changes", "privileges"])
-def test_rules_are_kept_no_longer_than_somebody_has_them(told: str) -> None:
+def test_rules_are_kept_no_longer_than_they_are_used(told: str) -> None:
     # What is remembered of rules must not be known by these rules themselves.
     before = settings(allow=["Bash(kept *)", "mcp__kept"], deny=["Read(kept/**)"])
     after = settings(allow=["Bash(kept *)", "Edit(kept/**)"])

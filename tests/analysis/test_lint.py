@@ -461,7 +461,7 @@ def test_an_entry_may_be_about_one_rule() -> None:
         (AT.replace("settings.json", "other.json"), "unused-suppression", "in .claude/other"),
     ],
 )
-def test_an_entry_that_suppresses_nothing_is_told(entry, code, said) -> None:
+def test_an_entry_that_suppresses_nothing_is_reported(entry, code, said) -> None:
     found = linted(ignoring(entry)).findings
     assert [finding.code for finding in found if finding.code != "looks-absolute"] == [code]
     assert len(found) == 3
@@ -644,7 +644,7 @@ def test_an_edit_that_grants_more_is_refused_with_a_witness() -> None:
     assert "`m` would get allow instead of deny for `Read(src/x)`" in mended.refused[0].why
 
 
-def test_an_edit_that_leaves_a_file_nobody_can_read_is_refused() -> None:
+def test_an_edit_that_leaves_a_file_unreadable_is_refused() -> None:
     mended = edited_by(("allow", "alow"))
     assert not mended.contents
     assert "expected a statement" in mended.refused[0].why

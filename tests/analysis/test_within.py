@@ -31,7 +31,7 @@ def test_what_is_left_out_grants_nothing_beyond_what_is_kept(text: str, reading:
             )
 
 
-def test_agents_of_agents_are_told_where_they_get_other_tools() -> None:
+def test_agents_of_agents_are_reported_where_they_get_other_tools() -> None:
     (project,) = load_tree(Memory(CLAUDE)).projects
     found = reach(project, project.enforced).widest
     told = {agent: [chain.names for chain in _distinct(chains)] for agent, chains in found.items()}
