@@ -369,7 +369,7 @@ def matrix(agents: Iterable[AgentAudit]) -> Matrix:
     tools: dict[str, None] = {}
     for agent in reached:
         real, declared = (
-            _most_of_matrix([_kinds(position, known) for position in positions])
+            _most_kinds([_kinds(position, known) for position in positions])
             for positions in (agent.enforced, agent.attenuated)
         )
         said[agent.name] = (real, declared)
@@ -405,7 +405,7 @@ def _of(kinds: Mapping[str, str], tool: str) -> str:
     return kinds.get(tool) or kinds.get(OTHER_TOOL) or "none"
 
 
-def _most_of_matrix(positions: list[Mapping[str, str]]) -> Mapping[str, str]:
+def _most_kinds(positions: list[Mapping[str, str]]) -> Mapping[str, str]:
     """Return the most that several positions grant, tool by tool."""
     if len(positions) == 1:
         return positions[0]
