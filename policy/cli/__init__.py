@@ -20,31 +20,31 @@ __all__ = ["main"]
 _VERBS = {
     "check": ("check", "decide calls, and explain"),
     "audit": ("audit", "what every agent may do, through every chain"),
-    "lint": ("lint", "what is the matter with policies, and the mending of it"),
+    "lint": ("lint", "report findings in policies, and fix some of them"),
     "hook": ("hook", "answer Claude Code before a call runs"),
-    "install": ("install", "make Claude Code ask `policy hook`"),
-    "compile": ("compile", "write all that deciding needs into one file"),
+    "install": ("install", "make Claude Code run `policy hook` before every call"),
+    "compile": ("compile", "write everything that deciding needs into one file"),
     "diff": ("diff", "which decisions a change changes"),
-    "query": ("query", "who can make a call, through which chain"),
+    "query": ("query", "which agents can make a call, by which chain"),
     "test": ("claims", "run the `test` and `never` statements of *.policy files"),
-    "replay": ("replay", "decide logged calls again, under another policy"),
-    "suggest": ("suggest", "the smallest policy that covers what was used"),
+    "replay": ("replay", "decide logged calls again, by another policy"),
+    "suggest": ("suggest", "propose the smallest policy that covers logged calls"),
     "mcp-proxy": ("mcp_proxy", "run an MCP server behind the policy"),
-    "rule": ("rule", "what a finding means, and how to mend it"),
-    "convert": ("convert", "write the policies of one host as files of another, with the losses"),
+    "rule": ("rule", "what a finding means, and how to fix it"),
+    "convert": ("convert", "write policies as files of another host, and report the losses"),
     "fmt": ("fmt", "rewrite *.policy files in their canonical form"),
 }
 
 _HELP = """\
 usage: policy VERB [ARGUMENTS]
 
-Compiles the tool policies of AI agents into decision tables, and tells what
-each agent may do, alone and through the agents that start it.
+Compiles the tool policies of AI agents into decision tables, and reports what
+each agent may do, alone and below the agents that start it.
 
 verbs:
 {verbs}
 
-`policy VERB --help` tells more of each.
+`policy VERB --help` explains each verb.
 
 options:
   -h, --help   show this message
@@ -52,7 +52,7 @@ options:
 
 exit status:
   0  yes: allowed, nothing widened, every test holds
-  1  no: denied or to be asked for, a failed test, `--fail-on`
+  1  no: denied or needs approval, a failed test, `--fail-on`
   2  bad usage, an input that cannot be read or parsed, or an internal error
 
 examples:
