@@ -1,4 +1,4 @@
-"""Calls decided by what an earlier process left: as at length, or not at all."""
+"""Cached answers: equal to the full decision, or missing."""
 
 from __future__ import annotations
 
@@ -89,13 +89,13 @@ def data_of(session: Session, tool: str, call: dict[str, object], **more: object
     return text.replace("{project}", str(session.project)).encode()
 
 
-def soon(session: Session, data: bytes, *options: str) -> bytes | None:
-    """Return what is answered by what was left."""
+def cached(session: Session, data: bytes, *options: str) -> bytes | None:
+    """Return the cached answer."""
     return cached_answers.cached_answer(list(options), known(session), data)
 
 
-def at_length(session: Session, data: bytes, *options: str) -> bytes:
-    """Return what is answered without it, and leave it."""
+def in_full(session: Session, data: bytes, *options: str) -> bytes:
+    """Return the answer of a full decision, and cache it."""
     found = session.decider.decide(options_of(options), known(session), data)
     answer = found.answer(options_of(options))
     found.store(list(options), known(session))
@@ -118,7 +118,7 @@ def project(alone):
     [3, *(pytest.param(step, marks=pytest.mark.slow) for step in (1, -1))],
     ids=["some", "there", "back"],
 )
-def test_what_was_left_answers_as_everything_does(project, settings, step) -> None:
+def test_a_cached_answer_equals_the_full_decision(project, settings, step) -> None:
     if settings:
         project.write(".claude/settings.json", json.dumps(settings))
     agents = [
@@ -129,18 +129,18 @@ def test_what_was_left_answers_as_everything_does(project, settings, step) -> No
     answered, answers = 0, {}
     for (tool, call), more in itertools.product(CALLS[::step], agents):
         data = data_of(project, tool, call, **more)
-        early = soon(project, data)
-        answer = at_length(project, data)
+        early = cached(project, data)
+        answer = in_full(project, data)
         assert early in (None, answer), (tool, call, more)
         answered += early is not None
         answers[data] = answer
     again = 0
     for data, answer in answers.items():
-        late = soon(project, data)
+        late = cached(project, data)
         assert late in (None, answer), data
         again += late is not None
     number = len(answers)
-    assert answered > number // 4  # by what was left of another call
+    assert answered > number // 4  # by a cached answer of another call
     assert again > number * 2 // 3
 
 
@@ -151,34 +151,34 @@ def test_what_was_left_answers_as_everything_does(project, settings, step) -> No
         ("Read", "x", ["y", "{project}/y/z", "y/.env"]),
     ],
 )
-def test_one_call_of_a_tool_leaves_what_decides_the_next(project, tool, first, calls) -> None:
+def test_one_call_of_a_tool_caches_answers_for_the_next(project, tool, first, calls) -> None:
     denied = data_of(project, tool, {"file_path": "src/secret/a" if tool == "Edit" else ".env"})
     for data in (denied, data_of(project, tool, {"file_path": first})):
-        at_length(project, data)
+        in_full(project, data)
     for path in calls:
         data = data_of(project, tool, {"file_path": path})
-        assert soon(project, data) == HookDecider().answer(options_of([]), known(project), data)
+        assert cached(project, data) == HookDecider().answer(options_of([]), known(project), data)
 
 
-def test_a_compiled_policy_leaves_walks_for_commands_too(project) -> None:
+def test_a_compiled_policy_caches_walks_for_commands_too(project) -> None:
     text = compiled_to_json(policy.load(project.project))
     file = project.project / "policy.json"
     file.write_text(text)
     for name in ("policy.json", str(file)):
         for command in ("git push --force x", "git log"):
-            at_length(project, data_of(project, "Bash", {"command": command}), name)
+            in_full(project, data_of(project, "Bash", {"command": command}), name)
         for command, effect in (
             ("git diff", "allow"), ("git push y", "ask"), ("git push --force z", "deny"),
             ("rm x", "deny"),
         ):  # fmt: skip
-            answer = soon(project, data_of(project, "Bash", {"command": command}), name)
+            answer = cached(project, data_of(project, "Bash", {"command": command}), name)
             assert answer is not None
             assert said(answer)[0] == effect
     data = data_of(project, "Bash", {"command": "git diff"})
     for other in (("policy.json", "--root", "lead"), ("policy.json", str(file)), ()):
-        assert soon(project, data, *other) is None
+        assert cached(project, data, *other) is None
     file.write_text(text.replace('"deny"', '"allow"', 1))
-    assert soon(project, data, "policy.json") is None
+    assert cached(project, data, "policy.json") is None
 
 
 def _edited(session: Session) -> None:
@@ -209,67 +209,68 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("name", CHANGES)
-def test_what_was_left_does_not_outlive_what_it_came_from(project, name) -> None:
+def test_cached_answers_do_not_outlive_their_sources(project, name) -> None:
     calls = [("Bash", {"command": "git push --force x"}), ("Edit", {"file_path": "src/a.py"})]
     every = [data_of(project, tool, call) for tool, call in calls]
     for data in every:
-        at_length(project, data)
-        assert soon(project, data) is not None
+        in_full(project, data)
+        assert cached(project, data) is not None
     CHANGES[name](project)
     for data in every:
         answer = HookDecider().answer(options_of([]), known(project), data)
-        assert soon(project, data) in (None, answer)
-        at_length(project, data)
-        assert soon(project, data) in (None, answer)
+        assert cached(project, data) in (None, answer)
+        in_full(project, data)
+        assert cached(project, data) in (None, answer)
 
 
 @pytest.mark.parametrize("variable", ["CLAUDE_CONFIG_DIR", "XDG_CONFIG_HOME", "HOME"])
-def test_what_was_left_is_for_the_same_folders_of_the_same_user(
+def test_cached_answers_are_for_the_same_folders_of_the_same_user(
     project, tmp_path, variable
 ) -> None:
     data = data_of(project, "Bash", {"command": "git push --force x"})
-    at_length(project, data)
+    in_full(project, data)
     project.environment[variable] = str(tmp_path)
-    assert soon(project, data) is None
+    assert cached(project, data) is None
 
 
-def test_a_url_is_known_again_whatever_else_is_asked_of_it(project) -> None:
+def test_a_cached_url_is_found_whatever_the_other_arguments_are(project) -> None:
     project.write("team.policy", "agent main { allow WebFetch(docs.x), Read }\n")
     project.write(
         ".claude/settings.json", json.dumps({"permissions": {"deny": ["WebFetch(domain:a.b)"]}})
     )
     for url, effect in (("https://docs.x/a", "allow"), ("https://a.b", "deny"), ("no url", "deny")):
         data = data_of(project, "WebFetch", {"url": url, "prompt": "one"})
-        first = at_length(project, data)
+        first = in_full(project, data)
         assert said(first)[0] == effect
-        assert soon(project, data_of(project, "WebFetch", {"url": url, "prompt": "two"})) == first
+        assert cached(project, data_of(project, "WebFetch", {"url": url, "prompt": "two"})) == first
         assert (
-            soon(project, data_of(project, "WebFetch", {"url": url + "/", "prompt": "one"})) is None
+            cached(project, data_of(project, "WebFetch", {"url": url + "/", "prompt": "one"}))
+            is None
         )
 
 
-def test_a_command_that_opens_files_is_decided_anew_once_they_are_links(project) -> None:
+def test_a_command_is_decided_in_full_once_its_files_are_links(project) -> None:
     project.write(".claude/settings.json", json.dumps(SETTINGS))
     project.write("docs/a", "")
     data = data_of(project, "Bash", {"command": "git log > src/a"})
-    first = at_length(project, data)
-    assert soon(project, data) == first
+    first = in_full(project, data)
+    assert cached(project, data) == first
     (project.project / "src" / "a").symlink_to("secret/a")
-    assert soon(project, data) is None
-    assert said(at_length(project, data))[0] == "deny"
-    assert soon(project, data) is None
+    assert cached(project, data) is None
+    assert said(in_full(project, data))[0] == "deny"
+    assert cached(project, data) is None
 
 
 def entries(session: Session) -> list[Path]:
     return sorted((session.home / ".cache" / "agent-policy" / "calls").iterdir())
 
 
-def test_what_was_left_is_not_taken_once_it_was_touched(project) -> None:
+def test_an_altered_cached_answer_is_not_used(project) -> None:
     data = data_of(project, "Edit", {"file_path": "src/secret/a"})
     wide = data_of(project, "Edit", {"file_path": "src/a"}, cwd="/")
-    answer = at_length(project, data)
+    answer = in_full(project, data)
     (entry,) = entries(project)
-    at_length(project, wide)
+    in_full(project, wide)
     (other,) = set(entries(project)) - {entry}
     kept = entry.read_bytes()
     elsewhere = project.home / "elsewhere"
@@ -281,40 +282,38 @@ def test_what_was_left_is_not_taken_once_it_was_touched(project) -> None:
         *flipped,
     ):  # fmt: skip
         entry.write_bytes(spoiled)
-        assert soon(project, data) is None
+        assert cached(project, data) is None
     entry.unlink()
     entry.symlink_to(elsewhere)
-    assert soon(project, data) is None
+    assert cached(project, data) is None
     entry.unlink()
     os.mkfifo(entry, 0o600)
-    assert soon(project, data) is None
+    assert cached(project, data) is None
     entry.unlink()
     entry.write_bytes(kept)
     entry.chmod(0o622)
-    assert soon(project, data) is None
+    assert cached(project, data) is None
     entry.chmod(0o600)
-    assert soon(project, data) == answer
+    assert cached(project, data) == answer
     key = project.home / ".config" / "agent-policy" / "cache.key"
     key.write_bytes(bytes(32))
-    assert soon(project, data) is None
+    assert cached(project, data) is None
 
 
-def test_what_was_left_by_other_code_or_another_python_is_not_taken(project, monkeypatch) -> None:
+def test_cached_answers_of_other_code_or_another_python_are_not_used(project, monkeypatch) -> None:
     data = data_of(project, "Edit", {"file_path": "src/secret/a"})
-    at_length(project, data)
-    assert soon(project, data) is not None
+    in_full(project, data)
+    assert cached(project, data) is not None
     with monkeypatch.context() as patch:
         patch.setattr(sys, "version", sys.version + "+")
-        assert soon(project, data) is None
+        assert cached(project, data) is None
     monkeypatch.setattr(cached_answers, "package_digest", lambda: "other")
-    assert soon(project, data) is None
+    assert cached(project, data) is None
 
 
-def test_whatever_goes_wrong_with_what_was_left_a_call_is_decided(
-    project, monkeypatch, capfd
-) -> None:
+def test_a_call_is_decided_whatever_fails_with_cached_answers(project, monkeypatch, capfd) -> None:
     data = data_of(project, "Edit", {"file_path": "src/secret/a"})
-    answer = at_length(project, data)
+    answer = in_full(project, data)
     for name, value in project.environment.items():
         monkeypatch.setenv(name, value)
     for error in (ValueError, EOFError, MemoryError, RecursionError):
@@ -346,7 +345,7 @@ def test_records_are_written_of_every_call(project) -> None:
     assert not entries(project) if (project.home / ".cache/agent-policy/calls").exists() else True
 
 
-def test_a_process_that_finds_what_was_left_imports_next_to_nothing(project) -> None:
+def test_a_process_with_a_cached_answer_imports_almost_nothing(project) -> None:
     data = data_of(project, "Edit", {"file_path": "src/secret/a"})
 
     def modules() -> tuple[bytes, set[str]]:
@@ -368,7 +367,7 @@ def test_a_process_that_finds_what_was_left_imports_next_to_nothing(project) -> 
 
 
 def test_a_python_without_the_compiled_part_of_json_answers_the_same(project) -> None:
-    """Some have none: then the library reads and writes, of the same text the same."""
+    """Some builds have none: then the library reads and writes the same text."""
     start = (
         "import runpy, sys; sys.modules['_json'] = None; runpy.run_path({!r}, run_name='__main__')"
     )
@@ -380,7 +379,7 @@ def test_a_python_without_the_compiled_part_of_json_answers_the_same(project) ->
         b'{"hook_event_name": "PreToolUse", "tool_name": NaN}',
     ]
     for data in events:
-        for _ in ("at length", "by what was left"):
+        for _ in ("in full", "from the cache"):
             known = project.run(data)
             found = subprocess.run(
                 command, input=data, capture_output=True, env=project.environment, check=False
@@ -392,7 +391,7 @@ def test_a_python_without_the_compiled_part_of_json_answers_the_same(project) ->
             )
 
 
-def test_what_was_left_of_many_calls_is_bounded(project) -> None:
+def test_the_number_of_cached_answers_is_bounded(project) -> None:
     cache = cached_answers.answers_store(known(project))
     assert cache is not None
     for number in range(cache.most + 10):
@@ -409,16 +408,16 @@ def test_what_was_left_of_many_calls_is_bounded(project) -> None:
 def test_an_edit_is_in_force_at_the_next_process(project) -> None:
     project.write("team.policy", POLICY)
     for _ in range(2):
-        assert project.anew("git push --force x") == "deny"
+        assert project.new_process("git push --force x") == "deny"
     project.write("team.policy", WIDER)
     for _ in range(2):
-        assert project.anew("git push --force x") == "allow"
+        assert project.new_process("git push --force x") == "allow"
     project.write("team.policy", "agent")
     for _ in range(2):
-        project.blocked_anew(project.good())
+        project.blocked_process(project.good())
 
 
-def test_one_that_is_killed_while_it_leaves_something_spoils_nothing(project) -> None:
+def test_a_process_killed_while_it_writes_the_store_spoils_nothing(project) -> None:
     data = data_of(project, "Edit", {"file_path": "src/secret/a"})
     answer = HookDecider().answer(options_of([]), known(project), data)
     environment = {**project.environment, "PYTHONPATH": ROOT}
@@ -431,9 +430,9 @@ def test_one_that_is_killed_while_it_leaves_something_spoils_nothing(project) ->
         )  # fmt: skip
         assert done.returncode == -9
         assert done.stdout == answer
-        assert soon(project, data) in (None, answer)
+        assert cached(project, data) in (None, answer)
         assert project.run(data).stdout == answer
-    assert soon(project, data) == answer
+    assert cached(project, data) == answer
 
 
 ROOT = str(Path(policy.__file__).parents[1])
@@ -460,8 +459,8 @@ sys.exit(entry.main([]))
 """
 
 
-def test_what_both_states_deny_is_denied_at_every_moment_of_an_edit(project) -> None:
-    """One of two policies denies at every moment; what was left of each state answers, or nothing."""
+def test_a_call_that_both_states_deny_is_denied_throughout_an_edit(project) -> None:
+    """One of two policies denies at every moment; the cached answer of a state, or none."""
     (project.project / "team.policy").unlink()
     files = [project.project / "a.policy", project.project / "b.policy"]
     grants = OURS.replace("deny  Bash(git push --force *), Edit(src/secret/**)", "deny  WebFetch")
@@ -472,8 +471,8 @@ def test_what_both_states_deny_is_denied_at_every_moment_of_an_edit(project) -> 
     for state in states:
         for file, text in zip(files, state, strict=True):
             file.write_text(texts[text])
-        assert said(at_length(project, data))[0] == "deny"
-        assert soon(project, data) is not None
+        assert said(in_full(project, data))[0] == "deny"
+        assert cached(project, data) is not None
     ended, pauses = threading.Event(), itertools.cycle([0, 0, 0, 0.08])
 
     def edit() -> None:
@@ -491,7 +490,7 @@ def test_what_both_states_deny_is_denied_at_every_moment_of_an_edit(project) -> 
     try:
         for _ in range(60):
             try:
-                answer = soon(project, data)
+                answer = cached(project, data)
             except policy.PolicyError as error:
                 assert "change while they are read" in error.message
                 continue
@@ -503,7 +502,7 @@ def test_what_both_states_deny_is_denied_at_every_moment_of_an_edit(project) -> 
     assert answers
 
 
-def test_many_that_start_at_once_agree_and_leave_what_answers(project) -> None:
+def test_many_processes_at_once_agree_and_cache_the_answer(project) -> None:
     data = data_of(project, "Edit", {"file_path": "src/secret/a"})
     found = []
     threads = [
@@ -514,15 +513,15 @@ def test_many_that_start_at_once_agree_and_leave_what_answers(project) -> None:
     for thread in threads:
         thread.join()
     assert {said(answer)[0] for answer in found} == {"deny"}
-    assert {soon(project, data)} == set(found)
+    assert {cached(project, data)} == set(found)
     assert len(entries(project)) == 1
 
 
-def test_a_cache_that_cannot_be_written_any_more_answers_all_the_same(project) -> None:
+def test_a_store_that_became_read_only_changes_no_answer(project) -> None:
     data = data_of(project, "Edit", {"file_path": "src/secret/a"})
     other = data_of(project, "Read", {"file_path": ".env"})
     answers = [
-        at_length(project, data),
+        in_full(project, data),
         HookDecider().answer(options_of([]), known(project), other),
     ]
     folders = [Path(entries(project)[0]).parent, project.home / ".config" / "agent-policy"]
