@@ -32,21 +32,25 @@ def run(options: argparse.Namespace, console: Console) -> int:
     files = {path: text for one in found for path, text in one.files.items()}
     targets = {} if refused or not options.folder else _targets(files, options)
 
-    def text(form: str) -> str:
-        return _text(form, found, refused, console.page, everything=options.all)
+    def text(page: PageLayout) -> str:
+        return conversions_text(found, page, everything=options.all)
 
-    write_outputs(outputs, text)
+    formats = {
+        "text": lambda: text(console.page),
+        "json": lambda: dumps(conversions_json(found, refused)) + "\n",
+        "markdown": lambda: conversions_markdown(found, refused),
+    }
+    write_outputs(outputs, formats)
     if options.format != "text":
-        console.write(text(options.format))
+        console.write(formats[options.format]())
     elif refused or options.folder or len(files) != 1:
         if not refused and not options.folder:
             _show(files, console)
-        console.write(text("text"))
+        console.write(text(console.page))
     else:
         (only,) = files.values()
         console.write(only)
-        report = _text("text", found, refused, console.errors, everything=options.all)
-        console.complain(report.splitlines())
+        console.complain(text(console.errors).splitlines())
     if refused:
         console.complain([refused])
         return 1
@@ -62,18 +66,6 @@ def _refused(found: tuple[Conversion, ...], options: argparse.Namespace) -> str:
         one.refusal(looser=options.allow_looser, unproven=options.allow_unproven) for one in found
     ]
     return next(filter(None, reasons), "")
-
-
-def _text(
-    form: str, found: tuple[Conversion, ...], refused: str, page: PageLayout, *, everything: bool
-) -> str:
-    match form:
-        case "json":
-            return dumps(conversions_json(found, refused)) + "\n"
-        case "markdown":
-            return conversions_markdown(found, refused)
-        case _:
-            return conversions_text(found, page, everything=everything)
 
 
 def _show(files: dict[str, str], console: Console) -> None:

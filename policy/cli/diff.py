@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,13 +28,12 @@ from policy.cli.report.diff import (
 )
 from policy.cli.report.findings import findings_report
 from policy.cli.report.privileges import Summary, summarise
-from policy.cli.report.results import machine_text
-from policy.cli.report.text import PageLayout
+from policy.cli.report.results import machine_formats
 from policy.compare.compare import Known
 from policy.core.finding import Finding
 from policy.files.opening import is_unreadable
 from policy.files.text import decode
-from policy.files.trees import SingleFile, Tree
+from policy.files.trees import SingleFile
 from policy.hosts.project import Project
 from policy.hosts.workspace import Workspace
 from policy.tables.chain import READINGS, Chain, SpawnDenied
@@ -79,11 +77,20 @@ def run(options: argparse.Namespace, console: Console) -> int:
         new_findings(before, after),
         _spans(diff, excess, old, new),
     )
-    written = partial(
-        _text, report=report, tree=new.tree, page=console.page, everything=options.all
-    )
-    write_outputs(outputs, written)
-    console.write(written(options.format))
+    formats = {
+        "text": lambda: diff_text(report, console.page, everything=options.all),
+        "json": lambda: dumps(diff_json(report)) + "\n",
+        "markdown": lambda: diff_markdown(report, everything=options.all),
+        **machine_formats(
+            lambda: diff_results(report),
+            new.tree,
+            "policy diff",
+            rules=diff_rules,
+            exact=diff.exact,
+        ),
+    }
+    write_outputs(outputs, formats)
+    console.write(formats[options.format]())
     if why:
         said = "; ".join(why)
         console.complain([f"not exact: more may be granted beyond {options.max} ({said})"])
@@ -120,21 +127,6 @@ def _excess(
     source = decode(name, SingleFile(path).read(path.name))
     maximum = read_maximum(source)
     return exceeds(workspace, maximum, readings=(reading,) if reading else READINGS)
-
-
-def _text(form: str, *, report: DiffReport, tree: Tree, page: PageLayout, everything: bool) -> str:
-    """Return *report* in a format."""
-    match form:
-        case "json":
-            return dumps(diff_json(report)) + "\n"
-        case "markdown":
-            return diff_markdown(report, everything=everything)
-        case "text":
-            return diff_text(report, page, everything=everything)
-        case _:
-            results, exact = diff_results(report), report.diff.exact
-            rules = diff_rules(results)
-            return machine_text(form, results, tree, "policy diff", rules=rules, exact=exact)
 
 
 def _status(

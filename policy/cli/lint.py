@@ -21,8 +21,8 @@ from policy.cli.outputs import (
 )
 from policy.cli.report.as_json import dumps
 from policy.cli.report.findings import LintReport, lint_json, lint_markdown, lint_results, lint_text
-from policy.cli.report.results import machine_text
-from policy.cli.report.text import PageLayout, count, finding_report
+from policy.cli.report.results import machine_formats
+from policy.cli.report.text import count, finding_report
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding, Severity
 from policy.core.source import Source, visible
@@ -61,9 +61,14 @@ def run(options: argparse.Namespace, console: Console) -> int:
         return _show_mending(found, report.findings, console)
     if options.fix:
         found, report = _mend_files(found, report, linter.lint, console)
-    written = partial(_text, report=report, tree=found.tree, options=options, page=console.page)
-    write_outputs(outputs, written)
-    console.write(written(options.format))
+    formats = {
+        "text": lambda: lint_text(report, console.page, everything=options.all),
+        "json": lambda: dumps(lint_json(report)) + "\n",
+        "markdown": lambda: lint_markdown(report),
+        **machine_formats(lambda: lint_results(report), found.tree, "policy lint"),
+    }
+    write_outputs(outputs, formats)
+    console.write(formats[options.format]())
     return _status(report, _SEVERITIES[options.fail_on])
 
 
@@ -133,21 +138,6 @@ def _write_baseline(path: Path, findings: tuple[Finding, ...], console: Console)
     written = count(len(findings) - len(unreadable), "finding")
     console.complain([f"{written} written to {visible(str(path))}"])
     return 2 if unreadable else 0
-
-
-def _text(
-    form: str, *, report: LintReport, tree: Tree, options: argparse.Namespace, page: PageLayout
-) -> str:
-    """Return *report* in a format."""
-    match form:
-        case "json":
-            return dumps(lint_json(report)) + "\n"
-        case "markdown":
-            return lint_markdown(report)
-        case "text":
-            return lint_text(report, page, everything=options.all)
-        case _:
-            return machine_text(form, lint_results(report), tree, "policy lint")
 
 
 def _mend_files(

@@ -106,8 +106,14 @@ def outputs_of(options: argparse.Namespace) -> dict[Path, str]:
     return outputs
 
 
-def write_outputs(outputs: Mapping[Path, str], text: Callable[[str], str]) -> None:
-    """Write each file with *text* in its format. Raises PolicyError where that fails."""
+def write_outputs(outputs: Mapping[Path, str], formats: Mapping[str, Callable[[], str]]) -> None:
+    """Write each file in its format. Raises PolicyError where that fails.
+
+    Args:
+        outputs: file -> format.
+        formats: format -> the answer in it.
+
+    """
     for file, form in outputs.items():
         with file_errors(file):
-            file.write_text(text(form), "utf-8", "backslashreplace")
+            file.write_text(formats[form](), "utf-8", "backslashreplace")

@@ -15,7 +15,7 @@ from policy.cli.outputs import outputs_of, write_outputs
 from policy.cli.policies import open_policy
 from policy.cli.report.as_json import dumps
 from policy.cli.report.replay import ReplayReport, replay_json, replay_markdown, replay_text
-from policy.cli.report.text import PageLayout, finding_report
+from policy.cli.report.text import finding_report
 from policy.files.opening import is_unreadable
 
 __all__ = ["run"]
@@ -39,11 +39,13 @@ def run(options: argparse.Namespace, console: Console) -> int:
     )
     report = ReplayReport(found, len(files), *(each.projects.label for each in sides))
 
-    def text(form: str) -> str:
-        return _text(form, report, console.page, everything=options.all)
-
-    write_outputs(outputs, text)
-    console.write(text(options.format))
+    formats = {
+        "text": lambda: replay_text(report, console.page, everything=options.all),
+        "json": lambda: dumps(replay_json(report)) + "\n",
+        "markdown": lambda: replay_markdown(report),
+    }
+    write_outputs(outputs, formats)
+    console.write(formats[options.format]())
     unreadable = [one for each in sides for one in each.findings() if is_unreadable(one)]
     for finding in unreadable:
         console.complain(finding_report(finding, console.errors))
@@ -67,13 +69,3 @@ def _fails(found: Replay, fail_on: str | None) -> bool:
             return bool(found.changes or found.undecided)
         case _:
             return False
-
-
-def _text(form: str, report: ReplayReport, page: PageLayout, *, everything: bool) -> str:
-    match form:
-        case "json":
-            return dumps(replay_json(report)) + "\n"
-        case "markdown":
-            return replay_markdown(report)
-        case _:
-            return replay_text(report, page, everything=everything)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
@@ -25,7 +25,7 @@ __all__ = [
     "end_of",
     "github",
     "junit",
-    "machine_text",
+    "machine_formats",
     "of_finding",
     "rules_of",
     "sarif",
@@ -317,34 +317,38 @@ def _property(text: str) -> str:
     return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
-def machine_text(
-    form: str,
-    results: Iterable[Result],
+def machine_formats(
+    results: Callable[[], Iterable[Result]],
     tree: Tree,
     name: str,
     *,
-    rules: Iterable[ResultRule] | None = None,
+    rules: Callable[[Sequence[Result]], Iterable[ResultRule]] | None = None,
     exact: bool = True,
-) -> str:
-    """Return *results* in a format for programs, with paths relative to the working folder.
+) -> dict[str, Callable[[], str]]:
+    """Return the formats for programs -> *results* in each, with paths from the working folder.
 
     Args:
-        form: ``sarif``, ``github`` or ``junit``.
-        results: with paths relative to *tree*.
+        results: returns them, with paths relative to *tree*.
         tree: of the files.
         name: of the report.
-        rules: the meaning of codes that the catalogue does not have.
+        rules: returns the rules of results; by default those of the catalogue.
         exact: whether these are all results.
 
     """
-    located = [_located(result, _prefix(tree)) for result in results]
-    match form:
-        case "sarif":
-            return dumps(sarif(located, rules, exact=exact)) + "\n"
-        case "github":
-            return github(located)
-        case _:
-            return junit(located, name)
+
+    def located() -> list[Result]:
+        prefix = _prefix(tree)
+        return [_located(result, prefix) for result in results()]
+
+    def log() -> str:
+        found = located()
+        return dumps(sarif(found, rules(found) if rules else None, exact=exact)) + "\n"
+
+    return {
+        "sarif": log,
+        "github": lambda: github(located()),
+        "junit": lambda: junit(located(), name),
+    }
 
 
 def _prefix(tree: Tree) -> str:
