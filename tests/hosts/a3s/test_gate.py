@@ -154,7 +154,7 @@ def test_a56_skills_that_list_nothing_restrict_nothing_and_a_star_is_the_name_of
     assert not passes("search", "grep")
 
 
-# --- neighbours (A41 to A43, A54, A55, A61) ---------------------------------------------------------
+# --- servers, verifiers and task lists (A41 to A43, A54, A55, A61) ---------------------------------------------------------
 
 
 @pytest.mark.parametrize(
