@@ -17,7 +17,7 @@ from policy.analysis.reach.query import dialect_of, semantics
 from policy.analysis.records.logs import LogProblem
 from policy.analysis.records.record import Record
 from policy.analysis.records.replay import RecordDecider
-from policy.commands.read import read_command
+from policy.commands.reader import read_command
 from policy.commands.words import in_home
 from policy.compare.compare import Difference
 from policy.compare.tables import differences

@@ -41,7 +41,7 @@ __all__ = [
     "is_substituted",
     "is_unchecked",
     "is_unchecked_target",
-    "is_untold",
+    "is_unnamed",
     "is_worked_out",
     "may_be_set",
     "redirected",
@@ -115,7 +115,7 @@ DECLARING: Final = SETTING | frozenset("unset unsetenv float integer private".sp
 _KEEPING: Final = SETTING | frozenset(": break continue return exit shift times set unset".split())
 
 # A number as every shell reads it, and a home folder that some put there, quoted or not.
-_NUMBER_VARIABLES: Final = re.compile(r"0|[1-9][0-9]{0,17}")
+_DECIMAL: Final = re.compile(r"0|[1-9][0-9]{0,17}")
 _AT_HOME: Final = re.compile(r"(?:^|:)~")
 
 
@@ -125,7 +125,7 @@ def is_worked_out(words: Sequence[Word], shell: Shell) -> bool:
         name, _, value = word.plain.partition("=")
         if _AT_HOME.search(value) and ("$" not in word.raw or "~" in word.raw):
             return True
-        if name.rstrip("+") in shell.variables.counted and not _NUMBER_VARIABLES.fullmatch(value):
+        if name.rstrip("+") in shell.variables.counted and not _DECIMAL.fullmatch(value):
             return True
     return False
 
@@ -200,7 +200,7 @@ _FILLING: Final = {
     "set": "A",
     "wait": "p",
 }
-# Those of which no more is told elsewhere.
+# Those that no data of a host describes.
 _FILLING_OTHERS: Final = frozenset("getopts print set wait".split())
 _AROUND: Final = frozenset("builtin command noglob !".split())
 _OPTION: Final = re.compile(r"-[-pvV]*")
@@ -209,7 +209,7 @@ _FILLED: Final = re.compile(r"(?:-[a-zA-Z]*?[vapA])?([A-Za-z_]\w*)")
 
 
 def sets_in_pipe(commands: Iterable[SimpleCommand]) -> bool:
-    """Whether a part of a pipeline does no more than set variables, and nobody knows for whom."""
+    """Whether a part of a pipeline only sets variables, so that their scope is unknown."""
     return any(each.piped and all(map(is_assignment, each.words)) for each in commands)
 
 
@@ -224,12 +224,7 @@ def may_be_set(name: str, shell: Shell) -> bool:
     return shell.setting or name in shell.variables.harmless
 
 
-@lru_cache(maxsize=16)
-def _expression(text: str) -> re.Pattern[str]:
-    return re.compile(text)
-
-
-# Text that readers of shell take for different things, so that nobody vouches for it.
+# Text that shells read differently, so that no rule allows it.
 
 
 _ODD_BLANK = re.compile("[" + "".join(sorted(ODD_BLANKS)) + "]")
@@ -239,7 +234,7 @@ _COMMENT = (
     r"[<>]&?[ \t]*(?:[^\s;|&<>'\"]|'[^']*'|\"(?:\\.|[^\\\"])*\")+(?:[ \t]|\\\n)+#|(?:&&|\|\|)\s*#"
 )
 
-# Text that a host finds by eye, wherever it stands, and does not vouch for.
+# Text that the host finds by its letters, wherever it stands, and asks for.
 _DOUBTFUL = re.compile(
     r"\\[ \t]|(?:^|[^ \t])\\\n|\\\n\s*\||\\\$\$\(|(?:^|[\s;&|(])=[A-Za-z_]|\\\{[^\n]*[,.]"
     rf"|\|[ \t]*\\\n|\s\]\]?#|{_COMMENT}|\\\Z"
@@ -273,7 +268,7 @@ def _quote_in_braces(text: str) -> re.Match[str] | None:
 
 
 def doubtful(text: str) -> str | None:
-    """Return what of *text* a host does not vouch for, whatever else is in it; None for nothing."""
+    """Return the first ambiguous text in *text*, however the rest is read; None for nothing."""
     return _first(_doubtful(text))
 
 
@@ -394,12 +389,12 @@ def is_evaluated(program: Sequence[Word]) -> bool:
 
 
 def is_unchecked(words: Sequence[Word], shell: Shell) -> bool:
-    """Whether nobody vouches for this command, nor for what stands beside it.
+    """Whether no rule may allow this command, nor what stands beside it.
 
     What such commands are is data (`policy.tables.dialect`): arguments that may run or be
     evaluated, and variables that change how a shell reads what follows. The rest holds of
     every host that looks into commands: an option is no program, and a wrapper with one
-    that it does not have runs nobody knows what.
+    that it does not have may run anything.
     """
     if any(guards(stage, shell, first=stage is words) for stage in match_stages(words, shell)):
         return True
@@ -429,7 +424,7 @@ def is_environment(name: str) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _expression_of_doubts(text: str) -> re.Pattern[str]:
+def _expression(text: str) -> re.Pattern[str]:
     return re.compile(text, re.DOTALL)
 
 
@@ -448,11 +443,11 @@ def _has_unchecked_arguments(words: Sequence[Word], shell: Shell) -> bool:
     if program.spelled and any(word.raw != word.plain for word in words[1:]):
         return True
     arguments = "\0".join([word.plain for word in words[1:]]) or "\0" * len(words[1:])
-    return _expression_of_doubts(program.unchecked).fullmatch(arguments) is not None
+    return _expression(program.unchecked).fullmatch(arguments) is not None
 
 
 def _may_be_option(word: Word, program: Word) -> bool:
-    """Whether a word that is not known may come to an option, or to nothing."""
+    """Whether the value of an unknown word may be an option, or empty."""
     if word.literal or word.plain[:1] not in ("$", "`", "-", "+"):
         return False
     return program.plain not in {*TESTS, "test"} or "/" not in _PUT_IN.sub("", word.plain)
@@ -478,7 +473,7 @@ _BACKGROUND = re.compile(r"(?<![&<>|])&(?![&>])")
 
 
 def has_background(text: str) -> bool:
-    """Whether nobody waits for some command of *text*."""
+    """Whether *text* has a background command."""
     return "&" in text and _BACKGROUND.search(text) is not None
 
 
@@ -496,8 +491,7 @@ def has_sum(text: str) -> bool:
         if one in "([":
             opened.append(one)
         elif one == ")" and not opened:
-            told = text.startswith("))", place)
-            return told and _SUM.fullmatch(text, start, place) is not None
+            return text.startswith("))", place) and _SUM.fullmatch(text, start, place) is not None
         elif one in _OPENING and (not opened or opened.pop() != _OPENING[one]):
             break  # some look for the end behind that of its brackets
     return False
@@ -528,13 +522,13 @@ def redirected(targets: Iterable[Target], shell: Shell) -> Iterator[Redirection]
 
 
 def is_unchecked_target(targets: Iterable[Target]) -> bool:
-    """Whether nobody vouches for a command that opens one of these, whatever is in it."""
+    """Whether no rule may allow a command that opens one of these."""
     names = [target.name or "" for target in targets]
     return any("\n" in name or is_environment(name) for name in names)
 
 
-def is_untold(targets: Sequence[Target]) -> bool:
-    """Whether a file is read of which no name is told but that of a pattern: `< ~+`, `< '$x'`."""
+def is_unnamed(targets: Sequence[Target]) -> bool:
+    """Whether a file is read whose name is unknown or a pattern: `< ~+`, `< '$x'`."""
     pairs = pairwise((Target(None, writes=True), *targets))
     return any(
         target.name is None and not target.writes and (before.writes or "$" in (before.name or "$"))

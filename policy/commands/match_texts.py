@@ -16,10 +16,10 @@ from policy.commands.wrappers import (
     basename,
     behind_options,
     behind_wrapper,
+    command_prefix,
     expression,
     innermost,
     is_assignment,
-    led,
     unwrapped,
 )
 from policy.core import limits
@@ -30,31 +30,31 @@ if TYPE_CHECKING:
 __all__ = [
     "KEYWORDS",
     "MORE",
-    "Spelled",
-    "Whole",
+    "ExactCommand",
+    "ExactMatch",
     "around",
     "as_granted",
     "as_text",
     "as_written",
     "behind_all",
     "exposed",
-    "feared",
     "is_assignment",
     "is_expanded",
     "is_fragment",
-    "is_reworded",
+    "is_requoted",
     "is_safe_assignment",
     "match_stages",
+    "match_texts",
     "may_vanish",
-    "readings",
-    "reworded",
+    "possible_texts",
+    "requoted",
     "shortened",
     "stages",
     "without_vanishing",
 ]
 
 
-_REWORDED: Final = re.compile(r"\n|\$[A-Za-z_]")
+_REQUOTED: Final = re.compile(r"\n|\$[A-Za-z_]")
 _QUOTED: Final = re.compile(r"""\A\Z|["'\\ \t\n$`;|&<>(){}#]""")
 _EXPANDED: Final = re.compile(r"[*?]|\[.*\]")
 _SUBSTITUTED: Final = re.compile(r"\$\(|`|[<>]\(")
@@ -63,17 +63,17 @@ _FOLDER: Final = re.compile(r"\A[~.](?=/|\Z)")
 _SOME_VALUE: Final = "\x1f"
 
 
-def is_reworded(text: str) -> bool:
+def is_requoted(text: str) -> bool:
     """Return whether a simple command that is written so is put together anew."""
-    return _REWORDED.search(text) is not None
+    return _REQUOTED.search(text) is not None
 
 
-def reworded(words: Sequence[Word], name: int) -> list[Word]:
+def requoted(words: Sequence[Word], name: int) -> list[Word]:
     """Return the words of such a command, from the one behind its *name* on as they are put."""
-    return [*words[: name + 1], *map(_reworded, words[name + 1 :])]
+    return [*words[: name + 1], *map(_requoted, words[name + 1 :])]
 
 
-def _reworded(word: Word) -> Word:
+def _requoted(word: Word) -> Word:
     text = word.plain
     if not word.literal:
         if not word.vetted:
@@ -120,9 +120,9 @@ def as_written(words: Sequence[Word]) -> str:
 
 
 def as_granted(words: Sequence[Word], shell: Shell, *, harmless: bool = False) -> Sequence[Word]:
-    """Return the command behind what rules that allow look through.
+    """Return the command behind what rules that allow unwrap.
 
-    What is *harmless* runs behind more assignments than rules look through.
+    A *harmless* command runs behind more assignments than rules unwrap.
     """
     start = 0
     if "=" in words[0].raw:
@@ -140,7 +140,7 @@ def as_granted(words: Sequence[Word], shell: Shell, *, harmless: bool = False) -
                 break
         return words[start:] if start else words
     words = words[start:] if start else words
-    start = led(words, shell).granted
+    start = command_prefix(words, shell).granted
     return words[start:] if start else words
 
 
@@ -205,7 +205,7 @@ def behind_all(words: Sequence[Word], shell: Shell) -> Sequence[Word]:
         while start < last and (behind := _behind_known(words, start, shell)) is not None:
             start = behind
     else:
-        start = led(words, shell).program
+        start = command_prefix(words, shell).program
     return words[start:] if start else words
 
 
@@ -219,13 +219,13 @@ def match_stages(words: Sequence[Word], shell: Shell) -> Iterator[Sequence[Word]
         at = _behind_known(words, at, shell)
 
 
-def readings(words: Sequence[Word], shell: Shell) -> Iterator[str]:
+def match_texts(words: Sequence[Word], shell: Shell) -> Iterator[str]:
     """Yield every text by which a rule that denies may know the command."""
     if shell.wrapping.denying.known:
         # Blanks at both ends are no part of it, quoted or not.
         yield from dict.fromkeys(text.strip() for text in _known_by(words, shell))
         return
-    for start in led(words, shell).starts:
+    for start in command_prefix(words, shell).starts:
         yield from _names(words[start:])
 
 
@@ -251,17 +251,21 @@ def as_text(bare: str) -> Iterator[str]:
         yield " ".join(bare[start:].split())
 
 
-def feared(words: Sequence[Word], shell: Shell) -> tuple[str, ...]:
+def possible_texts(words: Sequence[Word], shell: Shell) -> tuple[str, ...]:
     """Return the texts of a command that only rules which deny or ask match, each by itself.
 
     Where a host knows its wrappers: how it is written behind each of them, quotes and all, and
     what `xargs` runs, with and without an argument more. Elsewhere: every text that the command
-    may be besides, where nobody knows what a wrapper runs.
+    may be besides, where it is unknown what a wrapper runs.
     """
     if not shell.wrapping.denying.known:
-        texts = (text for start in led(words, shell).feared for text in _names(words[start:]))
+        texts = (
+            text
+            for start in command_prefix(words, shell).possible
+            for text in _names(words[start:])
+        )
         return tuple(dict.fromkeys(texts))
-    known = {*readings(words, shell), as_written(words)}
+    known = {*match_texts(words, shell), as_written(words)}
     *behind, last = _behind_each(words, shell)
     behind = [*behind[: limits.NESTING], last]  # a hostile command has thousands of wrappers
     found = [text for one in behind if one for text in (as_written(one), as_written(_named(one)))]
@@ -358,7 +362,7 @@ def _closer(text: str, shell: Shell) -> str | None:
 _QUOTE: Final = re.compile(r"['\"\\]")
 
 
-# A word that a shell may leave out: nothing, or what an expansion comes to.
+# A word that a shell may leave out: an empty one, or an expansion.
 _VANISHING: Final = re.compile(
     r"\$(?:\w+|[@*#?$!-]|\{[^{}]*\}|\(.*\))?|`.*`|[<>]\(.*\)|''|\"\"", re.DOTALL
 )
@@ -408,7 +412,7 @@ _PUT_IN: Final = re.compile(r"\$\((?!\()|`|[<>]\(")
 
 
 def _is_put_into(word: Word) -> bool:
-    """Whether what a command comes to is put into a word, and not into a quoted text in it."""
+    """Whether a word holds a substitution outside of its quotes."""
     return not word.literal and _PUT_IN.search(_SPELLED.sub("", word.raw)) is not None
 
 
@@ -466,12 +470,12 @@ _AROUND: Final = re.compile(
 )
 
 
-class Spelled(enum.Enum):
+class ExactMatch(enum.Enum):
     """Which rules allow a command that they spell out as a whole.
 
     Attributes:
         APART: none: each of its parts is looked at by itself.
-        VERBATIM: one of the same text alone, since nobody looks into it.
+        VERBATIM: one of the same text alone, since it is ambiguous.
         AS_A_WHOLE: one of the same text, or a prefix of it.
 
     """
@@ -482,12 +486,12 @@ class Spelled(enum.Enum):
 
 
 @attrs.frozen
-class Whole:
-    """All of a command. Its texts are made once a rule may speak of them.
+class ExactCommand:
+    """All of a command. Its texts are made once a rule may match them.
 
     Attributes:
         spelled: which rules allow it that spell it out.
-        astray: whether it goes to several folders, so that no rule speaks of its text as it is.
+        astray: whether it goes to several folders, so that no rule matches its text as it is.
         several: whether it has several simple commands.
         doubtful: whether the host asks for it whatever is allowed, unless all commands are.
     """
@@ -495,7 +499,7 @@ class Whole:
     _text: str
     _first: Sequence[Word]  # its first simple command
     _shell: Shell
-    spelled: Spelled
+    spelled: ExactMatch
     astray: bool
     several: bool
     doubtful: bool
@@ -515,25 +519,25 @@ class Whole:
         """Its text, and the same with its pipes as rules have them."""
         whole = self._text.strip(" \t\n")
         if self.astray or whole.startswith("$"):
-            return ()  # no rule spells out a program that nobody knows
+            return ()  # no rule spells out an unknown program
         if not self.piped or self._is_even:
             return (whole,)
-        told = _without_documents(whole)
-        piped = " | ".join(piece.strip(" \t\n") for piece in _PIPE.split(told))
-        return (whole, piped) if told is whole else (piped,)
+        bare = _without_documents(whole)
+        piped = " | ".join(piece.strip(" \t\n") for piece in _PIPE.split(bare))
+        return (whole, piped) if bare is whole else (piped,)
 
     @property
     def stages(self) -> Iterator[str]:
         """Its stages of several commands, by which rules that deny or ask know them.
 
         Each as it stands and without what is redirected, from every word of its first command
-        on: nobody looks which of these lead others.
+        on: any of these may be a prefix.
         """
         for stage in stages(_without_documents(self._text)) if self.piped else ():
             stripped = stage.strip(" \t\n")
             if _JOINED.search(stripped) is None:
                 continue
-            alone, spaced = _AROUND.sub(_alone, stripped), _AROUND.sub(_without, stripped)
+            alone, spaced = _AROUND.sub(_quoted_only, stripped), _AROUND.sub(_without, stripped)
             for text in dict.fromkeys((stripped, alone.strip(), spaced.strip())):
                 joined = _JOINED.search(text)
                 starts = _BEGUN.finditer(text, 0, joined.start() if joined else 0)
@@ -593,7 +597,7 @@ def _without_documents(text: str) -> str:
     return text if ends else "\n".join(kept)
 
 
-def _alone(found: re.Match[str]) -> str:
+def _quoted_only(found: re.Match[str]) -> str:
     """Return what is quoted and what joins as it stands, and nothing of the rest."""
     return found[0] if found[2] else found[1] or ""
 

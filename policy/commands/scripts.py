@@ -1,4 +1,4 @@
-"""One script, taken apart into simple commands and the files that they open."""
+"""Reads one script: which of its commands a rule may allow, and the files that they open."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ from typing import Literal
 
 import attrs
 
-from policy.commands import ambiguities as doubts
-from policy.commands import ambiguities as variables
-from policy.commands import tracing
-from policy.commands.ambiguities import GUARDED, is_unchecked_target, is_untold, redirected
+from policy.commands import ambiguities, tracing
+from policy.commands.ambiguities import GUARDED, is_unchecked_target, is_unnamed, redirected
 from policy.commands.folders import SEVERAL, Examined, FolderChanges, plants, somewhere
 from policy.commands.knowledge import Shell
 from policy.commands.match_texts import (
@@ -20,13 +18,13 @@ from policy.commands.match_texts import (
     as_written,
     behind_all,
 )
-from policy.commands.parts import DIFFER, Command, CommandPart, Doubt, Redirection
+from policy.commands.parts import DIFFER, Ambiguity, Command, CommandPart, Redirection
 from policy.commands.simple import (
-    Alone,
-    Harmless,
+    AutoAllowed,
+    CommandFacts,
     NestedScripts,
     Texts,
-    alone,
+    facts_of,
     is_idle,
     removes_unknown,
     seems_to_remove,
@@ -35,22 +33,19 @@ from policy.commands.simple import (
 )
 from policy.commands.words import Script, SimpleCommand, Word
 
-__all__ = ["ScriptReading", "Vouching"]
+__all__ = ["Grantability", "ScriptReading"]
 
 
-# Which commands of a script a rule may allow: those that every reader takes for the same.
-
-
-class Vouching:
-    """For which commands of one script somebody vouches.
+class Grantability:
+    """Which commands of one script a rule may allow: those that every shell reads alike.
 
     Attributes:
-        doubts: why nobody vouches for others, beside what is doubtful of the script.
-        unchecked: whether one of them is such that nobody vouches for any.
+        ambiguities: why no rule may allow others, beside the ambiguities of the script.
+        unchecked: whether one of them is such that no rule may allow any.
     """
 
     def __init__(self, text: str, script: Script, shell: Shell) -> None:
-        self.doubts: list[Doubt] = []
+        self.ambiguities: list[Ambiguity] = []
         self.unchecked = False
         self._text = text
         self._shell = shell
@@ -59,45 +54,45 @@ class Vouching:
         # Looked for once: a long command has as many parts as would look for it.
         self._equals = " =" in text
 
-    def is_grantable(self, command: SimpleCommand, alone: Alone) -> bool:
-        """Return whether a rule may allow *command*, which is *alone* by itself."""
-        told = self._is_told(alone)
+    def is_grantable(self, command: SimpleCommand, facts: CommandFacts) -> bool:
+        """Return whether a rule may allow *command*, whose facts these are."""
+        clear = self._is_clear(facts)
         if self._shell.control:
-            return self._is_read_alike(command, alone) and told
-        if alone.nameless:
-            return self.doubt(alone.granted[0].raw, "is no plain name of a program")
-        return told
+            return self._is_read_alike(command, facts) and clear
+        if facts.nameless:
+            return self.note(facts.granted[0].raw, "is no plain name of a program")
+        return clear
 
-    def doubt(self, text: str, why: str) -> Literal[False]:
-        """Note why nobody vouches for *text*."""
-        self.doubts.append(Doubt(text, why))
+    def note(self, text: str, why: str) -> Literal[False]:
+        """Note why no rule may allow *text*."""
+        self.ambiguities.append(Ambiguity(text, why))
         return False
 
     def uncheck(self, text: str, why: str) -> None:
-        """Note why nobody vouches for any command beside *text*."""
+        """Note why no rule may allow any command beside *text*."""
         self.unchecked = True
-        self.doubts.append(Doubt(text, why))
+        self.ambiguities.append(Ambiguity(text, why))
 
-    def _is_told(self, alone: Alone) -> bool:
+    def _is_clear(self, facts: CommandFacts) -> bool:
         """Whether all that stands in a command is known."""
         if self._opaque:
             return False
-        if alone.differs or not (self._shell.folding or as_written(alone.words) in self._text):
-            return self.doubt(as_written(alone.words), DIFFER)
+        if facts.differs or not (self._shell.folding or as_written(facts.words) in self._text):
+            return self.note(as_written(facts.words), DIFFER)
         return True
 
-    def _is_read_alike(self, command: SimpleCommand, alone: Alone) -> bool:
+    def _is_read_alike(self, command: SimpleCommand, facts: CommandFacts) -> bool:
         """Whether a host that looks into commands reads this one as every shell does."""
-        words, alike = alone.words, True
-        if command.reworded and self._closed:
-            alike = self.doubt(as_written(words), DIFFER)
+        words, alike = facts.words, True
+        if command.requoted and self._closed:
+            alike = self.note(as_written(words), DIFFER)
         if command.led:
-            alike = self.doubt(as_written(words), "stands behind its redirection")
-        if alone.nameless:
-            alike = self.doubt(alone.granted[0].raw, "is no name of a program")
-        if alone.unchecked:
+            alike = self.note(as_written(words), "stands behind its redirection")
+        if facts.nameless:
+            alike = self.note(facts.granted[0].raw, "is no name of a program")
+        if facts.unchecked:
             self.uncheck(as_written(words), _CHANGES)
-        if self._equals and doubts.has_half_assignment(words):
+        if self._equals and ambiguities.has_half_assignment(words):
             self.uncheck(as_written(words), DIFFER)
         return alike
 
@@ -105,21 +100,18 @@ class Vouching:
 _CHANGES = "may change how the rest is read, or run what it names"
 
 
-# One script, taken apart: its simple commands, and the files that they open.
-
-
 # Commands of a script that are looked for in its text; of more none is taken to be as written.
 _LOOKED_UP = 1000
 
 
 class ScriptReading:
-    """What one script comes to: parts, and the files they open.
+    """Reads one script: its parts, and the files they open.
 
     Attributes:
         parts: its simple commands.
         files: what they open.
-        astray: whether one of them is told to go to several folders.
-        vouching: for which of them somebody vouches.
+        astray: whether one of them names several folders to go to.
+        grantability: which of them a rule may allow.
     """
 
     def __init__(
@@ -132,8 +124,8 @@ class ScriptReading:
         self.files = [*redirected(script.targets, shell)]
         self._redirected = len(self.files)
         self.astray = False
-        self.vouching = Vouching(text, script, shell)
-        self.vouching.unchecked = shell.control and is_unchecked_target(script.targets)
+        self.grantability = Grantability(text, script, shell)
+        self.grantability.unchecked = shell.control and is_unchecked_target(script.targets)
         self._moves = FolderChanges(text, shell)
         self.nested = NestedScripts(script, shell, read)
         self._empties = False  # whether all of a folder is removed that its name does not tell
@@ -142,8 +134,8 @@ class ScriptReading:
         self._versioned = False  # whether one of them looks for a repository
         self._planted: list[str] = []  # what they may write of one
         self._exports = False  # whether one changes the environment of those that follow
-        self._harmless = Harmless(text, script, shell)
-        self._led = False  # whether something is redirected before its program
+        self._harmless = AutoAllowed(text, script, shell)
+        self._after_first = False  # whether something is redirected before its program
         self._edits = False  # whether the command that is looked at changes files
         # Looked for once: a long command has as many parts as would look for them.
         self._fed = "<<<" in text
@@ -165,7 +157,7 @@ class ScriptReading:
             self.files += [*self._elsewhere(self.files[:count])]
             self.files += [somewhere(file) for file in self.files[:count]]
             self.files += [somewhere(file) for file in self.files[count:] if file.writes]
-        self._doubt_together()
+        self._compare_commands()
         if not self.script.broken:
             self.files = self._moves.looked_at(self.files)
         if self._moves.count and self._moves.relative:
@@ -176,44 +168,44 @@ class ScriptReading:
         if self._is_guarded():
             self.files.append(GUARDED)
 
-    def _doubt_together(self) -> None:
-        """Doubt what its commands do together, and vouch for none of them then."""
-        if self.shell.control and variables.sets_in_pipe(self.script.commands):
-            self.vouching.uncheck(self.text, "sets a variable as a part of a pipe")
+    def _compare_commands(self) -> None:
+        """Let no rule allow any command where one changes what another does."""
+        if self.shell.control and ambiguities.sets_in_pipe(self.script.commands):
+            self.grantability.uncheck(self.text, "sets a variable as a part of a pipe")
         if self._versioned and plants(self._planted, self.script.targets, self.shell):
-            self.vouching.uncheck(self.text, "makes a repository that it runs a program in")
+            self.grantability.uncheck(self.text, "makes a repository that it runs a program in")
         if self._exports:  # rules alone allow what runs beside that
             if "|" in self.text.replace("||", ""):
-                self.vouching.uncheck(self.text, "sets for its pipe what programs look at")
+                self.grantability.uncheck(self.text, "sets for its pipe what programs look at")
             self.parts = [attrs.evolve(part, harmless=False) for part in self.parts]
         if self.is_scattered:
-            self.vouching.doubt(self.text, "goes to more than one folder")
-        if self.vouching.unchecked or self.is_scattered:
+            self.grantability.note(self.text, "goes to more than one folder")
+        if self.grantability.unchecked or self.is_scattered:
             self.parts = [
                 attrs.evolve(part, grantable=False, harmless=False) for part in self.parts
             ]
 
     @property
     def is_scattered(self) -> bool:
-        """Whether nobody knows in which of several folders its commands run."""
+        """Whether it is unknown in which of several folders its commands run."""
         return self._moves.scatter
 
     def _is_guarded(self) -> bool:
-        """Whether nobody knows of a file that is opened, so that no rule may allow it."""
+        """Whether it opens a file that no rule may allow, since the file is unknown."""
         if self._moves.count and self._empties:
             return True
         if self.shell.traced and self._is_untraced():
             return True
         if not self.shell.control:
             return False
-        if self._moves.count and doubts.has_background(self.text):
-            return True  # nobody waits for it, so nobody knows where what follows runs
+        if self._moves.count and ambiguities.has_background(self.text):
+            return True  # where the commands behind a background command run is unknown
         if self._opaque and self.shell.kinds.scripted and seems_to_remove(self.text):
             return True
         return self.script.unclosed or removes_unknown(self.text, self.script.commands)
 
     def _statements(self) -> Iterator[CommandPart]:
-        """Yield what is not looked into: to be asked for, and by its whole text to be denied."""
+        """Yield parts for unread text: to be asked for, and denied by all of it."""
         if self.shell.control:
             if self._opaque:
                 yield CommandPart("", grantable=False)
@@ -222,49 +214,49 @@ class ScriptReading:
                     yield CommandPart("", (re.sub("[ \t]+", " ", statement.text),), harmless=True)
 
     def _is_untraced(self) -> bool:
-        vouched = all(part.grantable for part in self.parts)
+        grantable = all(part.grantable for part in self.parts)
         ends = not self.text.endswith("\\")
-        told = vouched and ends and not is_untold(self.script.targets)
-        return self._untraced or self.vouching.unchecked or self._opaque or not told
+        clear = grantable and ends and not is_unnamed(self.script.targets)
+        return self._untraced or self.grantability.unchecked or self._opaque or not clear
 
     def _part(self, command: SimpleCommand) -> CommandPart:
         shell, words = self.shell, command.words
         if shell.kinds.idle and is_idle(words, shell):
             return CommandPart("", harmless=True)
-        own = alone(command, self.script, shell)
-        self._versioned |= own.versioned
-        self._planted += own.planted
-        if own.leaves:
-            self.nested.follow(own.program)
+        facts = facts_of(command, self.script, shell)
+        self._versioned |= facts.versioned
+        self._planted += facts.planted
+        if facts.leaves:
+            self.nested.follow(facts.program)
         doubtful: tuple[str, ...] = ()
         harmless = self._blind = self._edits = self._checked = False
-        self._led = command.led
+        self._after_first = command.led
         if shell.programs:
-            harmless, doubtful = self._effects(own, aside=command.aside)
+            harmless, doubtful = self._effects(facts, aside=command.aside)
             harmless &= not (command.writes or (command.led and self._edits))
-            harmless &= not (command.directed and own.sets)
+            harmless &= not (command.directed and facts.sets)
         else:
-            self._moves.count += bool(self.files) and own.leaves
-        grantable = self.vouching.is_grantable(command, own)
-        text, known, written = self._texts(command, own)
-        self._exports |= own.exports
-        feared = own.feared
+            self._moves.count += bool(self.files) and facts.leaves
+        grantable = self.grantability.is_grantable(command, facts)
+        text, known, written = self._texts(command, facts)
+        self._exports |= facts.exports
+        possible_texts = facts.possible_texts
         if shell.control and self._spaced:
-            written_so = dict.fromkeys((text, *known, *written, *feared))
-            feared = (*feared, *self._with_blanks(written_so))
-        inexact = shell.control and (self._fed or own.extended or self._is_folded(words))
+            written_so = dict.fromkeys((text, *known, *written, *possible_texts))
+            possible_texts = (*possible_texts, *self._with_blanks(written_so))
+        inexact = shell.control and (self._fed or facts.extended or self._is_folded(words))
         return CommandPart(
             *(text, known, grantable, harmless, doubtful, written, inexact),
             blind=self._blind,
             fed=shell.control and self._fed,
-            extended=shell.control and own.extended,
-            feared=feared,
+            extended=shell.control and facts.extended,
+            possible_texts=possible_texts,
             checked=self._checked,
         )
 
-    def _texts(self, command: SimpleCommand, own: Alone) -> Texts:
+    def _texts(self, command: SimpleCommand, facts: CommandFacts) -> Texts:
         """Return the texts of a command: of rules that allow, of those that deny, as written."""
-        text, known, written = own.texts
+        text, known, written = facts.texts
         if self.shell.control and command.bare:
             known = (*known, *as_text(command.bare))
         known = (*known, *self._ahead(command))
@@ -285,23 +277,23 @@ class ScriptReading:
             return ()
         words = command.words[: command.ahead]
         program, granted = behind_all(words, self.shell), as_granted(words, self.shell)
-        text, known, _ = spelled(words, program, granted, self.shell, anew=command.reworded)
+        text, known, _ = spelled(words, program, granted, self.shell, anew=command.requoted)
         return (text, *known)
 
-    def _effects(self, own: Alone, *, aside: bool) -> tuple[bool, tuple[str, ...]]:
+    def _effects(self, facts: CommandFacts, *, aside: bool) -> tuple[bool, tuple[str, ...]]:
         """Return whether a command is harmless, and what is doubtful; note the files it opens.
 
         Args:
-            own: the command.
+            facts: the command.
             aside: whether it stands where no host follows it.
 
         """
-        shell, words, program, known = self.shell, own.words, own.examined, own.known
+        shell, words, program, known = self.shell, facts.words, facts.examined, facts.known
         doubtful: tuple[str, ...] = ()
-        if own.script is not None:
-            doubtful, files = self.nested.look(own.script, words, aside=aside)
+        if facts.script is not None:
+            doubtful, files = self.nested.look(facts.script, words, aside=aside)
             self.files += files
-        if own.suspect:
+        if facts.suspect:
             self.files.append(GUARDED)
         moves = program[0].plain.rsplit("/", 1)[-1] in shell.kinds.movers
         if shell.traced:
@@ -318,26 +310,26 @@ class ScriptReading:
         self.astray |= known.moves > 1
         self._blind = known.blind
         named = program[0].plain in shell.kinds.checked
-        self._checked = named and not known.harmless and own.carried
-        self._edits |= own.edits
-        self._moves.stays |= own.edits and not known.opened
-        self._open(own, known)
+        self._checked = named and not known.harmless and facts.carried
+        self._edits |= facts.edits
+        self._moves.stays |= facts.edits and not known.opened
+        self._open(facts, known)
         if moves:  # its own folder is looked for where it was before
             self._moves.folders.move(program)
-        return self._harmless.is_harmless(own, led=self._led), doubtful
+        return self._harmless.is_harmless(facts, led=self._after_first), doubtful
 
-    def _open(self, own: Alone, known: Examined) -> None:
+    def _open(self, facts: CommandFacts, known: Examined) -> None:
         """Note the files that a command opens, wherever it may run, and the folders it goes to."""
         shell, before = self.shell, len(self.files)
         for file in known.opened:
             if file.relative:
                 self._empties = True
                 continue
-            if not (file.guarded or own.carried):
+            if not (file.guarded or facts.carried):
                 continue
             writes = file.tool == shell.files.writes
             self._edits |= file.tool in (shell.files.writes, shell.files.removes)
-            alone_there = own.examined is own.words and "/" not in own.words[0].plain
+            alone_there = facts.examined is facts.words and "/" not in facts.words[0].plain
             self.files.append(
                 Redirection(
                     *(file.name, writes, file.tool, file.guarded),
@@ -349,7 +341,7 @@ class ScriptReading:
             )
             if known.moves < SEVERAL:
                 self.files += [*self._elsewhere(self.files[-1:])]
-        self._moves.enter(known, own.examined, self.files[before:])
+        self._moves.enter(known, facts.examined, self.files[before:])
 
     def _elsewhere(self, files: Sequence[Redirection]) -> Iterator[Redirection]:
         return self._moves.folders.elsewhere(files, opaque=self._opaque)

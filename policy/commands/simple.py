@@ -1,4 +1,4 @@
-"""One simple command, apart from the script around it."""
+"""What one simple command is by itself: its texts, its scripts, whether it is auto-allowed."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import attrs
 
-from policy.commands import ambiguities as doubts
-from policy.commands import ambiguities as variables
+from policy.commands import ambiguities
 from policy.commands.ambiguities import GUARDED, is_evaluated
 from policy.commands.compound import BOXES, SHELLS
 from policy.commands.folders import Examined, examine, looks_for_one, planted
@@ -22,12 +21,12 @@ from policy.commands.match_texts import (
     as_written,
     behind_all,
     exposed,
-    feared,
     is_assignment,
     is_expanded,
+    match_texts,
     may_vanish,
-    readings,
-    reworded,
+    possible_texts,
+    requoted,
     shortened,
 )
 from policy.commands.opened import is_home_of_other
@@ -40,14 +39,12 @@ if TYPE_CHECKING:
     from policy.commands.words import SimpleCommand
 
 __all__ = [
-    "BOXES",
-    "SHELLS",
-    "Alone",
-    "Harmless",
+    "AutoAllowed",
+    "CommandFacts",
     "NestedScripts",
     "Texts",
-    "alone",
     "changes_folder",
+    "facts_of",
     "gives_removal",
     "is_harmless",
     "is_idle",
@@ -254,7 +251,7 @@ class NestedScripts:
         texts = tuple(
             reading
             for part in inside.parts
-            for reading in (part.text, *part.readings, *part.doubtful, *part.feared)
+            for reading in (part.text, *part.match_texts, *part.script_texts, *part.possible_texts)
         )
         removed = [file for file in inside.redirections if file.tool == shell.files.removes]
         others = [file for file in inside.redirections if file not in removed and file != GUARDED]
@@ -266,16 +263,13 @@ class NestedScripts:
         return texts, files
 
 
-# Which commands of a script run where no rule speaks of them.
-
-
 def is_quoted(word: Word) -> bool:
     """Whether a word is not what it is written as."""
     return word.raw != word.plain
 
 
-class Harmless:
-    """Which commands of one script are harmless, told in their order.
+class AutoAllowed:
+    """Which commands of one script are harmless, asked in their order.
 
     What is put into a word by a command that the script holds is known by the number of that one.
     """
@@ -301,16 +295,16 @@ class Harmless:
         return (
             not self._opaque
             and is_assignment(word)
-            and variables.may_be_set(name, self._shell)
+            and ambiguities.may_be_set(name, self._shell)
             and (word.literal or (word.vetted and all(self._noted[slice(*word.inner)])))
         )
 
-    def is_harmless(self, command: Alone, *, led: bool) -> bool:
+    def is_harmless(self, command: CommandFacts, *, led: bool) -> bool:
         """Return whether a command is harmless; *led* if its program stands behind a target."""
         known = command.known
         if not command.harmless or known is None or self._opaque or (led and known.leads):
             return False
-        if known.told and (self._closed or (self._fed and "$" in self._text)):
+        if known.literal_input and (self._closed or (self._fed and "$" in self._text)):
             return False
         if self._fed and (known.spelled or _GIVEN_GLOB.search(self._text)):
             return False
@@ -319,7 +313,7 @@ class Harmless:
         )
 
     def _may_be_put_in(self, word: Word) -> bool:
-        """Whether nothing is put into a word but what a command that only reads comes to.
+        """Whether nothing is put into a word but the output of read-only commands.
 
         What a shell sets by itself (`$?`) is left to rules.
         """
@@ -349,7 +343,7 @@ def is_harmless(
     if program is not words:
         behind = as_granted(words, shell, harmless=not known.carried)
     if len(behind) != len(program):
-        return False  # behind a wrapper that only rules which deny look through
+        return False  # behind a wrapper that only rules which deny unwrap
     around = words[: len(words) - len(program)]
     if known.direct and (around or is_quoted(words[0])):
         return False
@@ -407,14 +401,14 @@ def spelled(
     Args:
         words: all of it.
         program: what is behind its wrappers and assignments.
-        granted: what is behind those that rules which allow look through.
+        granted: what is behind those that rules which allow unwrap.
         shell: what the host knows of commands.
         anew: whether the host puts it together anew (`policy.commands.match_texts`).
 
     """
     text, known, written = _spelled(words, program, granted, shell)
     if anew:
-        said = reworded(words, len(words) - len(granted))
+        said = requoted(words, len(words) - len(granted))
         behind = said[len(words) - len(program) :], said[len(words) - len(granted) :]
         known = (*known, " ".join([word.plain for word in granted]))
         text, _, written = _spelled(said, *behind, shell)
@@ -445,7 +439,7 @@ def _spelled(
     if shell.control and is_quoted(name) and _NAME.fullmatch(name.plain):
         granted = [attrs.evolve(name, raw=name.plain), *granted[1:]]
     granted_text = as_written(granted)
-    named = dict.fromkeys((*readings(words, shell), text))
+    named = dict.fromkeys((*match_texts(words, shell), text))
     named.pop(granted_text, None)
     # Quotes around the program count for a rule that allows only where the command begins with it.
     written = (text,) if shell.control and text != granted_text else ()
@@ -456,21 +450,21 @@ def _spelled(
 
 
 # The longest command that is kept, and how many: a few megabytes for each host that is read.
-_LONGEST_ALONE: Final = 256
+_LONGEST_KEPT: Final = 256
 _MOST: Final = 2048
 
 
-class Alone:
+class CommandFacts:
     """A simple command of a word or more, looked at by itself.
 
     Attributes:
         words: all of it.
         program: the same behind its wrappers and assignments.
-        granted: the same behind those that rules which allow look through.
+        granted: the same behind those that rules which allow unwrap.
         examined: what of it is looked at for what its program does.
         known: what is known of that; None where nothing is.
         texts: by which rules know it.
-        feared: those of what it may be besides.
+        possible_texts: those of what it may be besides.
         script: the script that it is given to run, if it is.
         sets: whether it sets variables, and does nothing else.
         leaves: whether what follows it may run in another folder.
@@ -480,31 +474,31 @@ class Alone:
         extended: whether a wrapper will add arguments.
         carried: whether files are looked for behind what stands around its program.
         edits: whether its program changes files that it names, or runs a script.
-        harmless: whether it runs where no rule speaks of it, as far as its own words tell.
+        harmless: whether it runs where no rule applies to it, as far as its own words tell.
         differs: whether shells differ on what it is.
         nameless: whether its program is no name of one.
-        unchecked: whether nobody vouches for what stands beside it either.
-        joined: whether some see a word in it that others do not.
+        unchecked: whether no rule may allow what stands beside it either.
+        ambiguous: whether shells read another word in it, or another value of a variable.
         suspect: whether it seems to give a shell a script that removes files, and nobody
             checks that.
 
     """
 
     __slots__ = (
+        "ambiguous",
         "carried",
         "differs",
         "edits",
         "examined",
         "exports",
         "extended",
-        "feared",
         "granted",
         "harmless",
-        "joined",
         "known",
         "leaves",
         "nameless",
         "planted",
+        "possible_texts",
         "program",
         "script",
         "sets",
@@ -521,21 +515,21 @@ class Alone:
         self.program = program = behind_all(words, shell)
         self.granted = granted = words if program is words else as_granted(words, shell)
         self.texts: Texts = spelled(words, program, granted, shell, anew=anew)
-        self.feared = () if program is words else feared(words, shell)
+        self.possible_texts = () if program is words else possible_texts(words, shell)
         self.script = script_of(program)
         self.sets = all(map(is_assignment, words))
         self.suspect = bool(shell.kinds.scripted) and gives_removal(program)
         self.leaves = changes_folder(program)
         self.versioned = looks_for_one(program, shell)
         self.planted = planted(program, shell)
-        self.exports = shell.control and variables.exports_inherited(program, shell)
+        self.exports = shell.control and ambiguities.exports_inherited(program, shell)
         self.extended = any(
             wrapper.appends
             for word in words[: len(words) - len(granted)]
             if (wrapper := shell.wrapping.granting.known.get(word.plain))
         )
         self._examine(shell, anew=anew)
-        self._doubt(shell)
+        self._judge(shell)
 
     def _examine(self, shell: Shell, *, anew: bool) -> None:
         words, examined = self.words, self.program
@@ -553,17 +547,17 @@ class Alone:
             if self.known is not None:
                 self.harmless = is_harmless(self.known, words, examined, shell)
 
-    def _doubt(self, shell: Shell) -> None:
+    def _judge(self, shell: Shell) -> None:
         words, program, name = self.words, self.program, self.granted[0]
         around = len(words) - len(program)
         self.differs = (
             around >= limits.NESTING
-            or doubts.is_evaluated(program)
+            or ambiguities.is_evaluated(program)
             or any(map(is_expanded, words[: around + 1]))
             or (len(words) > 1 and self.sets)
             or (shell.control and _is_no_program(words, around))
         )
-        self.unchecked = self.joined = False
+        self.unchecked = self.ambiguous = False
         if not shell.control:
             self.nameless = name.raw in KEYWORDS or is_assignment(name) or name.raw != name.plain
             return
@@ -575,12 +569,13 @@ class Alone:
             or any("/environ" in word.plain for word in words)
             or name.plain[:1] == "-"
             or "=" in name.plain
-        ) and doubts.is_unchecked(words, shell)
-        self.joined = _is_negated_late(words) or any(map(doubts.is_joined_oddly, words))
-        told = [word for word in words if "$" not in word.raw]
-        self.unchecked |= (
-            doubts.has_half_assignment(words)
-            or variables.is_worked_out(told, shell)
+        ) and ambiguities.is_unchecked(words, shell)
+        plain = [word for word in words if "$" not in word.raw]
+        self.ambiguous = (
+            _is_negated_late(words)
+            or any(map(ambiguities.is_joined_oddly, words))
+            or ambiguities.has_half_assignment(words)
+            or ambiguities.is_worked_out(plain, shell)
             or any(_PARTING_ALONE.match(word.raw) for word in takewhile(is_assignment, words))
         )
 
@@ -609,26 +604,26 @@ def _is_no_program(words: Sequence[Word], around: int) -> bool:
 _BEFORE_ALL: Final = frozenset({"!", "time"})
 
 
-def alone(command: SimpleCommand, script: Script, shell: Shell) -> Alone:
+def facts_of(command: SimpleCommand, script: Script, shell: Shell) -> CommandFacts:
     """Return what a command of *script*, which has a word, is by itself.
 
     What a command of plain words is follows from how it is written, and is kept: the same ones
     stand in many scripts (`git status`, `tail -5`).
     """
     if command.own is None:
-        command.own = _alone(command, script, shell)
+        command.own = _facts_of(command, script, shell)
     return command.own
 
 
-def _alone(command: SimpleCommand, script: Script, shell: Shell) -> Alone:
-    words, anew = command.words, shell.control and command.reworded
+def _facts_of(command: SimpleCommand, script: Script, shell: Shell) -> CommandFacts:
+    words, anew = command.words, shell.control and command.requoted
     if anew or not script.plain:
-        return Alone(words, shell, anew=anew)
+        return CommandFacts(words, shell, anew=anew)
     kept, text = _kept(shell), as_written(words)
     found = kept.get(text)
     if found is None:
-        found = Alone(words, shell, anew=False)
-        if len(text) <= _LONGEST_ALONE:
+        found = CommandFacts(words, shell, anew=False)
+        if len(text) <= _LONGEST_KEPT:
             if len(kept) >= _MOST:
                 kept.clear()
             kept[text] = found
@@ -636,5 +631,5 @@ def _alone(command: SimpleCommand, script: Script, shell: Shell) -> Alone:
 
 
 @lru_cache(maxsize=16)
-def _kept(shell: Shell) -> dict[str, Alone]:  # noqa: ARG001  # what is kept is of this one
+def _kept(shell: Shell) -> dict[str, CommandFacts]:  # noqa: ARG001  # what is kept is of this one
     return {}

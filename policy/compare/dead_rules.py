@@ -11,7 +11,7 @@ from typing import Final
 import attrs
 
 from policy.commands.parts import Command, CommandPart
-from policy.commands.read import read_command
+from policy.commands.reader import read_command
 from policy.compare.compare import Comparison, Difference, Known, compare_until
 from policy.compare.deduplicate import is_idle
 from policy.compare.overlap import ToolLines, contains, glob_pattern

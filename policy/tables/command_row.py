@@ -1,4 +1,4 @@
-"""What a row says of a shell command, part by part, with the files that it opens."""
+"""Decides a shell command by a row: each part, each file that it opens, and all of it."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Final
 
 import attrs
 
-from policy.commands.match_texts import MORE, Spelled, Whole
-from policy.commands.parts import Command, CommandPart, Doubt, Redirection
+from policy.commands.match_texts import MORE, ExactCommand, ExactMatch
+from policy.commands.parts import Ambiguity, Command, CommandPart, Redirection
 from policy.commands.powershell import read_powershell
-from policy.commands.read import read_command
+from policy.commands.reader import read_command
 from policy.commands.words import Word, in_home
 from policy.commands.wrappers import basename, innermost
 from policy.core.decision import Does, Reason
@@ -168,14 +168,13 @@ def is_completed(pattern: Pattern, text: str, shell: Shell) -> bool:
 
 # What rules say of a command that they spell out as a whole: `Bash(make && npm test)`.
 #
-# Only a host whose reader returns `Command.whole` has such rules. A command that is taken apart is
-# allowed by a rule of the same text, or of a prefix that is all of it, unless one part alone is
-# not allowed and something asks for that. A command that is not analysed is allowed by a rule of
-# the same text alone. No rule allows a pipeline as a whole, and a rule with a star denies one only
-# where not all of it is allowed. Another compound command is denied by a rule with a star where
-# the host would ask if it were not for a rule for all commands, or for a mode: the command is
-# ambiguous, or opens a file that nothing else allows. Rules that deny or ask match several
-# commands between two pipes as they match all of a command.
+# As Claude Code 2.1.329 decides. What it takes apart it allows by a rule of the same text, or of
+# a prefix that is all of it, unless one part alone is not allowed and something asks for that.
+# What it does not look into only a rule of the same text allows. What is parted by pipes no rule
+# allows as a whole, and one with a star denies it only where not all of it is allowed. What is
+# joined otherwise, one with a star denies where the host would ask if it were not for a rule for
+# all commands, or for a mode: it is ambiguous, or it opens a file that nothing else allows.
+# Rules that deny or ask match several commands between two pipes as they match all of a command.
 
 
 def with_whole(
@@ -196,7 +195,7 @@ def with_whole(
 
     """
     opened = [outcome for _, outcome in files]
-    found, whole = [*parts, *opened], command.whole
+    found, whole = [*parts, *opened], command.exact
     if whole is None:
         return found
     piped = whole.piped
@@ -213,8 +212,10 @@ def with_whole(
             if piped:
                 starred = not _is_granted(row, command, parts, opened)
             else:  # to one with a star what is redirected is no part of it
-                told = text is bare or not bare
-                starred = told and (whole.doubtful or (all(map(_is_open, parts)) and unchecked()))
+                is_bare = text is bare or not bare
+                starred = is_bare and (
+                    whole.doubtful or (all(map(_is_open, parts)) and unchecked())
+                )
             if (counts and index == spelled) or starred:
                 found.append(outcome)
         elif text is bare:
@@ -226,13 +227,13 @@ def with_whole(
             row.entries[spelled].form, whole.spelled, command, parts, files
         ):
             forbidden = [each for each in opened if not _is_open(each)]
-            is_verbatim = whole.spelled is Spelled.VERBATIM
+            is_verbatim = whole.spelled is ExactMatch.VERBATIM
             return [row.at(spelled), *(opened if is_verbatim else forbidden)]
     return found
 
 
-def _texts(row: Row, whole: Whole, *, piped: bool) -> tuple[Sequence[str], str]:
-    """Return the texts of a command by which a rule of *row* may apply to all of it.
+def _texts(row: Row, whole: ExactCommand, *, piped: bool) -> tuple[Sequence[str], str]:
+    """Return the texts of a command by which a rule of *row* may match all of it.
 
     And its bare one, which is the last of them where it is another.
     """
@@ -247,7 +248,7 @@ def _texts(row: Row, whole: Whole, *, piped: bool) -> tuple[Sequence[str], str]:
     return (*whole.texts, bare) if bare else whole.texts, bare
 
 
-def _joined(row: Row, whole: Whole, *, starred: bool) -> Iterator[Outcome]:
+def _joined(row: Row, whole: ExactCommand, *, starred: bool) -> Iterator[Outcome]:
     """Yield what rules say of several commands between pipes, or beside one.
 
     Rules with a star count where *starred* says so.
@@ -275,16 +276,16 @@ def _is_open(outcome: Outcome) -> bool:
 
 def _is_allowed(
     form: Form,
-    spelled: Spelled,
+    spelled: ExactMatch,
     command: Command,
     parts: Sequence[Outcome],
     files: Sequence[tuple[Redirection, Outcome]],
 ) -> bool:
     """Return whether a rule of a *form* allows a command whose parts, and *files*, get these."""
-    if spelled is Spelled.APART:
+    if spelled is ExactMatch.APART:
         return False
     asked = [one for one in parts if not _is_open(one)]
-    if spelled is Spelled.VERBATIM and (asked or form is not Form.PLAIN):
+    if spelled is ExactMatch.VERBATIM and (asked or form is not Form.PLAIN):
         return False
     stopped = {
         number
@@ -460,7 +461,7 @@ _UP: Final = re.compile(r"(?:\.{0,2}/)*")
 def _folders(pattern: Pattern, *, deep: bool) -> tuple[str, ...]:
     """Return the folders that a rule about paths names on the way to what it matches.
 
-    One that is *deep* is about what is in the last of them.
+    One that is *deep* matches what is in the last of them.
     """
     found: list[str] = []
     for each in pattern.spelled_out:
@@ -514,7 +515,7 @@ def command_outcome(row: Row, command: Command, limit: int = NO_MATCH) -> Outcom
     )
     outcomes += unawaited(row, command)
     if command.unread and row.entries:
-        outcomes.append(unsure(row.ruleset))  # a rule that might apply cannot be asked
+        outcomes.append(unsure(row.ruleset))  # a rule that might match it cannot be asked
     if not command.parts:
         outcomes.append(idle_outcome(row, limit))
     return min(outcomes, key=strictness)
@@ -552,7 +553,7 @@ def _denied(row: Row, command: Command, outcomes: tuple[Outcome, ...]) -> Iterat
                 and not entry.field
                 and any(
                     entry.pattern is None or entry.pattern.matches(text)
-                    for text in (part.text, *part.readings, *part.feared)
+                    for text in (part.text, *part.match_texts, *part.possible_texts)
                 )
             ):
                 yield row.at(index)
@@ -562,19 +563,25 @@ def _denied(row: Row, command: Command, outcomes: tuple[Outcome, ...]) -> Iterat
 def part_outcome(row: Row, part: CommandPart, limit: int) -> Outcome:
     """Return what *row* says of one simple command; for *limit* see `command_outcome`."""
     if limit != NO_MATCH:
-        return _outcome_of_part(row, part, limit)
+        return _outcome_of_texts(row, part, limit)
     found = row.parts.get(part)
     if found is None:
-        found = _outcome_of_part(row, part, limit)
-        texts = (part.text, *part.readings, *part.doubtful, *part.written, *part.feared)
+        found = _outcome_of_texts(row, part, limit)
+        texts = (
+            part.text,
+            *part.match_texts,
+            *part.script_texts,
+            *part.grant_texts,
+            *part.possible_texts,
+        )
         if sum(map(len, texts)) <= _LONGEST:  # a text that is put on an input is one of them
             row.parts.keep(part, found)
     return found
 
 
-def _outcome_of_part(row: Row, part: CommandPart, limit: int) -> Outcome:
+def _outcome_of_texts(row: Row, part: CommandPart, limit: int) -> Outcome:
     outcome = _part_outcome(row, part, limit)
-    for text in part.feared:
+    for text in part.possible_texts:
         index = row.first(text)
         if index != NO_MATCH and row.at(index).effect is not Effect.ALLOW:
             outcome = min(outcome, row.at(index), key=strictness)
@@ -583,9 +590,9 @@ def _outcome_of_part(row: Row, part: CommandPart, limit: int) -> Outcome:
 
 def _part_outcome(row: Row, part: CommandPart, limit: int) -> Outcome:
     first = min(_granting(row, part), limit)
-    # A rule that knows the command under any of its readings holds. Of several it
+    # A rule that knows the command under any of its match_texts holds. Of several it
     # is the strictest, wherever each stands, but where a host ranks its rules.
-    known = [index for reading in part.readings if (index := row.first(reading)) != NO_MATCH]
+    known = [index for reading in part.match_texts if (index := row.first(reading)) != NO_MATCH]
     known = [index for index in known if row.at(index).effect is not Effect.ALLOW]
     granted = row.at(first)
     if known:
@@ -593,14 +600,14 @@ def _part_outcome(row: Row, part: CommandPart, limit: int) -> Outcome:
             known.append(first)
         ranked = row.ruleset.dialect.shell.control
         granted = row.at(min(known, key=None if ranked else lambda one: (row.at(one).effect, one)))
-    if part.written and granted.reason in BY_DEFAULT:
-        for text in part.written:
+    if part.grant_texts and granted.reason in BY_DEFAULT:
+        for text in part.grant_texts:
             written = row.first(text + MORE if part.fed else text)
             if written != NO_MATCH and row.at(written).effect is Effect.ALLOW:
                 if _is_granted_of_command(row, written, text):
                     granted = row.at(written)
                 break
-    for reading in part.doubtful:
+    for reading in part.script_texts:
         index = row.first(reading)
         if index != NO_MATCH and row.at(index).effect is Effect.DENY:
             granted = min(granted, doubted(row.ruleset), key=strictness)
@@ -658,7 +665,7 @@ class AccountPiece:
         does: which kind of thing.
         text: of what; "" where that is not known.
         outcome: what the row says.
-        why: of what is ambiguous, why.
+        why: why no rule may allow it, where that is so.
     """
 
     does: Does
@@ -721,11 +728,11 @@ def _pieces(row: Row, command: Command, call: Mapping[str, object]) -> Iterator[
         hidden.append(idle_outcome(row, limit))
     strictest = min(hidden, key=strictness, default=HARMLESS)
     if strictest is not HARMLESS:
-        for doubt in command.doubts or _ANY:
+        for doubt in command.ambiguities or _ANY:
             yield AccountPiece(Does.HIDES, doubt.text, strictest, doubt.why)
 
 
-_ANY: Final = (Doubt("", ""),)
+_ANY: Final = (Ambiguity("", ""),)
 
 
 def _does(row: Row, file: Redirection) -> Does:

@@ -394,7 +394,7 @@ def opened(table: Table, tool: str, call: _Call) -> Iterator[str]:
 
 
 def _targets(text: str, shell: Shell) -> tuple[str, ...]:
-    from policy.commands.read import read_command  # noqa: PLC0415  # for such commands alone
+    from policy.commands.reader import read_command  # noqa: PLC0415  # for such commands alone
     from policy.commands.words import in_home  # noqa: PLC0415
 
     files = (file.target for file in read_command(text, shell).redirections)

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from policy.commands import bash
-from policy.commands.read import read_command
+from policy.commands.reader import read_command
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.files.opening import Memory

@@ -8,7 +8,7 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policy.commands.read import read_command
+from policy.commands.reader import read_command
 from policy.commands.words import Word
 from policy.commands.wrappers import WordPlace
 from policy.compare.sides import ListSide, Sides
@@ -48,8 +48,8 @@ def test_word_by_word_rules_know_a_command_as_it_is_read(words: list[str]) -> No
         place = place.after(word, SHELL)
     (part,) = read_command(" ".join(words), SHELL).parts
     assert " ".join(words[granted:]) == part.text
-    assert known == {part.text, *part.readings}
-    assert feared == {*part.feared}
+    assert known == {part.text, *part.match_texts}
+    assert feared == {*part.possible_texts}
 
 
 def _sides(before: Table, after: Table) -> Sides:

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from policy.commands.read import read_command
+from policy.commands.reader import read_command
 from policy.compare.compare import Comparison
 from policy.compare.tables import differences
 from policy.core.decision import Reason

@@ -28,7 +28,7 @@ from policy.analysis.conversion.losses import (
     losses,
 )
 from policy.analysis.reach.worklist import Reach, reach
-from policy.commands.read import read_command
+from policy.commands.reader import read_command
 from policy.compare.deduplicate import internal_tools
 from policy.compare.overlap import OTHER_TOOL, glob_pattern, representatives
 from policy.core.decision import Reason
@@ -403,7 +403,11 @@ def _texts(tool: str, call: Mapping[str, object], common: Dialect) -> list[str]:
     parts = read_command(text, common.shell).parts
     return [
         text,
-        *(reading for part in parts for reading in (part.text, *part.readings, *part.feared)),
+        *(
+            reading
+            for part in parts
+            for reading in (part.text, *part.match_texts, *part.possible_texts)
+        ),
     ]
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from policy.commands.words import Word
-from policy.commands.wrappers import LEADERS, led
+from policy.commands.wrappers import PREFIX_PROGRAMS, command_prefix
 from policy.hosts.notation.semantics import SEMANTICS
 
 SHELL = SEMANTICS.dialect.shell
@@ -39,7 +39,7 @@ _VALUES = ((), ("q1",), ("1",), ("L",))
 def _options() -> Iterator[str]:
     yield from ("-", "--", "--q", "-5", "--5", "-n5", "-n-5")
     yield from (f"-{letter}" for letter in string.ascii_letters + string.digits)
-    known = {name for each in LEADERS.values() for name in _long(each.flags, each.values)}
+    known = {name for each in PREFIX_PROGRAMS.values() for name in _long(each.flags, each.values)}
     yield from sorted(f"--{name}" for name in known)
     yield from (f"-{one}{other}" for one, other in product("cnv", "fks5"))
 
@@ -78,8 +78,8 @@ def test_a_program_that_a_wrapper_runs_is_known(name: str, programs: Path) -> No
         _, runs, program = ran.stdout.partition("runs ")
         if not runs or program.strip() not in words:
             continue
-        found = led([Word(word, word) for word in words], SHELL)
-        known = {words[number] for number in (*found.starts, *found.feared)}
+        found = command_prefix([Word(word, word) for word in words], SHELL)
+        known = {words[number] for number in (*found.starts, *found.possible)}
         assert program.strip() in known, words
         if found.granted and name in SHELL.wrapping.transparent:
             assert words[found.granted] == program.strip(), words
