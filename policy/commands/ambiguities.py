@@ -1,4 +1,8 @@
-"""Text that different shells read differently."""
+"""Text that shells read differently, or whose effect on the rest is unknown.
+
+Tests, variables that change how a shell reads what follows, odd characters, arguments that no rule
+may allow, and files that a redirection may open besides.
+"""
 
 from __future__ import annotations
 
@@ -104,9 +108,6 @@ def _is_counted(words: Sequence[Word]) -> bool:
         if word == "-v" and ("[" in plain[at + 1] or not words[at + 1].literal):
             return False
     return True
-
-
-# Variables that a command sets, and whether that changes how a shell reads what follows.
 
 
 # Builtins that set variables, and those before which what is set may stay set.
@@ -222,9 +223,6 @@ def may_be_set(name: str, shell: Shell) -> bool:
     if _expression(shell.variables.guarded).fullmatch(name):
         return name in shell.variables.counted and name in shell.variables.harmless
     return shell.setting or name in shell.variables.harmless
-
-
-# Text that shells read differently, so that no rule allows it.
 
 
 _ODD_BLANK = re.compile("[" + "".join(sorted(ODD_BLANKS)) + "]")
@@ -495,9 +493,6 @@ def has_sum(text: str) -> bool:
         elif one in _OPENING and (not opened or opened.pop() != _OPENING[one]):
             break  # some look for the end behind that of its brackets
     return False
-
-
-# The files of redirections, as a host looks at them that looks into commands.
 
 
 # A file of which nothing is known, and that no rule allows.

@@ -1,4 +1,10 @@
-"""A shell command read by a grammar: words, redirections, statements."""
+"""A shell command read by a grammar: words, redirections, statements.
+
+The grammar is that of tree-sitter-bash, an optional dependency. Its tree becomes a `Script`, as
+`policy.commands.plain` makes one of plain commands. Text without one of the shapes that the host
+reads (`policy.commands.shapes`) is cut all the same, so that a rule can deny what is inside, and
+makes the script ambiguous.
+"""
 
 from __future__ import annotations
 
@@ -407,9 +413,6 @@ def _ends_in_array(node: Node) -> bool:
     return node.type == "array"
 
 
-# What a shell command redirects, read from the tree of a grammar (`policy.commands.bash`).
-
-
 # A name that is the same once it was expanded again, as one operator does.
 _TWICE_ALIKE: Final = re.compile(r"[A-Za-z0-9./_-]+")
 
@@ -506,9 +509,6 @@ class RedirectionReader(WordReader):
         if len(self.script.commands) == found and ("$(" in text or "`" in text):
             quoted = text.replace("\\", "").replace('"', "")
             self.script.commands += Scanner(f'"{quoted}"').run().commands[:-2]
-
-
-# The statements of a shell command, read from the tree of a grammar (`policy.commands.bash`).
 
 
 # Words that end a part of a statement, and are no names of programs.
@@ -885,14 +885,6 @@ def _is_piped(node: Node) -> bool:
     while above is not None and above.type in ("redirected_statement", "negated_command"):
         above = above.parent
     return above is not None and above.type == "pipeline"
-
-
-# A shell command read by a real grammar, for hosts that look inside commands themselves.
-#
-# The grammar is that of tree-sitter-bash, an optional dependency. Its tree becomes
-# a `Script`, the same form that `policy.commands.plain` gives plain commands. Whatever has not one
-# of the shapes that the host looks through (`policy.commands.shapes`) is taken apart all the same,
-# so that a rule can deny what is inside, and makes the script a doubtful one.
 
 
 @cache

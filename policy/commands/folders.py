@@ -1,4 +1,8 @@
-"""Where the commands of a script run, and what changes that."""
+"""What a program does with its arguments, the folders that a script goes to, planted repositories.
+
+`examine` applies the data of a host (`Program`) to the words of one command: is it harmless, and
+which files does it open (`policy.commands.opened`)?
+"""
 
 from __future__ import annotations
 
@@ -170,13 +174,6 @@ def _folder(name: str, operands: Sequence[Word]) -> str | None:
     if len(operands) > 1 or not word.known or word.plain == "-" or _NUMBER.fullmatch(word.plain):
         return None
     return None if word.glob or _UNKNOWN.search(word.plain) else word.plain
-
-
-# What a program does with its arguments, by what its host knows of it.
-#
-# A `Program` is data (`policy.tables.dialect`); this module applies it to the words of
-# one command: does it run where no rule speaks of it, and which files does it
-# open (`policy.commands.opened`)?
 
 
 @attrs.frozen
@@ -379,9 +376,6 @@ def _is_doubted(text: str, program: Program) -> bool:
     return broken or _DOUBTED.search(text) is not None
 
 
-# The changes of folder that a script makes, and what comes of several.
-
-
 # Folders that a command goes to, so that it is unknown which it is in: it is asked for.
 SEVERAL: Final = 2
 
@@ -446,12 +440,8 @@ class FolderChanges:
         return [file for file in files if id(file) not in entered]
 
 
-# Whether a command makes of its folder a repository that it then runs a program in.
-#
-# Who writes `HEAD`, `hooks` and the like where a program looks for its repository tells it
-# which hooks to run: a host vouches for no such command, in whichever order its parts stand.
-
-
+# A command that writes `HEAD`, `hooks` and the like where a program looks for its repository tells
+# that program which hooks to run: no rule may allow it, in whichever order its parts stand.
 def plants(names: Iterable[str], targets: Iterable[Target], shell: Shell) -> bool:
     """Return whether one of the files that are written is one of a repository.
 

@@ -1,4 +1,9 @@
-"""The texts by which rules know a command."""
+"""The texts by which rules know a command: of each simple command, and of all of it.
+
+A rule that denies or asks knows a simple command behind every assignment and wrapper, without
+quotes, and by the bare name of its program. One that allows knows it as it is written, behind
+assignments and wrappers that change nothing of note.
+"""
 
 from __future__ import annotations
 
@@ -99,13 +104,6 @@ def exposed(words: Sequence[Word]) -> list[Word]:
         else word
         for word in words
     ]
-
-
-# By which texts rules may know one simple command.
-#
-# A rule that denies or asks knows it behind every assignment and wrapper, without
-# quotes, and by the bare name of its program. One that allows knows it as it is
-# written, behind assignments and wrappers that change nothing of note.
 
 
 _LOCALE: Final = re.compile(r"C|POSIX|UTF-?8|[\w-]+\.UTF-?8(?:@\w+)?", re.IGNORECASE | re.ASCII)
@@ -442,9 +440,6 @@ def _behind_known(words: Sequence[Word], start: int, shell: Shell) -> int | None
         if wrapper and (behind := behind_wrapper(words, start, wrapper)) is not None:
             return behind
     return None
-
-
-# A command as a whole, in the texts by which rules that spell it out know it.
 
 
 _PIPE: Final = re.compile(r"(?<!\|)\|(?!\|)")

@@ -1,4 +1,9 @@
-"""The files that a program opens, by what its host knows of its operands."""
+"""The files that a program opens or removes, by what its host knows of its operands.
+
+Of a removal a host that guards critical folders looks at each name and, where that ends in stars
+(`src/*`), at the folder which they empty. A name with a variable or a substitution counts as
+critical, unless its value is known.
+"""
 
 from __future__ import annotations
 
@@ -128,12 +133,6 @@ def has(options: list[Word], wanted: str) -> bool:
     return any(matches(wanted, option.plain) for option in options)
 
 
-# What a command removes, as a host that guards critical folders looks at it.
-#
-# It looks at each name and, where that ends in stars (`src/*`), at the folder which they empty.
-# A name that holds a variable or a substitution counts as critical, unless its value is known.
-
-
 # Stars that are all that stands in the last segments of a name.
 _STARS: Final = re.compile(r"(?:(?:^|/)\*+)+/*\Z")
 _SEGMENT: Final = re.compile(r"[^/]+")
@@ -181,9 +180,6 @@ def is_unresolved(word: Word, *, parents: bool, astray: bool) -> bool:
     stars += folder == "."
     globs = sum(1 for segment in _SEGMENT.findall(folder) if GLOB.search(segment))
     return parents or stars + globs > 1
-
-
-# The files that a program opens, by what its host knows of its operands.
 
 
 @attrs.frozen

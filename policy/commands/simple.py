@@ -102,9 +102,7 @@ def script_of(words: Sequence[Word]) -> str | None:
     return words[index].plain if taken and index < len(words) else None
 
 
-# Whether a text removes files: `rm` as a word, whatever is quoted in it.
-
-
+# A program that removes files: `rm` as a word, whatever is quoted in it.
 _REMOVAL: Final = re.compile(r"(?<![\w.-])rm(?:dir)?(?![\w.-])", re.IGNORECASE)
 _QUOTES: Final = re.compile(r"""\$(?=['"])|['"\\]""")
 _BRACES: Final = re.compile(r"\{[^{}]*(?:,|\.\.)")
@@ -366,9 +364,6 @@ def is_idle(words: Sequence[Word], shell: Shell) -> bool:
     return len(words) == 1 and (words[0].plain in shell.kinds.idle or is_assignment(words[0]))
 
 
-# The texts by which rules know a simple command.
-
-
 # The text for rules that allow, those for rules that deny, and others for rules that allow.
 Texts = tuple[str, tuple[str, ...], tuple[str, ...]]
 
@@ -446,9 +441,6 @@ def _spelled(
     return granted_text, tuple(named), written
 
 
-# What one simple command is by itself, whatever stands around it in a script.
-
-
 # The longest command that is kept, and how many: a few megabytes for each host that is read.
 _LONGEST_KEPT: Final = 256
 _MOST: Final = 2048
@@ -479,8 +471,7 @@ class CommandFacts:
         nameless: whether its program is no name of one.
         unchecked: whether no rule may allow what stands beside it either.
         ambiguous: whether shells read another word in it, or another value of a variable.
-        suspect: whether it seems to give a shell a script that removes files, and nobody
-            checks that.
+        suspect: whether it seems to give a shell a script that removes files, unchecked.
 
     """
 

@@ -1,4 +1,12 @@
-"""What precedes a program: wrappers, their options, and assignments."""
+"""The prefix of a command: wrappers, their options, and assignments.
+
+A host may know wrappers by their options (`policy.commands.knowledge.Wrapper`): `timeout 5 make`,
+`env -S 'make x'`. Where one is *loose*, rules that deny unwrap it whatever options it has.
+
+Of other hosts wrappers are read word by word (`command_prefix`). Behind an option that a wrapper is
+not known to take, several words may be the program that it runs: no rule grants any of them, and
+rules that deny or ask match each of them.
+"""
 
 from __future__ import annotations
 
@@ -194,12 +202,6 @@ PREFIX_PROGRAMS: Final[dict[str, PrefixProgram]] = {
         " verbose",
     ),
 }  # fmt: skip
-
-
-# What runs behind a program that runs another: `timeout 5 make`, `env -S 'make x'`.
-#
-# A host knows such programs by their options (`policy.commands.knowledge.Wrapper`). Where one is
-# *loose*, rules that deny look for the program behind it whatever options it has.
 
 
 @lru_cache(maxsize=1024)
@@ -411,12 +413,6 @@ def is_quiet(around: Sequence[Word], shell: Shell, *, moves: bool) -> bool:
     if moves or not wrappers[-1].bare:
         return False
     return not any(word.plain.startswith("-") for word in around)
-
-
-# The prefix of a command, word by word: wrappers, their arguments, and assignments.
-#
-# Behind an option that a wrapper is not known to take, several words may be the program that it
-# runs. No rule grants any of them, and rules that deny or ask match each of them.
 
 
 # The first words of commands that hold other commands.

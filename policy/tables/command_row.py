@@ -166,15 +166,14 @@ def is_completed(pattern: Pattern, text: str, shell: Shell) -> bool:
     return all(len(innermost(words, shell, wide=wide)) > 1 for wide in (False, True))
 
 
-# What rules say of a command that they spell out as a whole: `Bash(make && npm test)`.
+# Rules that spell out a compound command: `Bash(make && npm test)`.
 #
-# As Claude Code 2.1.329 decides. What it takes apart it allows by a rule of the same text, or of
-# a prefix that is all of it, unless one part alone is not allowed and something asks for that.
-# What it does not look into only a rule of the same text allows. What is parted by pipes no rule
-# allows as a whole, and one with a star denies it only where not all of it is allowed. What is
-# joined otherwise, one with a star denies where the host would ask if it were not for a rule for
-# all commands, or for a mode: it is ambiguous, or it opens a file that nothing else allows.
-# Rules that deny or ask match several commands between two pipes as they match all of a command.
+# An exact rule, or a prefix that is all of the text, allows a command that was read, unless one
+# part alone is not allowed and something asks for that. Only an exact rule allows an ambiguous
+# command. No rule allows a command with pipes as a whole, and a rule with a star denies one only
+# where not all of it is allowed. A rule with a star denies another compound command where it is
+# ambiguous, or opens a file that only a rule or a mode for every command allows. Rules that deny or
+# ask match several commands between two pipes as they match all of a command.
 
 
 def with_whole(
@@ -303,9 +302,6 @@ def _is_allowed(
     if form is Form.PREFIX and any(not file.tool for file in opened):
         return False
     return len(stopped) > 1 or not (asked or opened)
-
-
-# What a row says of the files that a shell command opens: of each as a call of another tool.
 
 
 def opened(
@@ -479,9 +475,6 @@ def _folders(pattern: Pattern, *, deep: bool) -> tuple[str, ...]:
     return tuple(found)
 
 
-# What a row says of a shell command: part by part, with the files that it opens.
-
-
 # Characters of the parts whose outcome a row remembers.
 _LONGEST: Final = 1024
 
@@ -652,9 +645,6 @@ def _is_granted_of_command(row: Row, index: int, text: str) -> bool:
     if not shell.control or entry.effect is not Effect.ALLOW or entry.pattern is None:
         return True
     return is_completed(entry.pattern, text, shell)
-
-
-# What a row says of a command piece by piece: why the whole of it got what it got.
 
 
 @attrs.frozen

@@ -206,7 +206,7 @@ def _texts(command: Command) -> object:
     # A whole keeps the shell that it makes its texts with.
     whole = command.exact
     made = whole and (whole.spelled, whole.astray, whole.several, whole.texts, whole.bare)
-    return attrs.evolve(command, whole=None), made
+    return attrs.evolve(command, exact=None), made
 
 
 @examples(250)
