@@ -1,4 +1,4 @@
-"""Weak references, garbage collection while tables are built, and lazy mappings."""
+"""Bounded caches, weak references, garbage collection while tables are built, lazy mappings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def weakly(values: Iterable[_V]) -> frozenset[ReferenceType[_V]]:
 
 
 def alive(reference: ReferenceType[_V]) -> _V:
-    """Return the value of *reference*. Raises ReferenceError where nobody has it any more."""
+    """Return the value of *reference*. Raises ReferenceError where it is gone."""
     found = reference()
     if found is None:
         raise ReferenceError(reference)
@@ -58,18 +58,16 @@ class Memo(dict[_K, _V]):
         return value
 
 
-# The collector of cycles, run seldom while many values are made that stay.
-#
-# Python looks for values that lead to one another in circles whenever some hundreds more were made
-# than went. Reading and comparing thousands of rules makes hundreds of thousands, of which hardly
-# one goes before the answer is there: looking took a fourth of the time.
-
-
 _SELDOM: Final = (100_000, 50, 50)
 
 
 class _Seldom(ContextDecorator):
-    """Collects seldom from when the first comes in until the last goes out, of all threads."""
+    """Makes the collector of cycles run seldom, from the first thread inside to the last.
+
+    Python looks for cycles whenever some hundreds of values more were made than went. Reading and
+    comparing thousands of rules makes hundreds of thousands, and hardly one goes before the
+    answer is there: looking took a fourth of the time.
+    """
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -80,7 +78,7 @@ class _Seldom(ContextDecorator):
         with self._lock:
             if not self._inside:
                 self._before = gc.get_threshold()
-                if 0 < self._before[0] < _SELDOM[0]:  # 0: somebody collects by hand, or never
+                if 0 < self._before[0] < _SELDOM[0]:  # 0: the program collects by hand, or never
                     gc.set_threshold(*_SELDOM)
             self._inside += 1
 
@@ -95,12 +93,9 @@ seldom_collecting: Final = _Seldom()
 
 
 def never_at_the_end() -> None:
-    """Let the process end without a last look, since all that is there goes with it."""
+    """Let the process end without a last collection."""
     atexit.unregister(gc.freeze)
     atexit.register(gc.freeze)
-
-
-# A mapping whose values are built when they are asked for: whoever decides asks for few.
 
 
 _Value = TypeVar("_Value")

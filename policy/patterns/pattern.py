@@ -120,9 +120,6 @@ def readable(text: str) -> Iterable[str]:
         yield _ANY_FRESH.sub(word, text)
 
 
-# A pattern as JSON text: what content hashes cover of it.
-
-
 def as_json(kind: str, tokens: Iterable[Token]) -> str:
     """Return the text of a list: the kind of a pattern, and its tokens."""
     texts = [encode_basestring_ascii(t) if isinstance(t, str) else _token(t) for t in tokens]
@@ -144,7 +141,7 @@ def _token(token: Token) -> str:
 
 
 class PatternKind(enum.Enum):
-    """What texts a pattern speaks of, and what separates their parts."""
+    """What texts a pattern is about, and what separates their parts."""
 
     TEXT = "text"
     PATH = "path"
@@ -260,7 +257,7 @@ class Pattern:
         return "".join(_shown(token) for token in self.tokens)
 
 
-# Kept as long as somebody has them.
+# Patterns by their form, as long as they are in use.
 _PATTERNS: WeakValueDictionary[tuple[PatternKind, tuple[Token, ...]], Pattern] = (
     WeakValueDictionary()
 )

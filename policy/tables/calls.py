@@ -136,7 +136,7 @@ def _raw(argument: Argument, call: Mapping[str, object]) -> str:
 
 
 def _only_text(call: Mapping[str, object]) -> str:
-    # A tool nobody described: one text is its argument, else all of it is.
+    # A tool that is not described: one text is its argument, else all of the call is.
     if len(call) == 1:
         (value,) = call.values()
         if isinstance(value, str):

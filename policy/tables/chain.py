@@ -52,7 +52,7 @@ class SpawnDenied(Exception):
         because: the rules that deny it; none where nothing grants it.
         reason: ``rule``, ``default``, ``unavailable``, ``depth``, ``unknown-agent``,
             ``not-compiled``, a word of the host, or ``not-started`` where it calls and
-            nobody is known to have started it.
+            no agent started it here.
 
     """
 

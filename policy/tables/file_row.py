@@ -161,7 +161,7 @@ def led_outcome(row: Row, path: str, real: str, limit: int = NO_MATCH) -> Outcom
         is_same = alike or row.default.effect is Effect.ALLOW
         return found if is_same else guarded(row.ruleset)
     if found.effect is Effect.ALLOW:
-        # Where only a rule speaks of one name, one must speak of the other too, for the same tool.
+        # Where a rule alone decides one name, a rule must decide the other too, for the same tool.
         ruled = [
             each for each in ((path, named), (real, led_to)) if each[1].reason not in BY_DEFAULT
         ]
@@ -169,5 +169,5 @@ def led_outcome(row: Row, path: str, real: str, limit: int = NO_MATCH) -> Outcom
             return unsure(row.ruleset)
         forms = {said.entries[0].form is Form.LENT for _, said in ruled if said.entries}
         return named if len(forms) <= 1 else unsure(row.ruleset)
-    # Whoever else could judge a call, this is asked of somebody.
+    # A person is asked, also where a model could judge the call.
     return UNANALYSABLE if found.reason is Reason.CLASSIFIER else found

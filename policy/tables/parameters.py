@@ -1,4 +1,4 @@
-"""Arguments beside the one that rules speak of: the combinations that rules tell apart."""
+"""Arguments beside the one that rules apply to: the combinations that rules tell apart."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def parameter_cases(
         found, exact = classes(list(alternatives))
         if not exact:
             return None
-        # A value that no rule speaks of is as good as none.
+        # A value that no rule matches is as good as none.
         taken = (_taken(inputs, field, text, m, alternatives) for m, text in found.items() if m)
         values[field] = [value for value in taken if value is not None]
     fields = len(values) if whole else min(together, len(values))

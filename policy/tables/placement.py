@@ -1,4 +1,9 @@
-"""Calls decided for the folder in which they are made, links followed."""
+"""Calls decided for the folder in which they are made, links followed.
+
+Rules are about a project and a home folder that no file states. `ProjectFolders` puts real
+folders in their place, `Anywhere` decides relative paths of a project in any folder. `Rooted` and
+`Rootless` are the places in which chains decide calls.
+"""
 
 from __future__ import annotations
 
@@ -173,7 +178,7 @@ class ProjectFolders(_Moved):
                 yield named
 
     def _patterns(self, entry: Entry, dialect: Dialect) -> Iterable[Pattern | None]:
-        """Return a pattern under each name of the project; once where it does not speak of it."""
+        """Return a pattern for each name of the project; one where it does not name the project."""
         # On some systems the folders have their names in any letters.
         guards = entry.effect is not Effect.ALLOW and not dialect.fold
         return dict.fromkeys(
@@ -211,7 +216,7 @@ class Anywhere(_Moved):
 def _everywhere(entry: Entry, dialect: Dialect, granting: Effect) -> Iterable[Pattern | None]:
     """Return the patterns of an entry, for a project in any folder."""
     pattern, cwd = entry.pattern, _folded(dialect.cwd, dialect)
-    if pattern is None or pattern.kind is not PatternKind.PATH or _speaks_of(pattern, cwd):
+    if pattern is None or pattern.kind is not PatternKind.PATH or _names_folder(pattern, cwd):
         return (pattern,)
     if entry.effect >= granting:
         # What holds below any folder too holds there, whatever the folder is.
@@ -230,7 +235,7 @@ def _is_within(one: Pattern, other: Pattern) -> bool:
         return False
 
 
-def _speaks_of(pattern: Pattern, folder: str) -> bool:
+def _names_folder(pattern: Pattern, folder: str) -> bool:
     first = pattern.tokens[0] if pattern.tokens else ""
     return isinstance(first, str) and f"{first}/".startswith(f"{folder}/")
 
@@ -239,7 +244,7 @@ def _ends(pattern: Pattern, home: str) -> Iterator[list[Token]]:
     """Yield what is left of *pattern* below each folder on its way, as long as it names a file."""
     tokens = list(pattern.tokens)
     begun: list[Token] = []
-    if _speaks_of(pattern, home):
+    if _names_folder(pattern, home):
         # Which folders lead to the home folder is not known.
         tokens[0], begun = str(tokens[0])[len(home) :], [Gap.DEEP]
     for index, token in enumerate(tokens):

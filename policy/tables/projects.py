@@ -114,7 +114,7 @@ class Projects(Generic[_Project]):
 
     def place_of(self, project: Offered) -> Rooted | Rootless:
         """Return where the calls of a project are made: in its folder, below that of the tree."""
-        # A file of our notation may lie anywhere in the project of which it speaks.
+        # A file of our notation may lie anywhere in the project that it is about.
         return self.place.below("" if project.root.endswith(".policy") else project.root)
 
     def find(self, name: str) -> tuple[_Project, str]:

@@ -41,7 +41,7 @@ __all__ = [
     "Ceiling",
     "Part",
     "Table",
-    "starting_nobody",
+    "no_spawns",
 ]
 
 # Starting an agent is a call like any other.
@@ -59,13 +59,13 @@ class Part:
     links: tuple[str, ...] = attrs.field(default=(), eq=False)
 
 
-_NOBODY = Dialect("")
-_DENIES_ALL = RuleSet((), Effect.DENY, _NOBODY)
+_NO_DIALECT = Dialect("")
+_DENIES_ALL = RuleSet((), Effect.DENY, _NO_DIALECT)
 
 
 @cache  # a host has some dialects
-def starting_nobody(dialect: Dialect) -> RuleSet:
-    """Return the rule set of an agent at its limit of depth: it denies every start of an agent."""
+def no_spawns(dialect: Dialect) -> RuleSet:
+    """Return the rule set that denies every start of an agent, for one at its limit of depth."""
     denied = Entry(SPAWN_TOOL, Effect.DENY, reason=Reason.DEPTH, rule="limit depth")
     return RuleSet((denied,), Effect.ALLOW, dialect)
 
@@ -106,16 +106,14 @@ class Ceiling:
         return [(part.rules, part.links) for part in self.parts]
 
     @property
-    def starting_nobody(self) -> Ceiling:
-        """The same of an agent at its limit of depth."""
+    def without_spawns(self) -> Ceiling:
+        """The meet for an agent at its limit of depth."""
         if not self.parts:
-            return Ceiling.of([Part(starting_nobody(_NOBODY))])
-        if any(rules == starting_nobody(rules.dialect) for rules in self.sets):
+            return Ceiling.of([Part(no_spawns(_NO_DIALECT))])
+        if any(rules == no_spawns(rules.dialect) for rules in self.sets):
             return self
         first = self.parts[0]
-        return Ceiling.of(
-            (*self.parts, Part(starting_nobody(first.rules.dialect), first.links[:1]))
-        )
+        return Ceiling.of((*self.parts, Part(no_spawns(first.rules.dialect), first.links[:1])))
 
     def __and__(self, other: Ceiling) -> Ceiling:
         """Return what both grant."""
@@ -177,7 +175,7 @@ class Table:
         if self.delegate == self.use:
             object.__setattr__(self, "delegate", None)
         if self.bounds.is_last:
-            object.__setattr__(self, "use", self.use.starting_nobody)
+            object.__setattr__(self, "use", self.use.without_spawns)
         object.__setattr__(self, "_lookups", Memo(_REMEMBERED_TOOLS))
 
     @classmethod

@@ -435,3 +435,39 @@ def test_rules_that_differ_in_the_case_of_letters_differ_where_they_allow():
 
     assert wider("allow Read(src/**)", "allow Read(SRC/**)") == {True, False}
     assert wider("deny Write(src/**)", "deny Write(SRC/**)") == set()
+
+
+@HOSTS
+def test_a_link_that_is_made_after_the_first_call_is_followed(project, files):
+    chain = last(policy.load(at(project, files)))
+    read, command = {"file_path": "src/late"}, {"command": "cat < src/late"}
+    assert chain.decide("Read", read).effect is ALLOW
+    chain.decide("Bash", command)
+    (project / "src/late").symlink_to(project / "secrets/k")
+    assert chain.decide("Read", read).effect is DENY
+    assert chain.decide("Bash", command).effect is not ALLOW
+
+
+@HOSTS
+@pytest.mark.parametrize(
+    ("tool", "call"),
+    [
+        ("Bash", {"command": "git status"}),
+        ("Bash", {"command": "git add . && git commit -m x"}),
+        ("Read", {"file_path": "secrets/k"}),
+        ("WebSearch", {"query": "x"}),
+    ],
+)
+def test_what_names_no_file_or_is_denied_asks_the_system_nothing(
+    project, files, tool, call, monkeypatch
+):
+    chain = last(policy.load(at(project, files)))
+    first = chain.decide(tool, call)
+
+    def asked(*_: object, **__: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr("os.lstat", asked)
+    monkeypatch.setattr("os.path.realpath", asked)
+    assert chain.decide(tool, call) == first
+    assert first.table == chain.table.hash

@@ -383,7 +383,7 @@ class _Meets:
     def _without_starts(self, sets: Sets) -> Sets:
         if sets not in self._last:
             table = table_of(Position(0, sets, sets), self.numbers.rule_sets)
-            self._last[sets] = self.numbers.rule_sets.of(table.use.starting_nobody)
+            self._last[sets] = self.numbers.rule_sets.of(table.use.without_spawns)
         return self._last[sets]
 
     def incoming(self, position: Position) -> Hashable:

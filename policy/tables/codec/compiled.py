@@ -64,7 +64,7 @@ def compiled_bytes(path: str | Path) -> bytes:
     """Return the bytes of the file at *path*; raise `PolicyError` where it cannot be read."""
     label = str(path)
     try:
-        # A pipe would wait for ever for somebody to write.
+        # A pipe without a writer would block for ever.
         with os.fdopen(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as stream:
             if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
                 raise PolicyError("not a file", file=label)

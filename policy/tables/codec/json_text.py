@@ -414,7 +414,7 @@ class RefusalShape:
 class StepsShape:
     """Where the agents that are started lead: numbers of positions, and of refusals.
 
-    With *ends*, nobody walked on from here.
+    With *ends*, the compiled policy goes no further.
     """
 
     to: Mapping[str, int] = attrs.field(factory=dict)

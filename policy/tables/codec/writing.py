@@ -261,7 +261,7 @@ def _declared(reading: _Listed, pool: _Pool) -> DeclaredShape:
         try:
             narrowed = [(parent, reading.step(parent, agent)) for parent in parents]
         except KeyError:
-            continue  # nobody starts it
+            continue  # no chain reaches it
         for parent, link in narrowed:
             if link.table != attenuate(parent.table, table):
                 msg = f"`{link.name}` behind `{parent.name}` is no meet"
