@@ -170,7 +170,10 @@ def of_conditions(dialect: Dialect) -> Dialect:
         denying=Wrappers({"xargs": Wrapper()}),
         granting=Wrappers(),
     )
-    return attrs.evolve(dialect, shell=attrs.evolve(dialect.shell, wrapping=wrapping))
+    # A condition does not look into `bash -c SCRIPT` either.
+    kinds = attrs.evolve(dialect.shell.kinds, scripted=frozenset())
+    shell = attrs.evolve(dialect.shell, wrapping=wrapping, kinds=kinds)
+    return attrs.evolve(dialect, shell=shell)
 
 
 @attrs.frozen(slots=False)
