@@ -378,8 +378,8 @@ def unwrapped(words: Sequence[Word], shell: Shell, *, wide: bool) -> Iterator[Se
             break
         if not wrapper.loose:
             behind = behind_options(words, 0, wrapper, quoted=True)
-            if behind is None:
-                break
+            if behind is None or behind >= len(words):
+                break  # a wrapper of nothing is the program itself
             words = words[behind:]
             continue
         index, script = _behind_loosely(words, 0, wrapper, wide=wide)

@@ -104,3 +104,8 @@ def test_and_denies_nothing_else_that_stands_there() -> None:
 def test_a_prefix_of_a_group_that_is_not_read_is_denied() -> None:
     text = "((python3 -V > ../out))"
     assert decide(text, deny=[f"Bash({text} *)"]) is DENY
+
+
+@pytest.mark.parametrize("command", ["script 'nohup'", "watch 'nohup'", "timeout 5 'nohup'"])
+def test_a_wrapper_with_no_command_is_the_program_that_another_wrapper_runs(command):
+    assert decide(command, allow=["Bash"], deny=["Bash(nohup*)"]) is Effect.DENY
