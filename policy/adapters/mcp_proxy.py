@@ -191,9 +191,9 @@ def _refusal(call: object, verdict: Verdict, *, modern: bool = False) -> bytes:
     return _line({"jsonrpc": "2.0", "id": call, "result": result})
 
 
-def _error(number: object, code: int, message: str) -> bytes:
+def _error(number: object, kind: int, message: str) -> bytes:
     """Return the answer to a request that is refused."""
-    error = {"code": code, "message": message}
+    error = {"code": kind, "message": message}
     return _line({"jsonrpc": "2.0", "id": number, "error": error})
 
 
