@@ -140,6 +140,7 @@ class ScriptReading:
         # Looked for once: a long command has as many parts as would look for them.
         self._fed = "<<<" in text
         self._spaced = "  " in text or "\t" in text
+        self._found: dict[str, tuple[str, ...]] = {}  # text -> its pieces with other blanks
         self._many = len(script.commands) > _LOOKED_UP
 
     def run(self) -> None:
@@ -266,10 +267,17 @@ class ScriptReading:
 
     def _with_blanks(self, texts: Iterable[str]) -> Iterator[str]:
         """Yield the pieces of the source that are one of these texts, but for the blanks."""
-        for each in filter(None, texts):
-            spaced = r"[ \t]+".join(map(re.escape, each.split(" ")))
-            found = re.findall(spaced, self.text)
-            yield from (piece for piece in dict.fromkeys(found) if piece != each)
+        for each in texts:
+            if " " in each:
+                yield from self._pieces(each)
+
+    def _pieces(self, text: str) -> tuple[str, ...]:
+        found = self._found.get(text)
+        if found is None:  # a script may repeat one command thousands of times
+            spaced = r"[ \t]+".join(map(re.escape, text.split(" ")))
+            pieces = dict.fromkeys(re.findall(spaced, self.text))
+            found = self._found[text] = tuple(piece for piece in pieces if piece != text)
+        return found
 
     def _ahead(self, command: SimpleCommand) -> tuple[str, ...]:
         """Return the texts of a command without what looks like more targets of a redirection."""
