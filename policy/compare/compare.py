@@ -287,7 +287,9 @@ def _shapes(rows: Sequence[Row]) -> list[CallShape] | None:
     entries = [entry for row in rows for entry in row.entries]
     argument = rows[0].argument
     cases = parameter_cases(
-        [row.entries for row in rows], whole=not argument.fields, inputs=rows[0].inputs
+        [row.entries for row in rows],
+        whole=not argument.fields,
+        inputs=[*filter(None, [rows[0].inputs])],
     )
     if cases is None:
         return None

@@ -515,6 +515,15 @@ def test_where_a_host_reads_the_agent_alone_no_agent_starts_it(host: str) -> Non
     ]
 
 
+def test_a_start_that_is_lost_is_shown_by_a_model_that_both_hosts_take() -> None:
+    text = "root main\nagent main { allow Task(one), Task(model:*) }\nagent one {}\nagent two {}\n"
+    check(text, "claude-code")
+    (conversion,) = convert(Memory({"team.policy": text}), "claude-code")
+    lost = {loss.call["subagent_type"]: loss.call["model"] for loss in conversion.losses}
+    assert lost.keys() == {"main", "two"}
+    assert set(lost.values()) <= {"sonnet", "opus", "haiku", "fable"}
+
+
 def test_a_tool_of_a_server_is_granted_without_those_whose_names_begin_with_its_own() -> None:
     rules = {"permissions": {"allow": ["mcp__a__b", "Read"], "defaultMode": "dontAsk"}}
     (conversion,) = convert(Memory({".claude/settings.json": json.dumps(rules)}), "a3s")
