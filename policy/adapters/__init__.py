@@ -1,24 +1,23 @@
-"""The checker inside agent runtimes: two shapes, and one thin module a runtime.
+"""The checker inside agent runtimes: one thin module a runtime.
 
     from policy.adapters import Guard
 
     guard = Guard(policy.load(".").chain("main"))
     guard.check("Bash", {"command": "git push"})  # wrap a call: decide before it runs
-    guard.offered(["Bash", "Edit"])               # filter a list: what can never be allowed
+    guard.offered(["Bash", "Edit"])               # filter a list: drop what is never allowed
 
-Each module needs its library alone, and nothing outside of this package
-imports any of them: deciding knows no runtime.
+Each module needs only the library of its runtime, and no other package imports these modules.
 """
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # `typing` takes longer to import than a hook has
+TYPE_CHECKING = False  # importing `typing` takes too long for a hook
 if TYPE_CHECKING:
     from policy.adapters.guard import CallDenied as CallDenied
     from policy.adapters.guard import Guard as Guard
     from policy.adapters.guard import Verdict as Verdict
 
-__all__ = ["CallDenied", "Guard", "Verdict"]  # loaded when they are first used
+__all__ = ["CallDenied", "Guard", "Verdict"]  # loaded on first use
 
 
 def __getattr__(name: str) -> object:

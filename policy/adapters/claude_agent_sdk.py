@@ -1,16 +1,14 @@
-"""Claude Code by its SDK: a hook before every call, and the answer to permission requests.
+"""Claude Agent SDK: a hook before every call, and the answer to permission requests.
 
     options = guarded(ClaudeAgentOptions(...), Guard(chain), ask=my_can_use_tool)
 
-The hook decides every call, of the main conversation and of its agents. What
-the policy allows and the settings deny or ask for is denied or asked for all
-the same. What is asked for reaches *ask*, a `can_use_tool` callback; without one
-it is denied.
+The hook decides every call of the main conversation and of its agents. Where the policy allows a
+call, the settings may still deny it or ask for it. A call that needs approval reaches *ask*, a
+`can_use_tool` callback; without one it is denied.
 
-A call names the agent that makes it, and not who started that agent. So the
-hook remembers the chains in which agents of each type were started, and an agent
-has what all chains grant in which one of its type was started so far. An agent of a
-type that nobody was seen to start has nothing.
+A call names the agent that makes it, and not the agent that started that one. So the hook
+remembers the chains in which agents of each type were started. An agent gets what all chains
+grant in which an agent of its type was started so far, and nothing where none was started.
 """
 
 from __future__ import annotations
@@ -31,7 +29,7 @@ with extra("claude-agent-sdk", "claude_agent_sdk"):
 
 __all__ = ["PolicyHook", "guarded"]
 
-# What starts an agent, by either name; and the type of one that names none.
+# The tools that start an agent, and the type of an agent without a name.
 _STARTS = frozenset({"Agent", "Task"})
 _UNNAMED = "general-purpose"
 
@@ -45,7 +43,7 @@ class PolicyHook:
         guard: of the main conversation.
 
     Raises:
-        SpawnDenied: nothing that is running here leads to its agent.
+        SpawnDenied: no running call leads to its agent.
 
     """
 
@@ -53,16 +51,16 @@ class PolicyHook:
         self._guard = guard
         self._chain = guard.chain
         self._lock = Lock()
-        # The chains in which agents of a type were started, and those that an agent may have.
+        # The chains in which agents of each type were started, and the chains of each agent.
         self._started: dict[str, dict[str, Chain]] = {}
         self._chains: dict[str, tuple[Chain, ...]] = {}
 
     async def __call__(self, event: Any, _tool_use_id: Any, _context: Any) -> dict[str, Any]:
-        """Answer a PreToolUse event. Never raises: what goes wrong denies."""
+        """Answer a PreToolUse event. Never raises: every failure denies."""
         try:
             verdict = self.verdict(event)
             effect, reason = verdict.effect.value, verdict.message
-        except Exception:  # noqa: BLE001  # the program takes a failed hook for no answer
+        except Exception:  # noqa: BLE001  # a failed hook would be no answer
             effect, reason = Effect.DENY.value, FAILED
         answer = {"hookEventName": "PreToolUse", "permissionDecision": effect}
         if reason:
@@ -70,7 +68,7 @@ class PolicyHook:
         return {"hookSpecificOutput": answer}
 
     def verdict(self, event: Mapping[str, Any]) -> Verdict:
-        """Return what the call of a PreToolUse event gets, and remember whom it starts."""
+        """Return what the call of a PreToolUse event gets; remember an agent that it starts."""
         tool, arguments = event["tool_name"], event["tool_input"]
         chains = self.chains(event.get("agent_id"), event.get("agent_type"))
         verdict = self._strictest(chains, tool, arguments, recorded=True)
@@ -82,10 +80,10 @@ class PolicyHook:
         return verdict
 
     def chains(self, agent_id: str | None, agent_type: str | None) -> tuple[Chain, ...]:
-        """Return the chains of which one is that of the agent.
+        """Return the possible chains of the agent.
 
         Raises:
-            SpawnDenied: none is known.
+            SpawnDenied: no chain is known.
 
         """
         if agent_id is None:
@@ -96,7 +94,7 @@ class PolicyHook:
                 known = tuple(self._started.get(agent_type or "", {}).values())
                 if not known:
                     raise SpawnDenied(agent_type or "", self._guard.name, "not-started")
-                # It was started by now, so whatever starts later is not its chain.
+                # It has started by now, so a later start is not its chain.
                 self._chains[agent_id] = known
             return known
 
@@ -137,14 +135,14 @@ class PolicyHook:
     async def can_use_tool(
         self, ask: CanUseTool | None, tool: str, arguments: dict[str, Any], context: Any
     ) -> Any:
-        """Answer a permission request: by a person, unless the policy denies the call."""
+        """Answer a permission request: *ask* decides, unless the policy denies the call."""
         try:
             verdict = self._strictest(
                 self.chains(context.agent_id, None), tool, arguments, recorded=False
             )
         except SpawnDenied as denied:
             return PermissionResultDeny(message=str(denied))
-        except Exception:  # noqa: BLE001  # whatever it is, it must not grant
+        except Exception:  # noqa: BLE001  # no failure may grant
             return PermissionResultDeny(message=FAILED)
         if verdict.effect is Effect.DENY:
             return PermissionResultDeny(message=verdict.message)
@@ -157,16 +155,16 @@ def guarded(options: Any, guard: Guard, *, ask: CanUseTool | None = None) -> Any
     """Return *options* of a session whose calls are decided by *guard*.
 
     Args:
-        options: `ClaudeAgentOptions`; hooks that are there stay.
+        options: `ClaudeAgentOptions`; their hooks stay.
         guard: of the main conversation; it serves one session.
-        ask: a `can_use_tool` callback, which is asked for what the policy or
-            the settings ask for. By default the one of *options*.
+        ask: a `can_use_tool` callback for calls that the policy or the settings ask for. By
+            default the one of *options*.
 
     """
     hook = PolicyHook(guard)
     person = ask or options.can_use_tool
     hooks = dict(options.hooks or {})
-    # No matcher: a matcher that names no tool rightly never fires, and says nothing.
+    # Without a matcher, since a misspelt one never fires.
     first = HookMatcher(hooks=[hook], on_failure="block")
     hooks["PreToolUse"] = [first, *hooks.get("PreToolUse", [])]
 

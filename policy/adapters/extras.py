@@ -1,14 +1,16 @@
-"""Libraries that only one adapter needs, and what to say where one is missing."""
+"""Optional libraries: an import error that names the extra of this package to install."""
 
 from __future__ import annotations
 
-from types import TracebackType
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 __all__ = ["extra"]
 
 
-class extra:  # noqa: N801  # reads as the statement that it is: `with extra("fastmcp", …):`
-    """Say which extra of this package a failed import needs.
+@contextmanager
+def extra(name: str, library: str) -> Iterator[None]:
+    """Name the extra that a failed import needs.
 
         with extra("fastmcp", "fastmcp"):
             from fastmcp.server.middleware import Middleware
@@ -18,29 +20,16 @@ class extra:  # noqa: N801  # reads as the statement that it is: `with extra("fa
         library: the import name of its library.
 
     Raises:
-        ImportError: the library is not installed, in words that tell how to mend it.
+        ImportError: the library is not installed.
 
     """
-
-    def __init__(self, name: str, library: str) -> None:
-        self.name = name
-        self.library = library
-
-    def __enter__(self) -> None:
-        """Begin the imports."""
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        """Tell what is missing, if it is the library itself."""
-        if isinstance(error, ModuleNotFoundError) and error.name is not None:
-            missing = error.name.split(".")[0]
-            if missing == self.library.split(".")[0]:
-                msg = (
-                    f"this adapter needs `{self.library}`, which is not installed: "
-                    f"pip install 'agent-policy[{self.name}]'"
-                )
-                raise ImportError(msg, name=self.library) from error
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.split(".")[0] != library.split(".", maxsplit=1)[0]:
+            raise
+        msg = (
+            f"this adapter needs `{library}`, which is not installed: "
+            f"pip install 'agent-policy[{name}]'"
+        )
+        raise ImportError(msg, name=library) from error

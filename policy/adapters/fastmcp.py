@@ -1,22 +1,20 @@
-"""A server of MCP, made with FastMCP: a middleware in front of its tools, resources and prompts.
+"""FastMCP: a middleware in front of the tools, resources and prompts of an MCP server.
 
     server.add_middleware(PolicyMiddleware(Guard(chain, prefix="mcp__github__")))
 
 With `create_proxy` the same middleware guards a server that cannot be changed.
-A call that is denied does not run, and its result is an error that the model reads. A call
-that is asked for is put to the client by elicitation. Tools that can never be
-allowed are not listed.
+A denied call does not run, and its result is an error that the model reads. For a call that needs
+approval, the client asks by elicitation. Tools that can never be allowed are not listed.
 
-To read a resource is a call too, of `read_resource` with its ``uri``, and to get a prompt one of
-`get_prompt` with its ``name``, so that a policy which does not speak of them denies both:
+Reading a resource is a call of `read_resource` with its ``uri``, and getting a prompt one of
+`get_prompt` with its ``name``, so a policy without rules for them denies both:
 
     agent main { allow mcp__github__read_resource(uri:repo://*), mcp__github__get_prompt(review) }
 
-What is denied is not listed. An application that leaves them to somebody else says
-``resources=None`` or ``prompts=None``.
+What is denied is not listed. ``resources=None`` or ``prompts=None`` leaves them undecided.
 
-The client decides which agent it speaks for, so the server asks with one chain for
-everybody, or with the one that *chain_of* finds, e.g. by who is authenticated.
+The client decides which agent it acts for, so the server uses one chain for every client, or the
+one that *chain_of* finds, e.g. from the authenticated user.
 """
 
 from __future__ import annotations
@@ -25,7 +23,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from policy.adapters.extras import extra
-from policy.adapters.guard import Guard, Seals, Verdict, unapproved
+from policy.adapters.guard import (
+    APPROVAL_FORM,
+    APPROVAL_KEY,
+    APPROVAL_QUESTION,
+    Guard,
+    Seals,
+    Verdict,
+    unapproved,
+)
 from policy.core.effect import Effect
 from policy.tables.chain import Chain
 
@@ -45,24 +51,16 @@ with extra("fastmcp", "fastmcp"):
 
 __all__ = ["PolicyMiddleware"]
 
-_QUESTION = "agent-policy"
-_ANSWER = "allow"
-_SCHEMA = {
-    "type": "object",
-    "properties": {_ANSWER: {"type": "boolean", "title": "Allow this call"}},
-    "required": [_ANSWER],
-}
-
 
 class PolicyMiddleware(Middleware):
-    """Decides what a client may do with a server, and what of it is listed.
+    """Decides the requests of a client, and what it is listed.
 
     Args:
         guard: of the agent that calls.
-        resources: the tool as which resources are read; None where they pass undecided.
-        prompts: the tool as which prompts are got, likewise.
-        chain_of: the chain of whoever makes a request, where that differs from
-            one to the next. Where it raises, the call is denied.
+        resources: the tool that stands for reading resources; None passes them undecided.
+        prompts: the tool that stands for getting prompts; None passes them undecided.
+        chain_of: returns the chain of a request, where requests have different chains. Where
+            it raises, the call is denied.
 
     """
 
@@ -100,12 +98,12 @@ class PolicyMiddleware(Middleware):
         return [tool for tool in tools if tool.name in offered]
 
     async def check_resource_access(self, context: MiddlewareContext) -> None:
-        """Decide whether a resource may be read by other means than reading it."""
+        """Decide whether a resource may be read other than by a read request."""
         if self._resources is not None:
             await self._granted(context, self._resources, {"uri": str(context.message.uri)})
 
     async def on_read_resource(self, context: MiddlewareContext, call_next: Any) -> Any:
-        """Decide whether a resource is read."""
+        """Decide a request to read a resource."""
         if self._resources is None:
             return await call_next(context)
         uri = str(context.message.uri)
@@ -114,7 +112,7 @@ class PolicyMiddleware(Middleware):
             return await call_next(context)
 
     async def on_get_prompt(self, context: MiddlewareContext, call_next: Any) -> Any:
-        """Decide whether a prompt is got."""
+        """Decide a request to get a prompt."""
         if self._prompts is None:
             return await call_next(context)
         verdict = await self._granted(context, self._prompts, {"name": context.message.name})
@@ -129,7 +127,7 @@ class PolicyMiddleware(Middleware):
     async def on_list_resource_templates(
         self, context: MiddlewareContext, call_next: Any
     ) -> Sequence[Any]:
-        """List what names resources, where some resource can be read."""
+        """List the templates of resources, where some resource can be read."""
         found = await call_next(context)
         if self._resources is None:
             return list(found)
@@ -137,7 +135,7 @@ class PolicyMiddleware(Middleware):
         return list(found) if offered else []
 
     async def on_list_prompts(self, context: MiddlewareContext, call_next: Any) -> Sequence[Any]:
-        """List the prompts that can be got."""
+        """List the prompts that can be granted."""
         found = await call_next(context)
         return self._possible(context, self._prompts, [(one, "name", one.name) for one in found])
 
@@ -147,7 +145,7 @@ class PolicyMiddleware(Middleware):
         tool: str | None,
         found: Sequence[tuple[Any, str, object]],
     ) -> list[Any]:
-        """Return those of what was found that a call of *tool* may get, with this argument."""
+        """Return the entries for which a call of *tool* with their argument is not denied."""
         if tool is None:
             return [one for one, _, _ in found]
         verdicts = [
@@ -165,10 +163,10 @@ class PolicyMiddleware(Middleware):
     async def _granted(
         self, context: MiddlewareContext, tool: str, arguments: dict[str, object]
     ) -> Verdict:
-        """Return the verdict on what is no call of a tool of the server, where it is granted.
+        """Return the verdict on a request for a resource or a prompt, where it is granted.
 
         Raises:
-            AuthorizationError: it is not.
+            AuthorizationError: it is denied.
 
         """
         verdict = self._guard.check(tool, arguments, chain_of=lambda: self._chain(context))
@@ -179,13 +177,13 @@ class PolicyMiddleware(Middleware):
         return verdict
 
     async def _approves(self, context: MiddlewareContext, verdict: Verdict) -> bool:
-        """Return whether the client approves, where it can be asked in a request of its own."""
+        """Return whether the client approves, where it can be asked by a request."""
         client = context.fastmcp_context
         if client is None or _asks_in_result(client):
             return False
         try:
             answer = await client.elicit(verdict.message, bool)
-        except Exception:  # noqa: BLE001  # whatever it is, nobody approved
+        except Exception:  # noqa: BLE001  # no failure approves
             return False
         return isinstance(answer, AcceptedElicitation) and answer.data is True
 
@@ -211,10 +209,10 @@ class PolicyMiddleware(Middleware):
         tool: str,
         arguments: dict[str, object],
     ) -> Any:
-        """Return what to answer in place of a result; None where the call is approved.
+        """Return the question in place of a result; None where the call is approved.
 
         Raises:
-            ToolError: it is not.
+            ToolError: it is not approved.
 
         """
         client = context.fastmcp_context
@@ -231,16 +229,18 @@ class PolicyMiddleware(Middleware):
         tool: str,
         arguments: dict[str, object],
     ) -> Any:
-        # Since 2026-07-28 a server asks in the place of a result, and the client
-        # calls again with the answer.
+        # Since 2026-07-28 a question takes the place of a result, and the client calls again
+        # with the answer.
         message = context.message
-        answer = (message.input_responses or {}).get(_QUESTION)
+        answer = (message.input_responses or {}).get(APPROVAL_QUESTION)
         if answer is None:
             known = context.fastmcp_context.session.client_capabilities
             if known is None or known.elicitation is None:
                 raise ToolError(unapproved(verdict).message)
-            params = ElicitRequestFormParams(message=verdict.message, requested_schema=_SCHEMA)
-            questions = {_QUESTION: ElicitRequest(params=params)}
+            params = ElicitRequestFormParams(
+                message=verdict.message, requested_schema=APPROVAL_FORM
+            )
+            questions = {APPROVAL_QUESTION: ElicitRequest(params=params)}
             seal = self._seals.seal(tool, arguments)
             return InputRequiredToolResult(
                 InputRequiredResult(input_requests=questions, request_state=seal)
@@ -249,7 +249,7 @@ class PolicyMiddleware(Middleware):
             self._seals.knows(message.request_state, tool, arguments)
             and isinstance(answer, ElicitResult)
             and answer.action == "accept"
-            and (answer.content or {}).get(_ANSWER) is True
+            and (answer.content or {}).get(APPROVAL_KEY) is True
         )
         if not approved:
             raise ToolError(unapproved(verdict).message)
@@ -257,6 +257,6 @@ class PolicyMiddleware(Middleware):
 
 
 def _asks_in_result(client: Any) -> bool:
-    """Return whether the client is asked in the place of a result, of a tool alone."""
+    """Return whether a question takes the place of a result, which only calls of tools allow."""
     request = client.request_context
     return request is not None and request.protocol_version in MODERN_PROTOCOL_VERSIONS

@@ -2,18 +2,16 @@
 
     runner = Runner(..., plugins=[..., PolicyPlugin(guard)])
 
-It decides the calls of every agent below the runner. An agent has the chain
-of its place: from the root of its tree down, each started by the one above; the root of
-a tree that a tool runs (`AgentTool`) is started by the agent that called the tool. A transfer
-goes to an agent's own sub-agents, where the policy allows it unasked, or back up;
-to any other agent it is denied, since that one would not be below the one that
-transfers. What is asked for requests a confirmation, as a tool that requires it.
+It decides the calls of every agent below the runner. The chain of an agent follows its tree, from
+the root down; the root of a tree that a tool runs (`AgentTool`) is started by the agent that
+called the tool. An agent may transfer to its own sub-agents, where the policy allows that without
+approval, or back up. A transfer to any other agent is denied, since that agent would not be below
+the one that transfers. A call that needs approval requests a confirmation.
 
-The plugin belongs last in the list, and callbacks of single agents must not change
-the arguments of a call, since they come after it. Tools that the model runs are
-offered where every call of them is allowed. In a live session (`run_live`) calls are decided
-too, but the library asks only when the model has been offered all tools: give none that the
-model runs by itself to an agent of such a session.
+Put the plugin last in the list. Callbacks of single agents run after it and must not change the
+arguments of a call. Tools that the model runs itself are offered where every call of them is
+allowed. In a live session (`run_live`) calls are decided too, but the plugin runs only after the
+model was offered all tools: give an agent of such a session no tool that the model runs itself.
 """
 
 from __future__ import annotations
@@ -38,7 +36,7 @@ with extra("google-adk", "google.adk"):
 
 __all__ = ["PolicyPlugin"]
 
-# What the model calls it when it runs code itself.
+# The tool that stands for code that the model runs itself.
 _CODE = "code_execution"
 _WAITING = {"error": "This call waits for the approval of a person."}
 
@@ -58,12 +56,12 @@ class PolicyPlugin(BasePlugin):
     async def before_tool_callback(
         self, *, tool: Any, tool_args: dict[str, Any], tool_context: Any
     ) -> dict[str, Any] | None:
-        """Decide a call before it runs; what is returned is its result instead."""
+        """Decide a call before it runs; a return value replaces its result."""
         try:
             if isinstance(tool, SetModelResponseTool):
-                return None  # the answer of the agent, and no call
+                return None  # the answer of the agent is no call
             verdict = self._verdict(tool, tool_args, tool_context)
-        except Exception:  # noqa: BLE001  # whatever it is, it must not grant
+        except Exception:  # noqa: BLE001  # no failure may grant
             return {"error": FAILED}
         if verdict.effect is Effect.ASK:
             confirmation = tool_context.tool_confirmation
@@ -80,10 +78,10 @@ class PolicyPlugin(BasePlugin):
         return None
 
     async def before_model_callback(self, *, callback_context: Any, llm_request: Any) -> Any:
-        """Offer the tools that can be allowed; what is returned is the answer of the model instead.
+        """Offer the tools that can be allowed; a return value replaces the answer of the model.
 
-        An agent that runs what its model writes (`code_executor`) has no call that could
-        be decided, so it answers where every call of `code_execution` is allowed.
+        An agent that runs the code of its model (`code_executor`) makes no call for it, so it
+        answers only where every call of `code_execution` is allowed.
         """
         agent = callback_context.get_invocation_context().agent
         chain_of = self._chain_of(agent)
@@ -111,7 +109,7 @@ class PolicyPlugin(BasePlugin):
         """Return what is offered of one tool of a request, or None."""
         declared = tool.function_declarations
         kept = [one for one in declared or [] if one.name in names]
-        # What is beside the functions is run by the model: a search, code, ...
+        # The model runs everything except the functions itself: a search, code, ...
         provided = [
             field
             for field in type(tool).model_fields
@@ -135,12 +133,12 @@ class PolicyPlugin(BasePlugin):
 
     def _transfer(self, agent: Any, target: str, chain_of: Callable[[], Chain]) -> Verdict:
         if target in (above.name for above in _path(agent)[:-1]):
-            return Verdict(Effect.ALLOW)  # back to whoever started it
+            return Verdict(Effect.ALLOW)  # back to an agent that started it
         verdict = self._guard.check_start(target, chain_of=chain_of)
         if target not in (below.name for below in agent.sub_agents):
             verdict = Verdict(Effect.DENY, f"This agent may not transfer to `{target}`.")
         if verdict.effect is Effect.ASK:
-            return unapproved(verdict)  # there is nobody to ask on the way to another agent
+            return unapproved(verdict)  # a transfer cannot ask for approval
         return verdict
 
     def _chain_of(self, agent: Any) -> Callable[[], Chain]:

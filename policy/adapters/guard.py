@@ -1,4 +1,15 @@
-"""The checker that every runtime gets: wrap a call, or filter a list."""
+"""The checker for every runtime: it wraps calls and filters lists of tools.
+
+A guard is made from the chain of the agent that a program starts with. Agents that this one
+starts have guards of their own, by name (`Guard.agent`). Their chain follows from the agent that
+is running when they call: while a tool runs, the context (`contextvars`) holds the chain of the
+agent that called it. Tasks and threads copy the context, so calls of several agents at once do
+not mix, and no agent can choose another chain than the one it was started in. Where no context
+leads to an agent, its calls are denied.
+
+Every failure here denies. A failure elsewhere, for example in the program that asks a person, is
+raised, and the call does not run.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +42,30 @@ from policy.tables.chain import NOTHING_SAID, Chain, SpawnDenied
 from policy.tables.placement import ProjectFolders, Rootless, folders_here, ways
 from policy.tables.table import Table
 
-__all__ = ["CallDenied", "Guard", "GuardedProgram", "Running", "Seals", "Verdict", "unapproved"]
+__all__ = [
+    "APPROVAL_FORM",
+    "APPROVAL_KEY",
+    "APPROVAL_QUESTION",
+    "CallDenied",
+    "Guard",
+    "Seals",
+    "Verdict",
+    "unapproved",
+]
+
+_T = TypeVar("_T")
+
+# The question to a person by elicitation (MCP): its name, the key of the answer, the form.
+APPROVAL_QUESTION: Final = "agent-policy"
+APPROVAL_KEY: Final = "allow"
+APPROVAL_FORM: Final = {
+    "type": "object",
+    "properties": {APPROVAL_KEY: {"type": "boolean", "title": "Allow this call"}},
+    "required": [APPROVAL_KEY],
+}
+
+# Tables and answers that a program remembers.
+_REMEMBERED: Final = 4096
 
 
 @attrs.frozen
@@ -40,10 +74,10 @@ class Verdict:
 
     Attributes:
         effect: the answer.
-        message: what the model is told (DENY) or a person is asked (ASK).
+        message: for the model (DENY) or for the person who approves (ASK).
         decision: with its reasons; None where the checker itself failed.
         chain: in which the call would run; None where there is none.
-        started: the narrower chain of the agent that the call starts, if it does.
+        started: the narrower chain of the agent that the call starts, if any.
 
     """
 
@@ -55,7 +89,7 @@ class Verdict:
 
 
 class CallDenied(Exception):
-    """A call that does not run. Its text is what the model is told."""
+    """A call that does not run. Its text is for the model."""
 
     def __init__(self, verdict: Verdict) -> None:
         super().__init__(verdict.message)
@@ -63,54 +97,44 @@ class CallDenied(Exception):
 
 
 def unapproved(verdict: Verdict) -> Verdict:
-    """Return the denial of a call that was asked for and that nobody approved."""
+    """Return the denial of a call that needed approval and did not get it."""
     said = "This call needs the approval of a person, and was not approved."
     return attrs.evolve(verdict, effect=Effect.DENY, message=said)
 
 
-# Approvals that come back through a program that keeps no state: bound to one call.
-#
-# A seal is made for a question about a call, travels to whoever asks the person,
-# and comes back with the call. It is of no use for any other call, and of none
-# for another process.
-
-
 class Seals:
-    """Makes and knows the seals of one process."""
+    """Makes and checks seals, which bind an approval to one call and this process.
+
+    A seal goes out with the question about a call and comes back with the call, through a
+    program that keeps no state. For another call or another process it is invalid.
+    """
 
     def __init__(self) -> None:
         self._key = secrets.token_bytes(32)
 
     def seal(self, tool: str, arguments: Mapping[str, object]) -> str:
-        """Return the seal of a call. Raises TypeError or ValueError for what is no JSON."""
+        """Return the seal of a call. Raises TypeError or ValueError where it has no JSON."""
         call = json.dumps([tool, arguments], sort_keys=True, allow_nan=False)
         return "policy:" + hmac.new(self._key, call.encode(), hashlib.sha256).hexdigest()
 
     def knows(self, seal: object, tool: str, arguments: Mapping[str, object]) -> bool:
-        """Return whether *seal* was made for this call, by this process."""
+        """Return whether this process made *seal* for this call."""
         return isinstance(seal, str) and hmac.compare_digest(
             seal.encode("utf-8", "replace"), self.seal(tool, arguments).encode()
         )
 
 
-# What the guards of one program share: names, folders, and which call is running.
-
-
-# Tables, and answers of whether a tool can be called at all, that are kept.
-_REMEMBERED = 4096
-
-
 @attrs.frozen
-class Running:
-    """The call that is running: of which agent, and of which agent it starts one."""
+class _Running:
+    """The chain of the call that is running, and of the agent that it starts."""
 
     chain: Chain
     started: Chain | None
 
 
 @attrs.frozen(eq=False)
-class GuardedProgram:
-    """What the guards of one program share."""
+class _Program:
+    """What the guards of one program share: names, folders, the call that is running."""
 
     chain: Chain
     names: Mapping[str, str]
@@ -118,8 +142,8 @@ class GuardedProgram:
     starts: Mapping[str, str]
     folders: ProjectFolders | None
     recorder: Recorder | None = None
-    # One for each program that is guarded: chains of two policies are not compared.
-    running: ContextVar[Running | None] = attrs.field(
+    # One for each program, so that the chains of two policies never mix.
+    context: ContextVar[_Running | None] = attrs.field(
         factory=lambda: ContextVar("policy_running", default=None)
     )
     offered: dict[tuple[str, str, str], bool] = attrs.field(factory=dict)
@@ -128,10 +152,10 @@ class GuardedProgram:
     rootless: Rootless = attrs.field(factory=Rootless)
 
     def table(self, chain: Chain) -> Table:
-        """Return what a chain may do on this machine."""
+        """Return the table of *chain*, placed in the folders of this machine."""
         if self.folders is None:
             return chain.table
-        # Chains whose tables are equal have other links to name.
+        # Chains with equal tables name different links.
         key = (str(chain), chain.table.hash)
         table = self.tables.get(key)
         if table is None:
@@ -169,14 +193,14 @@ class GuardedProgram:
         *,
         recorded: bool,
     ) -> Verdict:
-        """Return what the call of *tool* gets that starts an agent."""
+        """Return what the call of *tool* gets, which starts *agent*."""
         decision = chain.spawning(agent, arguments)
         try:
             started, said = chain.spawn(agent, arguments), ""
         except SpawnDenied as denied:
             started, said = None, spawn_denial(denied)
             if decision.effect is not Effect.DENY:
-                # Of a depth, or of no such agent, no rule speaks.
+                # No rule applies to the depth of a chain, or to an unknown agent.
                 decision = attrs.evolve(denied.decision, table=decision.table)
         if recorded:
             self._record(chain.names, *chain.start_call(agent, arguments), decision)
@@ -184,7 +208,7 @@ class GuardedProgram:
             said = question(tool, arguments, decision)
         return Verdict(decision.effect, said, decision, chain, started)
 
-    def stray(
+    def unstarted(
         self,
         agent: str,
         denied: SpawnDenied,
@@ -193,7 +217,7 @@ class GuardedProgram:
         *,
         recorded: bool,
     ) -> Verdict:
-        """Return what the call of an *agent* gets that no chain leads to."""
+        """Return what the call of an *agent* gets that is in no chain."""
         decision = denied.decision
         if recorded:
             self._record((), self.named(tool), dict(arguments), decision, agent)
@@ -213,18 +237,17 @@ class GuardedProgram:
             self.recorder.append(attrs.evolve(record, agent=agent, cwd=cwd))
 
     def decide(self, chain: Chain, tool: str, call: dict[str, object]) -> Decision:
-        """Return what a call of a tool of the policy gets, wherever links lead from its paths."""
+        """Return the strictest decision on a call and on the files where its links lead."""
         if self.folders is None:
-            return self.rootless.decide_read(chain.table, tool, call)
+            return self.rootless.of(chain.table).decide(tool, call, checked=True)
         placed = self.table(chain)
         found = ways(chain.table, placed, tool, call, self.folders)
-        return min(
-            (table.decide_read(tool, meant) for table, meant in found), key=lambda one: one.effect
-        )
+        decisions = (table.decide(tool, meant, checked=True) for table, meant in found)
+        return min(decisions, key=lambda one: one.effect)
 
     def remains(self, chain: Chain, tool: str) -> str:
-        """Return what a model is told of what remains where a call of *tool* is denied."""
-        # To find it out takes a comparison, and models try again.
+        """Return what the model learns about what remains allowed after a denial of *tool*."""
+        # Finding it takes a comparison, and models try again.
         key = (str(chain), chain.table.hash, tool)
         found = self.remaining.get(key)
         if found is None:
@@ -244,37 +267,19 @@ class GuardedProgram:
         return self.names.get(tool) or self.prefix + tool
 
     def is_offered(self, chain: Chain, tool: str) -> bool:
-        """Return whether some call of a tool of the runtime can be allowed, or asked for."""
-        known = self.offered
+        """Return whether some call of a tool of the runtime can be allowed or asked for."""
         key = (str(chain), chain.table.hash, tool)
-        found = known.get(key)
+        found = self.offered.get(key)
         if found is None:
             agent = self.starts.get(tool)
             if agent is not None:
                 found = may_start(chain, agent)
             else:
                 found = may_call(self.table(chain), self.named(tool))
-            if len(known) >= _REMEMBERED:
-                known.clear()
-            known[key] = found
+            if len(self.offered) >= _REMEMBERED:
+                self.offered.clear()
+            self.offered[key] = found
         return found
-
-
-# The checker that every runtime is given: wrap a call, or filter a list.
-#
-# A guard is made from the chain of the agent that a program starts with. Agents
-# that this one starts have guards of their own, by name (`Guard.agent`), whose
-# chain follows from who is running when they call: while a tool runs, the
-# context (`contextvars`) holds the chain of the agent that called it. Tasks and threads
-# that copy the context carry it along, so calls of several agents at once do
-# not mix, and no agent can choose another chain than the one it was started in. Where no
-# context leads to an agent, its calls are denied.
-#
-# Whatever goes wrong here denies. What goes wrong elsewhere, say in the program
-# that asks a person, is raised, and the call does not run.
-
-
-_T = TypeVar("_T")
 
 
 _FAILED: Final = Verdict(Effect.DENY, FAILED)
@@ -283,7 +288,7 @@ _FAILED: Final = Verdict(Effect.DENY, FAILED)
 class Guard:
     """Decides the calls of one agent before they run.
 
-    Immutable, and the same from every thread and task.
+    Immutable, and safe in every thread and task.
 
     Args:
         chain: of the agent that starts.
@@ -291,11 +296,10 @@ class Guard:
         prefix: of all other names, e.g. ``mcp__github__``.
         starts: what the runtime calls a tool -> the agent that it starts. Such
             a call is decided as the start of that agent, and nothing else.
-        project: the folder of the project on this machine, which rules about files speak
-            of; None where it is not known, so that paths which are absolute or leave it are denied.
-        home: the home folder, likewise.
-        recorder: writes every decision down; a call that cannot be written down
-            is denied.
+        project: the folder of the project on this machine, for rules about files; None where
+            it is unknown, so that absolute paths and paths out of it are denied.
+        home: the home folder, for the same rules.
+        recorder: records every decision; a call that cannot be recorded is denied.
 
     """
 
@@ -313,18 +317,18 @@ class Guard:
         recorder: Recorder | None = None,
     ) -> None:
         folders = None if project is None else folders_here(project, home)
-        self._program = GuardedProgram(
+        self._program = _Program(
             chain, dict(names or {}), prefix, dict(starts or {}), folders, recorder
         )
         self._agent = chain.names[-1]
         self._fixed: Chain | None = None
 
     def agent(self, name: str) -> Guard:
-        """Return the guard of agents called *name*, whoever starts them."""
+        """Return the guard of agents called *name*, whichever agent starts them."""
         return self._other(name, None)
 
     def at(self, chain: Chain) -> Guard:
-        """Return the guard of the last agent of *chain*, where the runtime hands the chain on."""
+        """Return the guard of the last agent of *chain*, for a runtime that passes chains on."""
         return self._other(chain.names[-1], chain)
 
     def _other(self, agent: str, fixed: Chain | None) -> Guard:
@@ -350,13 +354,13 @@ class Guard:
         """The chain in which a call made here and now would run.
 
         Raises:
-            SpawnDenied: nothing that is running leads to this agent, or what
-                does may not start it unasked.
+            SpawnDenied: no running call leads to this agent, or it may not be started
+                without approval.
 
         """
         if self._fixed is not None:
             return self._fixed
-        running = self._program.running.get()
+        running = self._program.context.get()
         if running is None:
             if self._agent != self._program.chain.names[-1]:
                 raise SpawnDenied(self._agent, self._program.chain.names[-1], "not-started")
@@ -365,7 +369,7 @@ class Guard:
             return running.started
         chain = running.chain.spawn(self._agent, NOTHING_SAID)
         if chain.links[-1].confirm:
-            # Nobody was asked: the tool that is running is not known to start it.
+            # Without approval: the running tool is not known to start this agent.
             raise SpawnDenied(self._agent, running.chain.names[-1], "not-started")
         return chain
 
@@ -377,7 +381,7 @@ class Guard:
             SpawnDenied: as for `chain`.
 
         """
-        running = self._program.running.get()
+        running = self._program.context.get()
         if running is not None:
             for chain in (running.started, running.chain):
                 if chain is not None and chain.names[-1] == self._agent:
@@ -392,21 +396,22 @@ class Guard:
         chain_of: Callable[[], Chain] | None = None,
         recorded: bool = True,
     ) -> Verdict:
-        """Return what a call gets. Never raises: what goes wrong denies.
+        """Return what a call gets. Never raises: every failure denies.
 
         Args:
             tool: as the runtime calls it.
             arguments: by name.
             chain_of: finds the chain, where the runtime itself keeps it.
-            recorded: whether it is written down, if anything is; False where it
-                is asked about once more.
+            recorded: whether it is recorded; False for a second check of the same call.
 
         """
         program = self._program
         return self._checked(
             chain_of,
             lambda chain: program.verdict(chain, tool, arguments, recorded=recorded),
-            lambda denied: program.stray(self._agent, denied, tool, arguments, recorded=recorded),
+            lambda denied: program.unstarted(
+                self._agent, denied, tool, arguments, recorded=recorded
+            ),
         )
 
     def check_start(
@@ -420,37 +425,37 @@ class Guard:
         """Return what the start of *agent*, as the policy calls it, gets (see `check`).
 
         Args:
-            agent: whom.
-            said: what else the call says that starts it, e.g. the model.
+            agent: its name.
+            said: further arguments of the call that starts it, e.g. the model.
             chain_of: as for `check`.
-            recorded: likewise.
+            recorded: as for `check`.
 
         """
         program = self._program
         return self._checked(
             chain_of,
             lambda chain: program.start(chain, agent, agent, said, recorded=recorded),
-            lambda denied: program.stray(self._agent, denied, agent, said, recorded=recorded),
+            lambda denied: program.unstarted(self._agent, denied, agent, said, recorded=recorded),
         )
 
     def _checked(
         self,
         chain_of: Callable[[], Chain] | None,
         check: Callable[[Chain], Verdict],
-        stray: Callable[[SpawnDenied], Verdict],
+        unstarted: Callable[[SpawnDenied], Verdict],
     ) -> Verdict:
         try:
             try:
                 chain = self.chain if chain_of is None else chain_of()
             except SpawnDenied as denied:
-                return stray(denied)
+                return unstarted(denied)
             return check(chain)
-        except Exception:  # noqa: BLE001  # whatever it is, it must not grant
+        except Exception:  # noqa: BLE001  # no failure may grant
             return _FAILED
 
     @contextmanager
     def running(self, verdict: Verdict) -> Iterator[None]:
-        """Say that the call of *verdict* runs: agents started meanwhile are below its chain.
+        """Run the call of *verdict* in this context: agents started in it are below its chain.
 
         Raises:
             CallDenied: it may not run.
@@ -458,21 +463,24 @@ class Guard:
         """
         if verdict.effect is Effect.DENY or verdict.chain is None:
             raise CallDenied(verdict)
-        token = self._program.running.set(Running(verdict.chain, verdict.started))
+        token = self._program.context.set(_Running(verdict.chain, verdict.started))
         try:
             yield
         finally:
-            self._program.running.reset(token)
+            self._program.context.reset(token)
 
     def run_on(self, verdict: Verdict) -> None:
-        """Say that the call of *verdict* runs, for the rest of this task and what it starts.
+        """Run the call of *verdict* for the rest of this task and the tasks that it starts.
 
-        For a runtime that tells of a call before it runs, and runs each in a
-        task of its own. Raises CallDenied where it may not run.
+        For a runtime that announces a call before it runs, and runs each in a task of its own.
+
+        Raises:
+            CallDenied: it may not run.
+
         """
         if verdict.effect is Effect.DENY or verdict.chain is None:
             raise CallDenied(verdict)
-        self._program.running.set(Running(verdict.chain, verdict.started))
+        self._program.context.set(_Running(verdict.chain, verdict.started))
 
     def call(
         self,
@@ -488,10 +496,10 @@ class Guard:
             tool: as the runtime calls it.
             arguments: by name.
             run: runs the call.
-            ask: whether a person approves; nobody does where there is none.
+            ask: returns whether a person approves; without it no call is approved.
 
         Raises:
-            CallDenied: it may not; its text is for the model.
+            CallDenied: it may not run; the text is for the model.
 
         """
         verdict = self.check(tool, arguments)
@@ -518,9 +526,9 @@ class Guard:
     def offered(
         self, tools: Iterable[str], *, chain_of: Callable[[], Chain] | None = None
     ) -> list[str]:
-        """Return those of the runtime's *tools* that can be allowed, or asked for, by some call.
+        """Return those of the runtime's *tools* of which some call can be allowed or asked for.
 
-        None where no chain leads here, or where the checker fails.
+        No tool where no chain leads here, or where the checker fails.
 
         Args:
             tools: as the runtime calls them.
@@ -530,7 +538,7 @@ class Guard:
         try:
             chain = self.chain if chain_of is None else chain_of()
             return [tool for tool in tools if self._program.is_offered(chain, tool)]
-        except Exception:  # noqa: BLE001  # its calls are denied, so none is worth offering
+        except Exception:  # noqa: BLE001  # its calls are denied, so none is offered
             return []
 
     def granted(
@@ -538,7 +546,7 @@ class Guard:
     ) -> list[str]:
         """Return those of *tools* of which every call is allowed.
 
-        For tools that run where no call can be decided, e.g. at the provider of a model.
+        For tools whose calls run elsewhere undecided, e.g. at the provider of a model.
 
         Args:
             tools: as the runtime calls them.
@@ -548,7 +556,7 @@ class Guard:
         try:
             table = self._program.table(self.chain if chain_of is None else chain_of())
             return [tool for tool in tools if always_granted(table, self.named(tool))]
-        except Exception:  # noqa: BLE001  # what cannot be decided is not granted
+        except Exception:  # noqa: BLE001  # a failure grants nothing
             return []
 
     def __repr__(self) -> str:

@@ -2,13 +2,12 @@
 
     agent = create_agent(model, tools, middleware=[..., PolicyMiddleware(guard)])
 
-It belongs last in the list, next to the tools, where no other middleware
-changes a call that was decided. What is asked for interrupts the graph with the request
-that `HumanInTheLoopMiddleware` makes, so it takes a checkpointer and is resumed with
-`Command(resume={"decisions": [{"type": "approve"}]})`.
+Put it last in the list, next to the tools, where no other middleware changes a decided call. A
+call that needs approval interrupts the graph with the request of `HumanInTheLoopMiddleware`, so
+it needs a checkpointer and `Command(resume={"decisions": [{"type": "approve"}]})`.
 
-An agent that is run by a tool of another has a middleware of its own, with `guard.agent(NAME)`.
-Tools that the provider of the model runs are offered where every call of
+An agent that is run by a tool of another agent has a middleware of its own, with
+`guard.agent(NAME)`. Tools that the provider of the model runs are offered where every call of
 them is allowed.
 """
 
@@ -46,7 +45,7 @@ class PolicyMiddleware(AgentMiddleware):
         """Decide a call before it runs."""
         verdict = self._settled(request)
         if verdict.effect is Effect.DENY:
-            return _told(request, verdict)
+            return _refusal(request, verdict)
         with self._guard.running(verdict):
             return handler(request)
 
@@ -54,7 +53,7 @@ class PolicyMiddleware(AgentMiddleware):
         """Decide a call before it runs."""
         verdict = self._settled(request)
         if verdict.effect is Effect.DENY:
-            return _told(request, verdict)
+            return _refusal(request, verdict)
         with self._guard.running(verdict):
             return await handler(request)
 
@@ -67,7 +66,7 @@ class PolicyMiddleware(AgentMiddleware):
         return await handler(self._offering(request))
 
     def _settled(self, request: Any) -> Verdict:
-        """Return what a call gets, whoever has to be asked being asked."""
+        """Return what a call gets, after asking for approval where it needs one."""
         call = request.tool_call
         verdict = self._guard.check(call["name"], call["args"])
         if verdict.effect is not Effect.ASK:
@@ -106,7 +105,7 @@ def _approves(answer: object) -> bool:
     )
 
 
-def _told(request: Any, verdict: Verdict) -> Any:
+def _refusal(request: Any, verdict: Verdict) -> Any:
     call = request.tool_call
     return ToolMessage(
         content=verdict.message, name=call["name"], tool_call_id=call["id"], status="error"

@@ -1,4 +1,8 @@
-"""What a model is told of a denial, and a person of a question."""
+"""The messages of the checker: denials for the model, questions for the person who approves.
+
+A denial names the rule that denies the call and what remains allowed. It names no file, no place
+and no rule that does not concern the call.
+"""
 
 from __future__ import annotations
 
@@ -31,13 +35,26 @@ __all__ = [
 ]
 
 
-# Rules of one tool that are compared for the sake of a message.
-_RULES_LOOKED_AT = 512
-_TOOLS_LOOKED_AT = 512
+# Rules of one tool, and tools, that a message is made from; of more it shows none.
+_MOST_RULES = 512
+_MOST_TOOLS = 512
 _SHOWN = 8
-# Calls that are made before any is searched for.
+# Calls that are tried before a comparison searches for one.
 _CALLS_TRIED = 16
 _LONGEST_RULE = 200
+_SEVERAL = 2
+
+FAILED = "This call is denied: the policy could not be asked."
+
+_WHY = {
+    Reason.DEFAULT: "no rule grants it",
+    Reason.UNAVAILABLE: "this agent does not have that tool",
+    Reason.MALFORMED: "its arguments cannot be read",
+    Reason.TOO_LONG: "an argument is too long",
+    Reason.PROTECTED: "what it touches is protected",
+    Reason.NO_ROOT: "it names a file outside of the project, whose folder is not known",
+    Reason.UNANALYSABLE: "what it would do cannot be told from its text",
+}
 
 
 def always_granted(table: Table, tool: str) -> bool:
@@ -47,7 +64,7 @@ def always_granted(table: Table, tool: str) -> bool:
 
 
 def may_call(table: Table, tool: str) -> bool:
-    """Return whether some call of *tool* is not denied; True where that is not decided."""
+    """Return whether some call of *tool* is not denied; True where that is not certain."""
     if _is_shown(table, tool):
         return True
     granted = _granted(table, tool)
@@ -64,13 +81,12 @@ def may_start(chain: Chain, agent: str) -> bool:
 
 
 def granting_rules(table: Table, tool: str) -> dict[Effect, list[str]]:
-    """Return the rules by which calls of *tool* are allowed or asked for, by effect.
+    """Return the rules that allow or ask for calls of *tool*, by effect.
 
-    Each really decides some call of the whole chain. Empty where there are too
-    many rules to look at.
+    Each decides some call of the whole chain. Empty where there are too many rules.
     """
     lookup = table.lookup(tool)
-    if sum(len(row.entries) for row, _ in lookup.rows) > _RULES_LOOKED_AT:
+    if sum(len(row.entries) for row, _ in lookup.rows) > _MOST_RULES:
         return {}
     found: dict[Effect, dict[str, None]] = {}
     for difference in _granted(table, tool).differences:
@@ -83,25 +99,25 @@ def granting_rules(table: Table, tool: str) -> dict[Effect, list[str]]:
 def named_tools(table: Table) -> list[str]:
     """Return the tools that rules of *table* name and of which some call is not denied.
 
-    Empty where there are too many to look at: nobody waits for a list of thousands.
+    Empty where there are too many tools.
     """
     names = {name: None for part in table.use.parts for name in sorted(part.rules.names)}
-    if len(names) > _TOOLS_LOOKED_AT:
+    if len(names) > _MOST_TOOLS:
         return []
     return [name for name in names if may_call(table, name)]
 
 
 def quoted(texts: Iterable[str]) -> str:
-    """Return rules or names as a message shows them: escaped, and not too many."""
+    """Return rules or names as a message shows them: escaped, and the first few."""
     shown = [f"`{visible(text)[:_LONGEST_RULE]}`" for text in texts]
     more = f" and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else ""
     return ", ".join(shown[:_SHOWN]) + more
 
 
 def _is_shown(table: Table, tool: str) -> bool:
-    """Return whether a call that one of the first rules is about is not denied.
+    """Return whether a witness of one of the first rules is not denied.
 
-    Where none is, others may be: a search finds them, and takes far longer.
+    Where each is denied, other calls may not be; finding them takes a far longer search.
     """
     lookup = table.lookup(tool)
     granting = (
@@ -111,39 +127,20 @@ def _is_shown(table: Table, tool: str) -> bool:
         if entry.effect is not Effect.DENY and entry.pattern is not None and not entry.field
     )
     calls = islice(granting, _CALLS_TRIED)
-    return any(lookup.decide_anew(call).effect is not Effect.DENY for call in calls)
+    return any(lookup.decide(call, remember=False).effect is not Effect.DENY for call in calls)
 
 
 def _granted(table: Table, tool: str) -> Comparison:
     return compare(tool, table.lookup(tool), NOTHING.lookup(tool))
 
 
-# What a model is told of a denial, and a person of a question.
-#
-# A model is told which rule denies the call, what remains allowed, and nothing
-# else: no file, no place, no rule that does not concern the call.
-
-
-FAILED = "This call is denied: the policy could not be asked."
-
-_WHY = {
-    Reason.DEFAULT: "no rule grants it",
-    Reason.UNAVAILABLE: "this agent does not have that tool",
-    Reason.MALFORMED: "its arguments cannot be read",
-    Reason.TOO_LONG: "an argument is too long",
-    Reason.PROTECTED: "what it touches is protected",
-    Reason.NO_ROOT: "it names a file outside of the project, whose folder is not known",
-    Reason.UNANALYSABLE: "what it would do cannot be told from its text",
-}
-
-
 def refusal(tool: str, decision: Decision, clauses: Sequence[Clause] = ()) -> str:
-    """Return why a call is denied, and of a command by what of it (`Table.account`)."""
+    """Return why a call is denied; for a command, by which part of it (`Table.account`)."""
     return f"This call of {quoted([tool])} is denied: {_why(decision)}{_where(decision, clauses)}."
 
 
 def remainder(table: Table, tool: str, runtime_name: Callable[[str], str]) -> str:
-    """Return what remains allowed where a call of *tool* is denied, behind a blank; or ""."""
+    """Return what remains allowed where a call of *tool* is denied, after a space; or ""."""
     allowed = granting_rules(table, tool)
     parts = []
     if Effect.ALLOW in allowed:
@@ -157,7 +154,7 @@ def remainder(table: Table, tool: str, runtime_name: Callable[[str], str]) -> st
 
 
 def spawn_denial(denied: SpawnDenied) -> str:
-    """Return what the model is told where an agent may not be started, or is not in the chain."""
+    """Return the message for an agent that may not be started, or is in no chain."""
     if denied.because:
         why = f"the rule {quoted(one.rule for one in denied.because)} of `{visible(denied.link)}`"
         return f"The agent `{visible(denied.agent)}` may not be started here: {why} denies it."
@@ -170,20 +167,20 @@ def question(
     decision: Decision,
     clauses: Sequence[Clause] = (),
 ) -> str:
-    """Return what a person is asked who may approve a call."""
+    """Return the question to the person who may approve a call."""
     return shown(arguments).join(question_around(tool, decision, clauses))
 
 
 def question_around(
     tool: str, decision: Decision, clauses: Sequence[Clause] = ()
 ) -> tuple[str, str]:
-    """Return what stands before and behind the arguments in what a person is asked."""
+    """Return the parts of a `question` before and after the arguments."""
     why = f"{_why(decision)}{_where(decision, clauses)}"
     return f"Allow {quoted([tool])} with ", f"? It is asked for: {why}."
 
 
 def _where(decision: Decision, clauses: Sequence[Clause]) -> str:
-    """Return which of several things that a command does are those that decide it."""
+    """Return the parts of a command that decide it, where it has several."""
     because = set(decision.because)
     deciding = [
         each
@@ -193,17 +190,14 @@ def _where(decision: Decision, clauses: Sequence[Clause]) -> str:
         and because.issuperset(each.decision.because)
         and bool(because) == bool(each.decision.because)
     ]
-    doubtful = next((each for each in deciding if each.why), None)
-    if doubtful is not None:
-        return f": {quoted([doubtful.text]) if doubtful.text else 'it'} {doubtful.why}"
+    ambiguous = next((each for each in deciding if each.why), None)
+    if ambiguous is not None:
+        return f": {quoted([ambiguous.text]) if ambiguous.text else 'it'} {ambiguous.why}"
     if len(clauses) < _SEVERAL or not deciding:
         return ""
     told = {does: [each.text for each in deciding if each.does is does] for does in Does}
     what = [f"{does.value} {quoted(texts)}" for does, texts in told.items() if texts]
     return f", since it {' and '.join(what)}"
-
-
-_SEVERAL = 2
 
 
 def _why(decision: Decision) -> str:
@@ -214,5 +208,5 @@ def _why(decision: Decision) -> str:
         kind = "rule" if len(rules) == 1 else "rules"
         return f"{kind} {quoted(rules)}{whose}"
     if decision.reason is Reason.DEFAULT and decision.effect is Effect.ASK:
-        return "no rule speaks of it"
+        return "no rule applies to it"
     return _WHY.get(decision.reason, decision.reason.value)

@@ -2,14 +2,13 @@
 
     agent = guarded(Agent(name="main", tools=[...], handoffs=[...]), guard)
 
-Function tools are decided when they run, those of MCP servers included. What is asked for
-interrupts the run as a tool that needs approval does (`result.interruptions`).
-Tools of any other kind are offered where every call of them is allowed, since
-no call of them can be decided here.
+Calls of function tools, including those of MCP servers, are decided when they run. A call that
+needs approval interrupts the run (`result.interruptions`). Other tools run elsewhere undecided, so
+they are offered where every call of them is allowed.
 
-A handoff starts the agent of its target: it is there where the policy allows it
-unasked, and the target has the narrower chain, in whichever direction it hands on. An
-agent that is run by a tool has `guard.agent(NAME)`.
+A handoff starts the agent of its target. It is enabled where the policy allows that without
+approval, and the target has the narrower chain, in whichever direction it hands on. An agent that
+is run by a tool has `guard.agent(NAME)`.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ class PolicyAgent(Agent):
     guard: Guard = field(kw_only=True)
 
     def __post_init__(self) -> None:
-        """Guard the handoffs, those of a clone as well."""
+        """Guard the handoffs, also of a clone."""
         super().__post_init__()
         given: list[Any] = vars(self)["handoffs"]
         self.handoffs = [one if self._decides(one) else _handoff(one, self.guard) for one in given]
@@ -48,10 +47,10 @@ class PolicyAgent(Agent):
         """Return the tools that can be allowed, each deciding its calls.
 
         Raises:
-            TypeError: a handoff was added to the list that no guard decides.
+            TypeError: a handoff was added to the list without a guard.
 
         """
-        # The run asks for the tools of every turn, and the list is anybody's to change.
+        # Every turn of a run calls this, and any code may change the list in between.
         if not all(map(self._decides, self.handoffs)):
             raise TypeError("a handoff was added behind the guard; use `clone(handoffs=...)`")
         tools = await super().get_all_tools(run_context)
@@ -69,8 +68,7 @@ def guarded(agent: Any, guard: Guard) -> Any:
     """Return *agent* with tools and handoffs that *guard* decides.
 
     Raises:
-        TypeError: it is an agent of a class of its own, which may run tools by
-            ways of its own.
+        TypeError: *agent* has a class of its own, which may run tools in other ways.
 
     """
     if type(agent) is not Agent:
@@ -105,7 +103,7 @@ def _decided(tool: Any, guard: Guard) -> Any:
             return await tool.on_invoke_tool(context, text)
 
     async def needs_approval(context: Any, arguments: dict[str, Any], call: str) -> bool:
-        # What is denied needs nobody's approval: it does not run.
+        # A denied call does not run, so it needs no approval.
         effect = guard.check(tool.name, arguments, recorded=False).effect
         if effect is Effect.ALLOW and tool.needs_approval is not False:
             own = tool.needs_approval
@@ -135,7 +133,7 @@ def _handoff(target: Any, guard: Guard) -> Any:
             enabled = enabled(context, agent)
             if inspect.isawaitable(enabled):
                 enabled = await enabled
-        # There is nobody to ask on the way to another agent.
+        # A handoff cannot ask for approval.
         return bool(enabled) and verdict(recorded=False).effect is Effect.ALLOW
 
     async def invoke(context: Any, text: str) -> Any:

@@ -2,13 +2,13 @@
 
     agent = Agent(model, capabilities=[PolicyCapability(guard)], ...)
 
-It wraps the tools of the agent from within, so that a call is decided with
-the arguments that it runs with, whatever the hooks of other capabilities do. What is
-asked for is deferred like any call that requires approval (`DeferredToolRequests`).
+It is the innermost wrapper of the tools, so a call is decided with the arguments that it runs
+with, whatever other capabilities change. A call that needs approval is deferred, as any call that
+requires approval (`DeferredToolRequests`).
 
-An agent that is run by a tool of another has a capability of its own, with
-`guard.agent(NAME)`. Tools that the provider of the model runs, or the program behind the
-run (`ExternalToolset`), are offered where every call of them is allowed.
+An agent that is run by a tool of another agent has a capability of its own, with
+`guard.agent(NAME)`. Tools that run elsewhere, at the provider of the model or in the calling
+program (`ExternalToolset`), are offered where every call of them is allowed.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ class PolicyToolset(WrapperToolset):
     async def get_tools(self, ctx: Any) -> dict[str, Any]:
         """Return the tools that can be allowed."""
         tools = await super().get_tools(ctx)
-        # What is run outside of the agent is not called here, so it cannot be decided here.
+        # External tools are not called here, so their calls cannot be decided.
         outside = {name for name, tool in tools.items() if tool.tool_def.kind == "external"}
         names = {*self.guard.offered(tools.keys() - outside), *self.guard.granted(outside)}
         return {name: tool for name, tool in tools.items() if name in names}
 
     async def call_tool(self, name: str, tool_args: dict[str, Any], ctx: Any, tool: Any) -> Any:
         """Decide a call before it runs."""
-        # Arguments were made values of the types that the tool declares.
+        # The arguments have the types that the tool declares by now.
         arguments = to_jsonable_python(tool_args, fallback=repr)
         verdict = self.guard.check(name, arguments)
         if verdict.effect is Effect.DENY:
@@ -68,7 +68,7 @@ class PolicyCapability(AbstractCapability):
     guard: Guard
 
     def get_ordering(self) -> Any:
-        """Stand next to the tools."""
+        """Return the position next to the tools."""
         return CapabilityOrdering(position="innermost")
 
     def get_wrapper_toolset(self, toolset: Any) -> Any:
@@ -76,7 +76,7 @@ class PolicyCapability(AbstractCapability):
         return PolicyToolset(toolset, self.guard)
 
     async def prepare_model_request(self, ctx: Any, request_context: Any) -> Any:
-        """Offer those tools of the provider of which every call is allowed."""
+        """Offer the provider's tools of which every call is allowed."""
         request_context = await super().prepare_model_request(ctx, request_context)
         parameters = request_context.model_request_parameters
         granted = set(self.guard.granted(tool.kind for tool in parameters.native_tools))

@@ -1,12 +1,12 @@
-"""Deciding logged calls where they lie, on many machines: a function for Spark's ``mapInArrow``.
+"""Spark: decides logged calls on many machines, as a function for ``mapInArrow``.
 
     from policy.adapters.spark import SCHEMA, deciding
 
     calls = spark.read.parquet("calls")  # columns as in `COLUMNS`
     decided = calls.mapInArrow(deciding(Path("policy.json").read_bytes()), SCHEMA)
 
-The function carries the compiled policy with it, so workers need this package
-and nothing of the policy's sources; each process reads it once.
+The function contains the compiled policy, so workers need only this package. Each process reads
+the policy once.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from policy.analysis.records.replay import RecordDecider
 from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
-from policy.tables.codec import compiled_from_json
+from policy.tables.codec.compiled import compiled_from_json
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = ["COLUMNS", "SCHEMA", "deciding"]
 
-# Of what is read: the chain, the tool, its arguments as JSON text, the project's folder.
+# The input: the chain, the tool, its arguments as JSON text, the project's folder.
 COLUMNS: Final = ("chain", "tool", "input", "cwd")
 
-# Of what is returned: the columns that were read, and what the call gets.
+# The output: the columns of the input, and the decision.
 SCHEMA: Final = (
     "chain array<string>, tool string, input string, cwd string, "
     "effect string, reason string, rules array<string>"
@@ -45,16 +45,16 @@ def deciding(
 ) -> Callable[[_Batches], _Batches]:
     """Return a function that decides the calls of Arrow batches, for ``mapInArrow``.
 
-    A call that cannot be read (no chain, arguments that are no JSON object, an
-    agent that the policy has not) is denied, with the reason ``malformed-call``.
+    An invalid call (no chain, arguments that are no JSON object, an unknown agent) is denied
+    with the reason ``malformed-call``.
 
     Args:
         compiled: the bytes of a compiled policy (`policy compile`).
         reading: ``attenuated`` or ``enforced``.
-        home: the home folder of those who called, absolute; "" where unknown.
+        home: the home folder of the users of the log, absolute; "" where unknown.
 
     Raises:
-        PolicyError: it is no compiled policy, at once and not on the workers.
+        PolicyError: *compiled* is no compiled policy; raised here and not on the workers.
 
     """
     compiled_from_json(compiled)
@@ -99,7 +99,7 @@ _UNREAD: Final = Decision(Effect.DENY, Reason.MALFORMED)
 
 def _decision(
     decider: RecordDecider, chain: Any, tool: Any, text: Any, cwd: Any
-) -> Decision:  # whatever a column holds
+) -> Decision:  # columns may hold anything
     try:
         call = json.loads(text or "{}")
         if not chain or not tool or not isinstance(call, dict):

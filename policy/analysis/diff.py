@@ -1,4 +1,10 @@
-"""What a change grants or takes away: decisions that differ, each with a witness."""
+"""What a change grants or takes away: decisions that differ, each with a witness.
+
+Two workspaces are compared chain by chain, in each reading. Which chains have to be compared
+for all of them to be is what `policy.analysis.reach.worklist` finds. A chain on one side only
+is reported as such, unless it shows nothing that others do not. Chains whose tables have the
+same rule sets are compared once, and those that changed alike are reported once.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +13,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import attrs
 
-from policy.analysis.reach.pairs import MANY_CHAINS, Pairs, PositionPair, ReadingSide
+from policy.analysis.reach.worklist import MANY_CHAINS, PositionPair, ReadingSide, Worklist
 from policy.compare.compare import Difference, Known
 from policy.compare.deduplicate import told
 from policy.compare.meets import compare_meets
+from policy.compare.tables import decided
 from policy.compare.witness import Call
 from policy.core.decision import Because, Decision, Reason
 from policy.core.effect import Effect
@@ -32,6 +39,7 @@ __all__ = [
     "changed_files",
     "diff_workspaces",
     "in_every_mode",
+    "objection",
     "paired",
 ]
 
@@ -89,14 +97,6 @@ def _content(tree: Tree, path: str) -> bytes | None:
         return None  # not there, or not to be read
 
 
-# How the chains of one project change: each that is there before or after, in one reading.
-#
-# Which chains have to be compared for all of them to be is said by
-# `policy.analysis.reach.pairs`. One
-# that is there on one side only is told as such, unless it says nothing that others do not.
-# Chains whose tables have the same rule sets are compared once.
-
-
 _Names = tuple[str, ...]
 _Tables = tuple[Table, Table]
 
@@ -108,8 +108,8 @@ class Alike:
     Attributes:
         reading: which.
         what: ``rule``, ``agent-added`` or ``agent-removed``.
-        shown: their differences, by what one has in common with those of other chains
-            that are told together with it.
+        shown: their differences, by a key that one shares with those of other chains that are
+            reported together with it.
         why: why there may be more.
         chains: the shortest first.
 
@@ -149,7 +149,7 @@ class _Cause:
 
 @attrs.frozen(cache_hash=True)
 class _Key:
-    """What differences that are told together have in common: a call, and the cause."""
+    """What differences that are reported together have in common: a call, and the cause."""
 
     call: str
     cause: _Cause
@@ -165,12 +165,12 @@ class ChainChanges:
 
     Args:
         before: the project; None where nothing is in its place.
-        after: likewise.
+        after: the project after the change, or None.
         reading: which reading of them.
-        known: what comparisons of tables found so far (`Table.differences`).
+        known: what comparisons of tables found so far (`compare.tables.differences`).
 
     Attributes:
-        why: why more may change, once all is told; nothing where nothing does.
+        why: why more may change, once `alike` was called; nothing where nothing does.
 
     """
 
@@ -187,19 +187,15 @@ class ChainChanges:
         )
         self._known = known
         self._compared: dict[object, _Compared] = {}
-        # by identity -> differences, and one of them for each cause
-        self._causes: dict[object, tuple[tuple[Difference, ...], tuple[Difference, ...]]] = {}
         self._chains = tuple(Chains(side.reading) if side else None for side in self._sides)
-        # agent -> what it is told of, by cause
-        self._told: dict[str, dict[_Cause, Difference]] = {}
-        # by identity, of all readings
-        self._keys: dict[int, tuple[Difference, _Key]] = known.setdefault(_Key, {})
+        # agent -> what is reported of it, by cause
+        self._reported: dict[str, dict[_Cause, Difference]] = {}
 
     def alike(self) -> list[Alike]:
         """Return what chains show, the shortest chain first."""
         if _is_same(*self._sides):
             return []
-        pairs = Pairs(*self._sides)
+        pairs = Worklist(*self._sides).run()
         if not pairs.is_whole:
             self.why[MANY_CHAINS] = None
         found: dict[object, Alike] = {}
@@ -208,7 +204,7 @@ class ChainChanges:
         ):
             if pair.before is None or pair.after is None:
                 if not pairs.is_implied(pair):
-                    found[names] = self._lonely(names, pair)
+                    found[names] = self._one_sided(names, pair)
             elif pair.before.use != pair.after.use:
                 key = pair.agent, pair.before.use, pair.after.use
                 if key not in found:
@@ -221,9 +217,9 @@ class ChainChanges:
         if alike.what != "rule":
             return difference
         before, after = self._tables(names)
-        return before.decided(after, difference)
+        return decided(before, after, difference)
 
-    def _lonely(self, names: _Names, pair: PositionPair) -> Alike:
+    def _one_sided(self, names: _Names, pair: PositionPair) -> Alike:
         """Return that a chain can, or can no longer, come about."""
         side, what = (1, "agent-added") if pair.before is None else (0, "agent-removed")
         gone = Decision(Effect.DENY, Reason.UNAVAILABLE)
@@ -244,14 +240,14 @@ class ChainChanges:
         """Return what the first of some chains shows, and of these none yet."""
         compared = self._compare(self._tables(names))
         # By a call that another chain of the agent shows too, where both show the same.
-        known = self._told.setdefault(names[-1], {})
+        known = self._reported.setdefault(names[-1], {})
         shown: dict[object, Difference] = {}
         for difference in compared.differences:
-            key = self._key(difference)
+            key = _Key(str(difference.call), _Cause.of(difference))
             other = known.setdefault(key.cause, difference)
             if other is not difference and other.call != difference.call:
                 before, after = compared.tables
-                again = before.decided(after, other)
+                again = decided(before, after, other)
                 if _Cause.of(again) == key.cause:
                     shown[_Key(str(again.call), key.cause)] = again
                     continue
@@ -266,30 +262,12 @@ class ChainChanges:
         if found is None:
             comparison = compare_meets(before.use.linked, after.use.linked, self._known)
             self.why.update(dict.fromkeys(comparison.why))
-            shown = self._worth_telling(comparison.differences, tables)
+            causes: dict[_Cause, Difference] = {}
+            for difference in told(comparison.differences, *tables):
+                causes.setdefault(_Cause.of(difference), difference)
+            shown = tuple(causes.values())
             found = self._compared[key] = _Compared(tables, shown, comparison.why)
         return found
-
-    def _worth_telling(
-        self, differences: tuple[Difference, ...], tables: _Tables
-    ) -> tuple[Difference, ...]:
-        """Return one of *differences* for each cause: once where chains come to the same ones."""
-        dialects = frozenset(part.rules.dialect for table in tables for part in table.use.parts)
-        key = dialects, *map(id, differences)
-        if key not in self._causes:
-            causes: dict[_Cause, Difference] = {}
-            for difference in told(differences, *tables):
-                causes.setdefault(self._key(difference).cause, difference)
-            self._causes[key] = differences, tuple(causes.values())
-        return self._causes[key][1]
-
-    def _key(self, difference: Difference) -> _Key:
-        """Return the key of a difference, which comparisons share."""
-        found = self._keys.get(id(difference))
-        if found is None:
-            key = _Key(str(difference.call), _Cause.of(difference))
-            found = self._keys[id(difference)] = difference, key
-        return found[1]
 
     def _tables(self, names: _Names) -> _Tables:
         return self._chain(0, names).table, self._chain(1, names).table
@@ -317,12 +295,6 @@ def _all_tables(reading: Reading) -> object:
     if type(reading) is Attenuated:
         return tuple(reading.tables.items()), tuple(reading.roots.items())
     return None
-
-
-# What a change grants or takes away: decisions that differ, each with a witness.
-#
-# Two workspaces are compared chain by chain (`policy.analysis.diff`). Chains whose tables
-# changed alike are told once.
 
 
 @attrs.frozen
@@ -415,8 +387,8 @@ def diff_workspaces(
         new: after.
         readings: which readings to compare.
         files: the files that differ (`changed_files`).
-        progress: told of each project as its turn comes.
-        known: what comparisons found so far (`Table.differences`); what is found is added.
+        progress: called with the title of each project in turn.
+        known: what comparisons found so far; what is found is added.
 
     """
     changes: list[Change] = []
@@ -442,6 +414,39 @@ def in_every_mode(old: Workspace, new: Workspace) -> Iterator[tuple[str, Workspa
     yield "", old, new
     for mode in {**old.modes, **new.modes}:
         yield mode, old.modes.get(mode, old), new.modes.get(mode, new)
+
+
+def objection(before: Workspace, after: Workspace, *, any_change: bool = False) -> str:
+    """Return why *after* must not take the place of *before*, or "".
+
+    Args:
+        before: with the files as they were.
+        after: with some of them edited.
+        any_change: whether a call that is granted less is a reason as well, and so is any
+            finding that is an error.
+
+    """
+    known = {(finding.code, finding.place.file) for finding in before.findings}
+    for finding in after.findings:
+        is_error = any_change and finding.severity is Severity.ERROR
+        is_new = (finding.code, finding.place.file) not in known
+        if is_new and (is_error or is_unreadable(finding)):
+            return f"{finding.place}: {finding.message}"
+    compared: Known = {}
+    for mode, old, new in in_every_mode(before, after):
+        diff = diff_workspaces(old, new, known=compared)
+        within = f" in the mode `{mode}`" if mode else ""
+        for change in diff.changes:
+            if change.widened or any_change:
+                difference = change.difference
+                call = " ".join(map(str, difference.call.values()))
+                return (
+                    f"`{'>'.join(change.chain)}` would get {difference.after.effect} instead of"
+                    f" {difference.before.effect} for `{difference.tool}({call})`{within}"
+                )
+        if not diff.exact:
+            return f"the comparison is not exact{within}: {'; '.join(diff.why)}"
+    return ""
 
 
 def paired(old: Workspace, new: Workspace) -> Iterator[tuple[Project | None, Project | None]]:

@@ -1,4 +1,12 @@
-"""Files in their canonical form, or without the rules that decide nothing."""
+"""Files in their canonical form, or without the rules that decide nothing.
+
+`canonical` prints a file as the front end whose file it is does, and shows that it is read as
+before. `minimal` leaves rules out one by one for as long as they are dead in every table that
+can come about (`policy.compare.dead_rules`), in every permission mode of a session; then the
+text without them is read again, and compared. What is left is *minimal*: no set of its rules
+could be left out. Other rules may say the same in fewer words. What a host skips is in no
+table and stays: lint reports it. So does what a host would add by itself, were it not listed.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +17,14 @@ from typing import Final
 
 import attrs
 
-from policy.analysis.diff import diff_workspaces, in_every_mode
+from policy.analysis.diff import diff_workspaces, in_every_mode, objection
 from policy.analysis.reach.worklist import reach
 from policy.compare.compare import Known
-from policy.compare.deduplicate import told
+from policy.compare.dead_rules import shadowing
+from policy.compare.tables import differences
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
-from policy.core.source import Edit, Place, Source, Span, edited
+from policy.core.source import Edit, Source, Span, edited
 from policy.files.frontmatter import HeaderLanguage, split_front_matter
 from policy.files.json_nodes import read_json
 from policy.files.nodes import Node, ScalarNode, SequenceNode, walk
@@ -30,20 +39,15 @@ from policy.hosts.workspace import Workspace, load_tree
 from policy.language.parse import parse_notation
 from policy.language.printer import print_document
 from policy.language.syntax import Agent, Comment, Comments, Delegate, Expect, Grant, Statement
-from policy.tables.ruleset import RuleSet
+from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Ceiling, Part, Table
 
 __all__ = [
     "Kept",
     "MinimalFile",
-    "Parts",
-    "Proof",
-    "Trial",
     "canonical",
-    "is_exemplified",
     "lists",
     "minimal",
-    "stating",
     "without",
 ]
 
@@ -71,7 +75,7 @@ def lists(source: Source) -> tuple[tuple[Span, ...], ...]:
     return () if root is None else tuple(each.items for each in _written(root))
 
 
-def stating(source: Source) -> tuple[tuple[Span, ...], ...]:
+def _stating(source: Source) -> tuple[tuple[Span, ...], ...]:
     """Return the items that stand for something else where none of them is left.
 
     An agent that states nothing it may hand on hands on what it may use.
@@ -213,12 +217,10 @@ def _parts(scalar: ScalarNode) -> Iterator[Span]:
             start = position + 1
 
 
-# --- our own notation -----------------------------------------------------------
-
 _Ranges = set[tuple[int, int]]
 
 
-def is_exemplified(source: Source, span: Span) -> bool:
+def _is_exemplified(source: Source, span: Span) -> bool:
     """Return whether an example below it would be left without any rule, were *span* taken out.
 
     Raises:
@@ -260,7 +262,7 @@ def _statements(body: Iterable[Statement], gone: _Ranges) -> Iterator[Statement]
     dropped = False
     for node in body:
         if isinstance(node, Comment) and node.trailing and dropped:
-            continue  # it speaks of what is gone
+            continue  # it is about what is gone
         dropped = False
         if not isinstance(node, Grant | Delegate):
             yield node
@@ -279,171 +281,16 @@ def _comments(comments: Comments, left: list[bool]) -> Iterator[tuple[int, Comme
     """Yield the comments of a list, each behind as many entries as are left before it."""
     for number, comment in comments:
         if comment.trailing and not left[number - 1]:
-            continue  # it speaks of the entry that is gone
+            continue  # it is about the entry that is gone
         # What stood above the first entry that is left stands below it.
         yield max(sum(left[:number]), 1), comment
 
 
-# Rules that are left out of tables one by one, for as long as these decide alike.
-
-
-# What a ceiling is the meet of.
-Parts = tuple[Part, ...]
-
-
-@attrs.define
-class Trial:
-    """Tables from which rules are left out for as long as they decide alike."""
-
-    source: Source
-    tables: list[Parts]
-    kept: dict[Span, str] = attrs.field(factory=dict)
-
-    def leave_out(self, items: Sequence[Span]) -> list[Span]:
-        """Return the items that can all be left out; none of the others can be as well."""
-        gone: list[Span] = []
-        waiting = list(items)
-        while True:
-            before = len(gone)
-            gone += filter(self._leave_out, waiting)
-            waiting = [item for item in waiting if item not in gone]
-            if len(gone) == before:
-                return gone
-
-    def _leave_out(self, item: Span) -> bool:
-        self.kept.pop(item, None)
-        fewer = self._fewer(item)
-        if fewer is None:
-            return False
-        if without(self.source, [item]) is None:
-            exemplified = is_exemplified(self.source, item)
-            self.kept[item] = _EXEMPLIFIED if exemplified else _IN_ITS_LIST
-            return False
-        for number, parts in fewer.items():
-            self.tables[number] = parts
-        return True
-
-    def _fewer(self, item: Span) -> dict[int, Parts] | None:
-        """Return the tables that change without *item*; None unless all decide alike."""
-        changed: dict[int, Parts] = {}
-        for number, parts in enumerate(self.tables):
-            fewer = tuple(attrs.evolve(part, rules=_without(part.rules, item)) for part in parts)
-            if all(one.rules is other.rules for one, other in zip(fewer, parts, strict=True)):
-                continue
-            tables = Table(Ceiling.of(parts)), Table(Ceiling.of(fewer))
-            found = tables[0].differences(tables[1])
-            if told(found.differences, *tables):
-                return None
-            if not found.exact:
-                self.kept[item] = _UNDECIDED
-                return None
-            changed[number] = fewer
-        return changed
-
-
-_UNDECIDED: Final = "it was not decided whether it matters"
-_EXEMPLIFIED: Final = "no call is decided otherwise without it, but the example below is of it"
-_IN_ITS_LIST: Final = (
-    "no call is decided otherwise without it, but it cannot be taken out of its list alone"
-)
-
-
-def _without(rules: RuleSet, item: Span) -> RuleSet:
-    kept = tuple(entry for entry in rules.entries if not _is_of(entry.place, item))
-    return rules if len(kept) == len(rules.entries) else attrs.evolve(rules, entries=kept)
-
-
-def _is_of(place: Place | None, item: Span) -> bool:
-    if place is None or place.file != item.source.name:
-        return False
-    return item.start <= item.source.offset(place.line, place.column) < item.end
-
-
-# Whether a file that loses some of its rules still decides as it did.
-
-
-@attrs.frozen
-class Proof:
-    """What a file without some of its rules comes to, beside what it came to before."""
-
-    tree: Tree
-    path: str
-    source: FileText
-    before: Workspace
-    load: Callable[[Tree], Workspace]
-
-    def objection(self, spans: Sequence[Span]) -> str:
-        """Return why the file must not lose *spans*, or ""."""
-        if without(self.source, spans) is None:
-            return "a rule cannot be taken out of its list"
-        return _objection(self.before, self.load(self.tree_without(spans)))
-
-    def tree_without(self, spans: Sequence[Span]) -> Tree:
-        """Return the tree in which the file has lost *spans*, which can be taken out."""
-        mark = BYTE_ORDER_MARK if self.source.byte_order_mark else ""
-        text = without(self.source, spans) or ""
-        return Overlay(self.tree, {self.path: (mark + text).encode("utf-8")})
-
-
-def _objection(before: Workspace, after: Workspace) -> str:
-    """Return why *after* cannot take the place of *before*, or ""."""
-    known = {(finding.code, finding.place.file) for finding in before.findings}
-    for finding in after.findings:
-        if finding.severity.value == "error" and (finding.code, finding.place.file) not in known:
-            return f"{finding.place}: {finding.message}"
-    compared: Known = {}
-    for mode, old, new in in_every_mode(before, after):
-        why = _differing(old, new, compared)
-        if why:
-            return f"{why} in the mode `{mode}`" if mode else why
-    return ""
-
-
-def _differing(before: Workspace, after: Workspace, compared: Known) -> str:
-    """Return what *after* decides otherwise than *before*, or ""."""
-    diff = diff_workspaces(before, after, known=compared)
-    if diff.changes:
-        difference = diff.changes[0].difference
-        call = " ".join(map(str, difference.call.values()))
-        return (
-            f"`{difference.tool}({call})` would get {difference.after.effect}"
-            f" instead of {difference.before.effect}"
-        )
-    if not diff.exact:
-        return f"the comparison is not exact: {'; '.join(diff.why)}"
-    pairs = zip(before.projects, after.projects, strict=True)
-    return next(filter(None, (_by_itself(*pair) for pair in pairs)), "")
-
-
-def _by_itself(before: Project, after: Project) -> str:
-    """Return why an agent by itself is not the same, or ""."""
-    if before.agents.keys() != after.agents.keys() or before.starts != after.starts:
-        return "agents come or go"
-    for name, entry in before.agents.items():
-        tables = (entry.declared, after.agents[name].declared)
-        if tables[0].bounds != tables[1].bounds:
-            return f"the limits of `{name}` change"
-        pairs = [tables, tuple(Table(table.delegated) for table in tables)]
-        for one, other in pairs:
-            found = one.differences(other)
-            if found.differences or not found.exact:
-                return f"`{name}` by itself would decide otherwise"
-    return ""
-
-
-# Files with no rule that could be left out: proven to decide as they did.
-#
-# Rules are left out one by one for as long as every table that can come about
-# decides every call as before, in every permission mode of a session; then the text
-# without them is read again, and compared. What is left is *minimal*: no set of its rules
-# could be left out. It
-# is not searched whether other rules would say the same in fewer words. What a host
-# passes over is in no table, and stays: lint tells of it. So does what a host would add
-# by itself, were it not listed (Zeph, for a memory).
-
-
 # Rules of one file that are tried one by one; each costs some comparisons.
 _MOST: Final = 2_000
+
+# The rule sets whose meet bounds an agent.
+_Parts = tuple[Part, ...]
 
 
 @attrs.frozen
@@ -476,6 +323,132 @@ class MinimalFile:
     kept: tuple[Kept, ...]
 
 
+@attrs.define
+class _Trial:
+    """Tables from which rules are left out for as long as they are dead there.
+
+    Attributes:
+        source: the file.
+        tables: what bounds each agent, alone or in a chain.
+        kept: why rules stay that may change nothing.
+
+    """
+
+    source: Source
+    tables: list[_Parts]
+    kept: dict[Span, str] = attrs.field(factory=dict)
+    _compared: Known = attrs.field(factory=dict)
+
+    def leave_out(self, items: Sequence[Span]) -> list[Span]:
+        """Return the items that can all be left out; none of the others can be as well."""
+        gone: list[Span] = []
+        waiting = list(items)
+        while True:
+            before = len(gone)
+            gone += filter(self._leave_out, waiting)
+            waiting = [item for item in waiting if item not in gone]
+            if len(gone) == before:
+                return gone
+
+    def _leave_out(self, item: Span) -> bool:
+        self.kept.pop(item, None)
+        fewer = self._fewer(item)
+        if fewer is None:
+            return False
+        if without(self.source, [item]) is None:
+            exemplified = _is_exemplified(self.source, item)
+            self.kept[item] = _EXEMPLIFIED if exemplified else _IN_ITS_LIST
+            return False
+        for number, parts in fewer.items():
+            self.tables[number] = parts
+        return True
+
+    def _fewer(self, item: Span) -> dict[int, _Parts] | None:
+        """Return the tables that change without *item*; None unless it is dead in all."""
+        changed: dict[int, _Parts] = {}
+        for number, parts in enumerate(self.tables):
+            rules = {e.place for part in parts for e in part.rules.entries if _is_of(e, item)}
+            others = {
+                (e.place, e.rule)
+                for part in parts
+                for e in part.rules.entries
+                if e.place not in rules
+            }
+            if not rules:
+                continue
+            table = Table(Ceiling(frozenset(part.rules for part in parts), parts))
+            for standing in shadowing(table, known=others, compared=self._compared):
+                if standing.what == "undecided":
+                    self.kept[item] = _UNDECIDED
+                if standing.what in ("live", "undecided"):
+                    return None
+            changed[number] = tuple(
+                attrs.evolve(part, rules=_without(part.rules, item)) for part in parts
+            )
+        return changed
+
+
+_UNDECIDED: Final = "it was not decided whether it matters"
+_EXEMPLIFIED: Final = "no call is decided otherwise without it, but the example below is of it"
+_IN_ITS_LIST: Final = (
+    "no call is decided otherwise without it, but it cannot be taken out of its list alone"
+)
+
+
+def _without(rules: RuleSet, item: Span) -> RuleSet:
+    return attrs.evolve(rules, entries=tuple(e for e in rules.entries if not _is_of(e, item)))
+
+
+def _is_of(entry: Entry, item: Span) -> bool:
+    place = entry.place
+    if place is None or place.file != item.source.name:
+        return False
+    return item.start <= item.source.offset(place.line, place.column) < item.end
+
+
+@attrs.frozen
+class _Proof:
+    """Shows that a file without some of its rules still decides as it did."""
+
+    tree: Tree
+    path: str
+    source: FileText
+    before: Workspace
+    load: Callable[[Tree], Workspace]
+
+    def objection(self, spans: Sequence[Span]) -> str:
+        """Return why the file must not lose *spans*, or ""."""
+        if without(self.source, spans) is None:
+            return "a rule cannot be taken out of its list"
+        after = self.load(self.tree_without(spans))
+        why = objection(self.before, after, any_change=True)
+        for _, old, new in in_every_mode(self.before, after) if not why else ():
+            pairs = zip(old.projects, new.projects, strict=True)
+            why = why or next(filter(None, (_agents_differ(*pair) for pair in pairs)), "")
+        return why
+
+    def tree_without(self, spans: Sequence[Span]) -> Tree:
+        """Return the tree in which the file has lost *spans*, which can be taken out."""
+        mark = BYTE_ORDER_MARK if self.source.byte_order_mark else ""
+        text = without(self.source, spans) or ""
+        return Overlay(self.tree, {self.path: (mark + text).encode("utf-8")})
+
+
+def _agents_differ(before: Project, after: Project) -> str:
+    """Return why an agent by itself is not the same, or ""."""
+    if before.agents.keys() != after.agents.keys() or before.starts != after.starts:
+        return "agents come or go"
+    for name, entry in before.agents.items():
+        tables = (entry.declared, after.agents[name].declared)
+        if tables[0].bounds != tables[1].bounds:
+            return f"the limits of `{name}` change"
+        for one, other in (tables, tuple(Table(table.delegated) for table in tables)):
+            found = differences(one, other)
+            if found.differences or not found.exact:
+                return f"`{name}` by itself would decide otherwise"
+    return ""
+
+
 def minimal(tree: Tree, path: str, *, load: Callable[[Tree], Workspace] = load_tree) -> MinimalFile:
     """Return the file at *path* with no rule that could be left out of it.
 
@@ -499,8 +472,8 @@ def minimal(tree: Tree, path: str, *, load: Callable[[Tree], Workspace] = load_t
     if len(items) > _MOST:
         msg = f"{len(items):,} rules are more than are tried one by one"
         raise PolicyError(msg, file=path, help=f"at most {_MOST:,} are")
-    trial = Trial(source, _tables(before))
-    proof = Proof(tree, path, source, before, load)
+    trial = _Trial(source, _tables(before))
+    proof = _Proof(tree, path, source, before, load)
     removed = _left_out(items, trial, proof)
     why = proof.objection(removed)
     text = without(source, removed)
@@ -518,7 +491,7 @@ def minimal(tree: Tree, path: str, *, load: Callable[[Tree], Workspace] = load_t
     return found
 
 
-def _left_out(items: Sequence[Span], trial: Trial, proof: Proof) -> list[Span]:
+def _left_out(items: Sequence[Span], trial: _Trial, proof: _Proof) -> list[Span]:
     """Return what the file may lose of its rules and lists; the trial tells why others stay."""
     removed = trial.leave_out(items)
     if removed and proof.objection(removed):
@@ -535,7 +508,7 @@ def _left_out(items: Sequence[Span], trial: Trial, proof: Proof) -> list[Span]:
         if item not in removed and not proof.objection([*removed, item]):
             trial.kept.pop(item, None)
             removed = [*removed, item]
-    for spans in stating(proof.source):
+    for spans in _stating(proof.source):
         left = [item for item in spans if item not in removed]
         if left and not proof.objection([*removed, *left]):
             removed = [*removed, *left]
@@ -615,9 +588,9 @@ def _written_rules(workspace: Workspace, source: Source) -> dict[int, Effect]:
     return found
 
 
-def _tables(workspace: Workspace) -> list[Parts]:
+def _tables(workspace: Workspace) -> list[_Parts]:
     """Return every ceiling of agents, alone or in a chain, in every mode, each once."""
-    found: dict[object, Parts] = {}
+    found: dict[object, _Parts] = {}
     for each in (workspace, *workspace.modes.values()):
         for project in each.projects:
             for table in _of_project(project):
@@ -634,9 +607,6 @@ def _of_project(project: Project) -> Iterator[Table]:
         yield from (reading.start(agent).table for agent in project.all_starts)
         for chains in reach(project, reading, project.all_starts).chains.values():
             yield from (chain.table for chain in chains)
-
-
-# Files in their canonical form: printed by whoever reads them, and shown to mean the same.
 
 
 def canonical(

@@ -1,4 +1,9 @@
-"""What a reviewer asks besides which decisions change."""
+"""What a reviewer asks besides which decisions change.
+
+Agents that have another name, spawns that come and go, findings that are new, and rules as they
+are written, set against the decisions that change (`policy.analysis.diff`): a rule that came,
+went or moved and by which no call is decided differently is churn.
+"""
 
 from __future__ import annotations
 
@@ -25,17 +30,11 @@ from policy.tables.ruleset import RuleSet
 from policy.tables.table import Ceiling, Table
 
 __all__ = [
-    "Mark",
-    "Renamed",
     "Review",
     "RuleChange",
     "Spawn",
-    "name_exceptions",
-    "named_rules",
     "new_findings",
-    "paired",
     "review",
-    "rule_sets",
     "spawn_changes",
 ]
 
@@ -91,26 +90,23 @@ def _edges(project: Project) -> dict[tuple[str, str], frozenset[str]]:
     return edges
 
 
-# Which rules a difference is of: those that its decisions name, and those that they leave out.
-
-
 # A rule, and where it is written.
-Mark = tuple[Place | None, str]
+_Mark = tuple[Place | None, str]
 
-# Rules that are put back one by one where a command is doubtful by some of them.
+# Rules that are put back one by one where a command is ambiguous by some of them.
 _HIDING: Final = 50
 
 
-def named_rules(
+def _named_rules(
     sides: tuple[Workspace, Workspace],
     differences: Iterable[Difference],
-    changed: list[set[Mark]],
+    changed: list[set[_Mark]],
     known: Known,
-) -> list[set[Mark]]:
+) -> list[set[_Mark]]:
     """Return the rules that a difference names, of decisions or else of single rule sets.
 
     A decision that several sets make names one of them, and one of a command that rules make
-    doubtful names none. What it leaves out is looked for where the sets are compared one by one.
+    ambiguous names none. What it leaves out is looked for where the sets are compared one by one.
 
     Args:
         sides: before and after.
@@ -119,7 +115,7 @@ def named_rules(
         known: what comparisons found so far.
 
     """
-    named: list[set[Mark]] = [set(), set()]
+    named: list[set[_Mark]] = [set(), set()]
     _name(named, differences)
     left = [marks - found for marks, found in zip(changed, named, strict=True)]
     for before, after in _paired_sets(*sides) if any(left) else ():
@@ -147,20 +143,22 @@ def named_rules(
     return named
 
 
-def name_exceptions(named: list[set[Mark]], new: Workspace, come: set[Mark], known: Known) -> None:
+def _name_exceptions(
+    named: list[set[_Mark]], new: Workspace, come: set[_Mark], known: Known
+) -> None:
     """Add the rules without which other new rules would grant or take more.
 
     What such a rule decides was decided so before, by rules that are gone.
     """
     left = come - named[1]
-    for rules in rule_sets(new) if left else ():
+    for rules in _rule_sets(new) if left else ():
         kept = tuple(entry for entry in rules.entries if (entry.place, entry.rule) not in left)
         if len(kept) < len(rules.entries):
             without = attrs.evolve(rules, entries=kept)
             _name(named, compare_meets([(without, ())], [(rules, ())], known).differences)
 
 
-def rule_sets(workspace: Workspace) -> Iterable[RuleSet]:
+def _rule_sets(workspace: Workspace) -> Iterable[RuleSet]:
     """Return the rule sets of *workspace*, each once."""
     return {
         id(part.rules): part.rules
@@ -171,30 +169,30 @@ def rule_sets(workspace: Workspace) -> Iterable[RuleSet]:
 
 
 def _hiding(
-    rules: RuleSet, some: set[Mark], side: int, differences: Iterable[Difference]
-) -> set[Mark]:
-    """Return those of *some* rules by which alone a command is doubtful that a difference shows."""
-    doubtful = [
+    rules: RuleSet, some: set[_Mark], side: int, differences: Iterable[Difference]
+) -> set[_Mark]:
+    """Return those of *some* rules by which alone a command of a difference is ambiguous."""
+    ambiguous = [
         (each.tool, each.call)
         for each in differences
         if (each.before, each.after)[side].reason is Reason.UNANALYSABLE
     ]
-    if not (some and doubtful):
+    if not (some and ambiguous):
         return set()
     if len(some) > _HIDING:
         return some  # nothing is called churn
-    without = _granted(rules, some, doubtful)
-    return {mark for mark in some if _granted(rules, some - {mark}, doubtful) != without}
+    without = _granted(rules, some, ambiguous)
+    return {mark for mark in some if _granted(rules, some - {mark}, ambiguous) != without}
 
 
-def _granted(rules: RuleSet, but: set[Mark], calls: Iterable[tuple[str, Call]]) -> list[Effect]:
+def _granted(rules: RuleSet, but: set[_Mark], calls: Iterable[tuple[str, Call]]) -> list[Effect]:
     """Return what calls get of *rules* without some."""
     kept = tuple(entry for entry in rules.entries if (entry.place, entry.rule) not in but)
     left = attrs.evolve(rules, entries=kept)
     return [Lookup(((left.row(tool), ()),), "").decide(call).effect for tool, call in calls]
 
 
-def _name(named: list[set[Mark]], differences: Iterable[Difference]) -> None:
+def _name(named: list[set[_Mark]], differences: Iterable[Difference]) -> None:
     for difference in differences:
         for side, decision in enumerate((difference.before, difference.after)):
             named[side] |= {(because.place, because.rule) for because in decision.because}
@@ -234,9 +232,6 @@ def _tables(project: Project) -> dict[object, Ceiling]:
     return ceilings
 
 
-# Which findings a change brings: mistakes that its author made, not those that were there.
-
-
 def new_findings(old: Workspace, new: Workspace) -> tuple[Finding, ...]:
     """Return errors and warnings of *new* that *old* has not, by severity and place.
 
@@ -258,13 +253,6 @@ def _mark(finding: Finding) -> tuple[str, str, str]:
     return finding.place.file, finding.code, finding.message
 
 
-# What a reviewer asks beside which decisions change: what was renamed, moved, or has no effect.
-#
-# Decisions are compared in `policy.analysis.diff`. Here the rules as written are compared,
-# and set against the decisions that change: a rule that came, went or moved and by which no
-# call is decided differently is churn.
-
-
 @attrs.frozen(order=True)
 class Renamed:
     """An agent that has another name, and the same rules."""
@@ -283,7 +271,7 @@ class RuleChange:
             ``removed``.
         rule: as written.
         effects: what it says before and after; None where it is not there.
-        places: where it stands before and after, likewise.
+        places: where it stands before and after; None where it is not there.
         named: whether some call is decided differently by it.
 
     """
@@ -315,7 +303,7 @@ def review(old: Workspace, new: Workspace, diff: Diff, known: Known | None = Non
         old: before.
         new: after.
         diff: how they differ.
-        known: what comparisons found so far (`Table.differences`), those of *diff* best.
+        known: what comparisons found so far (`compare.tables.differences`), those of *diff* best.
 
     """
     known = {} if known is None else known
@@ -324,9 +312,6 @@ def review(old: Workspace, new: Workspace, diff: Diff, known: Known | None = Non
         if before is not None and after is not None:
             renamed += _renamed(before, after)
     return Review(tuple(sorted(renamed)), tuple(_rule_changes(old, new, diff, known)))
-
-
-# --- agents -------------------------------------------------------------------------
 
 
 def _renamed(before: Project, after: Project) -> Iterable[Renamed]:
@@ -348,8 +333,6 @@ def _by_table(project: Project, names: Iterable[str]) -> dict[str, list[str]]:
     return found
 
 
-# --- rules --------------------------------------------------------------------------
-
 _Key = tuple[str, str, Effect]  # file, rule, effect
 
 
@@ -365,10 +348,10 @@ def _rule_changes(old: Workspace, new: Workspace, diff: Diff, known: Known) -> l
         for side, other in (written, written[::-1])
     )
     differences = [change.difference for change in diff.changes]
-    named = named_rules((old, new), differences, [_marks(gone), _marks(come)], known)
+    named = _named_rules((old, new), differences, [_marks(gone), _marks(come)], known)
     moved = {key[1:] for key in gone}
     fresh = _marks({key: places for key, places in come.items() if key[1:] not in moved})
-    name_exceptions(named, new, fresh, known)
+    _name_exceptions(named, new, fresh, known)
     changes: list[RuleChange] = []
     for what in ("moved", "relisted"):
         for key in list(gone):
@@ -404,7 +387,7 @@ def _change(
     rule: str,
     effects: tuple[Effect | None, Effect | None],
     places: tuple[Place | None, Place | None],
-    named: list[set[Mark]],
+    named: list[set[_Mark]],
 ) -> RuleChange:
     found = any(
         place is not None and (place, rule) in known
@@ -413,14 +396,14 @@ def _change(
     return RuleChange(what, rule, effects, places, found)
 
 
-def _marks(rules: Mapping[_Key, list[Place]]) -> set[Mark]:
+def _marks(rules: Mapping[_Key, list[Place]]) -> set[_Mark]:
     return {(place, rule) for (_, rule, _), places in rules.items() for place in places}
 
 
 def _written(workspace: Workspace) -> dict[_Key, list[Place]]:
     """Return the rules that are written in the files of *workspace*, and where."""
     found: dict[tuple[Place, str], Effect] = {}
-    for rules in rule_sets(workspace):
+    for rules in _rule_sets(workspace):
         for entry in rules.entries:
             # What comes with the host is written nowhere.
             if entry.place is not None and entry.rule and entry.place.file in workspace.files:

@@ -1,4 +1,9 @@
-"""The smallest policy that covers what was used, proven not to exceed the one in force."""
+"""The smallest policy that covers what was used, proven not to exceed the one in force.
+
+`usage_of` reads the distinct calls of a log that the policy in force grants. A rule is made of
+each call, or of several by the beginning or the folder that they share. The draft of these
+rules is compared with the policy in force and narrowed where it grants more.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +17,10 @@ from policy.analysis.reach.query import dialect_of, semantics
 from policy.analysis.records.logs import LogProblem
 from policy.analysis.records.record import Record
 from policy.analysis.records.replay import RecordDecider
-from policy.commands.read import read_command
+from policy.commands.reader import read_command
 from policy.commands.words import in_home
 from policy.compare.compare import Difference
+from policy.compare.tables import differences
 from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
@@ -43,21 +49,11 @@ from policy.tables.dialect import ArgumentKind, Dialect
 from policy.tables.table import Table
 
 __all__ = [
-    "NOWHERE",
-    "Candidate",
-    "Draft",
     "Proposal",
     "Usage",
-    "UsedCall",
-    "candidates",
-    "exact",
-    "matcher_of",
     "propose",
     "usage_of",
 ]
-
-
-# What agents used: the distinct calls of a log that the policy in force grants.
 
 
 _SPAWNS = frozenset({SPAWN_TOOL, "Agent"})
@@ -134,7 +130,7 @@ def usage_of(
             left_out[error.message] = (count + times, first)
             continue
         if call.tool in _SPAWNS:
-            continue  # who is started is told by the chains
+            continue  # the chains say who is started
         key = (
             call.project,
             call.chain,
@@ -165,26 +161,23 @@ def _call(record: Record | LogProblem, decider: RecordDecider | None, root: str)
     return UsedCall(record.chain, record.tool, record.call, effect, record.cwd, record.project)
 
 
-# Rules for calls that were made: each call by itself, or several by what they share.
+# Where a rule stands that is written in no file.
+_NOWHERE: Final = Source("suggested", "").whole()
 
 
-# Where a rule that nobody wrote stands.
-NOWHERE: Final = Source("suggested", "").whole()
-
-
-def matcher_of(tool: str, text: str | None = None) -> Matcher:
+def _matcher(tool: str, text: str | None = None) -> Matcher:
     """Return the matcher of *tool*, with *text* as its specifier."""
-    return Matcher(tool, None if text is None else specifier(tool, text), span=NOWHERE)
+    return Matcher(tool, None if text is None else specifier(tool, text), span=_NOWHERE)
 
 
 @attrs.frozen
-class Candidate:
+class _Candidate:
     """A rule that may be proposed.
 
     Attributes:
         effect: what it says.
         matcher: what it matches.
-        texts: what it was made of: arguments, as rules speak of them.
+        texts: what it was made of: arguments, as rules match them.
         tool: of the calls.
 
     """
@@ -200,7 +193,7 @@ class Candidate:
         return len(self.texts) > 1
 
 
-def candidates(calls: Iterable[UsedCall], dialect: Dialect, least: int) -> Iterator[Candidate]:
+def _candidates_of(calls: Iterable[UsedCall], dialect: Dialect, least: int) -> Iterator[_Candidate]:
     """Yield the rules for calls of one agent.
 
     Args:
@@ -217,14 +210,14 @@ def candidates(calls: Iterable[UsedCall], dialect: Dialect, least: int) -> Itera
     for (tool, effect), found in sorted(used.items(), key=str):
         texts = sorted(text for text in found if text is not None)
         if None in found:
-            yield Candidate(effect, matcher_of(tool), (), tool)
+            yield _Candidate(effect, _matcher(tool), (), tool)
             continue
         kind = dialect.argument(tool).kind
         for pattern, members in _groups(texts, kind, least):
             yield from _written(tool, effect, kind, pattern, members)
 
 
-def exact(candidate: Candidate, dialect: Dialect) -> Iterator[Candidate]:
+def _exact(candidate: _Candidate, dialect: Dialect) -> Iterator[_Candidate]:
     """Yield a rule for each of the calls that *candidate* was made of."""
     kind = dialect.argument(candidate.tool).kind
     for text in candidate.texts:
@@ -232,7 +225,7 @@ def exact(candidate: Candidate, dialect: Dialect) -> Iterator[Candidate]:
 
 
 def _units(call: UsedCall, dialect: Dialect) -> Iterator[tuple[str, str | None]]:
-    """Yield what rules have to speak of for *call*: its argument, or the parts of a command."""
+    """Yield what rules have to match for *call*: its argument, or the parts of a command."""
     tool = dialect.canonical(call.tool)
     argument = dialect.argument(tool)
     if not call.arguments:
@@ -258,11 +251,13 @@ def _units(call: UsedCall, dialect: Dialect) -> Iterator[tuple[str, str | None]]
                 arguments: dict[str, object] = {dialect.argument(opens).fields[0]: name}
                 yield from _units(attrs.evolve(call, tool=opens, arguments=arguments), dialect)
     else:
-        yield tool, text if _speaks(argument.kind) else None
+        yield tool, text if argument.kind in _MATCHED else None
 
 
-def _speaks(kind: ArgumentKind) -> bool:
-    return kind in {ArgumentKind.TEXT, ArgumentKind.PATH, ArgumentKind.URL, ArgumentKind.LENIENT}
+# Arguments that rules match by a text.
+_MATCHED: Final = frozenset(
+    {ArgumentKind.TEXT, ArgumentKind.PATH, ArgumentKind.URL, ArgumentKind.LENIENT}
+)
 
 
 _Group = tuple[str, tuple[str, ...]]
@@ -317,7 +312,7 @@ def _folder(path: str) -> str:
 
 
 def _beginning(text: str) -> str:
-    """Return ``git diff *`` for ``git diff HEAD``: a program with what it is told to do."""
+    """Return ``git diff *`` for ``git diff HEAD``: a program and its subcommand."""
     words = text.split(" ")
     if len(words) < 2 or not words[1].isidentifier() or not words[0].isascii():
         return ""
@@ -326,14 +321,14 @@ def _beginning(text: str) -> str:
 
 def _written(
     tool: str, effect: Effect, kind: ArgumentKind, pattern: str, texts: tuple[str, ...]
-) -> Iterator[Candidate]:
-    told = _path(pattern or texts[0]) if kind is ArgumentKind.PATH else pattern or texts[0]
+) -> Iterator[_Candidate]:
+    written = _path(pattern or texts[0]) if kind is ArgumentKind.PATH else pattern or texts[0]
     if kind is ArgumentKind.URL:
-        told = f"domain:{told}"
+        written = f"domain:{written}"
     special = _GLOBS if kind is ArgumentKind.PATH else "*"
-    if not told.strip() or any(character in text for text in texts for character in special):
+    if not written.strip() or any(character in text for text in texts for character in special):
         return  # as a pattern it would match other calls
-    yield Candidate(effect, matcher_of(tool, told), texts, tool)
+    yield _Candidate(effect, _matcher(tool, written), texts, tool)
 
 
 # What means more than itself in the pattern of a path.
@@ -348,9 +343,6 @@ def _path(text: str) -> str:
     return f"/{text}"
 
 
-# A policy in the making: candidates, compared with the policy in force, and mended.
-
-
 _ROUNDS = 64  # each mends what the comparison found in the one before
 
 # Rules that take something away, at most: an agent with more is better off with narrow ones.
@@ -359,7 +351,7 @@ _CARVED = 40
 _Granted = tuple[Effect, Matcher]
 
 
-class Draft:
+class _Draft:
     """Rules for each agent that called, and which agents they start."""
 
     def __init__(self, usage: Usage, decider: RecordDecider | None, least: int) -> None:
@@ -367,11 +359,11 @@ class Draft:
         self._projects = {chain: usage.projects(chain) for chain in self._chains}
         self._decider = decider
         self._agents = list(dict.fromkeys(chain[-1] for chain in self._chains))
-        self._candidates: dict[str, list[Candidate]] = {}
+        self._candidates: dict[str, list[_Candidate]] = {}
         self._carved: dict[str, dict[_Granted, None]] = {agent: {} for agent in self._agents}
         for agent in self._agents:
             calls = [call for call in usage.calls if call.chain[-1] == agent]
-            self._candidates[agent] = list(candidates(calls, SEMANTICS.dialect, least))
+            self._candidates[agent] = list(_candidates_of(calls, SEMANTICS.dialect, least))
 
     def mend(self) -> tuple[str, ...]:
         """Take away what the policy in force does not grant, and return why not all was found."""
@@ -394,18 +386,18 @@ class Draft:
 
     def document(self) -> Document:
         """Return the policy."""
-        body: list[Agent | Root] = [Root(root, span=NOWHERE) for root in self._roots()]
+        body: list[Agent | Root] = [Root(root, span=_NOWHERE) for root in self._roots()]
         for agent in self._agents:
             statements: list[Statement] = []
             granted = self._granted(agent)
             for effect in (Effect.ALLOW, Effect.ASK, Effect.DENY):
                 matchers = tuple(matcher for one, matcher in granted if one is effect)
                 if matchers:
-                    statements.append(Grant(effect, matchers, span=NOWHERE))
+                    statements.append(Grant(effect, matchers, span=_NOWHERE))
             if handed_on := self._handed_on(agent):
-                statements.append(Delegate(handed_on, span=NOWHERE))
-            body.append(Agent(agent, tuple(statements), span=NOWHERE))
-        return Document(tuple(body), span=NOWHERE)
+                statements.append(Delegate(handed_on, span=_NOWHERE))
+            body.append(Agent(agent, tuple(statements), span=_NOWHERE))
+        return Document(tuple(body), span=_NOWHERE)
 
     def _roots(self) -> list[str]:
         return list(dict.fromkeys(chain[0] for chain in self._chains))
@@ -422,7 +414,7 @@ class Draft:
     def _spawns(self, agent: str) -> Iterator[_Granted]:
         for chain in self._chains:
             if len(chain) > 1 and chain[-2] == agent:
-                yield self._starting(chain), matcher_of(SPAWN_TOOL, chain[-1])
+                yield self._starting(chain), _matcher(SPAWN_TOOL, chain[-1])
 
     def _starting(self, chain: tuple[str, ...]) -> Effect:
         if self._decider is None:
@@ -453,8 +445,6 @@ class Draft:
         kept = [matcher for effect, matcher in self._granted(agent) if effect is not Effect.DENY]
         return tuple(dict.fromkeys((*kept, *(matcher for _, matcher in needed))))
 
-    # --- against the policy in force ---------------------------------------------------
-
     def _compared(
         self, chain: tuple[str, ...], project: str, decider: RecordDecider
     ) -> tuple[list[Difference], tuple[str, ...]]:
@@ -463,7 +453,7 @@ class Draft:
         if not isinstance(current, Chain):
             return [], (f"the policy in force has no chain {' > '.join(chain)}",)
         proposed = self._table(chain, current.table)
-        comparison = (current.table & proposed).differences(proposed)
+        comparison = differences(current.table & proposed, proposed)
         return [
             difference
             for difference in comparison.differences
@@ -476,10 +466,10 @@ class Draft:
         table: Table | None = None
         for position, agent in enumerate(chain):
             granted = self._granted(agent, spawns=False)
-            rules = tuple(Rule(effect, matcher, span=NOWHERE) for effect, matcher in granted)
+            rules = tuple(Rule(effect, matcher, span=_NOWHERE) for effect, matcher in granted)
             handed = self._handed_on(agent)
             delegate = (
-                tuple(Rule(Effect.ALLOW, matcher, span=NOWHERE) for matcher in handed)
+                tuple(Rule(Effect.ALLOW, matcher, span=_NOWHERE) for matcher in handed)
                 if handed
                 else None
             )
@@ -512,7 +502,7 @@ class Draft:
             return None
         if effect is Effect.ALLOW or "*" in tool:
             return None
-        return effect, Matcher(tool, matcher.specifier, span=NOWHERE)
+        return effect, Matcher(tool, matcher.specifier, span=_NOWHERE)
 
     @staticmethod
     def _call_taken(difference: Difference) -> _Granted | None:
@@ -520,10 +510,10 @@ class Draft:
         if difference.before.effect is Effect.ALLOW or not difference.before.because:
             return None
         call = UsedCall(("",), difference.tool, difference.call, difference.before.effect)
-        found = list(candidates([call], SEMANTICS.dialect, least=2))
+        found = list(_candidates_of([call], SEMANTICS.dialect, least=2))
         return (found[0].effect, found[0].matcher) if len(found) == 1 else None
 
-    def _narrowed(self, agent: str, blamed: Iterable[str], tool: str) -> Iterator[Candidate]:
+    def _narrowed(self, agent: str, blamed: Iterable[str], tool: str) -> Iterator[_Candidate]:
         matching = [each for each in self._candidates[agent] if str(each.matcher) in blamed]
         # A rule of an agent above may be named instead: then the tool is what is too wide.
         guilty = matching or [each for each in self._candidates[agent] if each.tool == tool]
@@ -531,7 +521,7 @@ class Draft:
             if each not in guilty:
                 yield each
             elif each.is_wide:
-                yield from exact(each, SEMANTICS.dialect)
+                yield from _exact(each, SEMANTICS.dialect)
 
 
 def _is_guarded(decision: Decision) -> bool:
@@ -539,9 +529,6 @@ def _is_guarded(decision: Decision) -> bool:
     if decision.reason is Reason.PROTECTED:
         return True
     return bool(decision.because) and all(one.place is None for one in decision.because)
-
-
-# A proposed policy, as it is printed, and what it covers.
 
 
 @attrs.frozen
@@ -584,7 +571,7 @@ def propose(usage: Usage, decider: RecordDecider | None = None, *, least: int = 
     if not usage.calls:
         msg = "the logs hold no call to cover"
         raise PolicyError(msg, help="name other logs, or the agent that starts chains with --root")
-    draft = Draft(usage, decider, least)
+    draft = _Draft(usage, decider, least)
     why = draft.mend()
     document = draft.document()
     text = print_document(document)

@@ -1,8 +1,7 @@
-"""The command ``policy``: a thin layer over the package.
+"""The command ``policy``.
 
-Exit status: 0 is yes, 1 is no, 2 is a mistake of whoever asked, an input that
-was asked about and cannot be read, or an error of this program. Each verb is a
-module of its own, loaded when it runs, and its options are in `policy.cli.options`.
+Exit status: 0 is yes, 1 is no, 2 is bad usage, an input that cannot be read, or an error of this
+program. Each verb is a module, loaded when it runs. `policy.cli.options` has its options.
 """
 
 from __future__ import annotations
@@ -17,35 +16,35 @@ import policy
 
 __all__ = ["main"]
 
-# Verb -> module, what it does.
+# Verb -> its module, and what it does.
 _VERBS = {
     "check": ("check", "decide calls, and explain"),
     "audit": ("audit", "what every agent may do, through every chain"),
-    "lint": ("lint", "what is the matter with policies, and the mending of it"),
+    "lint": ("lint", "report findings in policies, and fix some of them"),
     "hook": ("hook", "answer Claude Code before a call runs"),
-    "install": ("install", "make Claude Code ask `policy hook`"),
-    "compile": ("compile", "write all that deciding needs into one file"),
+    "install": ("install", "make Claude Code run `policy hook` before every call"),
+    "compile": ("compile", "write everything that deciding needs into one file"),
     "diff": ("diff", "which decisions a change changes"),
-    "query": ("query", "who can make a call, through which chain"),
+    "query": ("query", "which agents can make a call, by which chain"),
     "test": ("claims", "run the `test` and `never` statements of *.policy files"),
-    "replay": ("replay", "decide logged calls again, under another policy"),
-    "suggest": ("suggest", "the smallest policy that covers what was used"),
+    "replay": ("replay", "decide logged calls again, by another policy"),
+    "suggest": ("suggest", "propose the smallest policy that covers logged calls"),
     "mcp-proxy": ("mcp_proxy", "run an MCP server behind the policy"),
-    "rule": ("rule", "what a finding means, and how to mend it"),
-    "convert": ("convert", "write the policies of one host as files of another, with the losses"),
+    "rule": ("rule", "what a finding means, and how to fix it"),
+    "convert": ("convert", "write policies as files of another host, and report the losses"),
     "fmt": ("fmt", "rewrite *.policy files in their canonical form"),
 }
 
 _HELP = """\
 usage: policy VERB [ARGUMENTS]
 
-Compiles the tool policies of AI agents into decision tables, and tells what
-each agent may do, alone and through the agents that start it.
+Compiles the tool policies of AI agents into decision tables, and reports what
+each agent may do, alone and below the agents that start it.
 
 verbs:
 {verbs}
 
-`policy VERB --help` tells more of each.
+`policy VERB --help` explains each verb.
 
 options:
   -h, --help   show this message
@@ -53,7 +52,7 @@ options:
 
 exit status:
   0  yes: allowed, nothing widened, every test holds
-  1  no: denied or to be asked for, a failed test, `--fail-on`
+  1  no: denied or needs approval, a failed test, `--fail-on`
   2  bad usage, an input that cannot be read or parsed, or an internal error
 
 examples:
@@ -78,7 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         status = _run(given)
         sys.stdout.flush()
     except BrokenPipeError:
-        # Nobody reads on. Keep Python from saying so when it closes the stream.
+        # The reader is gone. Keep Python from reporting that when it closes the stream.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _BROKEN_PIPE
     except KeyboardInterrupt:
@@ -87,8 +86,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _hook(given: list[str]) -> int:
-    # It has an exit status of its own, and is started for every call.
-    status: int = import_module("policy.adapters.hook.started").main(given)
+    # Its exit status is its own, and it starts for every call, so it imports as little as it can.
+    status: int = import_module("policy.adapters.hook.entry").main(given)
     return status
 
 
@@ -102,12 +101,33 @@ def _run(given: list[str]) -> int:
         return 0
     if verb not in _VERBS:
         return _unknown(verb)
-    # What help has no need of.
+    # The help of the command needs none of these.
     from policy.core.memory import never_at_the_end, seldom_collecting  # noqa: PLC0415
 
     never_at_the_end()
     with seldom_collecting:
-        status: int = import_module("policy.cli.running").run(_VERBS[verb][0], verb, given[1:])
+        return _run_verb(_VERBS[verb][0], verb, given[1:])
+
+
+def _run_verb(module: str, verb: str, arguments: list[str]) -> int:
+    """Run *verb*, which *module* does, and return the exit status."""
+    from policy.cli.console import Console  # noqa: PLC0415
+    from policy.cli.options import parse_options  # noqa: PLC0415
+    from policy.core.errors import PolicyError  # noqa: PLC0415
+
+    options = parse_options(module, verb, arguments)
+    console = Console.of(options.color)
+    try:
+        status: int = import_module(f"policy.cli.{module}").run(options, console)
+    except PolicyError as error:
+        console.error(error)
+        return 2
+    except (BrokenPipeError, KeyboardInterrupt):
+        console.quiet()
+        raise
+    except Exception as error:  # noqa: BLE001  # reported as a bug
+        console.internal_error(error)
+        return 2
     return status
 
 
@@ -118,7 +138,7 @@ def _help() -> str:
 
 def _unknown(verb: str) -> int:
     from policy.core.source import visible  # noqa: PLC0415
-    from policy.language.mistakes import closest  # noqa: PLC0415  # what is needed only here
+    from policy.language.mistakes import closest  # noqa: PLC0415  # needed only here
 
     meant = closest(verb, list(_VERBS))
     print(f"policy: error: there is no verb `{visible(verb)}`", file=sys.stderr)

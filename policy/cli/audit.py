@@ -10,11 +10,10 @@ import attrs
 from policy.analysis.lint import lint
 from policy.analysis.reach.audit import Audit, ProjectAudit, audit
 from policy.cli.console import Console
-from policy.cli.hosts import Hosts
 from policy.cli.inputs import InputTree, load
+from policy.cli.options import Hosts
 from policy.cli.report.as_json import dumps
 from policy.cli.report.audit import audit_json, audit_markdown, audit_text
-from policy.cli.running import internal_error
 from policy.compare.compare import Known
 from policy.core.finding import Finding, Severity
 from policy.files.opening import is_unreadable
@@ -23,13 +22,13 @@ from policy.hosts.workspace import Workspace
 __all__ = ["run"]
 
 
-# Formats that hold every finding.
+# Formats that contain every finding.
 _WHOLE: Final = frozenset({"json", "html"})
 
-# Rules of a project that an audit tries for whether they matter; lint tries them all.
+# Rules of a project that an audit checks for an effect; lint checks all of them.
 _MOST_TRIED: Final = 1000
 
-# Internal errors that are reported one by one; they tend to be the same one.
+# Internal errors that are reported one by one; further ones tend to be the same.
 _MOST_REPORTS = 3
 
 
@@ -41,7 +40,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
         case "json":
             console.write(dumps(audit_json(audited)) + "\n")
         case "html":
-            # The page is the one form that needs it.
+            # Only this format needs it.
             from policy.cli.report.html import audit_html  # noqa: PLC0415
 
             console.write(audit_html(audited))
@@ -53,10 +52,10 @@ def run(options: argparse.Namespace, console: Console) -> int:
 
 
 def _with_lint(audited: Audit, found: InputTree, form: str, console: Console) -> Audit:
-    """Return *audited* with what shows in tables alone, and without what is suppressed.
+    """Return *audited* with the findings of lint, and without suppressed ones.
 
-    Of that, errors are told one by one like what the front ends met; a page, and what
-    programs read, holds all of it.
+    Errors of lint appear one by one, as the findings of front ends do. The page, and formats for
+    programs, contain everything one by one.
     """
     try:
         linted = lint(
@@ -66,7 +65,7 @@ def _with_lint(audited: Audit, found: InputTree, form: str, console: Console) ->
             progress=console.progress,
         )
     except Exception as error:  # noqa: BLE001  # reported, and the audit is printed
-        internal_error(error, console, audited.label)
+        console.internal_error(error, audited.label)
         message = "there may be more findings: an internal error"
         problem = Finding("internal-error", message, Severity.ERROR, file=audited.label)
         return attrs.evolve(audited, findings=(problem, *audited.findings))
@@ -96,7 +95,7 @@ def _audit(workspace: Workspace, console: Console) -> Audit:
             projects += audit(alone, progress=console.progress, known=known).projects
         except Exception as error:  # noqa: BLE001  # reported, and the rest is printed
             if len(problems) < _MOST_REPORTS:
-                internal_error(error, console, project.title)
+                console.internal_error(error, project.title)
             message = "this project could not be audited: an internal error"
             problems.append(Finding("internal-error", message, Severity.ERROR, file=project.title))
     return Audit(

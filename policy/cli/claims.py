@@ -1,14 +1,14 @@
-"""``policy test``: run the ``expect``, ``test`` and ``never`` statements of our notation."""
+"""``policy test``: run the ``expect``, ``test`` and ``never`` statements of *.policy files."""
 
 from __future__ import annotations
 
 import argparse
 
 from policy.analysis.reach.never import check
-from policy.cli.asking import dialect_of
 from policy.cli.console import Console
-from policy.cli.hosts import Hosts
 from policy.cli.inputs import load
+from policy.cli.options import Hosts
+from policy.cli.policies import dialect_of
 from policy.cli.report.as_json import dumps
 from policy.cli.report.claims import Tested, claims_json, claims_markdown, claims_text, tally
 from policy.cli.report.findings import findings_report
@@ -22,7 +22,7 @@ __all__ = ["run"]
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
-    """Print what came of the claims, and return the exit status."""
+    """Print the results of the claims, and return the exit status."""
     found = load(options.path, console.progress, Hosts.of(options))
     tested = []
     for project in found.workspace.projects:
@@ -37,8 +37,8 @@ def run(options: argparse.Namespace, console: Console) -> int:
         case _:
             if tested:
                 console.write(claims_text(tested, console.page, verbose=options.verbose))
-    # A file that cannot be parsed may hold claims that nobody has seen. One whose
-    # examples do not hold says so above.
+    # A file that cannot be parsed may hold further claims. One whose examples fail is reported
+    # above.
     broken = [
         finding
         for finding in found.workspace.findings

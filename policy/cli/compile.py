@@ -1,24 +1,25 @@
-"""``policy compile``: everything that deciding needs, in one file."""
+"""``policy compile``: write a compiled policy, one file with everything that deciding needs."""
 
 from __future__ import annotations
 
 import argparse
 import os
-import tempfile
 from pathlib import Path
 
 from policy.cli.console import Console
-from policy.cli.hosts import Hosts
 from policy.cli.inputs import load, unreadable
+from policy.cli.options import Hosts
+from policy.cli.outputs import file_errors, write_beside
 from policy.cli.report.findings import findings_report
 from policy.core.errors import PolicyError
-from policy.tables.codec import compiled_from_json, compiled_to_json
+from policy.tables.codec.compiled import compiled_from_json
+from policy.tables.codec.writing import compiled_to_json
 
 __all__ = ["run"]
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
-    """Compile, and return the exit status; nothing is written where a file cannot be read."""
+    """Compile, and return the exit status. Where a file cannot be read, nothing is written."""
     found = load(options.path, console.progress, Hosts.of(options))
     bad = unreadable(found.workspace)
     if bad:
@@ -39,19 +40,8 @@ def run(options: argparse.Namespace, console: Console) -> int:
 
 
 def _write(path: Path, text: str) -> None:
-    """Put the file in its place at once: nobody reads half of one."""
-    try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8", newline="") as stream:
-                stream.write(text)
-            mask = os.umask(0)
-            os.umask(mask)
-            Path(name).chmod(0o666 & ~mask)
-            Path(name).replace(path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        why = (error.strerror or str(error)).lower()
-        raise PolicyError(f"cannot be written: {why}", file=str(path)) from None
+    """Write the file at once, so that no reader sees half of it."""
+    mask = os.umask(0)
+    os.umask(mask)
+    with file_errors(path):
+        write_beside(path, text.encode(), 0o666 & ~mask).replace(path)

@@ -1,11 +1,13 @@
-"""The terminal, or what stands in its place: where text goes and how wide it may be."""
+"""Standard output and standard error: their width and colour, errors, progress, differences."""
 
 from __future__ import annotations
 
+import difflib
 import os
 import shutil
 import sys
 import time
+import traceback
 from collections.abc import Iterable
 from typing import TextIO
 
@@ -67,23 +69,50 @@ class Console:
         sys.stdout.write(text)
 
     def line(self, text: str) -> None:
-        """Write one line to standard output at once, for whoever reads as it comes."""
+        """Write one line to standard output at once."""
         self.write(text + "\n")
         sys.stdout.flush()
 
     def error(self, error: PolicyError) -> None:
-        """Write a mistake to standard error."""
+        """Write *error* to standard error."""
         self.complain(error_report(error, self.errors))
 
     def complain(self, lines: Iterable[str]) -> None:
-        """Write *lines* to standard error, behind all that was written so far."""
+        """Write *lines* to standard error, after everything that was written so far."""
         self.quiet()
         sys.stdout.flush()
         sys.stderr.write("".join(f"{line}\n" for line in lines))
         sys.stderr.flush()
 
+    def internal_error(self, error: Exception, what: str = "") -> None:
+        """Report a bug of this program; with a traceback where POLICY_DEBUG is 1."""
+        about = f" ({what})" if what else ""
+        self.complain(
+            [
+                (
+                    f"policy: internal error{visible(about)}: {type(error).__name__}: "
+                    f"{visible(str(error))[:300]}"
+                ),
+                "  = help: this is a mistake of this program; POLICY_DEBUG=1 shows where it is",
+            ]
+        )
+        if os.environ.get("POLICY_DEBUG") == "1":
+            traceback.print_exception(error, file=sys.stderr)
+
+    def difference(self, name: str, before: str, after: str, title: str) -> None:
+        """Write the lines in which two texts of the file *name* differ; *title* is of the new."""
+        name = visible(name)
+        lines = difflib.unified_diff(
+            before.splitlines(), after.splitlines(), name, f"{name} ({title})", lineterm=""
+        )
+        for line in lines:
+            style = {"+": "good", "-": "deny", "@": "dim"}.get(line[:1], "")
+            if line.startswith(("+++", "---")):
+                style = "bold"
+            self.line(self.page.paint(visible(line.replace("\t", "    ")), style))
+
     def progress(self, text: str) -> None:
-        """Show what is being done, on a terminal and where it takes long."""
+        """Show *text* on a terminal, where the run takes long."""
         now = time.monotonic()
         if now < self._next or not _is_terminal(sys.stderr):
             return
@@ -93,7 +122,7 @@ class Console:
         sys.stderr.flush()
 
     def quiet(self) -> None:
-        """Take the line of progress away."""
+        """Remove the line of progress."""
         if self._shown:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()

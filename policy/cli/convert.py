@@ -1,4 +1,4 @@
-"""``policy convert``: the files of another host, and what they lose."""
+"""``policy convert``: write policies as files of another host, and report the losses."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from pathlib import Path
 
 from policy.analysis.conversion.converting import Conversion, convert
 from policy.cli.console import Console
-from policy.cli.options import CONVERT_FORMATS
-from policy.cli.outputs import outputs_of, write_outputs
+from policy.cli.outputs import file_errors, outputs_of, write_outputs
 from policy.cli.report.as_json import dumps
 from policy.cli.report.convert import conversions_json, conversions_markdown, conversions_text
 from policy.cli.report.text import PageLayout
@@ -22,7 +21,7 @@ __all__ = ["run"]
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Convert, and return the exit status."""
-    outputs = outputs_of(options.output, CONVERT_FORMATS)
+    outputs = outputs_of(options)
     found = convert(
         open_tree(options.path),
         options.to,
@@ -33,21 +32,25 @@ def run(options: argparse.Namespace, console: Console) -> int:
     files = {path: text for one in found for path, text in one.files.items()}
     targets = {} if refused or not options.folder else _targets(files, options)
 
-    def text(form: str) -> str:
-        return _text(form, found, refused, console.page, everything=options.all)
+    def text(page: PageLayout) -> str:
+        return conversions_text(found, page, everything=options.all)
 
-    write_outputs(outputs, text)
+    formats = {
+        "text": lambda: text(console.page),
+        "json": lambda: dumps(conversions_json(found, refused)) + "\n",
+        "markdown": lambda: conversions_markdown(found, refused),
+    }
+    write_outputs(outputs, formats)
     if options.format != "text":
-        console.write(text(options.format))
+        console.write(formats[options.format]())
     elif refused or options.folder or len(files) != 1:
         if not refused and not options.folder:
             _show(files, console)
-        console.write(text("text"))
+        console.write(text(console.page))
     else:
         (only,) = files.values()
         console.write(only)
-        report = _text("text", found, refused, console.errors, everything=options.all)
-        console.complain(report.splitlines())
+        console.complain(text(console.errors).splitlines())
     if refused:
         console.complain([refused])
         return 1
@@ -65,18 +68,6 @@ def _refused(found: tuple[Conversion, ...], options: argparse.Namespace) -> str:
     return next(filter(None, reasons), "")
 
 
-def _text(
-    form: str, found: tuple[Conversion, ...], refused: str, page: PageLayout, *, everything: bool
-) -> str:
-    match form:
-        case "json":
-            return dumps(conversions_json(found, refused)) + "\n"
-        case "markdown":
-            return conversions_markdown(found, refused)
-        case _:
-            return conversions_text(found, page, everything=everything)
-
-
 def _show(files: dict[str, str], console: Console) -> None:
     for path, content in files.items():
         console.line(console.page.paint(f"--- {visible(path)}", "bold"))
@@ -88,7 +79,7 @@ def _targets(files: dict[str, str], options: argparse.Namespace) -> dict[Path, s
     """Return where each file goes.
 
     Raises:
-        PolicyError: there is another file, and nobody said to replace it.
+        PolicyError: another file exists, and `--force` was not given.
 
     """
     targets = {Path(options.folder) / path: text for path, text in files.items()}
@@ -104,9 +95,6 @@ def _targets(files: dict[str, str], options: argparse.Namespace) -> dict[Path, s
 
 
 def _write(path: Path, text: str) -> None:
-    try:
+    with file_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, "utf-8", newline="")
-    except OSError as error:
-        why = (error.strerror or str(error)).lower()
-        raise PolicyError(f"cannot be written: {why}", file=str(path)) from None

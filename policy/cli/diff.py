@@ -1,10 +1,9 @@
-"""``policy diff``: which decisions a change changes."""
+"""``policy diff``: report the decisions that a change changes."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,20 +13,27 @@ from policy.analysis.diff import Change, Diff, changed_files, diff_workspaces
 from policy.analysis.reach.privileges import privileges
 from policy.analysis.review import new_findings, review, spawn_changes
 from policy.cli.console import Console
-from policy.cli.hosts import Hosts
 from policy.cli.inputs import InputTree, load, sides
-from policy.cli.options import DIFF_FORMATS
+from policy.cli.options import Hosts
 from policy.cli.outputs import outputs_of, write_outputs
 from policy.cli.report.as_json import dumps
-from policy.cli.report.diff import DiffReport, Spans, diff_json, diff_text
+from policy.cli.report.diff import (
+    DiffReport,
+    Spans,
+    diff_json,
+    diff_markdown,
+    diff_results,
+    diff_rules,
+    diff_text,
+)
 from policy.cli.report.findings import findings_report
 from policy.cli.report.privileges import Summary, summarise
-from policy.cli.report.text import PageLayout
+from policy.cli.report.results import machine_formats
 from policy.compare.compare import Known
 from policy.core.finding import Finding
 from policy.files.opening import is_unreadable
 from policy.files.text import decode
-from policy.files.trees import SingleFile, Tree
+from policy.files.trees import SingleFile
 from policy.hosts.project import Project
 from policy.hosts.workspace import Workspace
 from policy.tables.chain import READINGS, Chain, SpawnDenied
@@ -44,7 +50,7 @@ _DRAWN = frozenset({"json", "markdown"})
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Print the changes, and return the exit status."""
-    outputs = outputs_of(options.output, DIFF_FORMATS)
+    outputs = outputs_of(options)
     names = sides(options.old, options.new)
     old, new = (load(name, console.progress, Hosts.of(options)) for name in names)
     before, after = _paired(old, new)
@@ -71,23 +77,32 @@ def run(options: argparse.Namespace, console: Console) -> int:
         new_findings(before, after),
         _spans(diff, excess, old, new),
     )
-    written = partial(
-        _text, report=report, tree=new.tree, page=console.page, everything=options.all
-    )
-    write_outputs(outputs, written)
-    console.write(written(options.format))
+    formats = {
+        "text": lambda: diff_text(report, console.page, everything=options.all),
+        "json": lambda: dumps(diff_json(report)) + "\n",
+        "markdown": lambda: diff_markdown(report, everything=options.all),
+        **machine_formats(
+            lambda: diff_results(report),
+            new.tree,
+            "policy diff",
+            rules=diff_rules,
+            exact=diff.exact,
+        ),
+    }
+    write_outputs(outputs, formats)
+    console.write(formats[options.format]())
     if why:
         said = "; ".join(why)
         console.complain([f"not exact: more may be granted beyond {options.max} ({said})"])
-    told = report.findings if options.format == "text" else ()
-    status = _status(diff, new, options.fail_on, told, console)
+    shown = report.findings if options.format == "text" else ()
+    status = _status(diff, new, options.fail_on, shown, console)
     return status or int(bool(excess or why))
 
 
 def _spans(
     diff: Diff, excess: Iterable[Excess], old: InputTree, new: InputTree
 ) -> tuple[Spans, Spans]:
-    """Return where the rules stand, on both sides, that changes name."""
+    """Return the places of the rules that changes name, on both sides."""
     before = [because for one in diff.changes for because in one.difference.before.because]
     after = [because for one in diff.changes for because in one.difference.after.because]
     after += [because for one in excess for because in one.difference.after.because]
@@ -97,10 +112,10 @@ def _spans(
 def _excess(
     name: str | None, workspace: Workspace, reading: str | None
 ) -> tuple[tuple[Excess, ...], tuple[str, ...]]:
-    """Return what *workspace* grants beyond the policy in a file, and why there may be more.
+    """Return what *workspace* grants beyond the policy in the file *name*, and why it may be more.
 
     Raises:
-        PolicyError: the file has not one agent, or a rule of it can match no call.
+        PolicyError: the file does not have exactly one agent, or a rule of it matches no call.
 
     """
     if name is None:
@@ -114,28 +129,8 @@ def _excess(
     return exceeds(workspace, maximum, readings=(reading,) if reading else READINGS)
 
 
-def _text(form: str, *, report: DiffReport, tree: Tree, page: PageLayout, everything: bool) -> str:
-    """Return *report* in a format."""
-    match form:
-        case "json":
-            return dumps(diff_json(report)) + "\n"
-        case "markdown":
-            from policy.cli.report.diff import diff_markdown  # noqa: PLC0415  # one of many
-
-            return diff_markdown(report, everything=everything)
-        case "text":
-            return diff_text(report, page, everything=everything)
-        case _:
-            from policy.cli.report.diff import diff_results, diff_rules  # noqa: PLC0415
-            from policy.cli.results import machine_text  # noqa: PLC0415  # the same
-
-            results, exact = diff_results(report), report.diff.exact
-            rules = diff_rules(results)
-            return machine_text(form, results, tree, "policy diff", rules=rules, exact=exact)
-
-
 def _status(
-    diff: Diff, new: InputTree, fail_on: str, told: tuple[Finding, ...], console: Console
+    diff: Diff, new: InputTree, fail_on: str, shown: tuple[Finding, ...], console: Console
 ) -> int:
     changed = {file.path for file in diff.files}
     unreadable = [
@@ -143,7 +138,7 @@ def _status(
         for finding in new.workspace.findings
         if finding.place.file in changed and is_unreadable(finding)
     ]
-    left = [finding for finding in unreadable if finding not in told]
+    left = [finding for finding in unreadable if finding not in shown]
     console.complain(findings_report(left, console.errors))
     if unreadable:
         return 2
@@ -156,7 +151,7 @@ def _status(
 
 
 def _paired(old: InputTree, new: InputTree) -> tuple[Workspace, Workspace]:
-    """Return the workspaces; of two files, that of the second under the name of the first."""
+    """Return both workspaces; for two files, the second under the name of the first."""
     before, after = old.workspace, new.workspace
     trees = (old.tree, new.tree)
     if not all(isinstance(tree, SingleFile) for tree in trees):
@@ -170,7 +165,7 @@ def _paired(old: InputTree, new: InputTree) -> tuple[Workspace, Workspace]:
 
 
 def _effects(diff: Diff, old: Workspace, new: Workspace) -> dict[str, str]:
-    """Return what may be said of each file that differs."""
+    """Return the effect of each file that differs, by path."""
     projects = (*old.projects, *new.projects)
     named = {
         because.place.file
@@ -182,7 +177,7 @@ def _effects(diff: Diff, old: Workspace, new: Workspace) -> dict[str, str]:
     changed = {change.project for change in diff.changes}
     for change in diff.changes:
         named |= _defining(change, projects)
-    restless = {
+    changing = {
         file.path for project in projects if project.title in changed for file in project.files
     }
     effects = {}
@@ -192,13 +187,13 @@ def _effects(diff: Diff, old: Workspace, new: Workspace) -> dict[str, str]:
         elif file.path in named:
             effects[file.path] = "decisions"
         else:
-            settled = diff.exact and file.path not in restless
+            settled = diff.exact and file.path not in changing
             effects[file.path] = "none" if settled else "unknown"
     return effects
 
 
 def _defining(change: Change, projects: tuple[Project, ...]) -> set[str]:
-    """Return the files that define the agents whose calls are decided differently."""
+    """Return the files that define the agents of a change."""
     names = {chain[-1] for chain in (change.chain, *change.also)}
     agents = [p.agents for p in projects if p.title == change.project]
     entries = (each.get(name) for each in agents for name in names)
@@ -206,7 +201,7 @@ def _defining(change: Change, projects: tuple[Project, ...]) -> set[str]:
 
 
 def _grants(diff: Diff, old: Workspace, new: Workspace) -> dict[int, Summary]:
-    """Return what agents may do that come, and could do that go."""
+    """Return the privileges of added and of removed agents, by the number of the change."""
     known: dict[str, Summary] = {}
     grants = {}
     for number, change in enumerate(diff.changes):

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import difflib
-import os
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +11,8 @@ import attrs
 
 from policy.analysis.formatting import canonical
 from policy.cli.console import Console
-from policy.cli.report.text import PageLayout, count
+from policy.cli.outputs import replace_files
+from policy.cli.report.text import count
 from policy.core.errors import PolicyError
 from policy.core.source import Source, visible
 from policy.files.opening import Memory, Overlay, SingleFile
@@ -29,7 +27,7 @@ __all__ = ["run"]
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
-    """Print the files anew, and return the exit status."""
+    """Format the files, and return the exit status."""
     if options.paths == ["-"]:
         return _stream(options, console)
     status = changed = total = 0
@@ -61,14 +59,14 @@ def run(options: argparse.Namespace, console: Console) -> int:
 
 @attrs.frozen
 class _Found:
-    """A file, and the folder that was named instead of it, if one was."""
+    """A file, and the folder that an option named, if any."""
 
     path: Path
     folder: Path | None = None
 
 
 def _files(options: argparse.Namespace, console: Console) -> Iterator[_Found | None]:
-    """Yield each file once; None stands for what cannot be looked at, which is reported."""
+    """Yield each file once, and None for a folder that cannot be read, which is reported."""
     seen = set()
     for name in options.paths:
         path = Path(name)
@@ -97,10 +95,10 @@ def _below(folder: Folder, *, hosts: bool) -> Iterator[str]:
 
 
 def _file(found: _Found, options: argparse.Namespace, console: Console) -> bool | None:
-    """Print one file anew; return whether that changes it, or None where nobody can print it.
+    """Format one file; return whether that changes it, or None where it has no canonical form.
 
     Raises:
-        PolicyError: it cannot be read, parsed or written, or was named and cannot be printed.
+        PolicyError: it cannot be read, parsed or written, or was named and has no canonical form.
 
     """
     path = found.path
@@ -108,7 +106,7 @@ def _file(found: _Found, options: argparse.Namespace, console: Console) -> bool 
         msg = "there is no such file"
         raise PolicyError(msg, file=str(path))
     source = decode(str(path), SingleFile(path).read(path.name))
-    # A host looks at the names of folders, not at where a link leads.
+    # Hosts go by the path, not by the target of a link.
     full = path.absolute().as_posix().lstrip("/")
     printed = canonical(full, source)
     if printed is None and found.folder is not None:
@@ -120,20 +118,21 @@ def _file(found: _Found, options: argparse.Namespace, console: Console) -> bool 
     if options.minimise:
         fewer = _minimal(found, printed, console)
         printed = canonical(full, Source(source.name, fewer)) or fewer
-    if printed.encode() == path.read_bytes():
+    old, new = path.read_bytes(), printed.encode()
+    if new == old:
         return False
     if options.diff:
-        _show_diff(source, printed, console)
+        console.difference(source.name, source.text, printed, "canonical")
     elif options.check:
         console.line(f"would change {visible(str(path))}")
     if not options.diff and not options.check:
-        _replace(path, printed)
+        replace_files({path: (old, new)})
         console.line(f"changed {visible(str(path))}")
     return True
 
 
 def _minimal(found: _Found, text: str, console: Console) -> str:
-    """Return *text*, which is what the file will hold, without the rules it does not need."""
+    """Return *text*, the new content of a file, without its needless rules."""
     path = found.path
     if path.name.endswith(notation.SUFFIX):
         return _without(Memory({path.name: text}), path.name, console)
@@ -149,8 +148,8 @@ def _minimal(found: _Found, text: str, console: Console) -> str:
 
 
 def _without(tree: Tree, name: str, console: Console) -> str:
-    """Return the text of a file without needless rules; say why others are kept."""
-    from policy.analysis.formatting import minimal  # noqa: PLC0415  # what is seldom asked for
+    """Return the text of a file without needless rules; report why others stay."""
+    from policy.analysis.formatting import minimal  # noqa: PLC0415  # rarely needed
 
     found = minimal(tree, name)
     for kept in found.kept:
@@ -167,44 +166,7 @@ def _stream(options: argparse.Namespace, console: Console) -> int:
         name = f"stdin{notation.SUFFIX}"
         printed = _without(Memory({name: printed}), name, console)
     if options.diff:
-        _show_diff(source, printed, console)
+        console.difference(source.name, source.text, printed, "canonical")
     elif not options.check:
         console.write(printed)
     return int(options.check and printed.encode() != data)
-
-
-def _show_diff(source: Source, printed: str, console: Console) -> None:
-    name = visible(source.name)
-    lines = difflib.unified_diff(
-        source.text.splitlines(), printed.splitlines(), name, f"{name} (canonical)", lineterm=""
-    )
-    for line in lines:
-        console.line(_painted(visible(line.replace("\t", "    ")), console.page))
-
-
-def _painted(line: str, page: PageLayout) -> str:
-    if line.startswith(("+++", "---")):
-        return page.paint(line, "bold")
-    styles = {"+": "good", "-": "deny", "@": "dim"}
-    return page.paint(line, styles.get(line[:1], ""))
-
-
-def _replace(path: Path, text: str) -> None:
-    """Put *text* in the place of a file, all of it or nothing."""
-    real = path.resolve()
-    try:
-        mode = real.stat().st_mode
-        handle, name = tempfile.mkstemp(prefix=f".{real.name}.", dir=real.parent)
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8", newline="") as stream:
-                stream.write(text)
-                stream.flush()
-                os.fsync(stream.fileno())
-            Path(name).chmod(mode & 0o7777)
-            Path(name).replace(real)
-        except BaseException:
-            Path(name).unlink()
-            raise
-    except OSError as error:
-        msg = f"cannot be written: {(error.strerror or str(error)).lower()}"
-        raise PolicyError(msg, file=str(path)) from None

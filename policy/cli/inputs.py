@@ -1,4 +1,4 @@
-"""What a verb is asked about: trees and revisions."""
+"""The files that a verb reads: trees and revisions, and the two sides of a diff."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import attrs
 
-from policy.cli.hosts import AS_OBSERVED, Hosts
+from policy.cli.options import AS_OBSERVED, Hosts
 from policy.core import limits
 from policy.core.decision import Because, rule_span
 from policy.core.errors import PolicyError
@@ -24,39 +24,39 @@ __all__ = ["InputTree", "Watched", "load", "read", "sides", "unreadable"]
 
 @attrs.frozen
 class Watched(Tree):
-    """A tree that tells of each file as it is read."""
+    """A tree that reports each file as it is read."""
 
     tree: Tree
-    told: Callable[[str], None]
+    progress: Callable[[str], None]
 
     @property
     def label(self) -> str:
-        """What people call it."""
+        """Its name in messages."""
         return self.tree.label
 
     @property
     def root(self) -> Path | None:
-        """The folder that it is."""
+        """Its folder, if it is one."""
         return self.tree.root
 
     def paths(self) -> tuple[str, ...]:
         """Return every path, sorted."""
-        self.told(f"looking at {self.label}")
+        self.progress(f"looking at {self.label}")
         return self.tree.paths()
 
     def problems(self) -> tuple[Problem, ...]:
-        """Return what is there and was not looked at."""
+        """Return the files that could not be looked at."""
         return self.tree.problems()
 
     def read(self, path: str, limit: int = limits.FILE_BYTES) -> bytes:
         """Return the bytes at *path*."""
-        self.told(f"reading {path}")
+        self.progress(f"reading {path}")
         return self.tree.read(path, limit)
 
 
 @attrs.frozen(slots=False)
 class InputTree:
-    """A tree, what was found in it, and who read it."""
+    """A tree, the policies in it, and the front ends that read them."""
 
     tree: Tree
     workspace: Workspace
@@ -64,7 +64,7 @@ class InputTree:
     _sources: dict[str, Source | None] = attrs.field(factory=dict, init=False, repr=False)
 
     def source(self, file: str) -> Source | None:
-        """Return the text of a file of the tree, or None."""
+        """Return the text of a file of the tree; None where it cannot be read."""
         if file not in self._sources:
             try:
                 self._sources[file] = self.tree.source(file)
@@ -73,7 +73,7 @@ class InputTree:
         return self._sources[file]
 
     def spans(self, because: Iterable[Because]) -> dict[Because, Span]:
-        """Return where rules stand, of those whose file can still be read."""
+        """Return the places of rules whose file can still be read."""
         found = {}
         for one in because:
             source = self.source(one.place.file) if one.place else None
@@ -85,47 +85,50 @@ class InputTree:
 
 def load(
     text: str,
-    told: Callable[[str], None],
+    progress: Callable[[str], None],
     hosts: Hosts = AS_OBSERVED,
     root: str | None = None,
 ) -> InputTree:
-    """Return what *text* names: a folder, a file or a revision.
+    """Return the files that *text* names: a folder, a file or a revision.
+
+    Args:
+        text: their name.
+        progress: called with a line for each file that is read.
+        hosts: how files of hosts are read.
+        root: the folder of the project, if it is not that of the files.
 
     Raises:
-        PolicyError: it names none of these, or a profile is none.
+        PolicyError: *text* names none of these, or a profile is unknown.
 
     """
-    return read(open_tree(text), told, hosts, root)
+    return read(open_tree(text), progress, hosts, root)
 
 
 def read(
     tree: Tree,
-    told: Callable[[str], None],
+    progress: Callable[[str], None],
     hosts: Hosts = AS_OBSERVED,
     root: str | None = None,
 ) -> InputTree:
-    """Return what is found in *tree*. Raises PolicyError for *hosts* that are none."""
-    readers = hosts.front_ends
-    return InputTree(tree, load_tree(Watched(tree, told), front_ends=readers, root=root), readers)
+    """Return the files of *tree*. Raises PolicyError for an unknown profile of *hosts*."""
+    front_ends = hosts.front_ends
+    workspace = load_tree(Watched(tree, progress), front_ends=front_ends, root=root)
+    return InputTree(tree, workspace, front_ends)
 
 
 def unreadable(workspace: Workspace) -> tuple[Finding, ...]:
-    """Return the findings that make an answer about all of *workspace* incomplete.
+    """Return the findings of files that could not be read, which make every answer incomplete.
 
-    A file that was read and says something that is not in force is no such
-    thing: what the host makes of it is known.
+    A file that was read and has no effect is none of them: its meaning is known.
     """
     return tuple(finding for finding in workspace.findings if is_unreadable(finding))
 
 
-# Which two things ``policy diff`` compares.
-
-
 def sides(old: str, new: str | None) -> tuple[str, str]:
-    """Return the names of both sides: paths or revisions.
+    """Return the two paths or revisions that ``policy diff`` compares.
 
     Raises:
-        PolicyError: there is only one side, or no common ancestor.
+        PolicyError: there is only one, or no common ancestor.
 
     """
     if new is not None:
@@ -158,7 +161,7 @@ def _ancestor(one: str, other: str) -> str:
         if revision.startswith("-"):
             msg = f"`{visible(revision)}` is not the name of a revision"
             raise PolicyError(msg)
-    from policy.files import revisions as git  # noqa: PLC0415  # which starts processes
+    from policy.files import revisions as git  # noqa: PLC0415  # starts processes
 
     found = git.output(Path(), "merge-base", one, other, none=True)
     if not found:

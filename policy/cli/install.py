@@ -1,4 +1,4 @@
-"""``policy install``: settings that make Claude Code ask `policy hook` before every call."""
+"""``policy install``: make Claude Code run `policy hook` before every call."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ import os
 import sys
 from pathlib import Path
 
-from policy.adapters.hook.settings import command, entry, with_hook, without_hook
+from policy.adapters.hook.settings import command, entry, silencing, with_hook, without_hook
 from policy.adapters.hook.sources import Places
 from policy.cli.console import Console
-from policy.cli.outputs import replace_files
+from policy.cli.outputs import check_unchanged, file_errors, replace_files
 from policy.core.errors import PolicyError
 from policy.core.source import Source, visible
 from policy.files.text import BYTE_ORDER_MARK, decode
-from policy.tables.codec import load_compiled
+from policy.tables.codec.compiled import load_compiled
 
 __all__ = ["run"]
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
-    """Show the change, write it if it may be, and return the exit status."""
+    """Show the change, write it after confirmation, and return the exit status."""
     file = _file(_scope(options))
     old = _bytes(file)
     source = decode(str(file), old or b"")
@@ -38,7 +38,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
         console.line(f"{file}: not written")
         return _warned(options, new, console) if options.dry_run else 1
     if options.undo and new.strip() == "{}":
-        # It says nothing, but to be there: a project of the host, where there may be none.
+        # An empty file would still mark the folder as a project of the host.
         _remove(file, old)
         console.line(f"{file}: removed, since nothing is left in it")
         return 0
@@ -49,17 +49,15 @@ def run(options: argparse.Namespace, console: Console) -> int:
 
 
 def _warned(options: argparse.Namespace, new: str, console: Console) -> int:
-    """Tell what keeps the host from running the hook; return 1 where something does."""
+    """Report the settings that keep the hook from running; return 1 where there are any."""
     if options.undo:
         return 0
-    from policy.adapters.hook.silenced import silencing  # noqa: PLC0415  # parsers
-
     holder = _scope(options)
     files = {scope: _file(scope) for scope in ("local", "project", "user")}
     files["managed"] = Path(Places("/").managed)
     settings = {holder: decode(str(files[holder]), new.encode())}
     for scope, file in files.items():
-        # What cannot be read is not in force; that which is written here was read.
+        # An unreadable file has no effect.
         with contextlib.suppress(PolicyError):
             if scope != holder and (data := _bytes(file)):
                 settings[scope] = decode(str(file), data)
@@ -88,25 +86,21 @@ def _options(options: argparse.Namespace) -> list[str]:
         given += ["--record", _named(options.record, options), "--redact", options.redact]
     if options.policy:
         compiled = load_compiled(options.policy)
-        # The file cannot be changed without the settings, whoever may write it.
+        # With the hash in the settings, a changed file blocks every call.
         given += ["--hash", compiled.hash, _named(options.policy, options)]
     return given
 
 
 def _named(file: str, options: argparse.Namespace) -> str:
-    """Return what the settings call a file: those that a project shares, as it lies there."""
+    """Return the path of a file in settings; shared settings keep a relative path."""
     path = Path(file)
     return str(path if options.project and not path.is_absolute() else path.resolve())
 
 
 def _bytes(file: Path) -> bytes | None:
-    try:
+    with file_errors(file, "cannot be read"), contextlib.suppress(FileNotFoundError):
         return file.read_bytes()
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        why = (error.strerror or str(error)).lower()
-        raise PolicyError(f"cannot be read: {why}", file=str(file)) from None
+    return None
 
 
 def _difference(source: Source, new: str) -> list[str]:
@@ -126,23 +120,16 @@ def _confirmed(file: Path) -> bool:
 
 
 def _remove(file: Path, old: bytes | None) -> None:
-    if _bytes(file) != old:
-        raise PolicyError("the file has changed since it was read", file=str(file))
-    try:
+    check_unchanged(file, _bytes(file), old)
+    with file_errors(file, "cannot be removed"):
         file.unlink()
-    except OSError as error:
-        why = (error.strerror or str(error)).lower()
-        raise PolicyError(f"cannot be removed: {why}", file=str(file)) from None
 
 
 def _write(file: Path, old: bytes | None, new: bytes) -> None:
     if old is not None:
         replace_files({file: (old, new)})
         return
-    try:
+    with file_errors(file):
         file.parent.mkdir(parents=True, exist_ok=True)
         with file.open("xb") as stream:
             stream.write(new)
-    except OSError as error:
-        why = (error.strerror or str(error)).lower()
-        raise PolicyError(f"cannot be written: {why}", file=str(file)) from None

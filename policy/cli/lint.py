@@ -1,9 +1,8 @@
-"""``policy lint``: what is wrong with policies, and how to mend it."""
+"""``policy lint``: report findings, and fix some of them."""
 
 from __future__ import annotations
 
 import argparse
-import difflib
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
@@ -12,14 +11,18 @@ import attrs
 
 from policy.analysis.lint import Mended, baseline_text, compare_with_baseline, lint, mend
 from policy.cli.console import Console
-from policy.cli.hosts import AS_OBSERVED, Hosts
 from policy.cli.inputs import InputTree, Watched, read
-from policy.cli.options import LINT_FORMATS
-from policy.cli.outputs import outputs_of, replace_files, write_outputs
+from policy.cli.options import Hosts
+from policy.cli.outputs import (
+    file_errors,
+    outputs_of,
+    replace_files,
+    write_outputs,
+)
 from policy.cli.report.as_json import dumps
 from policy.cli.report.findings import LintReport, lint_json, lint_markdown, lint_results, lint_text
-from policy.cli.report.text import PageLayout, count, finding_report
-from policy.cli.results import machine_text
+from policy.cli.report.results import machine_formats
+from policy.cli.report.text import count, finding_report
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding, Severity
 from policy.core.source import Source, visible
@@ -28,123 +31,44 @@ from policy.files.text import decode
 from policy.files.trees import Folder, SingleFile, Tree
 from policy.hosts.workspace import load_tree
 
-__all__ = ["mend_files", "run", "show_mending"]
+__all__ = ["run"]
 
-
-# Edits that overlap are made one after the other, each in a run of its own.
+# Overlapping edits take one run each.
 _MOST_RUNS = 8
-
-
-def mend_files(
-    found: InputTree,
-    report: LintReport,
-    look: Callable[[Tree], tuple[InputTree, LintReport]],
-    console: Console,
-) -> tuple[InputTree, LintReport]:
-    """Make the edits of *report* in place, and return what is left.
-
-    Raises:
-        PolicyError: a file cannot be written.
-
-    """
-    made, files, last = 0, set[str](), Mended({}, (), ())
-    for _ in range(_MOST_RUNS):
-        last = _mended(found, report.findings)
-        if not last.contents:
-            break
-        replace_files({_path(found.tree, path): both for path, both in last.contents.items()})
-        made += len(last.made)
-        files |= last.contents.keys()
-        found, report = look(_fresh(found.tree))
-    _complain(last, console)
-    console.complain([f"{count(made, 'finding')} mended in {count(len(files), 'file')}"])
-    return found, report
-
-
-def show_mending(found: InputTree, findings: Iterable[Finding], console: Console) -> int:
-    """Show what `mend_files` would do; return 1 if that is anything."""
-    mended = _mended(found, findings)
-    for path, (old, new) in sorted(mended.contents.items()):
-        _show(path, decode(path, old).text, decode(path, new).text, console)
-    _complain(mended, console)
-    told = f"{count(len(mended.made), 'finding')} would be mended"
-    console.complain([f"{told} in {count(len(mended.contents), 'file')}"])
-    return int(bool(mended.contents))
-
-
-def _mended(found: InputTree, findings: Iterable[Finding]) -> Mended:
-    load = partial(load_tree, front_ends=found.front_ends)
-    return mend(found.tree, found.workspace, findings, load=load)
-
-
-def _complain(mended: Mended, console: Console) -> None:
-    for refused in mended.refused:
-        files = ", ".join(map(visible, refused.files))
-        console.complain(console.errors.prose(f"{files}: not mended: {refused.why}", indent=4))
-
-
-def _fresh(tree: Tree) -> Tree:
-    """Return the tree as it is now: what was read of it is forgotten."""
-    inner = tree.tree if isinstance(tree, Watched) else tree
-    return type(inner)(inner.path) if isinstance(inner, Folder | SingleFile) else inner
-
-
-def _path(tree: Tree, path: str) -> Path:
-    inner = tree.tree if isinstance(tree, Watched) else tree
-    if isinstance(inner, SingleFile):
-        return inner.path
-    if isinstance(inner, Folder):
-        return inner.path / path
-    raise TypeError(f"nothing is written to {inner!r}")
-
-
-def _show(path: str, before: str, after: str, console: Console) -> None:
-    name = visible(path)
-    lines = difflib.unified_diff(
-        before.splitlines(), after.splitlines(), name, f"{name} (mended)", lineterm=""
-    )
-    for line in lines:
-        console.line(_painted(visible(line.replace("\t", "    ")), console.page))
-
-
-def _painted(line: str, page: PageLayout) -> str:
-    if line.startswith(("+++", "---")):
-        return page.paint(line, "bold")
-    styles = {"+": "good", "-": "deny", "@": "dim"}
-    return page.paint(line, styles.get(line[:1], ""))
-
-
-# ``policy lint``: what is the matter with policies, and the mending of it.
-
 
 _SEVERITIES = {severity.value: severity for severity in Severity}
 _ORDER = (Severity.NOTE, Severity.WARNING, Severity.ERROR)
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
-    """Print the findings, mend some of them, and return the exit status."""
-    outputs = outputs_of(options.output, LINT_FORMATS)
+    """Print the findings, fix some of them, and return the exit status."""
+    outputs = outputs_of(options)
     tree = open_tree(options.path)
     changing = options.fix or options.diff
     if changing and not isinstance(tree, Folder | SingleFile):
         raise PolicyError("a revision cannot be mended", file=tree.label)
-    look = _Look(
+    linter = _Linter(
         _codes(options.select),
         _codes(options.ignore),
         _baseline(options.baseline),
         console,
         Hosts.of(options),
     )
-    found, report = look.at(tree)
+    found, report = linter.lint(tree)
     if options.write_baseline:
         return _write_baseline(Path(options.write_baseline), report.findings, console)
     if options.diff:
-        return show_mending(found, report.findings, console)
+        return _show_mending(found, report.findings, console)
     if options.fix:
-        found, report = mend_files(found, report, look.at, console)
-    written = partial(_text, report=report, tree=found.tree, options=options, page=console.page)
-    write_outputs(outputs, written)
-    console.write(written(options.format))
+        found, report = _mend_files(found, report, linter.lint, console)
+    formats = {
+        "text": lambda: lint_text(report, console.page, everything=options.all),
+        "json": lambda: dumps(lint_json(report)) + "\n",
+        "markdown": lambda: lint_markdown(report),
+        **machine_formats(lambda: lint_results(report), found.tree, "policy lint"),
+    }
+    write_outputs(outputs, formats)
+    console.write(formats[options.format]())
     return _status(report, _SEVERITIES[options.fail_on])
 
 
@@ -156,17 +80,17 @@ def _status(report: LintReport, least: Severity) -> int:
 
 
 @attrs.frozen
-class _Look:
-    """How a tree is looked at: which findings count."""
+class _Linter:
+    """Lints trees; the options choose the findings that count."""
 
     select: tuple[str, ...]
     ignore: tuple[str, ...]
     baseline: Source | None
     console: Console
-    hosts: Hosts = AS_OBSERVED
+    hosts: Hosts
 
-    def at(self, tree: Tree) -> tuple[InputTree, LintReport]:
-        """Return what is in *tree*, and what there is to say of it."""
+    def lint(self, tree: Tree) -> tuple[InputTree, LintReport]:
+        """Return the files of *tree*, and the report on them."""
         found = read(tree, self.console.progress, self.hosts)
         linted = lint(found.tree, found.workspace, progress=self.console.progress)
         findings = tuple(filter(self._counts, linted.findings))
@@ -192,7 +116,7 @@ class _Look:
 
 
 def _codes(given: Iterable[str]) -> tuple[str, ...]:
-    """Return the beginnings of codes that options give, separated by commas."""
+    """Return the prefixes of codes in options, which commas separate."""
     return tuple(code.strip() for text in given for code in text.split(",") if code.strip())
 
 
@@ -206,12 +130,8 @@ def _baseline(name: str | None) -> Source | None:
 
 
 def _write_baseline(path: Path, findings: tuple[Finding, ...], console: Console) -> int:
-    text = baseline_text(findings)
-    try:
-        path.write_text(text, "utf-8")
-    except OSError as error:
-        why = (error.strerror or str(error)).lower()
-        raise PolicyError(f"cannot be written: {why}", file=str(path)) from None
+    with file_errors(path):
+        path.write_text(baseline_text(findings), "utf-8")
     unreadable = [finding for finding in findings if is_unreadable(finding)]
     for finding in unreadable:
         console.complain(finding_report(finding, console.errors))
@@ -220,16 +140,64 @@ def _write_baseline(path: Path, findings: tuple[Finding, ...], console: Console)
     return 2 if unreadable else 0
 
 
-def _text(
-    form: str, *, report: LintReport, tree: Tree, options: argparse.Namespace, page: PageLayout
-) -> str:
-    """Return *report* in a format."""
-    match form:
-        case "json":
-            return dumps(lint_json(report)) + "\n"
-        case "markdown":
-            return lint_markdown(report)
-        case "text":
-            return lint_text(report, page, everything=options.all)
-        case _:
-            return machine_text(form, lint_results(report), tree, "policy lint")
+def _mend_files(
+    found: InputTree,
+    report: LintReport,
+    look: Callable[[Tree], tuple[InputTree, LintReport]],
+    console: Console,
+) -> tuple[InputTree, LintReport]:
+    """Make the edits of *report* in place, and return what is left.
+
+    Raises:
+        PolicyError: a file cannot be written.
+
+    """
+    made, files, last = 0, set[str](), Mended({}, (), ())
+    for _ in range(_MOST_RUNS):
+        last = _mended(found, report.findings)
+        if not last.contents:
+            break
+        replace_files({_path(found.tree, path): both for path, both in last.contents.items()})
+        made += len(last.made)
+        files |= last.contents.keys()
+        found, report = look(_fresh(found.tree))
+    _complain(last, console)
+    console.complain([f"{count(made, 'finding')} mended in {count(len(files), 'file')}"])
+    return found, report
+
+
+def _show_mending(found: InputTree, findings: Iterable[Finding], console: Console) -> int:
+    """Show what `--fix` would do; return 1 if that is anything."""
+    mended = _mended(found, findings)
+    for path, (old, new) in sorted(mended.contents.items()):
+        console.difference(path, decode(path, old).text, decode(path, new).text, "mended")
+    _complain(mended, console)
+    told = f"{count(len(mended.made), 'finding')} would be mended"
+    console.complain([f"{told} in {count(len(mended.contents), 'file')}"])
+    return int(bool(mended.contents))
+
+
+def _mended(found: InputTree, findings: Iterable[Finding]) -> Mended:
+    load = partial(load_tree, front_ends=found.front_ends)
+    return mend(found.tree, found.workspace, findings, load=load)
+
+
+def _complain(mended: Mended, console: Console) -> None:
+    for refused in mended.refused:
+        files = ", ".join(map(visible, refused.files))
+        console.complain(console.errors.prose(f"{files}: not mended: {refused.why}", indent=4))
+
+
+def _fresh(tree: Tree) -> Tree:
+    """Return the tree without remembered files, so that it is read again."""
+    inner = tree.tree if isinstance(tree, Watched) else tree
+    return type(inner)(inner.path) if isinstance(inner, Folder | SingleFile) else inner
+
+
+def _path(tree: Tree, path: str) -> Path:
+    inner = tree.tree if isinstance(tree, Watched) else tree
+    if isinstance(inner, SingleFile):
+        return inner.path
+    if isinstance(inner, Folder):
+        return inner.path / path
+    raise TypeError(f"nothing is written to {inner!r}")

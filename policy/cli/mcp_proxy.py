@@ -1,4 +1,4 @@
-"""``policy mcp-proxy``: the policy in front of any MCP server."""
+"""``policy mcp-proxy``: run an MCP server behind the policy."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ import argparse
 from pathlib import Path
 
 from policy.adapters.guard import Guard
-from policy.adapters.mcp_proxy import Besides, run_proxy
+from policy.adapters.mcp_proxy import ContentGate, run_proxy
 from policy.analysis.records.record import Recorder
-from policy.cli.asking import chain_of
 from policy.cli.console import Console
-from policy.cli.given import given
-from policy.cli.hosts import Hosts
+from policy.cli.options import Hosts
+from policy.cli.policies import chain_of, open_policy
 from policy.core.errors import PolicyError
 from policy.files.opening import is_unreadable
 from policy.tables.chain import SpawnDenied
@@ -24,7 +23,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     if not options.command:
         msg = "expected the command that starts the server behind `--`"
         raise PolicyError(msg, help="write `policy mcp-proxy --chain main -- COMMAND`")
-    found = given(options.policy, console.progress, Hosts.of(options))
+    found = open_policy(options.policy, console.progress, Hosts.of(options))
     names = chain_of(options.chain)
     try:
         chain = found.projects.chain(*names)
@@ -33,18 +32,18 @@ def run(options: argparse.Namespace, console: Console) -> int:
     project, _ = found.projects.find(names[0])
     unreadable = [finding for finding in found.findings([project]) if is_unreadable(finding)]
     if unreadable:
-        from policy.cli.report.findings import findings_report  # noqa: PLC0415  # seldom needed
+        from policy.cli.report.findings import findings_report  # noqa: PLC0415  # rarely needed
 
-        # Below it may be a rule that nobody could read.
+        # An unreadable file may hold a rule about these calls.
         console.complain(findings_report(unreadable, console.errors))
         return 2
     prefix = f"mcp__{options.server}__" if options.server else ""
     console.quiet()
     recorder = Recorder(Path(options.record), options.redact) if options.record else None
     guard = Guard(chain, prefix=prefix, project=options.project, recorder=recorder)
-    besides = Besides(
+    content = ContentGate(
         guard,
         resources=None if "resources" in options.undecided else "read_resource",
         prompts=None if "prompts" in options.undecided else "get_prompt",
     )
-    return run_proxy(options.command, guard, besides)
+    return run_proxy(options.command, guard, content)

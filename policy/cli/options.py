@@ -1,67 +1,200 @@
-"""The options of every verb, and its help: to explain itself a verb loads nothing else."""
+"""The options and the help of every verb, in one module: help needs no module of a verb."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import attrs
 
 from policy.analysis.records.record import add_recording
-from policy.cli.hosts import add_hosts
-from policy.cli.outputs import MACHINE, add_output
 from policy.core.finding import Severity
 from policy.tables.chain import READINGS
 
-__all__ = [
-    "AUDIT_FORMATS",
-    "CHECK_FORMATS",
-    "CLAIMS_FORMATS",
-    "COMPILE_FORMATS",
-    "CONVERT_FORMATS",
-    "DIFF_FORMATS",
-    "FMT_FORMATS",
-    "INSTALL_FORMATS",
-    "LINT_FORMATS",
-    "MCP_PROXY_FORMATS",
-    "MCP_PROXY_TAKES_COMMAND",
-    "QUERY_FORMATS",
-    "REPLAY_FORMATS",
-    "RULE_FORMATS",
-    "SUGGEST_FORMATS",
-    "VERBS",
-    "Verb",
-    "add_logs",
-    "configure_audit",
-    "configure_check",
-    "configure_claims",
-    "configure_compile",
-    "configure_convert",
-    "configure_diff",
-    "configure_fmt",
-    "configure_install",
-    "configure_lint",
-    "configure_mcp_proxy",
-    "configure_query",
-    "configure_replay",
-    "configure_rule",
-    "configure_suggest",
-]
+if TYPE_CHECKING:
+    from policy.hosts.project import FrontEnd
+
+__all__ = ["AS_OBSERVED", "VERBS", "Hosts", "Verb", "parse_options"]
+
+# Formats that list results one by one.
+_MACHINE: Final = ("sarif", "github", "junit")
+
+_Configure = Callable[[argparse.ArgumentParser], None]
 
 
-# The options of ``policy audit``.
+@attrs.frozen
+class Hosts:
+    """The options of ``--profile``, ``--user`` and ``--managed``: how files of hosts are read.
+
+    Attributes:
+        profiles: such as ``claude-code@2.1.240``.
+        user: the folder of a user, "" for none.
+        managed: the folder of an administrator, "" for none.
+
+    """
+
+    profiles: tuple[str, ...] = ()
+    user: str = ""
+    managed: str = ""
+
+    @classmethod
+    def of(cls, options: argparse.Namespace) -> Hosts:
+        """Return these options among *options*."""
+        return cls(tuple(options.profile), options.user, options.managed)
+
+    @property
+    def front_ends(self) -> tuple[FrontEnd, ...]:
+        """The readers. Raises PolicyError for an unknown profile, or a missing folder."""
+        from policy.hosts import front_ends  # noqa: PLC0415  # compiled policies need none
+
+        return front_ends(self.profiles, self.user, self.managed)
 
 
-AUDIT_FORMATS = ("text", "json", "markdown", "html")
+# The newest version known of each host, and no folder beside a project.
+AS_OBSERVED: Final = Hosts()
 
-_EPILOG = """\
+
+@attrs.frozen
+class Verb:
+    """What a verb accepts.
+
+    Attributes:
+        configure: adds the description and the arguments to a parser.
+        formats: of `--format`, the default first.
+        takes_command: whether the words after ``--`` are a command to run.
+
+    """
+
+    configure: _Configure
+    formats: tuple[str, ...]
+    takes_command: bool = False
+
+
+# By the module that runs the verb.
+VERBS: Final[dict[str, Verb]] = {}
+
+
+def _verb(
+    module: str, formats: tuple[str, ...] = (), *, takes_command: bool = False
+) -> Callable[[_Configure], _Configure]:
+    """Register what adds the arguments of the verb that *module* runs."""
+
+    def register(configure: _Configure) -> _Configure:
+        VERBS[module] = Verb(configure, formats, takes_command)
+        return configure
+
+    return register
+
+
+def parse_options(module: str, name: str, arguments: list[str]) -> argparse.Namespace:
+    """Return the options in *arguments* of the verb called *name*, which *module* runs.
+
+    They include `command`, the words after ``--``, and `formats`, those of the verb.
+    """
+    verb = VERBS[module]
+    command: list[str] = []
+    if verb.takes_command and "--" in arguments:
+        at = arguments.index("--")
+        arguments, command = arguments[:at], arguments[at + 1 :]
+    parser = argparse.ArgumentParser(
+        prog=f"policy {name}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    verb.configure(parser)
+    if verb.formats:
+        parser.add_argument(
+            "--format",
+            choices=verb.formats,
+            default=verb.formats[0],
+            help=f"what to print (default: {verb.formats[0]})",
+        )
+    parser.add_argument(
+        "--color",
+        choices=("auto", "always", "never"),
+        default="auto",
+        help="colour; by default on a terminal, unless NO_COLOR is set",
+    )
+    parser.set_defaults(command=command, formats=verb.formats)
+    return parser.parse_intermixed_args(arguments)
+
+
+def _add_path(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "path", nargs="?", default=".", metavar="PATH", help="a folder, a file or a git revision"
+    )
+
+
+def _add_all(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--all", action="store_true", help="shorten no list")
+
+
+def _add_reading(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--reading",
+        choices=READINGS,
+        default="attenuated",
+        help="what the files declare along the chain, or what the host does (default: attenuated)",
+    )
+
+
+def _add_output(parser: argparse.ArgumentParser) -> None:
+    """Add ``--output``."""
+    parser.add_argument(
+        "--output",
+        action="append",
+        default=[],
+        metavar="FORMAT=FILE",
+        help="also write the answer to a file, in that format; may be repeated",
+    )
+
+
+def _add_hosts(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say how the files of hosts are read."""
+    parser.add_argument(
+        "--profile",
+        action="append",
+        default=[],
+        metavar="HOST@VERSION",
+        help="the version of a host, e.g. claude-code@2.1.240 (default: the one observed)",
+    )
+    parser.add_argument(
+        "--user",
+        default="",
+        metavar="FOLDER",
+        help="also read the files of a user of Claude Code, e.g. ~/.claude",
+    )
+    parser.add_argument(
+        "--managed",
+        default="",
+        metavar="FOLDER",
+        help="also read the files of an administrator, e.g. /etc/claude-code",
+    )
+
+
+def _add_logs(parser: argparse.ArgumentParser) -> None:
+    """Add the logs, and what their calls are decided as."""
+    parser.add_argument("logs", nargs="+", type=Path, metavar="LOGS", help="files and folders")
+    _add_reading(parser)
+    parser.add_argument(
+        "--root", default="", metavar="AGENT", help="the agent that starts every chain of the logs"
+    )
+    parser.add_argument(
+        "--home",
+        default=str(Path("~").expanduser()),
+        metavar="FOLDER",
+        help="the home folder of the calls (default: yours)",
+    )
+
+
+_AUDIT_EPILOG = """\
 `attenuated` is what the files declare along a chain, `enforced` what the host
-does; an escalation is granted by the host alone, a dead letter by the files alone.
+does; only the host grants an escalation, only the files grant a dead letter.
 
-exit status: 0 everything was read, whatever was found in it; 2 a file that may
-say something about agents cannot be read or parsed
+exit status: 0 every file was read, with or without findings; 2 a file that may
+concern agents cannot be read or parsed
 
 examples:
   policy audit .
@@ -70,28 +203,22 @@ examples:
 """
 
 
-def configure_audit(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    parser.description = "List what every agent may do, through every chain that can come about."
-    parser.epilog = _EPILOG
-    parser.add_argument(
-        "path", nargs="?", default=".", metavar="PATH", help="a folder, a file or a git revision"
-    )
-    parser.add_argument("--all", action="store_true", help="leave no list short")
-    add_hosts(parser)
+@_verb("audit", ("text", "json", "markdown", "html"))
+def _audit(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``policy audit``."""
+    parser.description = "List what every agent may do, through every possible chain."
+    parser.epilog = _AUDIT_EPILOG
+    _add_path(parser)
+    _add_all(parser)
+    _add_hosts(parser)
 
 
-# The options of ``policy check``.
-
-
-CHECK_FORMATS = ("text", "json", "markdown")
-
-_EPILOG_CHECK = """\
+_CHECK_EPILOG = """\
 A CALL is written as in a test of our notation: `Tool(argument)`, whose argument
 is taken literally, `Tool`, or `Tool({"argument": "value", ...})`.
 
-exit status: 0 every call is allowed, 1 one is denied or to be asked for,
-2 a call, or a policy that was asked about, cannot be read
+exit status: 0 every call is allowed, 1 a call is denied or needs approval,
+2 a call or the policy cannot be read
 
 examples:
   policy check --chain 'main>explore' 'Bash(git push origin)'
@@ -102,11 +229,12 @@ examples:
 """
 
 
-def configure_check(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    parser.description = "Decide one call, or a stream of calls, and say why."
+@_verb("check", ("text", "json", "markdown"))
+def _check(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``policy check``."""
+    parser.description = "Decide one call, or a stream of calls, and explain."
     parser.usage = "%(prog)s [options] [PATH] [CALL ...]"
-    parser.epilog = _EPILOG_CHECK
+    parser.epilog = _CHECK_EPILOG
     parser.add_argument(
         "words",
         nargs="*",
@@ -116,20 +244,15 @@ def configure_check(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--chain",
         metavar="A>B>C",
-        help="who calls, from the root down (default: the one agent that starts chains)",
+        help="the agents, from the root down (default: the one agent that starts chains)",
     )
-    parser.add_argument(
-        "--reading",
-        choices=READINGS,
-        default="attenuated",
-        help="what the files declare along the chain, or what the host does (default: attenuated)",
-    )
-    add_hosts(parser)
+    _add_reading(parser)
+    _add_hosts(parser)
     parser.add_argument(
         "--root",
         metavar="FOLDER",
-        help="the folder of the project, for which paths are decided (default: PATH, or the folder"
-        " of that file; of a revision or a compiled policy none)",
+        help="the folder of the project, for rules about files (default: PATH, or the folder of"
+        " that file; none for a revision or a compiled policy)",
     )
     parser.add_argument("--tool", help="the tool of one call, with --input")
     parser.add_argument("--input", metavar="JSON", help="its arguments: a JSON object")
@@ -141,14 +264,9 @@ def configure_check(parser: argparse.ArgumentParser) -> None:
     add_recording(parser)
 
 
-# The options of ``policy test``.
-
-
-CLAIMS_FORMATS = ("text", "json", "markdown")
-
-_EPILOG_CLAIMS = """\
-exit status: 0 every claim holds, 1 one fails, 2 one could not be proven or a
-file cannot be parsed, or there is no claim at all
+_CLAIMS_EPILOG = """\
+exit status: 0 every claim holds, 1 a claim fails, 2 a claim could not be proven,
+a file cannot be parsed, or there is no claim
 
 examples:
   policy test
@@ -156,29 +274,23 @@ examples:
 """
 
 
-def configure_claims(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
+@_verb("claims", ("text", "json", "markdown"))
+def _claims(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``policy test``."""
     parser.description = "Run the `expect`, `test` and `never` statements of *.policy files."
-    parser.epilog = _EPILOG_CLAIMS
-    parser.add_argument(
-        "path", nargs="?", default=".", metavar="PATH", help="a folder, a file or a git revision"
-    )
-    parser.add_argument("-v", "--verbose", action="store_true", help="show what holds as well")
-    add_hosts(parser)
+    parser.epilog = _CLAIMS_EPILOG
+    _add_path(parser)
+    parser.add_argument("-v", "--verbose", action="store_true", help="also show claims that hold")
+    _add_hosts(parser)
 
 
-# The options of ``policy compile``.
-
-
-COMPILE_FORMATS: tuple[str, ...] = ()
-
-
-def configure_compile(parser: argparse.ArgumentParser) -> None:
-    """Describe the verb, and add its arguments."""
+@_verb("compile")
+def _compile(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``policy compile``."""
     parser.description = (
-        "Write what the files at PATH come to as one compiled policy: every agent, every chain,"
-        " both readings. It is loaded by `policy.load_compiled` and by `policy hook`, without"
-        " reading the files again. Equal policies give equal text."
+        "Write the policies at PATH as one compiled policy: every agent, every chain, both"
+        " readings. `policy.load_compiled` and `policy hook` load it without reading the files"
+        " again. Equal policies give equal text."
     )
     parser.add_argument(
         "path", nargs="?", default=".", help="a folder, a file or a revision (default: .)"
@@ -188,28 +300,23 @@ def configure_compile(parser: argparse.ArgumentParser) -> None:
         "--output",
         metavar="FILE",
         default="-",
-        help="where it is written (default: standard output)",
+        help="write it to FILE (default: standard output)",
     )
-    add_hosts(parser)
+    _add_hosts(parser)
 
 
-# The options of ``policy convert``.
+_CONVERT_EPILOG = """\
+The front end of the other host reads the new files back, and they are compared with
+the original for every agent and chain, as each host enforces them. Where the other
+host cannot express a rule, the new files grant less. `looser` is granted beyond the
+original, `stricter` is no longer granted, `dropped` is missing in the new files.
+Each loss comes with a call that both sides decided.
 
-
-CONVERT_FORMATS = ("text", "json", "markdown")
-
-_EPILOG_CONVERT = """\
-What is written is read back by the other host's own front end, and compared with
-the original for every agent and chain, as each host enforces it. Where the other
-host cannot say something, it is made to say less; `looser` is what is granted
-beyond the original all the same, `stricter` what is granted no more, `dropped`
-what the files do not say at all. Each comes with a call that was decided by both.
-
-A conversion that is looser, or is not proven to be no looser, is refused: nothing
-is written. Calls that the original's host could not read are no calls of it.
+A conversion that is looser, or not proven to be no looser, is refused: nothing is
+written. Calls that the original's host cannot read do not count.
 
 One file goes to standard output and the report to standard error; several are
-shown, or written with -o. A file that is there is replaced with --force alone.
+shown, or written with -o. Only --force replaces an existing file.
 
 exit status: 0 converted, 1 refused, 2 a file cannot be read or written
 
@@ -220,54 +327,42 @@ examples:
 """
 
 
-def configure_convert(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    parser.description = "Convert the policies of one host to another, and tell what is lost."
-    parser.epilog = _EPILOG_CONVERT
-    parser.add_argument(
-        "path", nargs="?", default=".", metavar="PATH", help="a folder, a file or a git revision"
-    )
-    parser.add_argument("--to", required=True, choices=_host_names(), metavar="HOST", help=_hosts())
+@_verb("convert", ("text", "json", "markdown"))
+def _convert(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``policy convert``."""
+    parser.description = "Convert the policies of one host to another, and report the losses."
+    parser.epilog = _CONVERT_EPILOG
+    _add_path(parser)
+    from policy.analysis.conversion.converting import hosts  # noqa: PLC0415  # loads the front ends
+
+    names = tuple(hosts())
+    one_of = f"one of {', '.join(names)}"
+    parser.add_argument("--to", required=True, choices=names, metavar="HOST", help=one_of)
     parser.add_argument(
         "--from",
         dest="source",
         default="",
-        choices=_host_names(),
+        choices=names,
         metavar="HOST",
-        help="convert its projects alone",
+        help="convert only the projects of HOST",
     )
     parser.add_argument("-o", dest="folder", metavar="FOLDER", help="write the files below FOLDER")
-    parser.add_argument("--force", action="store_true", help="replace files that are there")
+    parser.add_argument("--force", action="store_true", help="replace existing files")
     parser.add_argument(
         "--allow-looser",
         action="store_true",
-        help="convert rule by rule, though the other host grants more by them",
+        help="convert rule by rule, even where the other host grants more",
     )
     parser.add_argument(
         "--allow-unproven",
         action="store_true",
-        help="convert where calls were tried and not all compared",
+        help="convert where the comparison is not exact",
     )
-    add_output(parser)
-    parser.add_argument("--all", action="store_true", help="leave no list short")
+    _add_output(parser)
+    _add_all(parser)
 
 
-def _hosts() -> str:
-    return "one of " + ", ".join(_host_names())
-
-
-def _host_names() -> tuple[str, ...]:
-    from policy.analysis.conversion.converting import hosts  # noqa: PLC0415  # no other verb needs the front ends
-
-    return tuple(hosts())
-
-
-# The options of ``policy diff``.
-
-
-DIFF_FORMATS = ("text", "json", "markdown", *MACHINE)
-
-_EPILOG_DIFF = """\
+_DIFF_EPILOG = """\
 OLD and NEW are folders, files or git revisions; an existing path beats a
 revision. `policy diff X` compares the revision X with the working tree, `A..B`
 two revisions, `A...B` the revision B with where it left A.
@@ -275,8 +370,9 @@ two revisions, `A...B` the revision B with where it left A.
 Every change comes with a call that is decided differently, and the rules that
 decide it before and after.
 
-exit status: 0 done, 1 what --fail-on names was found (what could not be
-compared exactly counts as widened) or --max is exceeded, 2 a changed file cannot be read or parsed
+exit status: 0 done, 1 there is a change that --fail-on names (a comparison that is
+not exact counts as widened) or --max is exceeded, 2 a changed file cannot be read
+or parsed
 
 examples:
   policy diff main..HEAD --fail-on widened
@@ -286,11 +382,12 @@ examples:
 """
 
 
-def configure_diff(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    parser.description = "Tell which decisions differ between OLD and NEW, each with a witness."
+@_verb("diff", ("text", "json", "markdown", *_MACHINE))
+def _diff(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``policy diff``."""
+    parser.description = "Report decisions that differ between OLD and NEW, each with a witness."
     parser.usage = "%(prog)s [options] OLD [NEW]"
-    parser.epilog = _EPILOG_DIFF
+    parser.epilog = _DIFF_EPILOG
     parser.add_argument("old", metavar="OLD", help="a folder, a file, a git revision, or A..B")
     parser.add_argument("new", metavar="NEW", nargs="?", help="the same (default: working tree)")
     parser.add_argument(
@@ -307,27 +404,21 @@ def configure_diff(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="exit 1 if NEW grants more than the one agent of this *.policy file",
     )
-    add_output(parser)
-    parser.add_argument("--all", action="store_true", help="leave no list short")
-    add_hosts(parser)
+    _add_output(parser)
+    _add_all(parser)
+    _add_hosts(parser)
 
 
-# The options of ``policy fmt``.
+_FMT_EPILOG = """\
+Files of hosts keep their keys, order, quotes, comments and all text below a
+header. A file that cannot be parsed, or whose canonical form would have another
+meaning, is reported and left as it is.
 
-
-FMT_FORMATS = ()
-
-_EPILOG_FMT = """\
-Files of hosts are laid out as their host reads them: keys, their order, quotes,
-comments and all text below a header are kept. A file that cannot be parsed, or
-whose canonical form would mean anything else, is reported and left as it is.
-
-With --minimise, rules are left out whose absence changes no decision: of any
-agent by itself, nor of any chain, in either reading. A rule that only repeats
-what holds anyhow goes, a second lock among them. Of what is left no set of rules
-can be left out; whether other rules would be fewer is not searched. A file of a
-host is judged with all others of the folder. A rule that changes nothing and is
-kept all the same is named with the reason, e.g. an example that is of it.
+--minimise removes rules whose absence changes no decision: of any agent alone, or
+of any chain, in either reading. A rule that only repeats another one goes, also
+a second deny rule. No further set of rules can be removed; other rules are not
+tried. A file of a host is judged with all other files of the folder. A rule that
+changes nothing and stays is named with the reason, e.g. an example for it.
 
 exit status: 0 done, 1 something would change (with --check), 2 a file cannot
 be read, parsed or written
@@ -342,10 +433,11 @@ examples:
 """
 
 
-def configure_fmt(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
+@_verb("fmt")
+def _fmt(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``policy fmt``."""
     parser.description = "Rewrite files in their canonical form."
-    parser.epilog = _EPILOG_FMT
+    parser.epilog = _FMT_EPILOG
     parser.add_argument(
         "paths",
         nargs="*",
@@ -355,30 +447,25 @@ def configure_fmt(parser: argparse.ArgumentParser) -> None:
         " - is standard input, in our notation",
     )
     parser.add_argument(
-        "--hosts", action="store_true", help="in folders, also files that a host reads"
+        "--hosts", action="store_true", help="in folders, also format files of hosts"
     )
     parser.add_argument(
         "--minimise",
         action="store_true",
-        help="also leave out rules without which every call is decided alike",
+        help="also remove rules without which every call is decided alike",
     )
     parser.add_argument("--check", action="store_true", help="change nothing; exit 1 if it would")
     parser.add_argument("--diff", action="store_true", help="change nothing; show what would")
 
 
-# The options of ``policy install``.
-
-
-INSTALL_FORMATS: tuple[str, ...] = ()
-
-_EPILOG_INSTALL = """\
-The settings are shown before they are written. By default they are the local ones of the
-project in this folder, which are not shared, since they name the program where it is on
-this machine. --undo takes out what was put in, and leaves everything else as it is; a file in which
-nothing else was is removed.
+_INSTALL_EPILOG = """\
+The change is shown before it is written. By default it goes to the local settings of
+the project in this folder, which are not shared, since they name the program by its
+place on this machine. --undo removes the hook and leaves everything else as it is; a
+file that held nothing else is deleted.
 
 exit status: 0 done, or nothing to do; 1 shown and not written, or settings keep the
-host from running it; 2 a file cannot be read or written
+hook from running; 2 a file cannot be read or written
 
 examples:
   policy install claude-code
@@ -388,41 +475,37 @@ examples:
 """
 
 
-def configure_install(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    parser.description = "Make a runtime ask the policy before every call."
-    parser.epilog = _EPILOG_INSTALL
+@_verb("install")
+def _install(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``policy install``."""
+    parser.description = "Make a runtime run the policy hook before every call."
+    parser.epilog = _INSTALL_EPILOG
     parser.add_argument("runtime", choices=("claude-code",), help="the runtime")
     where = parser.add_mutually_exclusive_group()
     where.add_argument(
-        "--project", action="store_true", help="in the settings that the project shares"
+        "--project", action="store_true", help="in the shared settings of the project"
     )
     where.add_argument("--user", action="store_true", help="in the settings of the user")
-    parser.add_argument("--policy", metavar="FILE", help="a compiled policy that alone decides")
-    parser.add_argument("--root", metavar="AGENT", help="the agent that the main conversation is")
+    parser.add_argument("--policy", metavar="FILE", help="a compiled policy, which alone decides")
+    parser.add_argument("--root", metavar="AGENT", help="the agent of the main conversation")
     add_recording(parser)
     parser.add_argument(
-        "--no-resident", action="store_true", help="leave no process behind for further calls"
+        "--no-resident", action="store_true", help="keep no process running for later calls"
     )
-    parser.add_argument("--undo", action="store_true", help="take it out again")
+    parser.add_argument("--undo", action="store_true", help="remove the hook")
     parser.add_argument("--dry-run", action="store_true", help="show the change and write nothing")
-    parser.add_argument("--yes", action="store_true", help="write it unasked")
+    parser.add_argument("--yes", action="store_true", help="write without confirmation")
 
 
-# The options of ``policy lint``.
+_LINT_EPILOG = """\
+Fix a finding by hand, or with `--fix` where one fix grants no more. Or suppress it
+with a comment `# policy: ignore[CODE] REASON` on its line or the line above (YAML,
+TOML and *.policy files), with an entry of policy-lint.yaml (`policy rule
+unused-suppression`; JSON has no comments), or with a baseline. A file that cannot
+be read always counts.
 
-
-LINT_FORMATS = ("text", "json", "markdown", *MACHINE)
-
-_EPILOG_LINT = """\
-A finding goes away by mending it, by `--fix` where there is one way to mend it
-that grants no more, by a comment `# policy: ignore[CODE] REASON` on its line or
-the one above (YAML, TOML and *.policy files), by an entry of policy-lint.yaml
-(`policy rule unused-suppression`; JSON has no comments), or by a baseline of
-what is known. A file that cannot be read counts in any case.
-
-exit status: 0 nothing found, 1 something of the severity of --fail-on, 2 a file
-that may say something about agents cannot be read, parsed or written
+exit status: 0 no finding, 1 a finding of the severity of --fail-on, 2 a file that
+may concern agents cannot be read, parsed or written
 
 examples:
   policy lint
@@ -432,78 +515,50 @@ examples:
 """
 
 
-def configure_lint(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    parser.description = "List what is the matter with policies, with a place and a mend."
-    parser.epilog = _EPILOG_LINT
-    parser.add_argument(
-        "path", nargs="?", default=".", metavar="PATH", help="a folder, a file or a git revision"
-    )
+@_verb("lint", ("text", "json", "markdown", *_MACHINE))
+def _lint(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``policy lint``."""
+    parser.description = "List findings in policies, each with its place and a fix."
+    parser.epilog = _LINT_EPILOG
+    _add_path(parser)
     parser.add_argument(
         "--select",
         action="append",
         default=[],
         metavar="CODES",
-        help="findings whose code starts so, separated by commas (default: all)",
+        help="prefixes of codes to report, separated by commas (default: all)",
     )
     parser.add_argument(
-        "--ignore", action="append", default=[], metavar="CODES", help="all but these"
+        "--ignore",
+        action="append",
+        default=[],
+        metavar="CODES",
+        help="prefixes of codes to skip",
     )
-    parser.add_argument("--fix", action="store_true", help="mend in place what can be")
+    parser.add_argument("--fix", action="store_true", help="fix findings in place where possible")
     parser.add_argument("--diff", action="store_true", help="change nothing; show what --fix would")
-    parser.add_argument("--baseline", metavar="FILE", help="leave out the findings that it knows")
+    parser.add_argument("--baseline", metavar="FILE", help="leave out the findings in FILE")
     parser.add_argument(
-        "--write-baseline", metavar="FILE", help="write all findings there, and exit 0"
+        "--write-baseline", metavar="FILE", help="write all findings to FILE, and exit 0"
     )
     parser.add_argument(
         "--fail-on",
         choices=[severity.value for severity in Severity],
         default="warning",
-        help="the least severity that makes the exit status 1 (default: warning)",
+        help="the least severity for exit status 1 (default: warning)",
     )
-    add_output(parser)
-    parser.add_argument("--all", action="store_true", help="leave no list short")
-    add_hosts(parser)
+    _add_output(parser)
+    _add_all(parser)
+    _add_hosts(parser)
 
 
-# The options of verbs that decide logged calls again.
-
-
-def add_logs(parser: argparse.ArgumentParser) -> None:
-    """Add what is read, and what calls of it are decided as."""
-    parser.add_argument("logs", nargs="+", type=Path, metavar="LOGS", help="files and folders")
-    parser.add_argument(
-        "--reading",
-        choices=READINGS,
-        default="attenuated",
-        help="what the files declare along the chain, or what the host does (default: attenuated)",
-    )
-    parser.add_argument(
-        "--root", default="", metavar="AGENT", help="the agent that starts every chain of the logs"
-    )
-    parser.add_argument(
-        "--home",
-        default=str(Path("~").expanduser()),
-        metavar="FOLDER",
-        help="the home folder of those who called (default: yours)",
-    )
-
-
-# The options of ``policy mcp-proxy``.
-
-
-MCP_PROXY_FORMATS = ()
-
-
-MCP_PROXY_TAKES_COMMAND = True
-
-_EPILOG_MCP_PROXY = """\
-Calls that are denied never reach the server, and the model is told; what is asked
-for is put to the client by elicitation; tools that can never be allowed are not
-listed. To read a resource is a call of `read_resource` with its `uri`, to get a
-prompt one of `get_prompt` with its `name`; a policy that does not speak of them
-denies both. Everything else passes as it is. An agent that another one starts is
-given a proxy of its own, with its chain.
+_MCP_PROXY_EPILOG = """\
+A denied call never reaches the server, and the model gets the reason. For a call
+that needs approval the client is asked by elicitation. Tools that can never be
+allowed are not listed. Reading a resource is a call of `read_resource` with its
+`uri`, and getting a prompt a call of `get_prompt` with its `name`; a policy without
+rules for them denies both. Everything else passes unchanged. An agent that another
+one starts needs a proxy of its own, with its chain.
 
 exit status: that of the server; 2 a policy that cannot be read, or a server that
 cannot be started
@@ -514,11 +569,12 @@ examples:
 """
 
 
-def configure_mcp_proxy(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
+@_verb("mcp_proxy", takes_command=True)
+def _mcp_proxy(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``policy mcp-proxy``."""
     parser.description = "Run an MCP server (standard input and output) behind the policy."
     parser.usage = "%(prog)s [options] -- COMMAND [ARGUMENT ...]"
-    parser.epilog = _EPILOG_MCP_PROXY
+    parser.epilog = _MCP_PROXY_EPILOG
     parser.add_argument(
         "--chain", metavar="A>B>C", required=True, help="who calls, from the root down"
     )
@@ -535,7 +591,7 @@ def configure_mcp_proxy(parser: argparse.ArgumentParser) -> None:
         help="the policy calls its tools `mcp__NAME__TOOL` (default: as the server does)",
     )
     parser.add_argument(
-        "--project", default=".", metavar="FOLDER", help="what rules about files speak of"
+        "--project", default=".", metavar="FOLDER", help="the folder for rules about files"
     )
     parser.add_argument(
         "--undecided",
@@ -545,18 +601,13 @@ def configure_mcp_proxy(parser: argparse.ArgumentParser) -> None:
         help="let them pass, whatever the policy says (may be repeated)",
     )
     add_recording(parser)
-    add_hosts(parser)
+    _add_hosts(parser)
 
 
-# The options of ``policy query``.
-
-
-QUERY_FORMATS = ("text", "json", "markdown")
-
-_EPILOG_QUERY = """\
+_QUERY_EPILOG = """\
 MATCHER is written as in a rule of our notation: `Bash(git push *)`, `mcp__*`,
 `Edit(src/**)`, `Task`. An agent can where one call that it matches is allowed
-or asked for; the call that is shown was decided.
+or needs approval; the call that is shown was decided.
 
 exit status: 0 some agent can (with --not: some agent cannot), 1 none, 2 the
 matcher or a file cannot be read
@@ -568,33 +619,29 @@ examples:
 """
 
 
-def configure_query(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    parser.description = "Tell which agents can make a call, by the shortest chain, with a call."
-    parser.epilog = _EPILOG_QUERY
-    parser.add_argument("matcher", metavar="MATCHER", help="the calls, as a rule would name them")
+@_verb("query", ("text", "json", "markdown"))
+def _query(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``policy query``."""
+    parser.description = "List agents that can make a call, with the shortest chain and a call."
+    parser.epilog = _QUERY_EPILOG
+    parser.add_argument("matcher", metavar="MATCHER", help="the calls, as in a rule")
+    _add_path(parser)
     parser.add_argument(
-        "path", nargs="?", default=".", metavar="PATH", help="a folder, a file or a git revision"
+        "--not", action="store_true", dest="without", help="list agents that cannot"
     )
-    parser.add_argument("--not", action="store_true", dest="without", help="tell who cannot")
-    parser.add_argument("--reading", choices=READINGS, help="of this reading alone (default: both)")
-    add_output(parser)
-    parser.add_argument("--all", action="store_true", help="leave no list short")
+    parser.add_argument("--reading", choices=READINGS, help="only this reading (default: both)")
+    _add_output(parser)
+    _add_all(parser)
 
 
-# The options of ``policy replay``.
-
-
-REPLAY_FORMATS = ("text", "json", "markdown")
-
-_EPILOG_REPLAY = """\
+_REPLAY_EPILOG = """\
 LOGS are records of this program (`policy check --record FILE`), transcripts of
 Claude Code (a session's file, or a folder of them), and JSON lines with "tool",
-"input", "chain" and "effect". What a call got is taken from the log, or decided
-by the policy of --against. Arguments that were kept from a log are not guessed.
+"input", "chain" and "effect". The earlier decision comes from the log, or from the
+policy of --against. Arguments that are missing in a log are not guessed.
 
-exit status: 0 nothing changes that --fail-on names, 1 something does, 2 a log
-or a policy cannot be read
+exit status: 0 no change that --fail-on names, 1 there is one, 2 a log or a policy
+cannot be read
 
 examples:
   policy replay ~/.claude/projects --policy . --reading enforced
@@ -602,32 +649,28 @@ examples:
 """
 
 
-def configure_replay(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    parser.description = "Decide logged calls again, and list those that are decided otherwise."
-    parser.epilog = _EPILOG_REPLAY
+@_verb("replay", ("text", "json", "markdown"))
+def _replay(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``policy replay``."""
+    parser.description = "Decide logged calls again, and list those with another decision."
+    parser.epilog = _REPLAY_EPILOG
     parser.add_argument(
         "--policy",
         default=".",
         metavar="NEW",
         help="a folder, a file, a compiled policy or a git revision (default: .)",
     )
-    parser.add_argument("--against", metavar="OLD", help="decide what the calls got by this one")
-    add_logs(parser)
+    parser.add_argument("--against", metavar="OLD", help="compare with the decisions of OLD")
+    _add_logs(parser)
     parser.add_argument(
         "--fail-on", choices=("widened", "any"), help="exit with 1 where calls are granted more"
     )
-    add_hosts(parser)
-    add_output(parser)
-    parser.add_argument("--all", action="store_true", help="leave no list short")
+    _add_hosts(parser)
+    _add_output(parser)
+    _add_all(parser)
 
 
-# The options of ``policy rule``.
-
-
-RULE_FORMATS = ("text", "json", "markdown")
-
-_EPILOG_RULE = """\
+_RULE_EPILOG = """\
 exit status: 0 done, 2 there is no such code
 
 examples:
@@ -636,28 +679,22 @@ examples:
 """
 
 
-def configure_rule(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
+@_verb("rule", ("text", "json", "markdown"))
+def _rule(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``policy rule``."""
     parser.description = "Explain a finding by its code; without one, list them all."
-    parser.epilog = _EPILOG_RULE
-    parser.add_argument(
-        "code", nargs="?", metavar="CODE", help="as a finding shows it, in brackets"
-    )
+    parser.epilog = _RULE_EPILOG
+    parser.add_argument("code", nargs="?", metavar="CODE", help="the code in brackets of a finding")
 
 
-# The options of ``policy suggest``.
-
-
-SUGGEST_FORMATS = ("text", "json")
-
-_EPILOG_SUGGEST = """\
-LOGS are those of `policy replay`. The policy is printed in our notation, what it
-covers and what it does not to standard error. Calls that the policy in force
-denies are never covered, and every chain is compared with it: a rule that would
-grant more takes over what the policy denies there, or gives way to narrower ones.
+_SUGGEST_EPILOG = """\
+LOGS are those of `policy replay`. The policy is printed in our notation; what it
+covers and what not goes to standard error. Calls that the policy in force denies
+are never covered, and every chain is compared with it: a rule that would grant
+more gets deny rules of that policy, or narrower rules replace it.
 
 exit status: 0 all calls are covered and nothing exceeds the policy in force, 1
-not all, or it is not proven, 2 a log or a policy cannot be read
+a call is not covered, or this is not proven, 2 a log or a policy cannot be read
 
 examples:
   policy suggest ~/.claude/projects --policy . --reading enforced > team.policy
@@ -665,56 +702,22 @@ examples:
 """
 
 
-def configure_suggest(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    parser.description = "Propose the smallest policy that covers what was used."
-    parser.epilog = _EPILOG_SUGGEST
+@_verb("suggest", ("text", "json"))
+def _suggest(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``policy suggest``."""
+    parser.description = "Propose the smallest policy that covers logged calls."
+    parser.epilog = _SUGGEST_EPILOG
     parser.add_argument(
-        "--policy", metavar="CURRENT", help="the policy in force, which is not exceeded"
+        "--policy",
+        metavar="CURRENT",
+        help="the policy in force, which is not exceeded",
     )
     parser.add_argument(
         "--least",
         type=int,
         default=3,
         metavar="N",
-        help="distinct calls that a rule must stand for to match more than they (default: 3)",
+        help="distinct calls that a rule needs to match more than these (default: 3)",
     )
-    add_logs(parser)
-    add_hosts(parser)
-
-
-@attrs.frozen
-class Verb:
-    """What a verb takes.
-
-    Attributes:
-        configure: gives a parser its description and arguments.
-        formats: what `--format` may name, the default first.
-        takes_command: whether the words after ``--`` are a command to run.
-
-    """
-
-    configure: Callable[[argparse.ArgumentParser], None]
-    formats: tuple[str, ...]
-    takes_command: bool = False
-
-
-# By the module that runs the verb.
-VERBS: Final = {
-    "audit": Verb(configure_audit, AUDIT_FORMATS),
-    "check": Verb(configure_check, CHECK_FORMATS),
-    "claims": Verb(configure_claims, CLAIMS_FORMATS),
-    "compile": Verb(configure_compile, COMPILE_FORMATS),
-    "convert": Verb(configure_convert, CONVERT_FORMATS),
-    "diff": Verb(configure_diff, DIFF_FORMATS),
-    "fmt": Verb(configure_fmt, FMT_FORMATS),
-    "install": Verb(configure_install, INSTALL_FORMATS),
-    "lint": Verb(configure_lint, LINT_FORMATS),
-    "mcp_proxy": Verb(
-        configure_mcp_proxy, MCP_PROXY_FORMATS, takes_command=MCP_PROXY_TAKES_COMMAND
-    ),
-    "query": Verb(configure_query, QUERY_FORMATS),
-    "replay": Verb(configure_replay, REPLAY_FORMATS),
-    "rule": Verb(configure_rule, RULE_FORMATS),
-    "suggest": Verb(configure_suggest, SUGGEST_FORMATS),
-}
+    _add_logs(parser)
+    _add_hosts(parser)

@@ -1,54 +1,78 @@
-"""Answers in several formats, and files replaced as a whole."""
+"""Writing files: answers in further formats, replacements of files, and errors of both."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from policy.core.errors import PolicyError
 from policy.core.source import visible
 
-__all__ = ["MACHINE", "add_output", "outputs_of", "replace_files", "write_outputs"]
+__all__ = [
+    "check_unchanged",
+    "file_errors",
+    "outputs_of",
+    "replace_files",
+    "write_beside",
+    "write_outputs",
+]
+
+
+@contextmanager
+def file_errors(file: Path | str, what: str = "cannot be written") -> Iterator[None]:
+    """Raise PolicyError for *file* with *what* in the place of an OSError."""
+    try:
+        yield
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise PolicyError(f"{what}: {why}", file=str(file)) from None
 
 
 def replace_files(contents: Mapping[Path, tuple[bytes, bytes]]) -> None:
-    """Put new bytes in the place of old ones, in every file or in none.
+    """Replace the content of every file, or of none.
 
     Args:
         contents: file -> the bytes that were read from it, and the new ones.
 
     Raises:
-        PolicyError: a file cannot be written, or holds something else by now.
+        PolicyError: a file cannot be written, or has changed since it was read.
 
     """
     prepared: list[tuple[Path, Path, bytes]] = []
     done: list[tuple[Path, bytes]] = []
-    file = Path()
     try:
         for file, (old, new) in contents.items():
-            real = file.resolve(strict=True)
-            prepared.append((real, _beside(real, new), old))
+            with file_errors(file):
+                real = file.resolve(strict=True)
+                prepared.append((real, write_beside(real, new, real.stat().st_mode), old))
         for file, _, old in prepared:
-            if file.read_bytes() != old:
-                raise PolicyError("the file has changed since it was read", file=str(file))
+            with file_errors(file):
+                check_unchanged(file, file.read_bytes(), old)
         for file, written, old in prepared:
-            written.replace(file)
+            with file_errors(file):
+                written.replace(file)
             done.append((file, old))
-    except OSError as error:
+    except PolicyError:
         for changed, old in done:
-            _beside(changed, old).replace(changed)
-        why = (error.strerror or str(error)).lower()
-        raise PolicyError(f"cannot be written: {why}", file=str(file)) from None
+            write_beside(changed, old, changed.stat().st_mode).replace(changed)
+        raise
     finally:
         for _, written, _ in prepared:
             written.unlink(missing_ok=True)
 
 
-def _beside(file: Path, content: bytes) -> Path:
-    """Write *content* to a new file in the folder of *file*, with its mode."""
+def check_unchanged(file: Path, new: bytes | None, old: bytes | None) -> None:
+    """Raise PolicyError unless *file* still has the content *old*."""
+    if new != old:
+        raise PolicyError("the file has changed since it was read", file=str(file))
+
+
+def write_beside(file: Path, content: bytes, mode: int) -> Path:
+    """Return a new file with *content* in the folder of *file*. Raises OSError."""
     handle, name = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
     path = Path(name)
     try:
@@ -56,60 +80,40 @@ def _beside(file: Path, content: bytes) -> Path:
             stream.write(content)
             stream.flush()
             os.fsync(stream.fileno())
-        path.chmod(file.stat().st_mode & 0o7777)
+        path.chmod(mode & 0o7777)
     except BaseException:
         path.unlink(missing_ok=True)
         raise
     return path
 
 
-# One answer in several formats: a run is asked once, and a forge wants files.
-
-
-# Formats that tell results one by one.
-MACHINE = ("sarif", "github", "junit")
-
-
-def add_output(parser: argparse.ArgumentParser) -> None:
-    """Add the option."""
-    parser.add_argument(
-        "--output",
-        action="append",
-        default=[],
-        metavar="FORMAT=FILE",
-        help="write the answer to a file as well, in that format; may be given again",
-    )
-
-
-def outputs_of(given: Iterable[str], formats: tuple[str, ...]) -> dict[Path, str]:
-    """Return file -> format.
+def outputs_of(options: argparse.Namespace) -> dict[Path, str]:
+    """Return file -> format for each ``--output`` of *options*.
 
     Raises:
-        PolicyError: there is no such format, or no file.
+        PolicyError: the format is unknown, or the file is missing.
 
     """
     outputs = {}
-    for text in given:
+    for text in options.output:
         form, _, file = text.partition("=")
-        if form not in formats or not file:
+        if form not in options.formats or not file:
             raise PolicyError(
                 f"expected FORMAT=FILE, found `{visible(text)}`",
-                help=f"the formats are {', '.join(formats)}",
+                help=f"the formats are {', '.join(options.formats)}",
             )
         outputs[Path(file)] = form
     return outputs
 
 
-def write_outputs(outputs: Mapping[Path, str], text: Callable[[str], str]) -> None:
-    """Write each file; *text* is the answer in a format.
+def write_outputs(outputs: Mapping[Path, str], formats: Mapping[str, Callable[[], str]]) -> None:
+    """Write each file in its format. Raises PolicyError where that fails.
 
-    Raises:
-        PolicyError: a file cannot be written.
+    Args:
+        outputs: file -> format.
+        formats: format -> the answer in it.
 
     """
     for file, form in outputs.items():
-        try:
-            file.write_text(text(form), "utf-8", "backslashreplace")
-        except OSError as error:
-            why = (error.strerror or str(error)).lower()
-            raise PolicyError(f"cannot be written: {why}", file=str(file)) from None
+        with file_errors(file):
+            file.write_text(formats[form](), "utf-8", "backslashreplace")

@@ -1,4 +1,4 @@
-"""``policy replay``: decide logged calls again, under another policy."""
+"""``policy replay``: decide logged calls again, by another policy."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from policy.analysis.records.logs import LogProblem, log_files, read_log
 from policy.analysis.records.record import Record
 from policy.analysis.records.replay import RecordDecider, Replay, replay
 from policy.cli.console import Console
-from policy.cli.given import given
-from policy.cli.hosts import Hosts
-from policy.cli.options import REPLAY_FORMATS
+from policy.cli.options import Hosts
 from policy.cli.outputs import outputs_of, write_outputs
+from policy.cli.policies import open_policy
 from policy.cli.report.as_json import dumps
 from policy.cli.report.replay import ReplayReport, replay_json, replay_markdown, replay_text
-from policy.cli.report.text import PageLayout, finding_report
+from policy.cli.report.text import finding_report
 from policy.files.opening import is_unreadable
 
 __all__ = ["run"]
@@ -24,10 +23,10 @@ __all__ = ["run"]
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Replay the logs, and return the exit status."""
-    outputs = outputs_of(options.output, REPLAY_FORMATS)
+    outputs = outputs_of(options)
     files = log_files(options.logs)
     sides = [
-        given(path, console.progress, Hosts.of(options))
+        open_policy(path, console.progress, Hosts.of(options))
         for path in (options.policy, options.against)
         if path is not None
     ]
@@ -40,11 +39,13 @@ def run(options: argparse.Namespace, console: Console) -> int:
     )
     report = ReplayReport(found, len(files), *(each.projects.label for each in sides))
 
-    def text(form: str) -> str:
-        return _text(form, report, console.page, everything=options.all)
-
-    write_outputs(outputs, text)
-    console.write(text(options.format))
+    formats = {
+        "text": lambda: replay_text(report, console.page, everything=options.all),
+        "json": lambda: dumps(replay_json(report)) + "\n",
+        "markdown": lambda: replay_markdown(report),
+    }
+    write_outputs(outputs, formats)
+    console.write(formats[options.format]())
     unreadable = [one for each in sides for one in each.findings() if is_unreadable(one)]
     for finding in unreadable:
         console.complain(finding_report(finding, console.errors))
@@ -54,7 +55,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
 
 
 def records(files: dict[Path, str]) -> Iterator[Record | LogProblem]:
-    """Yield what the logs hold, one after the other."""
+    """Yield the records of the logs, one log after the other."""
     for file, name in files.items():
         yield from read_log(file, name)
 
@@ -62,19 +63,9 @@ def records(files: dict[Path, str]) -> Iterator[Record | LogProblem]:
 def _fails(found: Replay, fail_on: str | None) -> bool:
     match fail_on:
         case "widened":
-            # What nobody decided may have been granted more.
+            # An undecided call may be granted more.
             return bool(found.widened or found.undecided)
         case "any":
             return bool(found.changes or found.undecided)
         case _:
             return False
-
-
-def _text(form: str, report: ReplayReport, page: PageLayout, *, everything: bool) -> str:
-    match form:
-        case "json":
-            return dumps(replay_json(report)) + "\n"
-        case "markdown":
-            return replay_markdown(report)
-        case _:
-            return replay_text(report, page, everything=everything)

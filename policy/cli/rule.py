@@ -1,4 +1,4 @@
-"""``policy rule``: what a finding means, why it matters, and how to mend it."""
+"""``policy rule``: explain a finding: its meaning, why it matters, and how to fix it."""
 
 from __future__ import annotations
 

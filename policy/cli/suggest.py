@@ -1,4 +1,4 @@
-"""``policy suggest``: the smallest policy that covers what logs show was used."""
+"""``policy suggest``: propose the smallest policy that covers the calls of logs."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from policy.analysis.records.logs import log_files
 from policy.analysis.records.replay import RecordDecider
 from policy.analysis.suggest import Proposal, Usage, propose, usage_of
 from policy.cli.console import Console
-from policy.cli.hosts import Hosts
 from policy.cli.inputs import load
+from policy.cli.options import Hosts
 from policy.cli.replay import records
 from policy.cli.report.as_json import Object, dumps
 from policy.cli.report.text import call_text, chain_text, count

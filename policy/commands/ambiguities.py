@@ -1,4 +1,8 @@
-"""Text that different shells read differently."""
+"""Text that shells read differently, or whose effect on the rest is unknown.
+
+Tests, variables that change how a shell reads what follows, odd characters, arguments that no rule
+may allow, and files that a redirection may open besides.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ from functools import lru_cache
 from itertools import dropwhile, pairwise, takewhile
 from typing import TYPE_CHECKING, Final
 
+from policy.commands.compound import ODD_BLANKS
 from policy.commands.match_texts import is_assignment, is_fragment, match_stages
 from policy.commands.opened import is_home_of_other, is_indirect, is_unwritable
 from policy.commands.parts import Redirection
@@ -20,7 +25,6 @@ if TYPE_CHECKING:
 __all__ = [
     "DECLARING",
     "GUARDED",
-    "ODD_BLANKS",
     "SETTING",
     "TESTS",
     "doubtful",
@@ -38,13 +42,13 @@ __all__ = [
     "is_misread",
     "is_no_expansion",
     "is_plain_test",
+    "is_substituted",
     "is_unchecked",
     "is_unchecked_target",
-    "is_untold",
+    "is_unnamed",
     "is_worked_out",
     "may_be_set",
     "redirected",
-    "refused",
     "sets_in_pipe",
     "without_quoted",
 ]
@@ -106,16 +110,13 @@ def _is_counted(words: Sequence[Word]) -> bool:
     return True
 
 
-# Variables that a command sets, and whether that changes how a shell reads what follows.
-
-
 # Builtins that set variables, and those before which what is set may stay set.
 SETTING: Final = frozenset("declare typeset local export readonly".split())
 DECLARING: Final = SETTING | frozenset("unset unsetenv float integer private".split())
 _KEEPING: Final = SETTING | frozenset(": break continue return exit shift times set unset".split())
 
 # A number as every shell reads it, and a home folder that some put there, quoted or not.
-_NUMBER_VARIABLES: Final = re.compile(r"0|[1-9][0-9]{0,17}")
+_DECIMAL: Final = re.compile(r"0|[1-9][0-9]{0,17}")
 _AT_HOME: Final = re.compile(r"(?:^|:)~")
 
 
@@ -125,7 +126,7 @@ def is_worked_out(words: Sequence[Word], shell: Shell) -> bool:
         name, _, value = word.plain.partition("=")
         if _AT_HOME.search(value) and ("$" not in word.raw or "~" in word.raw):
             return True
-        if name.rstrip("+") in shell.variables.counted and not _NUMBER_VARIABLES.fullmatch(value):
+        if name.rstrip("+") in shell.variables.counted and not _DECIMAL.fullmatch(value):
             return True
     return False
 
@@ -200,7 +201,7 @@ _FILLING: Final = {
     "set": "A",
     "wait": "p",
 }
-# Those of which no more is told elsewhere.
+# Those that no data of a host describes.
 _FILLING_OTHERS: Final = frozenset("getopts print set wait".split())
 _AROUND: Final = frozenset("builtin command noglob !".split())
 _OPTION: Final = re.compile(r"-[-pvV]*")
@@ -209,7 +210,7 @@ _FILLED: Final = re.compile(r"(?:-[a-zA-Z]*?[vapA])?([A-Za-z_]\w*)")
 
 
 def sets_in_pipe(commands: Iterable[SimpleCommand]) -> bool:
-    """Whether a part of a pipeline does no more than set variables, and nobody knows for whom."""
+    """Whether a part of a pipeline only sets variables, so that their scope is unknown."""
     return any(each.piped and all(map(is_assignment, each.words)) for each in commands)
 
 
@@ -224,20 +225,6 @@ def may_be_set(name: str, shell: Shell) -> bool:
     return shell.setting or name in shell.variables.harmless
 
 
-@lru_cache(maxsize=16)
-def _expression(text: str) -> re.Pattern[str]:
-    return re.compile(text)
-
-
-# Text that readers of shell take for different things, so that nobody vouches for it.
-
-
-# What looks like a blank and is none to a shell.
-ODD_BLANKS = frozenset(
-    "\xa0\xad\u1680\u180e\u2028\u2029\u202f\u205f\u2060\u3000\ufeff"
-    + "".join(map(chr, [*range(0x2000, 0x2010), *range(0x202A, 0x202F), *range(0x2061, 0x206A)]))
-)
-
 _ODD_BLANK = re.compile("[" + "".join(sorted(ODD_BLANKS)) + "]")
 
 # A comment behind a target, or behind an operator.
@@ -245,10 +232,10 @@ _COMMENT = (
     r"[<>]&?[ \t]*(?:[^\s;|&<>'\"]|'[^']*'|\"(?:\\.|[^\\\"])*\")+(?:[ \t]|\\\n)+#|(?:&&|\|\|)\s*#"
 )
 
-# Text that a host finds by eye, wherever it stands, and does not vouch for.
+# Text that the host finds by its letters, wherever it stands, and asks for.
 _DOUBTFUL = re.compile(
     r"\\[ \t]|(?:^|[^ \t])\\\n|\\\n\s*\||\\\$\$\(|(?:^|[\s;&|(])=[A-Za-z_]|\\\{[^\n]*[,.]"
-    rf"|\|[ \t]*\\\n|\s\]\]?#|{_COMMENT}"
+    rf"|\|[ \t]*\\\n|\s\]\]?#|{_COMMENT}|\\\Z"
 )
 # What is negated without a blank before its redirection.
 _NEGATED = re.compile(r"(?:^|[\s;&|({])!(?:[<>]|&>)")
@@ -279,7 +266,7 @@ def _quote_in_braces(text: str) -> re.Match[str] | None:
 
 
 def doubtful(text: str) -> str | None:
-    """Return what of *text* a host does not vouch for, whatever else is in it; None for nothing."""
+    """Return the first ambiguous text in *text*, however the rest is read; None for nothing."""
     return _first(_doubtful(text))
 
 
@@ -292,7 +279,12 @@ def _doubtful(text: str) -> Iterator[re.Match[str] | None]:
         yield _DIGITS.search(text)
         yield _NEGATED.search(text) if "!" in text else None
         yield _left_open(text)
-    yield from _refused(text)
+    if "}" in text:
+        yield _NAMED_DESCRIPTOR.search(text)
+    if "<" in text or "~[" in text:
+        yield _OF_ZSH.search(text)
+    if "{" in text:
+        yield _quote_in_braces(text)
 
 
 def _left_open(text: str) -> re.Match[str] | None:
@@ -303,29 +295,8 @@ def _left_open(text: str) -> re.Match[str] | None:
 _JOINING_END = re.compile(r"(?:&&|\|\|?)\s*\Z")
 
 
-def _refused(text: str) -> Iterator[re.Match[str] | None]:
-    if "}" in text:
-        yield _NAMED_DESCRIPTOR.search(text)
-    if "<" in text or "~[" in text:
-        yield _OF_ZSH.search(text)
-    if "{" in text:
-        yield _quote_in_braces(text)
-
-
 def _first(found: Iterable[re.Match[str] | None]) -> str | None:
     return next((match[0].lstrip() or match[0] for match in found if match), None)
-
-
-# What of it makes a host give up before it takes anything apart.
-_REFUSED = re.compile(
-    rf"\\[ \t]|(?:^|[^ \t])\\\n(?!\s*\|)|(?:^|[\s;&|(])=[A-Za-z_]|{_COMMENT}|\\\Z"
-)
-
-
-def refused(text: str) -> str | None:
-    """Return what of *text* makes a host give it up for how it looks; None for nothing."""
-    marked = "\\" in text or "=" in text or "#" in text
-    return _first((_REFUSED.search(text) if marked else None, *_refused(text)))
 
 
 def is_misread(text: str) -> bool:
@@ -416,12 +387,12 @@ def is_evaluated(program: Sequence[Word]) -> bool:
 
 
 def is_unchecked(words: Sequence[Word], shell: Shell) -> bool:
-    """Whether nobody vouches for this command, nor for what stands beside it.
+    """Whether no rule may allow this command, nor what stands beside it.
 
     What such commands are is data (`policy.tables.dialect`): arguments that may run or be
     evaluated, and variables that change how a shell reads what follows. The rest holds of
     every host that looks into commands: an option is no program, and a wrapper with one
-    that it does not have runs nobody knows what.
+    that it does not have may run anything.
     """
     if any(guards(stage, shell, first=stage is words) for stage in match_stages(words, shell)):
         return True
@@ -451,7 +422,7 @@ def is_environment(name: str) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _expression_of_doubts(text: str) -> re.Pattern[str]:
+def _expression(text: str) -> re.Pattern[str]:
     return re.compile(text, re.DOTALL)
 
 
@@ -470,11 +441,11 @@ def _has_unchecked_arguments(words: Sequence[Word], shell: Shell) -> bool:
     if program.spelled and any(word.raw != word.plain for word in words[1:]):
         return True
     arguments = "\0".join([word.plain for word in words[1:]]) or "\0" * len(words[1:])
-    return _expression_of_doubts(program.unchecked).fullmatch(arguments) is not None
+    return _expression(program.unchecked).fullmatch(arguments) is not None
 
 
 def _may_be_option(word: Word, program: Word) -> bool:
-    """Whether a word that is not known may come to an option, or to nothing."""
+    """Whether the value of an unknown word may be an option, or empty."""
     if word.literal or word.plain[:1] not in ("$", "`", "-", "+"):
         return False
     return program.plain not in {*TESTS, "test"} or "/" not in _PUT_IN.sub("", word.plain)
@@ -488,11 +459,19 @@ def has_half_assignment(words: Sequence[Word]) -> bool:
     return any(word.raw == "=" for word in words) and words[0].plain not in TESTS
 
 
+def is_substituted(word: Word) -> bool:
+    """Whether an assignment sets the output of one substitution, without quotes around it."""
+    value = word.raw.partition("=")[2]
+    return (value[:2] == "$(" and value[:3] != "$((" and value[-1:] == ")") or (
+        value[:1] == "`" == value[-1:]
+    )
+
+
 _BACKGROUND = re.compile(r"(?<![&<>|])&(?![&>])")
 
 
 def has_background(text: str) -> bool:
-    """Whether nobody waits for some command of *text*."""
+    """Whether *text* has a background command."""
     return "&" in text and _BACKGROUND.search(text) is not None
 
 
@@ -510,14 +489,10 @@ def has_sum(text: str) -> bool:
         if one in "([":
             opened.append(one)
         elif one == ")" and not opened:
-            told = text.startswith("))", place)
-            return told and _SUM.fullmatch(text, start, place) is not None
+            return text.startswith("))", place) and _SUM.fullmatch(text, start, place) is not None
         elif one in _OPENING and (not opened or opened.pop() != _OPENING[one]):
             break  # some look for the end behind that of its brackets
     return False
-
-
-# The files of redirections, as a host looks at them that looks into commands.
 
 
 # A file of which nothing is known, and that no rule allows.
@@ -542,13 +517,13 @@ def redirected(targets: Iterable[Target], shell: Shell) -> Iterator[Redirection]
 
 
 def is_unchecked_target(targets: Iterable[Target]) -> bool:
-    """Whether nobody vouches for a command that opens one of these, whatever is in it."""
+    """Whether no rule may allow a command that opens one of these."""
     names = [target.name or "" for target in targets]
     return any("\n" in name or is_environment(name) for name in names)
 
 
-def is_untold(targets: Sequence[Target]) -> bool:
-    """Whether a file is read of which no name is told but that of a pattern: `< ~+`, `< '$x'`."""
+def is_unnamed(targets: Sequence[Target]) -> bool:
+    """Whether a file is read whose name is unknown or a pattern: `< ~+`, `< '$x'`."""
     pairs = pairwise((Target(None, writes=True), *targets))
     return any(
         target.name is None and not target.writes and (before.writes or "$" in (before.name or "$"))

@@ -1,4 +1,10 @@
-"""A shell command read by a grammar: words, redirections, statements."""
+"""A shell command read by a grammar: words, redirections, statements.
+
+The grammar is that of tree-sitter-bash, an optional dependency. Its tree becomes a `Script`, as
+`policy.commands.plain` makes one of plain commands. Text without one of the shapes that the host
+reads (`policy.commands.shapes`) is cut all the same, so that a rule can deny what is inside, and
+makes the script ambiguous.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +25,11 @@ from policy.commands.ambiguities import (
     is_plain_test,
     without_quoted,
 )
-from policy.commands.expansions import has_stray, is_ended_oddly, is_inner
-from policy.commands.match_texts import is_assignment, is_reworded
+from policy.commands.compound import KEYWORDS
+from policy.commands.match_texts import is_assignment, is_requoted
 from policy.commands.parts import DIFFER, NO_COMMAND, UNKNOWN, UNSEEN
 from policy.commands.scanner import Scanner
 from policy.commands.shapes import INSIDE, WORDS, ill_formed
-from policy.commands.unsupported import gives_up
 from policy.commands.words import (
     DESCRIPTOR,
     FOLDERS,
@@ -39,7 +44,6 @@ from policy.commands.words import (
     targets_of,
     with_home,
 )
-from policy.commands.wrappers import KEYWORDS
 from policy.core import limits
 
 if TYPE_CHECKING:
@@ -75,6 +79,15 @@ _UNQUOTED_GLOB: Final = re.compile(r"(?:^|[^\\])(?:\\\\)*[*?\[]")
 _NUMBERS: Final = re.compile(
     r"\$\(\((?:0[xX][0-9a-fA-F]+|[0-9]+#[0-9a-zA-Z]+|[^A-Za-z_$`\[\]])*\)\)"
 )
+# `${x}`, `${x%.py}`, `${x:-"$y"}`: an expansion that every shell ends at the same brace.
+_OPERAND: Final = (
+    r"(?:[\w \t./,:@%+=~*#?!^-]|\\[^{}\n]|'[^'{}\n]*'|\$\w+|\$\{\w+\}"
+    r'|"(?:[^"\\`${}\n]|\$\w+|\$\{\w+\})*")*'
+)
+_EXPANSION: Final = re.compile(
+    r"\$\{(?:[#!]?[A-Za-z_]\w*(?:\[[\w@*]+\])?|[0-9]+|[?$#!@*-])"
+    rf"(?:(?::?[-=?+]|##?|%%?|//?|\^\^?|,,?){_OPERAND}|@[A-Za-z]|[*@]|:[\w :-]*)?\}}"
+)
 _OF_CASES: Final = frozenset({";;", ";&", ";;&"})
 # A word that begins with the home folder.
 _HOMED: Final = re.compile(r"""["']*\$HOME(?!\w)""")
@@ -98,21 +111,17 @@ class WordReader(ABC):
         self.inside = 0  # statements that hold others
         self.aside = 0  # of these, whose parts no host follows
         self.substituted = 0  # of these, that are `$(...)`
-        self.closed = closed  # whether the last quote is one that nobody wrote
+        self.closed = closed  # whether the last quote was added
         self.unclosed: Word | None = None  # the one with that quote, which is no part of its text
-        self._put_in = False  # into a word: what nobody knows
+        self._put_in = False  # whether a word holds an unknown value
 
     def text_of(self, node: Node) -> str:
         """Return what was written."""
         return self.source[node.start_byte : node.end_byte].decode("utf-8")
 
-    def _at(self, node: Node) -> int:
-        """Return at which character of the text a node begins."""
-        return len(self.source[: node.start_byte].decode("utf-8"))
-
     def give_up(self, node: Node) -> None:
         """Note that what stands in *node* is not read: it is nested too deep."""
-        self.script.doubt(self.text_of(node), "is nested too deep to be read")
+        self.script.note(self.text_of(node), "is nested too deep to be read")
         self.script.unread = True
 
     @abstractmethod
@@ -136,9 +145,9 @@ class WordReader(ABC):
         word.inner = (first, len(self.script.commands))
         if self.closed and node.end_byte == len(self.source):
             word.raw, self.unclosed = word.raw[:-1], word
-            # Where something stands before the quote, nobody knows which braces are quoted.
+            # Where something stands before the quote, braces may be quoted or not.
             if "{" in word.raw and node.type != "raw_string":
-                self.script.doubt(word.raw, DIFFER)
+                self.script.note(word.raw, DIFFER)
         if not word.literal and self.shell.control:
             self._put_in = False
             word.vetted = self._is_vetted(node, word) and not (
@@ -185,7 +194,7 @@ class WordReader(ABC):
     def _string(self, node: Node, word: Word, pieces: list[str], depth: int) -> None:
         position = node.start_byte + 1
         if _OF_ZSH.search(self.text_of(node)):
-            self.script.doubt(self.text_of(node), DIFFER)
+            self.script.note(self.text_of(node), DIFFER)
         for child in node.named_children:
             if child.type == "string_content":
                 continue
@@ -225,15 +234,16 @@ class WordReader(ABC):
         pieces.append("$" + name if value is None else value)
 
     def _braced(self, text: str) -> str | None:
-        """Return the variable whose value `${x}` comes to, None where that is not known."""
+        """Return the variable whose value `${x}` is, None where that is not known."""
         found = _BRACED.fullmatch(text)
         return found[1] if found is not None and found[1] in self.variables else None
 
     def substitutions(self, node: Node, depth: int) -> None:
         """Read the commands of every substitution below *node*, which stands in a word."""
-        self.script.unclosed |= has_stray(node)
-        if node.type == "expansion" and not (self.script.unclosed or is_inner(node)):
-            self.script.unclosed = is_ended_oddly(self.source.decode("utf-8"), self._at(node))
+        if node.type == "expansion":
+            self.script.unclosed |= not _EXPANSION.fullmatch(self.text_of(node))
+        elif node.type == "arithmetic_expansion":
+            self.script.unclosed |= not {"'", "`"}.isdisjoint(self.text_of(node))
         if depth > limits.NESTING:
             self.give_up(node)
         elif node.type in ("command_substitution", "process_substitution"):
@@ -241,7 +251,7 @@ class WordReader(ABC):
                 # One within another, which the grammar takes for a text.
                 inner = text.strip("`").replace("\\`", "`")
                 self.script.commands += Scanner(inner).run().commands
-                self.script.doubt(text, UNKNOWN)
+                self.script.note(text, UNKNOWN)
             # A shell looks for the end of what begins so in another way.
             self.script.unclosed |= text.startswith("$(`")
             # An array that ends where the substitution does: or is it a sum?
@@ -261,7 +271,7 @@ class WordReader(ABC):
             if node.type in _TEXTS and "`" in (text := self.text_of(node)):
                 # In an expansion the grammar takes one for a text: `${x:-`ls`}`.
                 self.script.commands += Scanner(text).run().commands
-                self.script.doubt(text, DIFFER)
+                self.script.note(text, DIFFER)
                 # Between double quotes a single one is none.
                 quoted = node.type == "raw_string"
                 self.script.unclosed |= quoted or not _is_in_default(node)
@@ -269,7 +279,7 @@ class WordReader(ABC):
                 self.substitutions(child, depth + 1)
 
     def _has_braces(self, node: Node, plain: str) -> bool:
-        """Whether a shell may put several words for one that comes to *plain* without braces."""
+        """Whether a shell may make several words of one that is *plain* without braces."""
         text = self.text_of(node)
         if "{" not in text or node.type not in ("word", "concatenation"):
             return False
@@ -390,7 +400,7 @@ _DEFAULTS: Final = frozenset({":-", "-", ":=", "=", ":?", "?", ":+", "+"})
 
 
 def _is_in_default(node: Node) -> bool:
-    """Whether it is part of what an expansion comes to where its variable has no value."""
+    """Whether it is part of the default value of an expansion."""
     above = node.parent
     while above is not None and above.type == "concatenation":
         above = above.parent
@@ -403,14 +413,11 @@ def _ends_in_array(node: Node) -> bool:
     return node.type == "array"
 
 
-# What a shell command redirects, read from the tree of a grammar (`policy.commands.bash`).
-
-
 # A name that is the same once it was expanded again, as one operator does.
 _TWICE_ALIKE: Final = re.compile(r"[A-Za-z0-9./_-]+")
 
 # A text in double quotes into which nothing but variables are put, and those.
-_QUOTED_BASH_REDIRECTIONS: Final = re.compile(r'"((?:[^"\\`$]|\$[A-Za-z_]\w*)*)"')
+_QUOTED_NAME: Final = re.compile(r'"((?:[^"\\`$]|\$[A-Za-z_]\w*)*)"')
 _NAMED: Final = re.compile(r"\$([A-Za-z_]\w*)")
 
 # What a shell puts something else for, or would without the quotes around it.
@@ -429,43 +436,41 @@ class RedirectionReader(WordReader):
             elif child.type != "file_descriptor":
                 targets.append(self.word(child, depth + 1))
                 if child.type == "concatenation" and _EXPANDED.search(self.text_of(child)):
-                    self.script.doubt(self.text_of(child), UNKNOWN)
+                    self.script.note(self.text_of(child), UNKNOWN)
         if operator == "<<<":
             given = [word for word in targets if not (word.literal or word.vetted)]
             for word in given:
-                self.script.doubt(word.raw, UNKNOWN)
-            self.script.given += given
+                self.script.note(word.raw, UNKNOWN)
             return []
         if operator not in (">", ">>", ">|", "<", "&>", "&>>", ">&", "<&") or not targets:
-            self.script.doubt(self.text_of(node), UNSEEN)
+            self.script.note(self.text_of(node), UNSEEN)
             return targets
         target = targets[0]
         if target.raw == "}" or (operator[1:] == "&" and target.plain[:1] == "-"):
-            self.script.doubt(self.text_of(node), DIFFER)
+            self.script.note(self.text_of(node), DIFFER)
         if not (operator in (">&", "<&") and DESCRIPTOR.match(target.plain)) and (
             target.plain not in HARMLESS_TARGETS
         ):
-            told = target.literal or (operator[0] in ">&" and with_home(target))
-            if not told or target.raw[:1] == "$":
-                self.script.doubt(target.raw, UNKNOWN)
-                self.script.given.append(target)
+            named = target.literal or (operator[0] in ">&" and with_home(target))
+            if not named or target.raw[:1] == "$":
+                self.script.note(target.raw, UNKNOWN)
             if target.plain[:1] == "!" or (
                 operator == ">&" and not _TWICE_ALIKE.fullmatch(target.plain)
             ):
-                self.script.doubt(self.text_of(node), DIFFER)
+                self.script.note(self.text_of(node), DIFFER)
             self._aim(target, writes=operator[0] in ">&")
             if self._is_followed(target):
                 self.script.targets.append(Target(target.plain, operator[0] in ">&"))
         return targets[1:]
 
     def _is_followed(self, target: Word) -> bool:
-        """Whether a host knows what a quoted text comes to: each variable in it is set once."""
-        text = _QUOTED_BASH_REDIRECTIONS.fullmatch(target.raw)
+        """Whether a host knows the value of a quoted text: each variable in it is set once."""
+        text = _QUOTED_NAME.fullmatch(target.raw)
         if text is None or target.literal or not target.known:
             return False
-        told = self.source.decode("utf-8")
+        source = self.source.decode("utf-8")
         names = set(_NAMED.findall(text[1]))
-        return all(len(re.findall(rf"(?<![$\w]){name}\+?=", told)) == 1 for name in names)
+        return all(len(re.findall(rf"(?<![$\w]){name}\+?=", source)) == 1 for name in names)
 
     def _aim(self, target: Word, *, writes: bool) -> None:
         self.script.targets += targets_of(target, writes=writes)
@@ -481,7 +486,7 @@ class RedirectionReader(WordReader):
         word = self.text_of(start) if start is not None else ""
         quoted = any(mark in word for mark in "'\"\\")
         if word[:1] in ("'", '"') and word[-1:] != word[:1]:
-            self.script.doubt(word, DIFFER)
+            self.script.note(word, DIFFER)
         for child in node.children:
             if child.type == "heredoc_body":
                 if not quoted:
@@ -489,12 +494,12 @@ class RedirectionReader(WordReader):
             elif child.type == "heredoc_end" and self.inside:
                 behind = self.source[child.end_byte :].partition(b"\n")[0]
                 if behind:  # the text goes on, to a shell
-                    self.script.doubt(behind.decode("utf-8"), DIFFER)
+                    self.script.note(behind.decode("utf-8"), DIFFER)
                 self.script.unclosed |= behind.lstrip(b" \t")[:1] not in (b"", b")")
             elif child.is_named and child.type not in ("heredoc_start", "heredoc_end"):
                 self.statement(child, depth + 1)
         if not quoted:
-            self.script.doubt(self.text_of(start or node), "does not quote its word")
+            self.script.note(self.text_of(start or node), "does not quote its word")
 
     def _substituted(self, node: Node, depth: int) -> None:
         """Read the substitutions of a text, also where the grammar does not see them."""
@@ -504,9 +509,6 @@ class RedirectionReader(WordReader):
         if len(self.script.commands) == found and ("$(" in text or "`" in text):
             quoted = text.replace("\\", "").replace('"', "")
             self.script.commands += Scanner(f'"{quoted}"').run().commands[:-2]
-
-
-# The statements of a shell command, read from the tree of a grammar (`policy.commands.bash`).
 
 
 # Words that end a part of a statement, and are no names of programs.
@@ -543,7 +545,7 @@ class StatementReader(RedirectionReader):
         self.recovered: list[tuple[int, int]] = []
 
     def read(self, root: Node) -> Script:
-        """Return what a tree comes to; `lost` is what is missing in that."""
+        """Return the script of a tree; `lost` is the text that is missing in it."""
         self.lost = [*_uncovered(root, self.source)]
         self.statement(root, 0)
         if self.unclosed is not None:
@@ -551,7 +553,7 @@ class StatementReader(RedirectionReader):
         return self.script
 
     def _otherwise(self, word: Word) -> Iterator[SimpleCommand]:
-        """Yield what a command comes to besides whose last word has a quote that is not closed."""
+        """Yield the other readings of a command whose last quote is not closed."""
         for command in self.script.commands[:]:
             if command.words and command.words[-1] is word:
                 for others in otherwise(word):
@@ -613,7 +615,7 @@ class StatementReader(RedirectionReader):
         self.aside -= is_aside
 
     def _command(self, node: Node, depth: int) -> None:
-        command = SimpleCommand(reworded=is_reworded(self.text_of(node)), aside=self.aside > 0)
+        command = SimpleCommand(requoted=is_requoted(self.text_of(node)), aside=self.aside > 0)
         words, redirected, leads = command.words, False, False
         for child in node.children:
             kind = child.type
@@ -646,7 +648,7 @@ class StatementReader(RedirectionReader):
             command.bare = self._bare(node, words, leads=leads)
         while len(words) > 1 and words[0].raw == "!":
             if command.led:  # `<a ! ls`: it is one
-                self.script.doubt(self.text_of(node), DIFFER)
+                self.script.note(self.text_of(node), DIFFER)
             del words[0]  # `! ! ls`: the grammar takes the second for a program
             command.ahead = max(0, command.ahead - 1)
         if not words and node.children:
@@ -654,7 +656,7 @@ class StatementReader(RedirectionReader):
         if words:
             # No test of a grammar, or what no shell but one begins with something redirected.
             if words[0].raw in TESTS or (command.led and is_assignment(words[0])):
-                self.script.doubt(self.text_of(node), DIFFER)
+                self.script.note(self.text_of(node), DIFFER)
             self.script.unclosed |= self.inside > 0 and words[0].raw in _ENDING
         self._add(command)
 
@@ -709,7 +711,7 @@ class StatementReader(RedirectionReader):
         for child in node.children:
             walk(child, depth + 1)
             if node.type == "declaration_command" and child.type == "concatenation":
-                self.script.doubt(self.text_of(child), UNSEEN)
+                self.script.note(self.text_of(child), UNSEEN)
         if node.type == "declaration_command" and all(map(is_assignment, words[1:])):
             self._remember(words[1:])
         if words[0].raw in TESTS:
@@ -717,7 +719,7 @@ class StatementReader(RedirectionReader):
             begun = self.text_of(node)[len(words[0].raw) :][:1]
             put_in = any(a.raw == "=~" and _PUT_IN.search(b.raw) for a, b in pairwise(words))
             if put_in or not (begun.isspace() and is_plain_test(words)):
-                self.script.doubt(self.text_of(node), DIFFER)
+                self.script.note(self.text_of(node), DIFFER)
             for word in words:
                 if "$" in word.raw and word.raw[0] != "'":
                     word.literal, word.vetted = False, word.literal or word.vetted
@@ -885,14 +887,6 @@ def _is_piped(node: Node) -> bool:
     return above is not None and above.type == "pipeline"
 
 
-# A shell command read by a real grammar, for hosts that look inside commands themselves.
-#
-# The grammar is that of tree-sitter-bash, an optional dependency. Its tree becomes
-# a `Script`, the same form that `policy.commands.plain` gives plain commands. Whatever has not one
-# of the shapes that the host looks through (`policy.commands.shapes`) is taken apart all the same,
-# so that a rule can deny what is inside, and makes the script a doubtful one.
-
-
 @cache
 def _language() -> Language | None:
     try:
@@ -927,7 +921,7 @@ def parsed(source: bytes) -> Node | None:
 def read_script(text: str, shell: Shell) -> Script | None:
     """Return what the grammar makes of *text*; None where it is not installed.
 
-    Never fails, and never vouches for what it has not read to the end.
+    Never fails; text that it does not read to the end makes the script ambiguous.
     """
     parser = _parser()
     if parser is None:
@@ -950,20 +944,19 @@ def read_script(text: str, shell: Shell) -> Script | None:
     script = reader.read(root)
     script.closed = closed
     if given != text:
-        script.doubt("", DIFFER)
+        script.note("", DIFFER)
     if swallowed:
-        script.doubt("\\\n", DIFFER)
+        script.note("\\\n", DIFFER)
     if "<<" in text and _may_end_before(text):
-        script.doubt("<<", DIFFER)
+        script.note("<<", DIFFER)
     covered = bytearray(source)
     for start, end in reader.recovered:
         covered[start:end] = b" " * (end - start)
     ill = ill_formed(root, bytes(covered), shell)
     if ill is not None:
-        script.doubt(reader.text_of(ill), NO_COMMAND if root.has_error else UNSEEN)
-    script.abandoned = gives_up(root, text, script, shell)
+        script.note(reader.text_of(ill), NO_COMMAND if root.has_error else UNSEEN)
     for start, end in reader.lost:
-        script.doubt(source[start:end].decode("utf-8").strip(), UNSEEN)
+        script.note(source[start:end].decode("utf-8").strip(), UNSEEN)
     if root.has_error or reader.lost:
         # What stands in a wrong tree, or beside all nodes, may stand nowhere in the script.
         scanned = Scanner(text, sums=True).run()
@@ -1058,7 +1051,7 @@ def _ends_of_documents(node: Node) -> Iterator[Node]:
 
 
 # Behind the word; a parenthesis right behind it may end a substitution, and is looked at there.
-_ENDING_BASH = re.compile(r"[`}]|[^ \t)].*\)")
+_ENDING_DOCUMENT = re.compile(r"[`}]|[^ \t)].*\)")
 
 
 def _may_end_before(text: str) -> bool:
@@ -1069,7 +1062,7 @@ def _may_end_before(text: str) -> bool:
     begun = tuple(word.decode("utf-8") for word in words)
     for line in text.split("\n")[1:]:
         word = next(filter(line.lstrip("\t").startswith, begun), None)
-        if word is not None and _ENDING_BASH.search(line.lstrip("\t"), len(word)):
+        if word is not None and _ENDING_DOCUMENT.search(line.lstrip("\t"), len(word)):
             return True
     return False
 

@@ -1,4 +1,8 @@
-"""Where the commands of a script run, and what changes that."""
+"""What a program does with its arguments, the folders that a script goes to, planted repositories.
+
+`examine` applies the data of a host (`Program`) to the words of one command: is it harmless, and
+which files does it open (`policy.commands.opened`)?
+"""
 
 from __future__ import annotations
 
@@ -96,7 +100,7 @@ class ScriptFolders:
     def elsewhere(self, files: Sequence[Redirection], *, opaque: bool) -> Iterator[Redirection]:
         """Yield *files* as what denies them knows them in other folders they may be in.
 
-        In a script that is *opaque* nobody looks for them by their names alone.
+        In an *opaque* script they do not count by their names alone.
         """
         for file in files:
             if file.target is None or file.target[:1] in ("/", "~", ""):
@@ -107,7 +111,7 @@ class ScriptFolders:
                 yield attrs.evolve(file, adrift=True)
 
     def _back(self, name: str, operands: Sequence[Word]) -> tuple[str | None] | None:
-        """Return the folder it goes back to, None where it does not or nobody knows."""
+        """Return the folder it goes back to, None where it does not or that is unknown."""
         if name == "popd":
             return (self._left.pop(),) if self._left and not operands else None
         if self._went and [word.plain for word in operands] == ["-"]:
@@ -116,7 +120,7 @@ class ScriptFolders:
 
 
 def somewhere(file: Redirection) -> Redirection:
-    """Return *file* as what it is after a change of folder: nobody knows which.
+    """Return *file* as what it is after a change to an unknown folder.
 
     One that is written is not believed to be where its name says it is, wherever that is.
     """
@@ -172,22 +176,15 @@ def _folder(name: str, operands: Sequence[Word]) -> str | None:
     return None if word.glob or _UNKNOWN.search(word.plain) else word.plain
 
 
-# What a program does with its arguments, by what its host knows of it.
-#
-# A `Program` is data (`policy.tables.dialect`); this module applies it to the words of
-# one command: does it run where no rule speaks of it, and which files does it
-# open (`policy.commands.opened`)?
-
-
 @attrs.frozen
 class Examined:
     """What is known of a command.
 
     Attributes:
-        harmless: whether it runs where no rule speaks of it.
+        harmless: whether it runs where no rule applies to it.
         opened: the files it names.
-        moves: how many folders it is told to go to, as that of what follows.
-        still: whether the one that it is told to go to is the one that it is in.
+        moves: how many folders it names to go to.
+        still: whether the folder that it names is the one that it is in.
         stays: whether it must not follow such a change.
         direct: whether it is harmless without anything before it only.
         internal: whether it is part of a shell.
@@ -198,7 +195,7 @@ class Examined:
         spelled: whether it is harmless only as it is spelled, with nothing put on its input.
         listed: whether its options are known one by one.
         leads: whether it is harmless only where nothing is redirected before it.
-        told: whether it is harmless only where a text on its input has nothing put into it, and
+        literal_input: whether it is harmless only where a text on its input is literal, and
             where the command ends.
     """
 
@@ -215,7 +212,7 @@ class Examined:
     spelled: bool = False
     listed: bool = False
     leads: bool = False
-    told: bool = False
+    literal_input: bool = False
 
 
 def examine(words: Sequence[Word], shell: Shell) -> Examined | None:
@@ -291,14 +288,14 @@ def _known(program: Program, rest: list[Word], shell: Shell) -> Examined:
         carried=any(way.carried for way in ways),
         spelled=program.spelled,
         listed=program.flags is not None,
-        told=any(form.spares for form in (program, *program.forms)),
+        literal_input=any(form.spares for form in (program, *program.forms)),
         leads=program.spelled or bool(program.spelling),
         relative=not program.moves and _is_relative(program, opened, given, shell),
     )
 
 
 def _folders(rest: list[Word]) -> int:
-    """Return to how many folders it is told to go; behind one of them an option is another."""
+    """Return how many folders it names to go to; behind one of them an option is another."""
     plain = [word.plain for word in rest]
     named = [*dropwhile(lambda text: text[:1] == "-" and text not in ("-", "--"), plain)]
     return max(1, len(named) - (named[:1] == ["--"]))
@@ -379,10 +376,7 @@ def _is_doubted(text: str, program: Program) -> bool:
     return broken or _DOUBTED.search(text) is not None
 
 
-# The changes of folder that a script makes, and what comes of several.
-
-
-# Folders that a command goes to, so that nobody knows which it is in: it is asked for.
+# Folders that a command goes to, so that it is unknown which it is in: it is asked for.
 SEVERAL: Final = 2
 
 # What stands in one of these is looked at for itself.
@@ -435,7 +429,7 @@ class FolderChanges:
 
     @property
     def scatter(self) -> bool:
-        """Whether nobody knows in which of several folders a command runs that it matters for."""
+        """Whether it is unknown in which of several folders a command runs that reads them."""
         return self.count > 1 or (self.count > self._still and self.stays)
 
     def looked_at(self, files: list[Redirection]) -> list[Redirection]:
@@ -446,12 +440,8 @@ class FolderChanges:
         return [file for file in files if id(file) not in entered]
 
 
-# Whether a command makes of its folder a repository that it then runs a program in.
-#
-# Who writes `HEAD`, `hooks` and the like where a program looks for its repository tells it
-# which hooks to run: a host vouches for no such command, in whichever order its parts stand.
-
-
+# A command that writes `HEAD`, `hooks` and the like where a program looks for its repository tells
+# that program which hooks to run: no rule may allow it, in whichever order its parts stand.
 def plants(names: Iterable[str], targets: Iterable[Target], shell: Shell) -> bool:
     """Return whether one of the files that are written is one of a repository.
 

@@ -1,4 +1,7 @@
-"""What a host knows of shells and of programs in commands: data, carried by every table."""
+"""What a host knows of shells and programs: data, carried by every table.
+
+Nothing here decides; `policy.commands` reads commands by it.
+"""
 
 from __future__ import annotations
 
@@ -44,66 +47,66 @@ class Files(enum.Enum):
 
 @attrs.frozen(cache_hash=True)
 class Program:
-    """What a host knows of a program: when it does no harm, and which files it opens.
+    """What a host knows of a program: when it is harmless, and which files it opens.
+
+    Harmless: it runs where no rule applies to it. A field that says what a word must match is a
+    regular expression of all of that word; "" matches none.
 
     Attributes:
-        harmless: whether it runs without a rule, if its arguments are as below.
-        flags: what an option matches that takes no other word, for it to be harmless,
-            as an expression; None is any. What is not named is not harmless.
-        values: options whose value is the next word, which is no operand, likewise.
-        pairs: what an option and its value match with a blank between them, where this
-            is not just any value, likewise.
-        files: options whose value is a file that it reads, likewise.
-        unsafe: of other options, those with which it is not harmless, likewise.
-        skipped: options that take a value where files are looked for, likewise, if the host
-            looks for these among others than *values*.
-        sure: what every option before one with a value must match for the next word to be
-            that value and no operand, likewise; nothing where it always is.
-        beside: what two words must not match that follow one another, with a blank between
-            them, for it to be harmless, likewise.
-        needs: options of which one must be there for it to be harmless, likewise.
+        harmless: whether it is, if its arguments are as below.
+        flags: what an option matches that takes no value, for the program to be harmless; None
+            is any. An option that is not named is not harmless.
+        values: options whose value is the next word.
+        pairs: what an option and its value match with a blank between them, where not any value
+            is harmless.
+        files: options whose value is a file that it reads.
+        unsafe: of other options, those with which it is not harmless.
+        skipped: options that take a value where files are looked for, if they are others than
+            *values*.
+        sure: what every option before one with a value must match for the next word to be that
+            value and no operand; "" where it always is.
+        beside: what no two words in a row may match, with a blank between them.
+        needs: options of which one must be there.
         ahead: whether that must stand before its operands.
         once: whether only one of those may be there.
-        leading: whether it is harmless only where its options come before its operands.
+        leading: whether its options must come before its operands.
         ends: whether ``--`` ends its options.
-        first: what its first operand must match to be harmless, as an expression.
-        operands: what every operand must match of which *first* says nothing, likewise.
-        most: operands it may have to be harmless; None is any number.
+        first: what its first operand must match.
+        operands: what every operand must match to which *first* does not apply.
+        most: operands it may have; None is any number.
         globs: whether it is harmless with a glob that the shell expands.
-        given: options with which even its first operand is a file, where all but the first
-            are, likewise.
+        given: options with which even its first operand is a file, where all but the first are.
         reads: the operands that it reads as files.
         writes: the operands that it writes as files.
         removes: whether what it writes is removed.
-        copies: the operands that are copied, where it has no option: those it opens as if it
-            wrote them, but no rule denies them as such.
+        copies: the operands that are copied, where it has no option: it opens them as if it
+            wrote them, but no rule that denies writing denies them.
         uproots: the operands that it takes away, with all that is below them.
-        into: whether what it writes may be a folder that it puts files into: the last, or one
-            that an option names, so that behind any option nobody knows which it writes.
+        into: whether what it writes may be a folder that it puts files into: the last operand,
+            or the value of an option, so that behind any option it may be each of them.
         anywhere: whether the files that it opens count wherever it lies: `/bin/rm`.
         lists: whether it reads the folder it runs in where it names no file.
-        lists_if: options of which one must be there for that, likewise.
+        lists_if: options of which one must be there for that.
         trailing: whether all that stands behind its first operand may be a file, options too.
         moves: whether its operand becomes the folder of what follows.
         spares: whether it writes nothing where it is harmless.
-        confined: whether a way up out of a folder it went down into is too devious for it.
+        confined: whether a name that goes down into a folder and up again is asked for.
         runs: whether its operands are a command that must itself be harmless.
-        texts: whether it is harmless with text that something is put into (`Word.vetted`).
-        piped: whether it is harmless with what another program gives it as arguments.
+        texts: whether it is harmless with a text that has a substitution in it (`Word.vetted`).
+        piped: whether it is harmless with arguments that `xargs` gives it.
         direct: whether it is harmless only where no wrapper or assignment stands before it.
-        internal: whether it is part of a shell, so that no program runs it.
+        internal: whether it is a builtin, so that no other program runs it.
         carried: whether it is harmless behind all that the host looks for files behind.
         lines: whether it is harmless with a line break in an argument that is no option.
         stays: whether it is harmless only where no change of folder came before.
-        unchecked: what its arguments match, with a NUL between them, where the host
-            vouches for nothing of the command that they stand in; None is never.
-        settled: whether it vouches for nothing either where an argument is not known before.
-        unexpanded: the same where a shell expands one.
-        spelled: whether it is harmless only where it is spelled without quotes, and is put
-            no text on its standard input.
-        spelling: what every argument must match as it is written, quotes and all, likewise.
+        unchecked: what its arguments match, with a NUL between them, where no rule may allow the
+            whole command; None is never.
+        settled: whether that is so too where an argument is unknown.
+        unexpanded: whether that is so too where a shell expands an argument.
+        spelled: whether it is harmless only without quotes, and without a text on its input.
+        spelling: what every argument must match as it is written, quotes and all.
         subcommands: by the first operand; one that is not there is not known.
-        before: options that take a value and may stand before a subcommand, as an expression.
+        before: options that take a value and may stand before a subcommand.
         enters: of these, those whose value is the folder that files are looked for in.
         forms: other ways to call it that are harmless too.
     """
@@ -180,27 +183,27 @@ _OPENING = (
 class Wrapper:
     """A program that runs the program named behind it, and what may stand between them.
 
+    A field that says what a word must match is a regular expression of all of that word.
+
     Attributes:
-        flags: what an option matches that takes no other word, as an expression.
-        values: options whose value is the next word, likewise.
-        value: what such a value must match, likewise.
+        flags: what an option matches that takes no value.
+        values: options whose value is the next word.
+        value: what such a value must match.
         needs: whether there must be an option.
-        operands: what each operand matches that must stand before the program, likewise.
+        operands: what each operand matches that must stand before the program.
         optional: whether these may be left out.
         assignments: whether assignments may stand there.
         appends: whether it puts more arguments behind those of the program.
-        quiet: whether the program is as harmless behind it as it is alone.
+        quiet: whether a harmless program is harmless behind it.
         bare: whether it is quiet only without options.
         ends: whether ``--`` ends its options.
         single: whether it has one option at most.
-        idle: options with which it runs no program, as an expression.
-        runs: what the name of the program behind it must match, as an expression.
-        loose: whether it is looked through by what stands behind it alone: options that
-            it does not know are passed over, one operand and assignments may stand
-            anywhere among them, and what is known counts by the name of its program.
-        scripts: options whose value is a command as one text, as an expression.
-        unruled: whether it is looked through for the files that are opened behind it, and by
-            no rule.
+        idle: options with which it runs no program.
+        runs: what the name of the program behind it must match.
+        loose: whether rules that deny unwrap it whatever options it has: unknown ones are
+            skipped, and one operand and assignments may stand anywhere among them.
+        scripts: options whose value is a command as one text.
+        unruled: whether it is unwrapped for the files that are opened behind it, and by no rule.
     """
 
     flags: str = ""
@@ -275,18 +278,13 @@ def _sorted_sets(text: str) -> str:
     )
 
 
-# What a host knows of shell commands: data, carried by every table.
-#
-# Nothing here decides. `policy.shell` reads commands by it.
-
-
 @attrs.frozen(cache_hash=True)
 class Wrapping:
     """Commands that run the command behind them.
 
     Attributes:
-        names: of those; rules that deny or ask are matched with what is behind them too.
-        transparent: those that rules which allow look through as well.
+        names: their names; rules that deny or ask match what is behind them too.
+        transparent: those that rules which allow unwrap as well.
         denying: what is known of their options, where it is; without it rules that deny look
             behind anything like an option.
         granting: the same for rules that allow.
@@ -329,15 +327,13 @@ class Syntax:
     """What of the language a host looks at, by the names of the grammar (tree-sitter-bash).
 
     Attributes:
-        structures: what it looks through; empty where it looks at plain commands only.
-        redirected: of these, whose redirections it looks at.
-        abandoned: what else it gives up a whole text for, so that it looks for no file in it.
+        structures: the nodes that it reads; empty where it reads plain commands only.
+        redirected: of these, whose redirections it reads.
 
     """
 
     structures: frozenset[str] = frozenset()
     redirected: frozenset[str] = frozenset()
-    abandoned: frozenset[str] = frozenset()
 
 
 @attrs.frozen(cache_hash=True)
@@ -351,8 +347,8 @@ class FileTools:
         writes: to write such a one.
         removes: to remove such a one.
         shadows: to read just any.
-        inner: those of these tools that nobody calls: they are only there to
-            carry what file rules say of commands.
+        inner: those of these tools that no agent calls: they only carry the file rules
+            that apply to commands.
 
     """
 
@@ -382,8 +378,8 @@ class Kinds:
     """Programs of which a host knows one thing, by that.
 
     Attributes:
-        scripted: those that a rule which denies makes doubtful in ``bash -c SCRIPT``.
-        odd: those with arguments that are not vouched for, and wrappers.
+        scripted: those that remove files; where there are any, ``bash -c SCRIPT`` is read.
+        odd: those with arguments that no rule may allow, and wrappers.
         interpreters: those that are given scripts.
         speechless: those whose operands are no files that they read.
         idle: those that do nothing where they are given nothing, as who only sets a variable
@@ -393,8 +389,8 @@ class Kinds:
         planting: those that write any file they name.
         repository: what the name of a file in a folder matches by which that is a repository.
         checked: those that a host checks by itself where they are not harmless, beside all rules.
-        trusting: whether rules that allow speak of commands for whose arguments nobody vouches,
-            a wrapper with an option that it has not among them, and look behind a ``--`` of any.
+        trusting: whether rules may allow commands with such arguments, and wrappers with an
+            unknown option, and unwrap any wrapper with a ``--``.
 
     """
 
@@ -425,8 +421,8 @@ class Shell:
         whole: whether a rule for any command grants what cannot be taken apart too,
             and what nothing but a default would ask for of the files it opens.
         control: whether rules that allow look into loops and conditions.
-        awaited: what it knows of a command that nobody waits for, which it asks for though a rule
-            allows every one, where it allows that without this rule; None where it does not.
+        awaited: what it knows of a background command: with a rule for every command it asks
+            for one that it would allow without this rule. None where it does not.
         longest: characters of a command that are taken apart; 0 is any number.
         cwd: the folder a change to which is none; "" is not known.
         traced: whether it asks for every command of which it cannot tell which files are
@@ -435,7 +431,7 @@ class Shell:
             they are, but for those that are guarded.
         spanning: whether a star of a rule that allows takes other commands too.
         folding: whether more blanks between words are one to a rule that allows.
-        kept: files of the host's own, absolute, which are spoken of wherever a folder that
+        kept: files of the host's own, absolute, which are asked for wherever a folder that
             holds them is moved or removed.
 
     """

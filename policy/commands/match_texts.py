@@ -1,4 +1,9 @@
-"""The texts by which rules know a command."""
+"""The texts by which rules know a command: of each simple command, and of all of it.
+
+A rule that denies or asks knows a simple command behind every assignment and wrapper, without
+quotes, and by the bare name of its program. One that allows knows it as it is written, behind
+assignments and wrappers that change nothing of note.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +15,16 @@ from typing import TYPE_CHECKING, Final
 
 import attrs
 
+from policy.commands.compound import KEYWORDS
 from policy.commands.words import ASSIGNMENT, Word
 from policy.commands.wrappers import (
-    KEYWORDS,
     basename,
     behind_options,
     behind_wrapper,
+    command_prefix,
     expression,
     innermost,
     is_assignment,
-    led,
     unwrapped,
 )
 from policy.core import limits
@@ -28,35 +33,33 @@ if TYPE_CHECKING:
     from policy.commands.knowledge import Shell
 
 __all__ = [
-    "JOINS",
     "KEYWORDS",
     "MORE",
-    "Spelled",
-    "Whole",
+    "ExactCommand",
+    "ExactMatch",
     "around",
     "as_granted",
     "as_text",
     "as_written",
-    "bare_piece",
     "behind_all",
     "exposed",
-    "feared",
     "is_assignment",
     "is_expanded",
     "is_fragment",
-    "is_reworded",
+    "is_requoted",
     "is_safe_assignment",
     "match_stages",
+    "match_texts",
     "may_vanish",
-    "readings",
-    "reworded",
+    "possible_texts",
+    "requoted",
     "shortened",
     "stages",
     "without_vanishing",
 ]
 
 
-_REWORDED: Final = re.compile(r"\n|\$[A-Za-z_]")
+_REQUOTED: Final = re.compile(r"\n|\$[A-Za-z_]")
 _QUOTED: Final = re.compile(r"""\A\Z|["'\\ \t\n$`;|&<>(){}#]""")
 _EXPANDED: Final = re.compile(r"[*?]|\[.*\]")
 _SUBSTITUTED: Final = re.compile(r"\$\(|`|[<>]\(")
@@ -65,17 +68,17 @@ _FOLDER: Final = re.compile(r"\A[~.](?=/|\Z)")
 _SOME_VALUE: Final = "\x1f"
 
 
-def is_reworded(text: str) -> bool:
+def is_requoted(text: str) -> bool:
     """Return whether a simple command that is written so is put together anew."""
-    return _REWORDED.search(text) is not None
+    return _REQUOTED.search(text) is not None
 
 
-def reworded(words: Sequence[Word], name: int) -> list[Word]:
+def requoted(words: Sequence[Word], name: int) -> list[Word]:
     """Return the words of such a command, from the one behind its *name* on as they are put."""
-    return [*words[: name + 1], *map(_reworded, words[name + 1 :])]
+    return [*words[: name + 1], *map(_requoted, words[name + 1 :])]
 
 
-def _reworded(word: Word) -> Word:
+def _requoted(word: Word) -> Word:
     text = word.plain
     if not word.literal:
         if not word.vetted:
@@ -103,13 +106,6 @@ def exposed(words: Sequence[Word]) -> list[Word]:
     ]
 
 
-# By which texts rules may know one simple command.
-#
-# A rule that denies or asks knows it behind every assignment and wrapper, without
-# quotes, and by the bare name of its program. One that allows knows it as it is
-# written, behind assignments and wrappers that change nothing of note.
-
-
 _LOCALE: Final = re.compile(r"C|POSIX|UTF-?8|[\w-]+\.UTF-?8(?:@\w+)?", re.IGNORECASE | re.ASCII)
 _SIMPLE_VALUE: Final = re.compile(r"[A-Za-z0-9_./:-]+")
 # A value that names a file outside of the working folder, or may.
@@ -122,9 +118,9 @@ def as_written(words: Sequence[Word]) -> str:
 
 
 def as_granted(words: Sequence[Word], shell: Shell, *, harmless: bool = False) -> Sequence[Word]:
-    """Return the command behind what rules that allow look through.
+    """Return the command behind what rules that allow unwrap.
 
-    What is *harmless* runs behind more assignments than rules look through.
+    A *harmless* command runs behind more assignments than rules unwrap.
     """
     start = 0
     if "=" in words[0].raw:
@@ -142,7 +138,7 @@ def as_granted(words: Sequence[Word], shell: Shell, *, harmless: bool = False) -
                 break
         return words[start:] if start else words
     words = words[start:] if start else words
-    start = led(words, shell).granted
+    start = command_prefix(words, shell).granted
     return words[start:] if start else words
 
 
@@ -207,7 +203,7 @@ def behind_all(words: Sequence[Word], shell: Shell) -> Sequence[Word]:
         while start < last and (behind := _behind_known(words, start, shell)) is not None:
             start = behind
     else:
-        start = led(words, shell).program
+        start = command_prefix(words, shell).program
     return words[start:] if start else words
 
 
@@ -221,13 +217,13 @@ def match_stages(words: Sequence[Word], shell: Shell) -> Iterator[Sequence[Word]
         at = _behind_known(words, at, shell)
 
 
-def readings(words: Sequence[Word], shell: Shell) -> Iterator[str]:
+def match_texts(words: Sequence[Word], shell: Shell) -> Iterator[str]:
     """Yield every text by which a rule that denies may know the command."""
     if shell.wrapping.denying.known:
         # Blanks at both ends are no part of it, quoted or not.
         yield from dict.fromkeys(text.strip() for text in _known_by(words, shell))
         return
-    for start in led(words, shell).starts:
+    for start in command_prefix(words, shell).starts:
         yield from _names(words[start:])
 
 
@@ -253,17 +249,21 @@ def as_text(bare: str) -> Iterator[str]:
         yield " ".join(bare[start:].split())
 
 
-def feared(words: Sequence[Word], shell: Shell) -> tuple[str, ...]:
+def possible_texts(words: Sequence[Word], shell: Shell) -> tuple[str, ...]:
     """Return the texts of a command that only rules which deny or ask match, each by itself.
 
     Where a host knows its wrappers: how it is written behind each of them, quotes and all, and
     what `xargs` runs, with and without an argument more. Elsewhere: every text that the command
-    may be besides, where nobody knows what a wrapper runs.
+    may be besides, where it is unknown what a wrapper runs.
     """
     if not shell.wrapping.denying.known:
-        texts = (text for start in led(words, shell).feared for text in _names(words[start:]))
+        texts = (
+            text
+            for start in command_prefix(words, shell).possible
+            for text in _names(words[start:])
+        )
         return tuple(dict.fromkeys(texts))
-    known = {*readings(words, shell), as_written(words)}
+    known = {*match_texts(words, shell), as_written(words)}
     *behind, last = _behind_each(words, shell)
     behind = [*behind[: limits.NESTING], last]  # a hostile command has thousands of wrappers
     found = [text for one in behind if one for text in (as_written(one), as_written(_named(one)))]
@@ -360,7 +360,7 @@ def _closer(text: str, shell: Shell) -> str | None:
 _QUOTE: Final = re.compile(r"['\"\\]")
 
 
-# A word that a shell may leave out: nothing, or what an expansion comes to.
+# A word that a shell may leave out: an empty one, or an expansion.
 _VANISHING: Final = re.compile(
     r"\$(?:\w+|[@*#?$!-]|\{[^{}]*\}|\(.*\))?|`.*`|[<>]\(.*\)|''|\"\"", re.DOTALL
 )
@@ -410,7 +410,7 @@ _PUT_IN: Final = re.compile(r"\$\((?!\()|`|[<>]\(")
 
 
 def _is_put_into(word: Word) -> bool:
-    """Whether what a command comes to is put into a word, and not into a quoted text in it."""
+    """Whether a word holds a substitution outside of its quotes."""
     return not word.literal and _PUT_IN.search(_SPELLED.sub("", word.raw)) is not None
 
 
@@ -442,9 +442,6 @@ def _behind_known(words: Sequence[Word], start: int, shell: Shell) -> int | None
     return None
 
 
-# A command as a whole, in the texts by which rules that spell it out know it.
-
-
 _PIPE: Final = re.compile(r"(?<!\|)\|(?!\|)")
 _STAGE: Final = re.compile(r"\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"|\|\||(\|&?)", re.DOTALL)
 # What joins commands but a pipe, and where a word begins.
@@ -468,12 +465,12 @@ _AROUND: Final = re.compile(
 )
 
 
-class Spelled(enum.Enum):
+class ExactMatch(enum.Enum):
     """Which rules allow a command that they spell out as a whole.
 
     Attributes:
         APART: none: each of its parts is looked at by itself.
-        VERBATIM: one of the same text alone, since nobody looks into it.
+        VERBATIM: one of the same text alone, since it is ambiguous.
         AS_A_WHOLE: one of the same text, or a prefix of it.
 
     """
@@ -484,25 +481,23 @@ class Spelled(enum.Enum):
 
 
 @attrs.frozen
-class Whole:
-    """All of a command. Its texts are made once a rule may speak of them.
+class ExactCommand:
+    """All of a command. Its texts are made once a rule may match them.
 
     Attributes:
         spelled: which rules allow it that spell it out.
-        astray: whether it goes to several folders, so that no rule speaks of its text as it is.
+        astray: whether it goes to several folders, so that no rule matches its text as it is.
         several: whether it has several simple commands.
         doubtful: whether the host asks for it whatever is allowed, unless all commands are.
-        told: its *bare* text, where its pieces told that.
     """
 
     _text: str
     _first: Sequence[Word]  # its first simple command
     _shell: Shell
-    spelled: Spelled
+    spelled: ExactMatch
     astray: bool
     several: bool
     doubtful: bool
-    told: str | None = attrs.field(default=None, eq=False)
 
     @property
     def piped(self) -> bool:
@@ -519,25 +514,25 @@ class Whole:
         """Its text, and the same with its pipes as rules have them."""
         whole = self._text.strip(" \t\n")
         if self.astray or whole.startswith("$"):
-            return ()  # no rule spells out a program that nobody knows
+            return ()  # no rule spells out an unknown program
         if not self.piped or self._is_even:
             return (whole,)
-        told = _without_documents(whole)
-        piped = " | ".join(piece.strip(" \t\n") for piece in _PIPE.split(told))
-        return (whole, piped) if told is whole else (piped,)
+        bare = _without_documents(whole)
+        piped = " | ".join(piece.strip(" \t\n") for piece in _PIPE.split(bare))
+        return (whole, piped) if bare is whole else (piped,)
 
     @property
     def stages(self) -> Iterator[str]:
         """Its stages of several commands, by which rules that deny or ask know them.
 
         Each as it stands and without what is redirected, from every word of its first command
-        on: nobody looks which of these lead others.
+        on: any of these may be a prefix.
         """
         for stage in stages(_without_documents(self._text)) if self.piped else ():
             stripped = stage.strip(" \t\n")
             if _JOINED.search(stripped) is None:
                 continue
-            alone, spaced = _AROUND.sub(_alone, stripped), _AROUND.sub(_without, stripped)
+            alone, spaced = _AROUND.sub(_quoted_only, stripped), _AROUND.sub(_without, stripped)
             for text in dict.fromkeys((stripped, alone.strip(), spaced.strip())):
                 joined = _JOINED.search(text)
                 starts = _BEGUN.finditer(text, 0, joined.start() if joined else 0)
@@ -550,8 +545,6 @@ class Whole:
 
         So rules that deny or ask spell out what is joined; "" where it is nothing else.
         """
-        if self.told is not None:
-            return self.told
         if not _BESIDES.search(self._text):
             return ""
         bare = _without_documents(self._text)
@@ -566,20 +559,6 @@ def around(words: Sequence[Word], shell: Shell) -> str:
     """Return what stands around the program of a command, in front of it."""
     program = [*dropwhile(is_assignment, words)]
     return as_written(words[: len(words) - len(as_granted(program, shell))]) if program else ""
-
-
-def bare_piece(text: str) -> str | None:
-    """Return what a simple command adds to the bare text of a whole.
-
-    None where it looks like more than one.
-    """
-    if _may_nest(text) and _NESTS.search(text):
-        return None
-    return _AROUND.sub(_without, text).strip()
-
-
-# What joins commands, as it stands in the bare text of a whole.
-JOINS: Final = {"&&": " && ", "||": " || ", "|": " | ", ";": " ; ", "\n": " "}
 
 
 def stages(text: str) -> list[str]:
@@ -613,7 +592,7 @@ def _without_documents(text: str) -> str:
     return text if ends else "\n".join(kept)
 
 
-def _alone(found: re.Match[str]) -> str:
+def _quoted_only(found: re.Match[str]) -> str:
     """Return what is quoted and what joins as it stands, and nothing of the rest."""
     return found[0] if found[2] else found[1] or ""
 

@@ -1,4 +1,9 @@
-"""The files that a program opens, by what its host knows of its operands."""
+"""The files that a program opens or removes, by what its host knows of its operands.
+
+Of a removal a host that guards critical folders looks at each name and, where that ends in stars
+(`src/*`), at the folder which they empty. A name with a variable or a substitution counts as
+critical, unless its value is known.
+"""
 
 from __future__ import annotations
 
@@ -128,12 +133,6 @@ def has(options: list[Word], wanted: str) -> bool:
     return any(matches(wanted, option.plain) for option in options)
 
 
-# What a command removes, as a host that guards critical folders looks at it.
-#
-# It looks at each name and, where that ends in stars (`src/*`), at the folder which they empty.
-# A name that holds a variable or a substitution counts as critical, unless its value is known.
-
-
 # Stars that are all that stands in the last segments of a name.
 _STARS: Final = re.compile(r"(?:(?:^|/)\*+)+/*\Z")
 _SEGMENT: Final = re.compile(r"[^/]+")
@@ -172,7 +171,7 @@ def is_unresolved(word: Word, *, parents: bool, astray: bool) -> bool:
         return False
     inside = name[:1] != "/" and name != "~" and name[:2] != "~/"
     if name[:1] == "~" and inside:
-        return True  # the home of somebody else
+        return True  # the home of another user
     if not re.search(r"(?:^|/)\*/*\Z", name):
         return False
     if inside and (astray or _UP.search(name) or re.search(r"\*/+\Z", name)):
@@ -181,9 +180,6 @@ def is_unresolved(word: Word, *, parents: bool, astray: bool) -> bool:
     stars += folder == "."
     globs = sum(1 for segment in _SEGMENT.findall(folder) if GLOB.search(segment))
     return parents or stars + globs > 1
-
-
-# The files that a program opens, by what its host knows of its operands.
 
 
 @attrs.frozen
@@ -230,7 +226,7 @@ def _chosen(program: Program, files: Files, rest: list[Word], operands: list[Wor
             return operands[1 if deletes else 2 :]
         case Files.BUT_LAST:
             return operands[:-1] if len(operands) > 1 else operands
-        case Files.LAST:  # behind options nobody knows which is
+        case Files.LAST:  # behind options it may be any
             return operands[-1:] if len(operands) == len(rest) else operands
         case Files.SLASHED:
             is_given = program.given and has(rest, program.given)
@@ -278,7 +274,7 @@ def _is_devious(word: Word, program: Program, *, read: bool, spared: bool) -> bo
     written = not read or program.writes is not Files.NONE
     patterned = is_pattern(word.plain) and (word.glob or not spared)
     if written and (not word.literal or patterned):
-        return True  # nor is any that is not told, or a pattern, where one of them is written
+        return True  # an unknown name, or a pattern, where one of them is written
     if not read and "\n" in word.plain:
         return True
     return not word.known or (program.confined and is_indirect(word.plain))
@@ -357,7 +353,7 @@ def files_of(
     if program.into and tools.writes:
         opened += _put_into_folders(rest, given.named, tools.writes)
     if program.removes and tools.removes:
-        # An option of which nobody knows the value may come to names too: `-$X`.
+        # An option of an unknown value may be names too: `-$X`.
         for word in (*given.named, *(each for each in given.options if not each.known)):
             opened += _removed(word, given, shell)
     return tuple(opened)
@@ -380,12 +376,12 @@ def _expanded(rest: list[Word]) -> Iterator[Word]:
 
 
 def _climbs(name: str) -> bool:
-    """Whether it goes up out of a folder that a pattern names, so that nobody knows where it is."""
+    """Whether it goes up out of a folder that a pattern names, to an unknown place."""
     pattern = _GLOB.search(name) if ".." in name else None
-    return pattern is not None and _UP_OPENED.search(name, pattern.start()) is not None
+    return pattern is not None and _UP_AGAIN.search(name, pattern.start()) is not None
 
 
-_UP_OPENED: Final = re.compile(r"/\.\.(?:/|\Z)")
+_UP_AGAIN: Final = re.compile(r"/\.\.(?:/|\Z)")
 
 
 def _folder(word: Word) -> str:
@@ -442,7 +438,7 @@ def is_abroad(name: str) -> bool:
 
 
 def is_unwritable(name: str) -> bool:
-    """Whether nobody looks whether *name* leads elsewhere: on another host, or none of a file."""
+    """Whether it is unknown where *name* leads: to another host, or to no file."""
     return is_abroad(name) or any(
         len(part.encode("utf-8", "surrogatepass")) > _LONGEST_NAME for part in name.split("/")
     )
@@ -452,7 +448,7 @@ _LONGEST_NAME: Final = 255  # bytes, on the file systems that there are
 
 
 def is_home_of_other(word: Word) -> bool:
-    """Whether a word begins like the home folder of somebody else, quoted or not: `~bob`."""
+    """Whether a word begins like the home folder of another user, quoted or not: `~bob`."""
     return word.plain[:1] == "~" and word.plain[1:2] not in ("", "/")
 
 

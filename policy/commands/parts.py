@@ -1,4 +1,4 @@
-"""What a shell command comes to: parts that rules speak of, and files that it opens."""
+"""The result of reading a shell command: simple commands, and the files that they open."""
 
 from __future__ import annotations
 
@@ -7,29 +7,28 @@ from typing import TYPE_CHECKING, Final
 import attrs
 
 if TYPE_CHECKING:
-    from policy.commands.match_texts import Whole
+    from policy.commands.match_texts import ExactCommand
 
 __all__ = [
     "DIFFER",
     "NO_COMMAND",
-    "SWALLOWED",
     "UNCLOSED",
     "UNKNOWN",
     "UNSEEN",
+    "Ambiguity",
     "Command",
     "CommandPart",
-    "Doubt",
     "Redirection",
 ]
 
 
 @attrs.frozen
-class Doubt:
-    """Why nobody vouches for a command.
+class Ambiguity:
+    """Why no rule may allow a command.
 
     Attributes:
-        text: what of the command it is about; "" for all of it.
-        why: what is said of that: a sentence whose subject is the text.
+        text: the text in question; "" for all of the command.
+        why: what is wrong with it: a predicate whose subject is the text.
     """
 
     text: str
@@ -40,7 +39,6 @@ UNKNOWN: Final = "is not known before it runs"
 UNSEEN: Final = "is not looked into"
 DIFFER: Final = "is not read alike by all shells"
 UNCLOSED: Final = "does not end"
-SWALLOWED: Final = "has words behind what is redirected, which some read as more files"
 NO_COMMAND: Final = "is no command of a shell"
 
 
@@ -49,37 +47,38 @@ class CommandPart:
     """One simple command of a command.
 
     Attributes:
-        text: as written, blanks between words folded: what a rule that allows
-            must match.
-        readings: what a rule that denies or asks may match instead: without
-            quotes, assignments, wrappers, the folder of the program.
+        text: as written, with one blank between words: what a rule that allows must match.
+        match_texts: what a rule that denies or asks may match instead: without quotes,
+            assignments, wrappers, the folder of the program.
         grantable: whether a rule may allow it at all.
-        harmless: whether the host runs it where no rule speaks of it.
-        doubtful: readings that a rule which denies makes doubtful, not denied.
-        inexact: whether no exact rule may allow it: it has other blanks, or will have
-            more arguments.
-        fed: whether a text is put on its input, with which its own goes on for rules that allow.
-        extended: whether more arguments will stand behind its own, for rules that allow.
-        written: other texts by which a rule may allow it: with its wrappers, with the
+        harmless: whether the host runs it where no rule applies to it.
+        script_texts: the texts of commands in a script that it is given; a rule that denies one
+            makes the command ambiguous.
+        inexact: whether no exact rule may allow it: it has other blanks, or will have more
+            arguments.
+        fed: whether a text is put on its input, which is part of its text for rules that allow.
+        extended: whether it will have more arguments, for rules that allow.
+        grant_texts: other texts by which a rule may allow it: with its wrappers, with the
             quotes around the name of its program.
-        feared: other texts by which a rule may deny or ask, each looked up by itself: as the source
-            has it, quotes and blanks included, and what nobody knows a wrapper not to run.
-        blind: whether it is harmless only where no rule denies files: nobody knows which it reads.
-        checked: whether the host would ask for it by a check of its own, did not a rule allow it.
+        possible_texts: other texts by which a rule may deny or ask, each looked up by itself:
+            as written in the source, and what a wrapper may run.
+        blind: whether it is harmless only where no rule denies files: it reads files whose
+            names are not known.
+        checked: whether the host asks for it by a check of its own, unless a rule allows it.
 
     """
 
     text: str
-    readings: tuple[str, ...] = ()
+    match_texts: tuple[str, ...] = ()
     grantable: bool = True
     harmless: bool = False
-    doubtful: tuple[str, ...] = ()
-    written: tuple[str, ...] = ()
+    script_texts: tuple[str, ...] = ()
+    grant_texts: tuple[str, ...] = ()
     inexact: bool = False
     blind: bool = False
     fed: bool = False
     extended: bool = False
-    feared: tuple[str, ...] = ()
+    possible_texts: tuple[str, ...] = ()
     checked: bool = False
 
 
@@ -90,17 +89,16 @@ class Redirection:
     Attributes:
         target: its name; None when that is not a literal.
         writes: whether it is written to.
-        tool: the tool that this is a call of; "" for that of a redirection.
+        tool: the tool that opening it is a call of; "" for that of a redirection.
         guarded: whether no rule may allow it.
         shadowed: whether it only counts where a rule denies files of the tool.
-        adrift: whether nobody knows which folder it is in, and it only counts where a rule
-            denies a file of that name in a folder that the rule names.
-        deep: whether it counts only for files of the host's own that are below it.
+        adrift: whether its folder is unknown, so that it only counts where a rule denies a file
+            of that name in a folder that the rule names.
+        deep: whether it stands for the host's own files that are below it.
         copied: whether no rule that denies it counts.
         part: the number of the simple command that opens it; None where that is not known.
-        scripted: whether a script in an argument opens it: a rule that denies it makes that
-            doubtful, and no other rule is asked.
-        again: whether it counts only where a rule denies it.
+        scripted: whether a script in an argument opens it: a rule that denies it makes the
+            command ambiguous, and no other rule applies.
 
     """
 
@@ -114,31 +112,30 @@ class Redirection:
     copied: bool = False
     part: int | None = None
     scripted: bool = False
-    again: bool = False
 
 
 @attrs.frozen
 class Command:
-    """A command taken apart.
+    """A command, read.
 
     Attributes:
         parts: its simple commands.
         redirections: the files it opens.
-        whole: all of it, where the host looks for rules that spell it out.
+        exact: all of it, where the host looks for rules that spell it out.
         unread: whether it may hold commands that were not found.
-        opaque: whether nobody vouches for how it was taken apart.
-        doubts: why nobody vouches for it, or for a part of it; nothing where somebody does.
-        awaited: the same command if somebody waited for it, and stages of its pipes, where
-            nobody waits for it and no more is doubtful.
+        opaque: whether it is ambiguous, so that no rule with a star allows it.
+        ambiguities: why no rule may allow it, or a part of it.
+        awaited: for a background command, the same in the foreground, and each stage of its
+            pipes; nothing where it is ambiguous besides.
         removing: how many scripts stand within one another in it, of which the innermost removes
             files.
     """
 
     parts: tuple[CommandPart, ...]
     redirections: tuple[Redirection, ...] = ()
-    whole: Whole | None = None
+    exact: ExactCommand | None = None
     unread: bool = False
     opaque: bool = False
-    doubts: tuple[Doubt, ...] = ()
+    ambiguities: tuple[Ambiguity, ...] = ()
     awaited: tuple[Command, ...] = ()
     removing: int = 0

@@ -11,7 +11,8 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from policy.commands.match_texts import KEYWORDS, is_reworded
+from policy.commands.compound import KEYWORDS
+from policy.commands.match_texts import is_requoted
 from policy.commands.words import Script, SimpleCommand, Target, Word
 
 __all__ = ["read_plain"]
@@ -99,7 +100,7 @@ def read_plain(text: str) -> Script | None:  # noqa: PLR0912  # one loop over fi
         return None
     if "$" in text:
         for command in commands:
-            command.reworded = _is_reworded(command.words)
+            command.requoted = _is_requoted(command.words)
     return Script(commands, targets, split=any(each.piped for each in commands), plain=True)
 
 
@@ -124,8 +125,8 @@ def _is_descriptor(name: str, rest: str) -> bool:
     return name.isdigit() and rest[:1] in ("<", ">")
 
 
-def _is_reworded(words: list[Word]) -> bool:
-    return any("$" in word.raw and is_reworded(word.raw) for word in words)
+def _is_requoted(words: list[Word]) -> bool:
+    return any("$" in word.raw and is_requoted(word.raw) for word in words)
 
 
 def _quoted(raw: str) -> Word:

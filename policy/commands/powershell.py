@@ -1,10 +1,9 @@
 """A PowerShell command, taken apart into its parts.
 
-Case does not count, and an alias stands for the command it names. Parts are cut
-at pipes, semicolons, line ends and the chain operators of version 7. Whatever
-could hold another command (variables, script blocks, groups, escapes, the call
-operator) is not looked into: no rule grants it, and rules that deny are asked about
-whatever might be a command in it.
+Case does not count, and an alias stands for the command it names. Parts are cut at pipes,
+semicolons, line ends and the chain operators of version 7. Whatever could hold another command
+(variables, script blocks, groups, escapes, the call operator) is not read: no rule grants it, and
+rules that deny apply to whatever might be a command in it.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ def canonical_powershell(text: str, aliases: Mapping[str, str]) -> str:
 
 
 def read_powershell(text: str, aliases: Mapping[str, str]) -> Command:
-    """Return the parts of a PowerShell command. Never fails; never vouches for a guess."""
+    """Return the parts of a PowerShell command. Never fails; grants nothing by a guess."""
     parts: list[list[str]] = [[]]
     odd = False
     for match in _TOKEN.finditer(text.rstrip()):

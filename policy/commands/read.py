@@ -1,298 +1,106 @@
-"""A shell command, taken apart into what rules apply to."""
+"""Reads a command that is more than a program and plain words (`policy.commands.reader`)."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator
-from functools import cache
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
 
 import attrs
 
-from policy.commands import ambiguities as doubts
-from policy.commands import bash
-from policy.commands.bash import parsed
+from policy.commands import ambiguities, bash
 from policy.commands.knowledge import Shell
-from policy.commands.match_texts import KEYWORDS, Spelled, Whole, as_written, stages
-from policy.commands.parts import (
-    DIFFER,
-    NO_COMMAND,
-    SWALLOWED,
-    Command,
-    CommandPart,
-    Doubt,
-    Redirection,
-)
+from policy.commands.match_texts import ExactCommand, ExactMatch, as_written, stages
+from policy.commands.parts import DIFFER, NO_COMMAND, UNKNOWN, Ambiguity, Command
 from policy.commands.plain import read_plain
 from policy.commands.scanner import Scanner
-from policy.commands.scripts import CommandPiece, ScriptReading, together
-from policy.commands.simple import BOXES, SHELLS, alone
-from policy.commands.unsupported import abandoned
-from policy.commands.words import Script
+from policy.commands.scripts import ScriptReading
+from policy.commands.simple import facts_of
+from policy.commands.words import ASSIGNMENT, Script
 from policy.core import limits
-from policy.patterns.automaton import NO_MATCH, Automaton, has_half
-from policy.patterns.tokens import CONTROLS, Gap, OneOf, Token
+from policy.patterns.automaton import has_half
 
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-__all__ = [
-    "Command",
-    "CommandPart",
-    "Redirection",
-    "compound",
-    "files_read_again",
-    "is_plain",
-    "read_command",
-    "read_piece",
-    "read_whole",
-]
-
-
-_REMOVAL: Final = re.compile(r"(?:^|[^\w.-])rm(?:dir)?(?:\.exe)?(?![\w.-])", re.IGNORECASE)
-_QUOTING: Final = re.compile(r"\\\n|\$(?=['\"])|['\"\\]")
-
-
-def files_read_again(
-    text: str, shell: Shell, read: Callable[[str, Shell], Command]
-) -> Iterator[Redirection]:
-    """Yield the files that count in a *text* that was given up for words behind a redirection.
-
-    Args:
-        text: the command.
-        shell: what the host knows of commands.
-        read: how to read one.
-
-    """
-    if not (_REMOVAL.search(text) or _REMOVAL.search(_QUOTING.sub("", text))):
-        return
-    source = text.encode("utf-8", "replace")
-    for start, end in _heads(source):
-        source = source[:start] + b" " * (end - start) + source[end:]
-    again = source.decode("utf-8")
-    if again != text:
-        for file in read(again, shell).redirections:
-            yield file if file.guarded else attrs.evolve(file, again=True, part=None)
-
-
-def _heads(source: bytes) -> Iterator[tuple[int, int]]:
-    """Yield where each redirection stands that has words behind it, up to the end of its target."""
-    root = parsed(source)
-    nodes = [root] if root is not None else []
-    while nodes:
-        node = nodes.pop()
-        nodes += node.children
-        redirections = [child for child in node.children if child.type == "file_redirect"]
-        if redirections:
-            last = max((start for start in _behind(node, redirections)), default=-1)
-            yield from (
-                (each.start_byte, _targets(each)[0].end_byte)
-                for each in redirections
-                if each.start_byte < last and _targets(each)
-            )
-
-
-def _behind(node: Node, redirections: list[Node]) -> Iterator[int]:
-    """Yield where the words begin that stand behind a redirection of a statement."""
-    for each in redirections:
-        yield from (target.start_byte for target in _targets(each)[1:])
-    first = redirections[0].start_byte
-    named = any(c.type == "command_name" and c.start_byte < first for c in node.children)
-    if node.type == "command" and named:
-        yield from (
-            child.start_byte
-            for child in node.children
-            if child.start_byte > first and not child.type.endswith("_redirect")
-        )
-
-
-def _targets(node: Node) -> list[Node]:
-    return [child for child in node.named_children if child.type != "file_descriptor"]
-
-
-# A shell command, taken apart into what each rule must speak of.
-#
-# A command is decided part by part: denied when any part is, allowed only when
-# every part is. `policy.commands.plain` reads commands of plain words, `policy.commands.bash`
-# what a
-# host looks into beyond them, `policy.commands.scanner` the rest: far enough to deny what is
-# inside, never to vouch for it. No rule grants a part whose ``grantable`` is False.
-
-
-_ACTED_ON = frozenset(";&|<>()`$\\{}\"'#\t\n") | CONTROLS
-
-
-def _shells(shell: Shell) -> frozenset[str]:
-    return SHELLS | BOXES if shell.kinds.scripted else frozenset()
-
-
-@cache
-def compound(shell: Shell) -> tuple[tuple[Token, ...], ...]:
-    """Return patterns of every command that `read_command` does not return as it stands.
-
-    They are for words: PART is text without a blank. Whoever matches none of
-    them is one part: a program, and words without anything a shell acts on.
-    """
-    programs = sorted(shell.wrapping.names | shell.programs.keys() | KEYWORDS | _shells(shell))
-    return (
-        (),
-        (Gap.ANY, OneOf(_ACTED_ON), Gap.ANY),
-        *(_suspicious() if shell.control else ()),
-        (" ", Gap.ANY),
-        (Gap.ANY, " "),
-        (Gap.ANY, "  ", Gap.ANY),
-        *(((Gap.ANY, OneOf(doubts.ODD_BLANKS), Gap.ANY),) if shell.control else ()),
-        (Gap.PART, OneOf(frozenset("/=!~*?[]^")), Gap.ANY),  # in the first word
-        *((program,) for program in programs),
-        *((program + " ", Gap.ANY) for program in programs),
-        *((*_cased(program), Gap.PART, " ", Gap.ANY) for program in sorted(_shells(shell))),
-        *(_named_for_windows() if shell.control else ()),
-        *(_traced(shell) if shell.traced else ()),
-    )
-
-
-def _suspicious() -> Iterator[tuple[Token, ...]]:
-    """Yield patterns of plain commands that are read for what nobody vouches for."""
-    yield (Gap.ANY, " =", Gap.ANY)
-    yield (Gap.ANY, "~[", Gap.ANY)
-    yield ("-", Gap.ANY)
-    yield (Gap.ANY, "/proc/", Gap.ANY, "/environ", Gap.ANY)
-
-
-def _named_for_windows() -> Iterator[tuple[Token, ...]]:
-    """Yield patterns of programs whose names have an ending that rules do not speak of."""
-    ending: tuple[Token, ...] = (".", *_cased("exe"))
-    yield (Gap.PART, *ending)
-    yield (Gap.PART, *ending, " ", Gap.ANY)
-
-
-def _cased(name: str) -> Iterator[Token]:
-    return (OneOf(frozenset({letter, letter.upper()})) for letter in name)
-
-
-def _traced(shell: Shell) -> Iterator[tuple[Token, ...]]:
-    """Yield patterns of plain commands that are read all the same, for the files they may name."""
-    yield (Gap.ANY, " ", Gap.ANY)
-    yield (Gap.ANY, OneOf(frozenset("/~")), Gap.ANY)
-    for program in sorted(shell.kinds.interpreters | shell.kinds.movers):
-        yield (program,)
-
-
-@cache
-def _compound(shell: Shell) -> Automaton:
-    return Automaton(compound(shell), " ")
-
-
-def is_plain(text: str, shell: Shell) -> bool:
-    """Return whether no pattern of `compound` matches *text*."""
-    # Those of letters and programs need no walk.
-    if not _ACTED_ON.isdisjoint(text) or text.partition(" ")[0] in shell.programs.known:
-        return False
-    if has_half(text):
-        return False
-    return _compound(shell).first(text) == NO_MATCH
-
-
-def read_command(text: str, shell: Shell) -> Command:
-    """Return the parts and redirections of *text*. Never fails; never vouches for a guess."""
-    found = None
-    if not 0 < shell.longest < len(text):
-        if is_plain(text, shell):
-            return Command((CommandPart(text),))
-        found = together(text, shell, read_piece)
-    return found or read_whole(text, shell)
-
-
-def read_piece(text: str, shell: Shell) -> CommandPiece | None:
-    """Return what *text* is as a piece of a command; None where that depends on the rest."""
-    script = _read(text, shell)
-    if not script.plain or script.opaque or abandoned(text, script, shell) is not None:
-        return None
-    read = ScriptReading(text, script, shell, read_command)
-    read.run()
-    return read.piece
+__all__ = ["read_whole"]
 
 
 def read_whole(text: str, shell: Shell) -> Command:
-    """Return the same as `read_command`, of a command that all of it is read for."""
+    """Return the parts and redirections of *text*. Never fails; grants nothing by a guess."""
     script = _read(text, shell)
-    given_up = abandoned(text, script, shell)
-    command = _command(text, script, shell, given_up)
-    if script.background and shell.awaited is not None and given_up is None:
+    command = _command(text, script, shell)
+    if script.background and shell.awaited is not None:
         return attrs.evolve(command, awaited=(*_awaited(text, shell.awaited),))
     return command
 
 
 def _awaited(text: str, shell: Shell) -> Iterator[Command]:
-    """Yield what *text* would be read as if somebody waited for it, and what each stage of a pipe.
+    """Yield *text* as a foreground command, and each stage of its pipes.
 
-    Nothing where nobody can tell. Claude Code 2.1.329 looks no further than to what a statement
-    holds that nobody waits for, and at no file that a stage is redirected to.
+    Nothing where it is ambiguous. Claude Code 2.1.329 reads no background command inside another
+    statement, and no file that a stage is redirected to.
     """
     script = _read(text, shell)
-    if script.broken and all(doubt.why == NO_COMMAND for doubt in script.doubts):
-        script.doubts.clear()  # what ends too soon some read all the same
+    # A variable that is set to the output of a command does not stop the host here.
+    script.ambiguities = [
+        d for d in script.ambiguities if d.why != UNKNOWN or not ASSIGNMENT.match(d.text)
+    ]
+    if script.broken and all(doubt.why == NO_COMMAND for doubt in script.ambiguities):
+        script.ambiguities.clear()  # some shells read what ends too soon
     if script.opaque or script.background_inside:
         return
-    yield _command(text, attrs.evolve(script, background=False), shell, None)
+    yield _command(text, attrs.evolve(script, background=False), shell)
     for stage in stages(text) if script.split else ():
         script = _read(stage, shell)
         if script.background and not (script.opaque or script.background_inside):
             targets = [target for target in script.targets if not target.writes]
             alone = attrs.evolve(script, background=False, targets=targets)
-            yield _command(stage, alone, shell, None)
+            yield _command(stage, alone, shell)
 
 
 def _read(text: str, shell: Shell) -> Script:
     short = len(text) <= limits.COMMAND_PIECES and not has_half(text)
     script = (read_plain(text) if short else None) or _read_at_length(text, shell)
     if shell.control:
-        _doubt(text, script, shell)
+        _note_ambiguities(text, script, shell)
+    if not script.opaque:
+        words = (word for command in script.commands for word in command.words)
+        unknown = next((word for word in words if not (word.literal or word.vetted)), None)
+        if unknown is not None:
+            script.note(unknown.raw, UNKNOWN)
     return script
 
 
-def _command(text: str, script: Script, shell: Shell, given_up: Doubt | None) -> Command:
+def _command(text: str, script: Script, shell: Shell) -> Command:
     opaque = script.opaque
     if script.background:
-        script.doubt("&", "starts what nobody waits for")
-    if given_up is not None:
-        script.doubts.insert(0, given_up)
-    read = ScriptReading(text, script, shell, read_command)
+        script.note("&", "starts a background command")
+    read = ScriptReading(text, script, shell, read_whole)
     read.run()
-    opaque = opaque or read.vouching.unknown
-    files = read.files
-    if given_up is not None:
-        files = [file for file in files if file.guarded or file.tool == shell.files.removes]
-        if given_up.why == SWALLOWED:
-            files += files_read_again(text, shell, read_command)
     return Command(
         tuple(read.parts),
-        tuple(files),
-        _whole(read, opaque=opaque, given_up=given_up is not None) if shell.control else None,
+        tuple(read.files),
+        _whole(read, opaque=opaque) if shell.control else None,
         script.unread,
-        opaque or read.vouching.unchecked,
-        (*dict.fromkeys((*script.doubts, *read.vouching.doubts)),),
-        removing=read.inner.depth,
+        opaque or read.grantability.unchecked,
+        (*dict.fromkeys((*script.ambiguities, *read.grantability.ambiguities)),),
+        removing=read.nested.depth,
     )
 
 
-def _doubt(text: str, script: Script, shell: Shell) -> None:
-    """Note what nobody vouches for, however the rest of *text* was read."""
-    script.unclosed |= doubts.is_misread(text) or doubts.is_no_expansion(text)
-    odd = doubts.doubtful(text)
+def _note_ambiguities(text: str, script: Script, shell: Shell) -> None:
+    """Note the ambiguities of *text*, however the rest of it was read."""
+    script.unclosed |= ambiguities.is_misread(text) or ambiguities.is_no_expansion(text)
+    odd = ambiguities.doubtful(text)
     if odd is not None and "#" in text:
         # What looks like a comment may be none to whoever cannot read the rest.
         script.commands += Scanner(text.replace("#", " ")).run().commands
         script.plain = False
     if odd is not None:
-        script.doubt(odd, DIFFER)
+        script.note(odd, DIFFER)
     if 0 < shell.longest < len(text):
-        script.doubts.insert(0, _long(shell))
+        script.ambiguities.insert(0, _long(shell))
     for command in script.commands:
-        hides = "\n" in text and doubts.hides(command.words)
-        joined = bool(command.words) and alone(command, script, shell).joined
-        if command.swallowed or hides or joined:
-            script.doubt(as_written(command.words), DIFFER)
+        hides = "\n" in text and ambiguities.hides(command.words)
+        ambiguous = bool(command.words) and facts_of(command, script, shell).ambiguous
+        if command.swallowed or hides or ambiguous:
+            script.note(as_written(command.words), DIFFER)
 
 
 def _read_at_length(text: str, shell: Shell) -> Script:
@@ -301,38 +109,40 @@ def _read_at_length(text: str, shell: Shell) -> Script:
     if len(text) <= shell.longest:
         script = bash.read_script(text, shell)
         if script is not None:
-            script.unclosed |= shell.control and doubts.has_late_keyword(text)
+            script.unclosed |= shell.control and ambiguities.has_late_keyword(text)
             return script
-    # Without a grammar nobody looks into it.
+    # Without a grammar it is not read.
     script = Scanner(text).run()
-    script.doubts.insert(0, Doubt("", _UNREAD) if len(text) <= shell.longest else _long(shell))
+    script.ambiguities.insert(
+        0, Ambiguity("", _UNREAD) if len(text) <= shell.longest else _long(shell)
+    )
     script.unread = True
     script.unclosed = "((" in text
     return script
 
 
-def _whole(read: ScriptReading, *, opaque: bool, given_up: bool) -> Whole:
+def _whole(read: ScriptReading, *, opaque: bool) -> ExactCommand:
     """Return all of what was read."""
-    script, spelled = read.script, Spelled.AS_A_WHOLE
-    split = script.split and not (given_up or script.broken)
+    script, spelled = read.script, ExactMatch.AS_A_WHOLE
+    split = script.split and not script.broken
     if split or script.background or read.astray or read.is_scattered:
-        spelled = Spelled.APART
+        spelled = ExactMatch.APART
     elif "&" in read.text and (script.broken or _has_half_assignment(script)):
-        spelled = Spelled.APART  # who knows for which command nobody waits
-    elif opaque or read.vouching.unchecked:
-        spelled = Spelled.VERBATIM
+        spelled = ExactMatch.APART  # which command runs in the background is unknown
+    elif opaque or read.grantability.unchecked:
+        spelled = ExactMatch.VERBATIM
     first = script.commands[0].words if script.commands else []
     several = len(script.commands) > 1
-    doubtful = opaque or read.vouching.unchecked or read.astray or read.is_scattered
-    return Whole(read.text, first, read.shell, spelled, read.astray, several, doubtful)
+    doubtful = opaque or read.grantability.unchecked or read.astray or read.is_scattered
+    return ExactCommand(read.text, first, read.shell, spelled, read.astray, several, doubtful)
 
 
 def _has_half_assignment(script: Script) -> bool:
-    return any(c.words and doubts.has_half_assignment(c.words) for c in script.commands)
+    return any(c.words and ambiguities.has_half_assignment(c.words) for c in script.commands)
 
 
 _UNREAD = "is not looked into without a grammar: the extra `bash` is not installed"
 
 
-def _long(shell: Shell) -> Doubt:
-    return Doubt("", f"has more than {shell.longest:,} characters, so it is not looked into")
+def _long(shell: Shell) -> Ambiguity:
+    return Ambiguity("", f"has more than {shell.longest:,} characters, so it is not looked into")

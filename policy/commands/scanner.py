@@ -3,7 +3,7 @@
 This scanner knows quotes, operators, redirections and nesting: all that plain
 and compound commands need. What it does not know (expansions, substitutions,
 groups, here-documents) it cuts far enough for a rule to deny what is inside,
-and doubts the script.
+and makes the script ambiguous.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _REDIRECTION = re.compile(r"[0-9]*(?:&>>|&>|>>|>\||>&|<<<|<<-|<<|<&|<>|>|<)")
 _OPERATOR = re.compile(r"&&|\|\||;;&|;;|;&|\|&|[;&|\n]")
 _ORDINARY = re.compile(r"[^ \t\n'\"\\`$();&|<>]+")
 _QUOTED = re.compile(r"[^\"\\`$]+")
-# As far as a sum goes whose end nobody finds.
+# As far as a sum goes that does not end.
 _SUM = re.compile(r"\(\((?:[^;|\n]|\|\|)*")
 _VARIABLE = re.compile(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))")
 
@@ -73,7 +73,7 @@ class Scanner:
             if within and character == ")" and not self._open:
                 break
             if self._pieces > limits.COMMAND_PIECES:
-                self.script.doubt("", "is too long to be read to its end")
+                self.script.note("", "is too long to be read to its end")
                 self.script.unread = True
                 self.position = length
             elif character in " \t":
@@ -84,7 +84,7 @@ class Scanner:
                 self.position = length if end < 0 else end
             elif character in "()":
                 # Groups, subshells, functions: what is inside is a command too.
-                self.script.doubt(character, UNSEEN)
+                self.script.note(character, UNSEEN)
                 sum_ = _SUM.match(text, self.position) if self.sums else None
                 if sum_ is None:
                     self._open += 1 if character == "(" else -1
@@ -123,7 +123,7 @@ class Scanner:
     def _operator(self, operator: str) -> None:
         self._end_command()
         if operator in ("&", ";;", ";&", ";;&"):
-            self.script.doubt(operator, UNSEEN)
+            self.script.note(operator, UNSEEN)
 
     def _character(self, character: str) -> None:
         word, text = self._word, self.text
@@ -136,7 +136,7 @@ class Scanner:
         elif character == "\\":
             following = text[self.position + 1 : self.position + 2]
             if following in ("", "\n"):
-                self.script.doubt(character + following, UNCLOSED)
+                self.script.note(character + following, UNCLOSED)
             self._take(character + following, "" if following == "\n" else following)
         elif character == "`" or text.startswith("$(", self.position):
             self._substitution(2 if character == "$" else 1)
@@ -150,7 +150,7 @@ class Scanner:
             word.glob |= any(glob in run for glob in "*?[")
             # A carriage return is no blank; a NUL is nothing at all to a shell.
             if "\r" in run or "\0" in run:
-                self.script.doubt(run, DIFFER)
+                self.script.note(run, DIFFER)
             self._take(run, run)
 
     def _take(self, raw: str, plain: str) -> None:
@@ -175,9 +175,9 @@ class Scanner:
 
     def _quoted(self, raw: str, *, closed: bool) -> None:
         if not closed:
-            self.script.doubt(raw, UNCLOSED)
+            self.script.note(raw, UNCLOSED)
         if "\0" in raw:
-            self.script.doubt(raw, DIFFER)
+            self.script.note(raw, DIFFER)
         self._take(raw, raw.strip("'"))
 
     def _double(self) -> None:
@@ -191,7 +191,7 @@ class Scanner:
             if character == "\\":
                 following = text[self.position + 1 : self.position + 2]
                 if following == "\n":
-                    self.script.doubt("\\\n", DIFFER)
+                    self.script.note("\\\n", DIFFER)
                 plain = following if following in '$`"\\' else character + following
                 self._take(character + following, "" if following == "\n" else plain)
             elif character == "`" or text.startswith("$(", self.position):
@@ -202,9 +202,9 @@ class Scanner:
                 match = _QUOTED.match(text, self.position)
                 run = match[0] if match else character
                 if "\0" in run:
-                    self.script.doubt(run, DIFFER)
+                    self.script.note(run, DIFFER)
                 self._take(run, run)
-        self.script.doubt(text[start:], UNCLOSED)
+        self.script.note(text[start:], UNCLOSED)
 
     def _substitution(self, opening: int) -> None:
         # What is substituted runs as well: its text becomes commands of its
@@ -218,7 +218,7 @@ class Scanner:
         self._take(self.text[began : began + opening], "")
         start = self.position
         if self.depth >= limits.NESTING:
-            self.script.doubt(self.text[began:start], UNSEEN)
+            self.script.note(self.text[began:start], UNSEEN)
             self._open += opening - 1
             return  # what is inside is read as if it stood here
         if opening == 1:
@@ -234,7 +234,7 @@ class Scanner:
             self.position = inside.position
         self.position += 1
         self._pieces = inside._pieces
-        self.script.doubt(self.text[began : self.position], UNKNOWN)
+        self.script.note(self.text[began : self.position], UNKNOWN)
         # Before the command that they are part of.
         self.script.commands[-1:-1] = inside.script.commands
         self.script.targets += inside.script.targets
@@ -243,7 +243,7 @@ class Scanner:
         self._end_word()
         self._awaiting = operator.lstrip("0123456789")
         if self._awaiting in ("<<", "<<-", "<>"):
-            self.script.doubt(operator, UNSEEN)
+            self.script.note(operator, UNSEEN)
 
     def _end_word(self) -> None:
         word = self._word
@@ -263,7 +263,7 @@ class Scanner:
     def _target(self, operator: str, word: Word) -> None:
         if operator in ("<<", "<<-", "<<<"):
             if not word.literal:
-                self.script.doubt(word.raw, UNKNOWN)
+                self.script.note(word.raw, UNKNOWN)
         elif operator in (">&", "<&") and (DESCRIPTOR.match(word.plain)):
             pass
         elif word.plain not in HARMLESS_TARGETS:
@@ -273,7 +273,7 @@ class Scanner:
         self._pieces += 1
         self._end_word()
         if self._awaiting is not None:
-            self.script.doubt(self._awaiting, UNCLOSED)
+            self.script.note(self._awaiting, UNCLOSED)
             self._awaiting = None
         self._remember(self.script.commands[-1].words)
         if self._resumed:

@@ -1,184 +1,52 @@
-"""One script, taken apart into simple commands and the files that they open."""
+"""Reads one script: which of its commands a rule may allow, and the files that they open."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache
-from typing import Final, Literal
+from typing import Literal
 
 import attrs
 
-from policy.commands import ambiguities as doubts
-from policy.commands import ambiguities as variables
-from policy.commands import tracing
-from policy.commands.ambiguities import GUARDED, is_unchecked_target, is_untold, redirected
+from policy.commands import ambiguities, tracing
+from policy.commands.ambiguities import GUARDED, is_unchecked_target, is_unnamed, redirected
 from policy.commands.folders import SEVERAL, Examined, FolderChanges, plants, somewhere
 from policy.commands.knowledge import Shell
 from policy.commands.match_texts import (
-    JOINS,
-    Spelled,
-    Whole,
-    around,
     as_granted,
     as_text,
     as_written,
-    bare_piece,
     behind_all,
-    is_assignment,
 )
-from policy.commands.parts import DIFFER, UNKNOWN, Command, CommandPart, Doubt, Redirection
+from policy.commands.parts import DIFFER, Ambiguity, Command, CommandPart, Redirection
 from policy.commands.simple import (
-    Alone,
-    Harmless,
-    Inner,
+    AutoAllowed,
+    CommandFacts,
+    NestedScripts,
     Texts,
-    alone,
+    facts_of,
     is_idle,
     removes_unknown,
+    seems_to_remove,
     spelled,
     with_text,
 )
 from policy.commands.words import Script, SimpleCommand, Word
 
-__all__ = ["CommandPiece", "ScriptReading", "Vouching", "together"]
+__all__ = ["Grantability", "ScriptReading"]
 
 
-# Quotes hold nothing that a reader who loses count of them could take for the end of a piece,
-# or for something that reaches into another.
-_QUOTED: Final = r"'[^'\"\\`#<>\n]*+'|\"[^'\"\\`$#<>\n]*+\""
-_CUT: Final = re.compile(
-    rf"((?:[^'\"&|;\n\\]++|{_QUOTED}|(?<=>)&|&(?=>))++)(&&|\|\|?|;|\n|\Z)",
-)
-# The longest piece that is kept, and how many.
-_LONGEST: Final = 256
-_MOST: Final = 2048
-# The longest command that is looked at for them, and how many it may have.
-_TOGETHER: Final = 8192
-_MOST_TOGETHER: Final = 64
-
-
-@attrs.frozen
-class CommandPiece:
-    """A simple command that is what it is in every script, and changes nothing for the others.
+class Grantability:
+    """Which commands of one script a rule may allow: those that every shell reads alike.
 
     Attributes:
-        words: what it consists of.
-        part: what it comes to.
-        redirected: the files of its redirections.
-        files: the other files that it opens, as the part of each number that was asked for.
-        versioned: whether it looks for a repository.
-        plants: whether it may write a file of one.
-        bare: what it adds to the bare text of a whole; None where nobody can tell.
-        leading: the same where it is the first.
-    """
-
-    words: Sequence[Word]
-    part: CommandPart
-    redirected: Sequence[Redirection]
-    files: dict[int, Sequence[Redirection]]
-    versioned: bool
-    plants: bool
-    bare: str | None
-    leading: str | None
-
-    def opened(self, number: int) -> Sequence[Redirection]:
-        """Return the files that it opens otherwise, as the part of this number."""
-        found = self.files.get(number)
-        if found is None:
-            found = self.files[number] = [
-                attrs.evolve(file, part=number) if file.part == 0 else file
-                for file in self.files[0]
-            ]
-        return found
-
-
-def together(
-    text: str, shell: Shell, read: Callable[[str, Shell], CommandPiece | None]
-) -> Command | None:
-    """Return what a command of such pieces comes to; None for any other, or if nobody can tell.
-
-    Args:
-        text: the command.
-        shell: what the host knows of commands.
-        read: returns what a text is as a piece, None where it is none.
-
-    """
-    # What is folded in one piece may stand in another.
-    if len(text) > _TOGETHER or "  " in text or "\t" in text:
-        return None
-    cut = _CUT.findall(text)
-    if not 0 < len(cut) <= _MOST_TOGETHER or cut[-1][1]:
-        return None
-    if sum([len(piece) + len(operator) for piece, operator in cut]) != len(text):
-        return None
-    pieces: list[CommandPiece] = []
-    for piece, _ in cut:
-        found = _piece(piece.strip(" \t"), shell, read)
-        if found is None:
-            return None
-        pieces.append(found)
-    if any(one.versioned for one in pieces) and any(one.plants for one in pieces):
-        return None  # it makes a repository that it runs a program in
-    parts: list[CommandPart] = []
-    redirected: list[Redirection] = []
-    opened: list[Redirection] = []
-    for number, piece in enumerate(pieces):
-        parts.append(piece.part)
-        redirected += piece.redirected
-        opened += piece.opened(number)
-    files = (*redirected, *opened)
-    operators = [operator for _, operator in cut[:-1]]
-    whole = _whole(text, pieces, operators, shell) if shell.control else None
-    return Command((*parts,), files, whole)
-
-
-def _whole(
-    text: str, pieces: Sequence[CommandPiece], operators: Sequence[str], shell: Shell
-) -> Whole:
-    spelled = Spelled.APART if "|" in operators else Spelled.AS_A_WHOLE
-    first = pieces[0]
-    bare = first.leading if operators else None
-    for operator, piece in zip(operators, pieces[1:], strict=True):
-        bare = None if bare is None or piece.bare is None else bare + JOINS[operator] + piece.bare
-    bare = "" if bare == text else bare
-    several = bool(operators)
-    return Whole(text, first.words, shell, spelled, False, several, False, bare)  # noqa: FBT003
-
-
-def _piece(
-    text: str, shell: Shell, read: Callable[[str, Shell], CommandPiece | None]
-) -> CommandPiece | None:
-    kept = _kept(shell)
-    found = kept.get(text)
-    if found is None and text not in kept and len(text) <= _LONGEST:
-        found = read(text, shell)
-        if len(kept) >= _MOST:
-            kept.clear()
-        kept[text] = found
-    return found
-
-
-@lru_cache(maxsize=16)
-def _kept(shell: Shell) -> dict[str, CommandPiece | None]:  # noqa: ARG001  # what is kept is of this one
-    return {}
-
-
-# Which commands of a script a rule may allow: those that every reader takes for the same.
-
-
-class Vouching:
-    """For which commands of one script somebody vouches.
-
-    Attributes:
-        doubts: why nobody vouches for others, beside what is doubtful of the script.
-        unknown: whether the host cannot tell a word, and so asks no rule before one that denies.
-        unchecked: whether one of them is such that nobody vouches for any.
+        ambiguities: why no rule may allow others, beside the ambiguities of the script.
+        unchecked: whether one of them is such that no rule may allow any.
     """
 
     def __init__(self, text: str, script: Script, shell: Shell) -> None:
-        self.doubts: list[Doubt] = []
-        self.unknown = self.unchecked = False
+        self.ambiguities: list[Ambiguity] = []
+        self.unchecked = False
         self._text = text
         self._shell = shell
         self._closed = script.closed
@@ -186,53 +54,45 @@ class Vouching:
         # Looked for once: a long command has as many parts as would look for it.
         self._equals = " =" in text
 
-    @property
-    def is_doubtful(self) -> bool:
-        """Whether nobody vouches for one of those that were looked at."""
-        return bool(self.doubts) or self.unknown or self.unchecked
-
-    def is_grantable(self, command: SimpleCommand, alone: Alone) -> bool:
-        """Return whether a rule may allow *command*, which is *alone* by itself."""
-        told = self._is_told(alone)
+    def is_grantable(self, command: SimpleCommand, facts: CommandFacts) -> bool:
+        """Return whether a rule may allow *command*, whose facts these are."""
+        clear = self._is_clear(facts)
         if self._shell.control:
-            return self._is_read_alike(command, alone) and told
-        if alone.nameless:
-            return self.doubt(alone.granted[0].raw, "is no plain name of a program")
-        return told
+            return self._is_read_alike(command, facts) and clear
+        if facts.nameless:
+            return self.note(facts.granted[0].raw, "is no plain name of a program")
+        return clear
 
-    def doubt(self, text: str, why: str) -> Literal[False]:
-        """Note why nobody vouches for *text*."""
-        self.doubts.append(Doubt(text, why))
+    def note(self, text: str, why: str) -> Literal[False]:
+        """Note why no rule may allow *text*."""
+        self.ambiguities.append(Ambiguity(text, why))
         return False
 
     def uncheck(self, text: str, why: str) -> None:
-        """Note why nobody vouches for any command beside *text*."""
+        """Note why no rule may allow any command beside *text*."""
         self.unchecked = True
-        self.doubts.append(Doubt(text, why))
+        self.ambiguities.append(Ambiguity(text, why))
 
-    def _is_told(self, alone: Alone) -> bool:
+    def _is_clear(self, facts: CommandFacts) -> bool:
         """Whether all that stands in a command is known."""
-        if alone.untold is not None:
-            self.unknown = True
-            return not self._opaque and self.doubt(alone.untold.raw, UNKNOWN)
         if self._opaque:
             return False
-        if alone.differs or not (self._shell.folding or as_written(alone.words) in self._text):
-            return self.doubt(as_written(alone.words), DIFFER)
+        if facts.differs or not (self._shell.folding or as_written(facts.words) in self._text):
+            return self.note(as_written(facts.words), DIFFER)
         return True
 
-    def _is_read_alike(self, command: SimpleCommand, alone: Alone) -> bool:
+    def _is_read_alike(self, command: SimpleCommand, facts: CommandFacts) -> bool:
         """Whether a host that looks into commands reads this one as every shell does."""
-        words, alike = alone.words, True
-        if command.reworded and self._closed:
-            alike = self.doubt(as_written(words), DIFFER)
+        words, alike = facts.words, True
+        if command.requoted and self._closed:
+            alike = self.note(as_written(words), DIFFER)
         if command.led:
-            alike = self.doubt(as_written(words), "stands behind its redirection")
-        if alone.nameless:
-            alike = self.doubt(alone.granted[0].raw, "is no name of a program")
-        if alone.unchecked:
+            alike = self.note(as_written(words), "stands behind its redirection")
+        if facts.nameless:
+            alike = self.note(facts.granted[0].raw, "is no name of a program")
+        if facts.unchecked:
             self.uncheck(as_written(words), _CHANGES)
-        if self._equals and doubts.has_half_assignment(words):
+        if self._equals and ambiguities.has_half_assignment(words):
             self.uncheck(as_written(words), DIFFER)
         return alike
 
@@ -240,21 +100,18 @@ class Vouching:
 _CHANGES = "may change how the rest is read, or run what it names"
 
 
-# One script, taken apart: its simple commands, and the files that they open.
-
-
 # Commands of a script that are looked for in its text; of more none is taken to be as written.
 _LOOKED_UP = 1000
 
 
 class ScriptReading:
-    """What one script comes to: parts, and the files they open.
+    """Reads one script: its parts, and the files they open.
 
     Attributes:
         parts: its simple commands.
         files: what they open.
-        astray: whether one of them is told to go to several folders.
-        vouching: for which of them somebody vouches.
+        astray: whether one of them names several folders to go to.
+        grantability: which of them a rule may allow.
     """
 
     def __init__(
@@ -267,22 +124,23 @@ class ScriptReading:
         self.files = [*redirected(script.targets, shell)]
         self._redirected = len(self.files)
         self.astray = False
-        self.vouching = Vouching(text, script, shell)
-        self.vouching.unchecked = shell.control and is_unchecked_target(script.targets)
+        self.grantability = Grantability(text, script, shell)
+        self.grantability.unchecked = shell.control and is_unchecked_target(script.targets)
         self._moves = FolderChanges(text, shell)
-        self.inner = Inner(script, shell, read)
+        self.nested = NestedScripts(script, shell, read)
         self._empties = False  # whether all of a folder is removed that its name does not tell
         self._blind = self._checked = self._untraced = False
         self._opaque = script.opaque
         self._versioned = False  # whether one of them looks for a repository
         self._planted: list[str] = []  # what they may write of one
         self._exports = False  # whether one changes the environment of those that follow
-        self._harmless = Harmless(text, script, shell)
-        self._led = False  # whether something is redirected before its program
+        self._harmless = AutoAllowed(text, script, shell)
+        self._after_first = False  # whether something is redirected before its program
         self._edits = False  # whether the command that is looked at changes files
         # Looked for once: a long command has as many parts as would look for them.
         self._fed = "<<<" in text
         self._spaced = "  " in text or "\t" in text
+        self._found: dict[str, tuple[str, ...]] = {}  # text -> its pieces with other blanks
         self._many = len(script.commands) > _LOOKED_UP
 
     def run(self) -> None:
@@ -300,7 +158,7 @@ class ScriptReading:
             self.files += [*self._elsewhere(self.files[:count])]
             self.files += [somewhere(file) for file in self.files[:count]]
             self.files += [somewhere(file) for file in self.files[count:] if file.writes]
-        self._doubt_together()
+        self._compare_commands()
         if not self.script.broken:
             self.files = self._moves.looked_at(self.files)
         if self._moves.count and self._moves.relative:
@@ -311,69 +169,44 @@ class ScriptReading:
         if self._is_guarded():
             self.files.append(GUARDED)
 
-    @property
-    def piece(self) -> CommandPiece | None:
-        """What it is wherever it stands, if it is one command; None where that depends on more."""
-        script, shell = self.script, self.shell
-        if len(script.commands) != 1 or script.unclosed or shell.traced or self._exports:
-            return None
-        (command,) = script.commands
-        if is_assignment(command.words[0]) and all(map(is_assignment, command.words)):
-            return None
-        own = None if is_idle(command.words, shell) else alone(command, script, shell)
-        if own and (own.leaves or own.script is not None):
-            return None
-        if self.vouching.is_doubtful or not self._moves.none:
-            return None
-        bare = bare_piece(self.text)
-        return CommandPiece(
-            command.words,
-            self.parts[0],
-            self.files[: self._redirected],
-            {0: self.files[self._redirected :]},
-            self._versioned,
-            plants(self._planted, script.targets, shell),
-            bare,
-            bare and bare.removeprefix(around(command.words, shell)).strip(),
-        )
-
-    def _doubt_together(self) -> None:
-        """Doubt what its commands do together, and vouch for none of them then."""
-        if self.shell.control and variables.sets_in_pipe(self.script.commands):
-            self.vouching.uncheck(self.text, "sets a variable as a part of a pipe")
+    def _compare_commands(self) -> None:
+        """Let no rule allow any command where one changes what another does."""
+        if self.shell.control and ambiguities.sets_in_pipe(self.script.commands):
+            self.grantability.uncheck(self.text, "sets a variable as a part of a pipe")
         if self._versioned and plants(self._planted, self.script.targets, self.shell):
-            self.vouching.uncheck(self.text, "makes a repository that it runs a program in")
+            self.grantability.uncheck(self.text, "makes a repository that it runs a program in")
         if self._exports:  # rules alone allow what runs beside that
             if "|" in self.text.replace("||", ""):
-                self.vouching.uncheck(self.text, "sets for its pipe what programs look at")
+                self.grantability.uncheck(self.text, "sets for its pipe what programs look at")
             self.parts = [attrs.evolve(part, harmless=False) for part in self.parts]
         if self.is_scattered:
-            self.vouching.doubt(self.text, "goes to more than one folder")
-        if self.vouching.unchecked or self.is_scattered:
+            self.grantability.note(self.text, "goes to more than one folder")
+        if self.grantability.unchecked or self.is_scattered:
             self.parts = [
                 attrs.evolve(part, grantable=False, harmless=False) for part in self.parts
             ]
 
     @property
     def is_scattered(self) -> bool:
-        """Whether nobody knows in which of several folders its commands run."""
+        """Whether it is unknown in which of several folders its commands run."""
         return self._moves.scatter
 
     def _is_guarded(self) -> bool:
-        """Whether nobody knows of a file that is opened, so that no rule may allow it."""
+        """Whether it opens a file that no rule may allow, since the file is unknown."""
         if self._moves.count and self._empties:
             return True
         if self.shell.traced and self._is_untraced():
             return True
         if not self.shell.control:
             return False
-        if self._moves.count and doubts.has_background(self.text):
-            return True  # nobody waits for it, so nobody knows where what follows runs
-        # Who knows where it ends, and what is removed in it?
+        if self._moves.count and ambiguities.has_background(self.text):
+            return True  # where the commands behind a background command run is unknown
+        if self._opaque and self.shell.kinds.scripted and seems_to_remove(self.text):
+            return True
         return self.script.unclosed or removes_unknown(self.text, self.script.commands)
 
     def _statements(self) -> Iterator[CommandPart]:
-        """Yield what is not looked into: to be asked for, and by its whole text to be denied."""
+        """Yield parts for unread text: to be asked for, and denied by all of it."""
         if self.shell.control:
             if self._opaque:
                 yield CommandPart("", grantable=False)
@@ -382,49 +215,49 @@ class ScriptReading:
                     yield CommandPart("", (re.sub("[ \t]+", " ", statement.text),), harmless=True)
 
     def _is_untraced(self) -> bool:
-        vouched = all(part.grantable for part in self.parts)
+        grantable = all(part.grantable for part in self.parts)
         ends = not self.text.endswith("\\")
-        told = vouched and ends and not is_untold(self.script.targets)
-        return self._untraced or self.vouching.unchecked or self._opaque or not told
+        clear = grantable and ends and not is_unnamed(self.script.targets)
+        return self._untraced or self.grantability.unchecked or self._opaque or not clear
 
     def _part(self, command: SimpleCommand) -> CommandPart:
         shell, words = self.shell, command.words
         if shell.kinds.idle and is_idle(words, shell):
             return CommandPart("", harmless=True)
-        own = alone(command, self.script, shell)
-        self._versioned |= own.versioned
-        self._planted += own.planted
-        if own.leaves:
-            self.inner.follow(own.program)
+        facts = facts_of(command, self.script, shell)
+        self._versioned |= facts.versioned
+        self._planted += facts.planted
+        if facts.leaves:
+            self.nested.follow(facts.program)
         doubtful: tuple[str, ...] = ()
         harmless = self._blind = self._edits = self._checked = False
-        self._led = command.led
+        self._after_first = command.led
         if shell.programs:
-            harmless, doubtful = self._effects(own, aside=command.aside)
+            harmless, doubtful = self._effects(facts, aside=command.aside)
             harmless &= not (command.writes or (command.led and self._edits))
-            harmless &= not (command.directed and own.sets)
+            harmless &= not (command.directed and facts.sets)
         else:
-            self._moves.count += bool(self.files) and own.leaves
-        grantable = self.vouching.is_grantable(command, own)
-        text, known, written = self._texts(command, own)
-        self._exports |= own.exports
-        feared = own.feared
+            self._moves.count += bool(self.files) and facts.leaves
+        grantable = self.grantability.is_grantable(command, facts)
+        text, known, written = self._texts(command, facts)
+        self._exports |= facts.exports
+        possible_texts = facts.possible_texts
         if shell.control and self._spaced:
-            written_so = dict.fromkeys((text, *known, *written, *feared))
-            feared = (*feared, *self._with_blanks(written_so))
-        inexact = shell.control and (self._fed or own.extended or self._is_folded(words))
+            written_so = dict.fromkeys((text, *known, *written, *possible_texts))
+            possible_texts = (*possible_texts, *self._with_blanks(written_so))
+        inexact = shell.control and (self._fed or facts.extended or self._is_folded(words))
         return CommandPart(
             *(text, known, grantable, harmless, doubtful, written, inexact),
             blind=self._blind,
             fed=shell.control and self._fed,
-            extended=shell.control and own.extended,
-            feared=feared,
+            extended=shell.control and facts.extended,
+            possible_texts=possible_texts,
             checked=self._checked,
         )
 
-    def _texts(self, command: SimpleCommand, own: Alone) -> Texts:
+    def _texts(self, command: SimpleCommand, facts: CommandFacts) -> Texts:
         """Return the texts of a command: of rules that allow, of those that deny, as written."""
-        text, known, written = own.texts
+        text, known, written = facts.texts
         if self.shell.control and command.bare:
             known = (*known, *as_text(command.bare))
         known = (*known, *self._ahead(command))
@@ -434,10 +267,17 @@ class ScriptReading:
 
     def _with_blanks(self, texts: Iterable[str]) -> Iterator[str]:
         """Yield the pieces of the source that are one of these texts, but for the blanks."""
-        for each in filter(None, texts):
-            spaced = r"[ \t]+".join(map(re.escape, each.split(" ")))
-            found = re.findall(spaced, self.text)
-            yield from (piece for piece in dict.fromkeys(found) if piece != each)
+        for each in texts:
+            if " " in each:
+                yield from self._pieces(each)
+
+    def _pieces(self, text: str) -> tuple[str, ...]:
+        found = self._found.get(text)
+        if found is None:  # a script may repeat one command thousands of times
+            spaced = r"[ \t]+".join(map(re.escape, text.split(" ")))
+            pieces = dict.fromkeys(re.findall(spaced, self.text))
+            found = self._found[text] = tuple(piece for piece in pieces if piece != text)
+        return found
 
     def _ahead(self, command: SimpleCommand) -> tuple[str, ...]:
         """Return the texts of a command without what looks like more targets of a redirection."""
@@ -445,27 +285,27 @@ class ScriptReading:
             return ()
         words = command.words[: command.ahead]
         program, granted = behind_all(words, self.shell), as_granted(words, self.shell)
-        text, known, _ = spelled(words, program, granted, self.shell, anew=command.reworded)
+        text, known, _ = spelled(words, program, granted, self.shell, anew=command.requoted)
         return (text, *known)
 
-    def _effects(self, own: Alone, *, aside: bool) -> tuple[bool, tuple[str, ...]]:
+    def _effects(self, facts: CommandFacts, *, aside: bool) -> tuple[bool, tuple[str, ...]]:
         """Return whether a command is harmless, and what is doubtful; note the files it opens.
 
         Args:
-            own: the command.
+            facts: the command.
             aside: whether it stands where no host follows it.
 
         """
-        shell, words, program, known = self.shell, own.words, own.examined, own.known
+        shell, words, program, known = self.shell, facts.words, facts.examined, facts.known
         doubtful: tuple[str, ...] = ()
-        if own.script is not None:
-            doubtful, files = self.inner.look(own.script, words, aside=aside)
+        if facts.script is not None:
+            doubtful, files = self.nested.look(facts.script, words, aside=aside)
             self.files += files
-        if self.inner.suspects(own):  # nobody checks what is removed in it
+        if facts.suspect:
             self.files.append(GUARDED)
         moves = program[0].plain.rsplit("/", 1)[-1] in shell.kinds.movers
         if shell.traced:
-            self._untraced |= tracing.is_untraced(self.text, words, program, known, shell)
+            self._untraced |= tracing.is_untraced(words, program, known, shell)
             self.files += (
                 Redirection(name, writes=False, tool=shell.files.reads)
                 for name in tracing.named(words, program, shell)
@@ -478,26 +318,26 @@ class ScriptReading:
         self.astray |= known.moves > 1
         self._blind = known.blind
         named = program[0].plain in shell.kinds.checked
-        self._checked = named and not known.harmless and own.carried
-        self._edits |= own.edits
-        self._moves.stays |= own.edits and not known.opened
-        self._open(own, known)
+        self._checked = named and not known.harmless and facts.carried
+        self._edits |= facts.edits
+        self._moves.stays |= facts.edits and not known.opened
+        self._open(facts, known)
         if moves:  # its own folder is looked for where it was before
             self._moves.folders.move(program)
-        return self._harmless.is_harmless(own, led=self._led), doubtful
+        return self._harmless.is_harmless(facts, led=self._after_first), doubtful
 
-    def _open(self, own: Alone, known: Examined) -> None:
+    def _open(self, facts: CommandFacts, known: Examined) -> None:
         """Note the files that a command opens, wherever it may run, and the folders it goes to."""
         shell, before = self.shell, len(self.files)
         for file in known.opened:
             if file.relative:
                 self._empties = True
                 continue
-            if not (file.guarded or own.carried):
+            if not (file.guarded or facts.carried):
                 continue
             writes = file.tool == shell.files.writes
             self._edits |= file.tool in (shell.files.writes, shell.files.removes)
-            alone_there = own.examined is own.words and "/" not in own.words[0].plain
+            alone_there = facts.examined is facts.words and "/" not in facts.words[0].plain
             self.files.append(
                 Redirection(
                     *(file.name, writes, file.tool, file.guarded),
@@ -509,7 +349,7 @@ class ScriptReading:
             )
             if known.moves < SEVERAL:
                 self.files += [*self._elsewhere(self.files[-1:])]
-        self._moves.enter(known, own.examined, self.files[before:])
+        self._moves.enter(known, facts.examined, self.files[before:])
 
     def _elsewhere(self, files: Sequence[Redirection]) -> Iterator[Redirection]:
         return self._moves.folders.elsewhere(files, opaque=self._opaque)

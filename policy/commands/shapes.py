@@ -1,8 +1,8 @@
-"""Which shapes a tree of the grammar may have for anybody to vouch for what was read from it.
+"""Which shapes a tree of the grammar may have for a rule to allow what was read from it.
 
 A grammar of the shell accepts far more than a shell does, and some of it for something
 else: two parentheses behind a word, a program whose name begins with a line break. So what
-is not listed here is not vouched for: which kinds of nodes may stand in which, what a leaf
+is not listed here is ambiguous: which kinds of nodes may stand in which, what a leaf
 may be written as, and what may stand between two nodes of a kind.
 """
 
@@ -69,7 +69,7 @@ class _Shape:
     Attributes:
         children: the kinds of nodes and the operators that may stand in it.
         between: what is written between two of them.
-        statements: whether it holds statements: those that the host looks through, two of
+        statements: whether it holds statements: those that the host reads, two of
             them never without a line break or an operator between them.
         apart: whether there is a blank between any two words in it.
     """
@@ -133,7 +133,7 @@ _SHAPES: Final = {
         frozenset({"$", "variable_name", "special_variable_name"}), _NOTHING
     ),
 }
-# What a leaf is written as. Of the words that are not here none is known to anybody.
+# What a leaf is written as. A word that is not here is unknown.
 _LEAVES: Final = {
     "word": re.compile(r"(?:[^\s\\'\"`$;&|<>()]|\\[^\n])+"),
     "number": re.compile(r"-?(?:0[xX][0-9a-fA-F]+|[0-9]+(?:#[0-9A-Za-z@_]+)?)"),
@@ -154,7 +154,7 @@ _CLOSED: Final = frozenset(
 
 
 def ill_formed(root: Node, source: bytes, shell: Shell) -> Node | None:
-    """Return what of *root*, read from *source*, has no shape that the host looks through.
+    """Return what of *root*, read from *source*, has no shape that the host reads.
 
     None where all of it has. Of a tree with errors it is the first of them.
     """

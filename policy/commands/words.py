@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 import attrs
 
-from policy.commands.parts import Doubt
+from policy.commands.parts import Ambiguity
 
 if TYPE_CHECKING:
-    from policy.commands.simple import Alone
+    from policy.commands.simple import CommandFacts
 
 __all__ = [
     "ASSIGNMENT",
@@ -53,7 +53,7 @@ class Word:
         plain: without quotes and escapes, and with the values of variables that are known.
         literal: whether it has no expansion of any kind.
         known: whether *plain* is what the program gets, globs aside.
-        guessed: whether *plain* has the value of a variable that the text may set in another place.
+        guessed: whether *plain* has the value of a variable that the text may set elsewhere too.
         glob: whether it has a glob outside quotes.
         vetted: whether the host takes it though it is not literal.
         inner: the numbers of the commands that are substituted in it: from, and up to.
@@ -86,10 +86,9 @@ def is_pattern(name: str) -> bool:
 
 
 def otherwise(word: Word) -> tuple[list[Word], list[Word]]:
-    """Return what a word comes to besides, whose last quote is not closed.
+    """Return what a word whose last quote is not closed may be besides.
 
-    To some the last letter behind the quote is its end; others overlook it, so that the word
-    ends at a blank.
+    Some readers end it at its last letter; others overlook the quote and end it at a blank.
     """
     _, quote, behind = word.raw.rpartition("'")
     loose = f"{quote}{behind}" if quote else ""
@@ -123,7 +122,7 @@ def targets_of(word: Word, *, writes: bool) -> list[Target]:
         patterned = writes and is_pattern(word.plain)
         return [Target(word.plain, writes), *[Target(None, writes)] * patterned]
     if word.literal and (word.plain[:1] != "~" or word.plain[1:2] in ("", "/")):
-        # What denies a file of this name counts; that it is the one that is opened nobody believes.
+        # A denial of this name counts, though another file may be opened.
         return [Target(word.plain, writes), Target(None, writes)]
     homed = with_home(word) if writes else None
     return [*([Target(homed, writes)] if homed else []), Target(None, writes)]
@@ -141,15 +140,14 @@ class SimpleCommand:
         fills: whether it is redirected, or a statement that it is part of, to a file it writes.
         swallowed: whether words stand behind a redirection, which some read as more targets.
         ahead: how many stand before the first redirection that has any before it; 0 for none.
-        piped: whether it is part of a pipeline; told of assignments alone.
+        piped: whether it is part of a pipeline; only set for assignments.
         bare: its text, where something is redirected before its program, or nothing stands in it
             but that and variables that are set, not one of them alone: without those at its end.
             "" where that is not so.
-        aside: whether it stands in a function, in a case or in a loop that no host follows.
+        aside: whether it stands in a function, a case or a loop that no host follows.
         fed: all of its text, where that puts a text on its input; "" where none is.
-        reworded: whether a host puts its text together anew from its words: it goes on behind
-            a line break, or names a variable.
-        own: what it is by itself, once somebody looked (`policy.commands.simple`).
+        requoted: whether the host quotes its words anew: it has a line break or a variable.
+        own: its facts, once they were asked for (`policy.commands.simple`).
     """
 
     words: list[Word] = attrs.field(factory=list)
@@ -160,11 +158,11 @@ class SimpleCommand:
     swallowed: bool = False
     ahead: int = 0
     fed: str = ""
-    reworded: bool = False
+    requoted: bool = False
     aside: bool = False
     piped: bool = False
     bare: str = ""
-    own: Alone | None = attrs.field(default=None, eq=False, repr=False)
+    own: CommandFacts | None = attrs.field(default=None, eq=False, repr=False)
 
 
 @attrs.frozen
@@ -180,7 +178,7 @@ class Statement:
     piped: bool
 
 
-# A hostile command has one at every character, and nobody reads them all.
+# A hostile command has one at every character.
 _MOST_DOUBTS: Final = 8
 
 
@@ -191,24 +189,22 @@ class Script:
     Attributes:
         commands: its simple commands.
         targets: the files of redirections.
-        doubts: why nobody vouches for it.
+        ambiguities: why no rule may allow it.
         unread: whether not even all commands in it were found.
         statements: its statements that hold others.
-        unclosed: whether readers differ on where something ends that holds others.
-        background: whether nobody waits for one of its commands.
+        unclosed: whether readers differ on where a statement or an expansion ends.
+        background: whether it has a background command.
         background_inside: whether that is one of a statement that holds others.
         split: whether it has a pipe, or a group between parentheses, outside of its words.
         grouped: whether several statements stand between two parentheses.
         broken: whether it is no command to a grammar, or has text that no node of it covers.
-        closed: whether its last quote is one that nobody wrote.
-        given: words behind the signs of redirections of which nobody knows what they come to.
-        abandoned: why a host that looks into it gives it up (`policy.commands.unsupported`).
-        plain: whether what its words come to follows from how each is written.
+        closed: whether its last quote was added, since it lacked one.
+        plain: whether the value of each word follows from how it is written.
     """
 
     commands: list[SimpleCommand] = attrs.field(factory=list)
     targets: list[Target] = attrs.field(factory=list)
-    doubts: list[Doubt] = attrs.field(factory=list)
+    ambiguities: list[Ambiguity] = attrs.field(factory=list)
     unread: bool = False
     statements: list[Statement] = attrs.field(factory=list)
     unclosed: bool = False
@@ -218,16 +214,14 @@ class Script:
     grouped: bool = False
     broken: bool = False
     closed: bool = False
-    given: list[Word] = attrs.field(factory=list)
-    abandoned: Doubt | None = None
     plain: bool = False
 
     @property
     def opaque(self) -> bool:
-        """Whether there is something that nobody vouches for."""
-        return bool(self.doubts)
+        """Whether it is ambiguous."""
+        return bool(self.ambiguities)
 
-    def doubt(self, text: str, why: str) -> None:
-        """Note why nobody vouches for it, and at which of its text."""
-        if len(self.doubts) < _MOST_DOUBTS:
-            self.doubts.append(Doubt(text, why))
+    def note(self, text: str, why: str) -> None:
+        """Note that it is ambiguous at *text*, and why."""
+        if len(self.ambiguities) < _MOST_DOUBTS:
+            self.ambiguities.append(Ambiguity(text, why))

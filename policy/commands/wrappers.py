@@ -1,4 +1,12 @@
-"""What precedes a program: wrappers, their options, and assignments."""
+"""The prefix of a command: wrappers, their options, and assignments.
+
+A host may know wrappers by their options (`policy.commands.knowledge.Wrapper`): `timeout 5 make`,
+`env -S 'make x'`. Where one is *loose*, rules that deny unwrap it whatever options it has.
+
+Of other hosts wrappers are read word by word (`command_prefix`). Behind an option that a wrapper is
+not known to take, several words may be the program that it runs: no rule grants any of them, and
+rules that deny or ask match each of them.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 import attrs
 
+from policy.commands.compound import KEYWORDS
 from policy.commands.words import ASSIGNMENT, Word
 from policy.core import limits
 
@@ -18,33 +27,33 @@ if TYPE_CHECKING:
 
 __all__ = [
     "KEYWORDS",
-    "LEADERS",
-    "Leader",
-    "Led",
+    "PREFIX_PROGRAMS",
+    "CommandPrefix",
+    "PrefixProgram",
     "WordPlace",
     "basename",
     "behind_options",
     "behind_wrapper",
     "carries_files",
+    "command_prefix",
     "expression",
     "innermost",
     "is_assignment",
     "is_quiet",
-    "led",
     "unwrapped",
 ]
 
 
 @attrs.frozen(cache_hash=True)
-class Leader:
+class PrefixProgram:
     """What may stand between a program and the one that it runs.
 
     Attributes:
         flags: what an option matches that takes no other word, as an expression, or of which the
             next word is a command.
-        values: options whose value is the next word, likewise.
-        value: what such a value matches where it has one, likewise.
-        operand: what the operand matches that stands before the program, likewise; "" for none.
+        values: options whose value is the next word, as an expression.
+        value: what such a value matches where it has one, as an expression.
+        operand: what the operand before the program matches, as an expression; "" for none.
         harmless: whether all that its options do is to run the program otherwise.
 
     """
@@ -56,7 +65,7 @@ class Leader:
     harmless: bool = True
 
 
-def _leader(
+def _prefix_program(
     flags: str = "",
     letters: str = "",
     names: str = "",
@@ -64,7 +73,7 @@ def _leader(
     joined: str = "",
     long: str = "",
     operand: str = "",
-) -> Leader:
+) -> PrefixProgram:
     """Return one whose options are one letter or long.
 
     Args:
@@ -72,7 +81,7 @@ def _leader(
         letters: those of options with one.
         joined: those of options with one, if any, in the same word: one of more than letters.
         names: long options with one, without the dashes.
-        long: long options without one, likewise.
+        long: long options without one, without the dashes.
         operand: what its operand matches.
 
     """
@@ -83,51 +92,53 @@ def _leader(
         f"-[{letters}].+" if letters else "",
     )
     valued = (f"-[{letters}]" if letters else "", _long(names))
-    return Leader("|".join(filter(None, alone)), "|".join(filter(None, valued)), operand=operand)
+    return PrefixProgram(
+        "|".join(filter(None, alone)), "|".join(filter(None, valued)), operand=operand
+    )
 
 
 def _long(names: str) -> str:
     return f"--({names.replace(' ', '|')})" if names else ""
 
 
-_PLAIN: Final = Leader()
+_PLAIN: Final = PrefixProgram()
 _NUMBER: Final = "-?[0-9]+"
 _BUFFERED: Final = "L|[0-9]+[KMGTPE]?B?"
 
-LEADERS: Final[dict[str, Leader]] = {
+PREFIX_PROGRAMS: Final[dict[str, PrefixProgram]] = {
     "builtin": _PLAIN,
-    "chroot": _leader(long="skip-chdir", operand=".+"),
-    "chrt": _leader(
+    "chroot": _prefix_program(long="skip-chdir", operand=".+"),
+    "chrt": _prefix_program(
         "abdfimoprRv",
         "DPT",
         "sched-deadline sched-period sched-runtime",
         long="all-tasks batch deadline fifo idle max other pid reset-on-fork rr verbose",
         operand="[0-9]+",
     ),
-    "command": Leader("-[pvV]+"),
-    "doas": _leader("Lns", "aCu"),
-    "env": _leader(
+    "command": PrefixProgram("-[pvV]+"),
+    "doas": _prefix_program("Lns", "aCu"),
+    "env": _prefix_program(
         "0iSv",
         "Cu",
         "chdir unset",
         long="block-signal debug default-signal ignore-environment ignore-signal"
         " list-signal-handling null split-string",
     ),
-    "exec": _leader("cl", "a"),
-    "flock": _leader(
+    "exec": _prefix_program("cl", "a"),
+    "flock": _prefix_program(
         "cenosuxF",
         "Ew",
         "conflict-exit-code timeout wait",
         long="close command exclusive nb no-fork nonblock shared unlock verbose",
         operand=".+",
     ),
-    "function": Leader(operand=".+"),
-    "ionice": _leader("t", "cnpPu", "class classdata pgid pid uid", long="ignore"),
-    "nice": Leader(rf"-n?{_NUMBER}|--adjustment={_NUMBER}", "-n|--adjustment", _NUMBER),
+    "function": PrefixProgram(operand=".+"),
+    "ionice": _prefix_program("t", "cnpPu", "class classdata pgid pid uid", long="ignore"),
+    "nice": PrefixProgram(rf"-n?{_NUMBER}|--adjustment={_NUMBER}", "-n|--adjustment", _NUMBER),
     "nocorrect": _PLAIN,
     "noglob": _PLAIN,
     "nohup": _PLAIN,
-    "nsenter": _leader(
+    "nsenter": _prefix_program(
         "aFeZ",
         "GSt",
         "setgid setuid target",
@@ -135,42 +146,42 @@ LEADERS: Final[dict[str, Leader]] = {
         long="all cgroup env follow-context ipc mount net no-fork pid preserve-credentials root"
         " time user uts wd wdns",
     ),
-    "pkexec": _leader("", "", "user", long="disable-internal-agent keep-cwd"),
-    "setsid": _leader("cfw", long="ctty fork wait"),
-    "stdbuf": Leader(
+    "pkexec": _prefix_program("", "", "user", long="disable-internal-agent keep-cwd"),
+    "setsid": _prefix_program("cfw", long="ctty fork wait"),
+    "stdbuf": PrefixProgram(
         f"-[eio]({_BUFFERED})|--(error|input|output)=({_BUFFERED})",
         "-[eio]|--(error|input|output)",
         _BUFFERED,
     ),
-    "strace": _leader(
+    "strace": _prefix_program(
         "cCdfFhiknqrtTvVwxyYzZD",
         "abeEIoOpPsSuUX",
         "attach columns detach-on env expr interruptible output string-limit summary-columns"
         " summary-sort-by trace trace-path user",
     ),
-    "sudo": _leader(
+    "sudo": _prefix_program(
         "ABbEeHiKklNnPSsVv",
         "CDghpRrTtUu",
         "chdir chroot close-from command-timeout group host other-user prompt role type user",
         long="askpass background bell edit login non-interactive preserve-env preserve-groups"
         " reset-timestamp set-home shell stdin",
     ),
-    "taskset": _leader(
+    "taskset": _prefix_program(
         "acp", long="all-tasks cpu-list pid", operand="(?i:(0x)?[0-9a-f,]+)|[0-9,:-]+"
     ),
     # What it measures it may write to a file.
     "time": attrs.evolve(
-        _leader("apqvV", "fo", "format output", long="append portability quiet verbose"),
+        _prefix_program("apqvV", "fo", "format output", long="append portability quiet verbose"),
         harmless=False,
     ),
-    "timeout": Leader(
+    "timeout": PrefixProgram(
         "-[fpv]+|--(foreground|preserve-status|verbose)|-[ks][A-Za-z0-9_.+-]+"
         "|--(kill-after|signal)=[A-Za-z0-9_.+-]+",
         "-[ks]|--(kill-after|signal)",
         "[A-Za-z0-9_.+-]+",
         "(?i:[0-9.][0-9a-fx.]*(e[+-]?[0-9]+)?|inf(inity)?)[smhd]?",
     ),
-    "unshare": _leader(
+    "unshare": _prefix_program(
         "cfr",
         "GRSw",
         "boottime map-group map-groups map-user map-users monotonic propagation root setgid"
@@ -179,8 +190,10 @@ LEADERS: Final[dict[str, Leader]] = {
         long="cgroup fork ipc keep-caps kill-child map-auto map-current-user map-root-user mount"
         " mount-proc net pid time user uts",
     ),
-    "watch": _leader("bcdegptwx", "nq", "equexit interval", long="beep chgexit color errexit exec"),
-    "xargs": _leader(
+    "watch": _prefix_program(
+        "bcdegptwx", "nq", "equexit interval", long="beep chgexit color errexit exec"
+    ),
+    "xargs": _prefix_program(
         "0oprtx",
         "adEILnPs",
         "arg-file delimiter max-args max-chars max-procs process-slot-var",
@@ -189,12 +202,6 @@ LEADERS: Final[dict[str, Leader]] = {
         " verbose",
     ),
 }  # fmt: skip
-
-
-# What runs behind a program that runs another: `timeout 5 make`, `env -S 'make x'`.
-#
-# A host knows such programs by their options (`policy.commands.knowledge.Wrapper`). Where one is
-# *loose*, rules that deny look for the program behind it whatever options it has.
 
 
 @lru_cache(maxsize=1024)
@@ -408,21 +415,7 @@ def is_quiet(around: Sequence[Word], shell: Shell, *, moves: bool) -> bool:
     return not any(word.plain.startswith("-") for word in around)
 
 
-# What stands before a program, word by word: wrappers, what they are told, and assignments.
-#
-# Where a wrapper has an option that it is not known to take, nobody knows which word behind it is
-# told to it, and which is the program that it runs: any that may be is feared to be that. No rule
-# grants anything for it, and what a rule denies or asks for is not granted. So a rule that allows
-# takes no word for a program that others pass over.
-
-
 # The first words of commands that hold other commands.
-KEYWORDS: Final = frozenset(
-    "if then elif else fi for while until do done case esac select function coproc time"
-    " ! { }".split()
-)
-
-
 def is_assignment(word: Word) -> bool:
     """Whether *word* sets a variable."""
     return "=" in word.raw and ASSIGNMENT.match(word.raw) is not None
@@ -433,25 +426,25 @@ class _Thread:
     """One way to read the words so far: what the next one is.
 
     Attributes:
-        leader: the wrapper that it stands behind; None where a command begins with it.
+        prefix: the wrapper that it stands behind; None where a command begins with it.
         owed: whether the operand of that is still to come.
         takes: whether it is the value of an option.
         ended: whether it is no option any more.
 
     """
 
-    leader: Leader | None = None
+    prefix: PrefixProgram | None = None
     owed: bool = False
     takes: bool = False
     ended: bool = False
 
     def begins(self, text: str) -> bool:
         """Whether a command may begin with the word *text*."""
-        if self.leader is None:
+        if self.prefix is None:
             return True
         if self.takes or self._is_option(text):
             return False
-        return not self.owed or not _is_of_leading(self.leader.operand, text)
+        return not self.owed or not _is_one(self.prefix.operand, text)
 
     def surely_begins(self, text: str) -> bool:
         """Whether a command begins with the word *text*, and all that stands before is in order."""
@@ -459,33 +452,35 @@ class _Thread:
 
     def after(self, text: str, shell: Shell) -> tuple[_Threads, bool]:
         """Return how the next word may be read behind *text*, and whether that is in order."""
-        leader = self.leader
-        if leader is None:
-            return _led(text, shell), True
+        prefix = self.prefix
+        if prefix is None:
+            return _after_first(text, shell), True
         if self.takes:
-            return frozenset({attrs.evolve(self, takes=False)}), _is_of_leading(leader.value, text)
+            return frozenset({attrs.evolve(self, takes=False)}), _is_one(prefix.value, text)
         if self._is_option(text):
-            return self._behind_option(text, leader)
-        if self.owed and _is_of_leading(leader.operand, text):
+            return self._behind_option(text, prefix)
+        if self.owed and _is_one(prefix.operand, text):
             return frozenset({attrs.evolve(self, owed=False)}), True
         # Without its operand it runs nothing.
-        return frozenset({self}) if ASSIGNMENT.match(text) else _led(text, shell), not self.owed
+        return frozenset({self}) if ASSIGNMENT.match(text) else _after_first(
+            text, shell
+        ), not self.owed
 
     def _is_option(self, text: str) -> bool:
         """Whether it is one; a dash alone is an operand where one that it may be is to come."""
-        if self.leader is None or self.ended or not text.startswith("-"):
+        if self.prefix is None or self.ended or not text.startswith("-"):
             return False
-        return not (text == "-" and self.owed and _is_of_leading(self.leader.operand, text))
+        return not (text == "-" and self.owed and _is_one(self.prefix.operand, text))
 
-    def _behind_option(self, text: str, leader: Leader) -> tuple[_Threads, bool]:
+    def _behind_option(self, text: str, prefix: PrefixProgram) -> tuple[_Threads, bool]:
         taking = attrs.evolve(self, takes=True)
         if text == "--":
             behind = attrs.evolve(self, ended=True) if self.owed else _COMMAND
-            return frozenset({behind}), leader.harmless
-        if _is_of_leading(leader.flags, text):
-            return frozenset({self}), leader.harmless
-        if _is_of_leading(leader.values, text):
-            return frozenset({taking}), leader.harmless
+            return frozenset({behind}), prefix.harmless
+        if _is_one(prefix.flags, text):
+            return frozenset({self}), prefix.harmless
+        if _is_one(prefix.values, text):
+            return frozenset({taking}), prefix.harmless
         if text.startswith("--") and "=" in text:
             return frozenset({self}), False
         return frozenset({self, taking}), False
@@ -493,20 +488,20 @@ class _Thread:
 
 _Threads = frozenset[_Thread]
 _COMMAND: Final = _Thread()
-_UNKNOWN: Final = Leader()
+_UNKNOWN: Final = PrefixProgram()
 
 
-def _is_of_leading(known: str, text: str) -> bool:
+def _is_one(known: str, text: str) -> bool:
     return bool(known) and expression(known).fullmatch(text) is not None
 
 
 def _behind(name: str) -> _Thread:
-    leader = LEADERS.get(name, _UNKNOWN)
-    return _Thread(leader, owed=bool(leader.operand))
+    prefix = PREFIX_PROGRAMS.get(name, _UNKNOWN)
+    return _Thread(prefix, owed=bool(prefix.operand))
 
 
 @lru_cache(maxsize=4096)
-def _led(text: str, shell: Shell) -> _Threads:
+def _after_first(text: str, shell: Shell) -> _Threads:
     """Return how the word behind the first one of a command may be read, if that leads others."""
     if "=" in text and ASSIGNMENT.match(text):
         return frozenset({_COMMAND})
@@ -520,14 +515,14 @@ def _led(text: str, shell: Shell) -> _Threads:
 def _after(threads: _Threads, text: str, shell: Shell) -> _Threads:
     """Return how the next word may be read behind *text*.
 
-    Where nobody knows which wrapper is told what, of none more is known than its name: there are
+    Where words may belong to several wrappers, only the name of each is known: there are
     but few such ways, however many wrappers there are.
     """
     found = frozenset[_Thread]().union(*(each.after(text, shell)[0] for each in threads))
-    if len({each.leader for each in found} - {None}) < 2:
+    if len({each.prefix for each in found} - {None}) < 2:
         return found
     return frozenset(
-        each if each.leader is None else attrs.evolve(each, leader=_UNKNOWN) for each in found
+        each if each.prefix is None else attrs.evolve(each, prefix=_UNKNOWN) for each in found
     )
 
 
@@ -539,7 +534,7 @@ class WordPlace:
         threads: the ways in which it may be read by rules that deny or ask.
         granting: the one for rules that allow, where it may not be their program; None where that
             was before.
-        sure: whether everybody knows what all words so far are.
+        sure: whether all words so far have one meaning.
 
     """
 
@@ -553,7 +548,7 @@ class WordPlace:
         return bool(self.threads)
 
     def begins(self, word: Word) -> bool:
-        """Whether a command begins with *word* to rules that deny or ask, or is feared to."""
+        """Whether a command begins with *word* to rules that deny or ask, or may begin."""
         return any(thread.begins(word.plain) for thread in self.threads)
 
     def grants(self, word: Word) -> bool:
@@ -579,24 +574,24 @@ def _seen_through(word: Word, shell: Shell) -> _Thread | None:
 
 
 @attrs.frozen
-class Led:
+class CommandPrefix:
     """What stands before the program of a command.
 
     Attributes:
         starts: the numbers of the words with which a command begins, the first of them 0.
-        feared: those with which one may begin, where nobody knows.
+        possible: those with which one may begin, where that is unknown.
         program: the last of all.
         granted: the one with which rules that allow take a command to begin.
 
     """
 
     starts: tuple[int, ...]
-    feared: tuple[int, ...]
+    possible: tuple[int, ...]
     program: int
     granted: int
 
 
-_ALONE: Final = Led((0,), (), 0, 0)
+_ALONE: Final = CommandPrefix((0,), (), 0, 0)
 _START: Final = WordPlace()
 
 
@@ -607,17 +602,17 @@ def _passed(place: WordPlace, raw: str, plain: str, shell: Shell) -> tuple[bool,
     return place.begins(word), place.grants(word), place.after(word, shell)
 
 
-def led(words: Sequence[Word], shell: Shell) -> Led:
-    """Return what stands before the program of a command, as far as anybody looks."""
-    if words and not _led(words[0].plain, shell):
+def command_prefix(words: Sequence[Word], shell: Shell) -> CommandPrefix:
+    """Return what stands before the program of a command."""
+    if words and not _after_first(words[0].plain, shell):
         return _ALONE
     starts: list[int] = []
-    feared: list[int] = []
+    possible: list[int] = []
     granted, place = 0, _START
     for number, word in enumerate(words[: limits.NESTING]):
         begins, grants, behind = _passed(place, word.raw, word.plain, shell)
         if begins:
-            (starts if place.sure else feared).append(number)
+            (starts if place.sure else possible).append(number)
         if grants:
             granted = number
         place = behind
@@ -625,6 +620,6 @@ def led(words: Sequence[Word], shell: Shell) -> Led:
             break
     else:
         if len(words) > limits.NESTING:
-            feared.append(limits.NESTING)
-    program = max([0, *starts, *feared])
-    return Led(tuple(starts), tuple(feared), program, granted)
+            possible.append(limits.NESTING)
+    program = max([0, *starts, *possible])
+    return CommandPrefix(tuple(starts), tuple(possible), program, granted)

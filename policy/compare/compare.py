@@ -18,6 +18,7 @@ from policy.compare.formed import formed_commands, formed_paths
 from policy.compare.joined import joined_differences
 from policy.compare.known import Calls, Known, key_of, known_calls, shared
 from policy.compare.manners import manner
+from policy.compare.meaning import meaning
 from policy.compare.pair import Difference
 from policy.compare.simple_pair import hidden_differences
 from policy.compare.strangers import stranger_differences
@@ -136,7 +137,9 @@ def _by_kinds(
         anything = Row((), Effect.ALLOW, Reason.DEFAULT, like.tool, like.ruleset)
         was, now = (Lookup(((row, ()) for row in side or [anything]), "") for side in sides)
         for one in compare(tool, was, now, known).differences:
-            decisions = (lookup.decide_once(one.call, remembered) for lookup in lookups)
+            decisions = (
+                lookup.decide(one.call, remember=False, read=remembered) for lookup in lookups
+            )
             difference = Difference(tool, one.call, *decisions)
             if difference.before.effect is not difference.after.effect:
                 found.setdefault(signature(difference), difference)
@@ -219,14 +222,16 @@ def _awaited(
     if not asking or not all(map(_allows_any, lookups)):
         return
     was, now = (_unawaited(lookup, asking[0]) for lookup in lookups)
-    if [row.lines for row, _ in was.rows] == [row.lines for row, _ in now.rows]:
+    if [meaning(row) for row, _ in was.rows] == [meaning(row) for row, _ in now.rows]:
         return
     compared = compare(tool, was, now, known)
     why.update(dict.fromkeys(compared.why))
     (field,) = asking[0].argument.fields
     for difference in compared.differences:
         call = {**difference.call, field: f"{difference.call.get(field, '')} &"}
-        found = Difference(tool, call, *(each.decide_once(call, remembered) for each in lookups))
+        found = Difference(
+            tool, call, *(each.decide(call, remember=False, read=remembered) for each in lookups)
+        )
         if found.before.effect is not found.after.effect:
             yield found
 
@@ -267,7 +272,7 @@ def _opened(
     found: dict[str, list[Difference]] = {}
     for tool in shell.files.opening:
         sides = [[row.opening(tool) for row in side] for side in rows]
-        if [row.lines for row in sides[0]] == [row.lines for row in sides[1]]:
+        if [*map(meaning, sides[0])] == [*map(meaning, sides[1])]:
             continue
         for each in (sides, [[by_rules(row) for row in side] for side in sides])[: 1 + whole]:
             lookups = [Lookup(((row, ()) for row in side), "") for side in each]
@@ -282,7 +287,9 @@ def _shapes(rows: Sequence[Row]) -> list[CallShape] | None:
     entries = [entry for row in rows for entry in row.entries]
     argument = rows[0].argument
     cases = parameter_cases(
-        [row.entries for row in rows], whole=not argument.fields, inputs=rows[0].inputs
+        [row.entries for row in rows],
+        whole=not argument.fields,
+        inputs=[*filter(None, [rows[0].inputs])],
     )
     if cases is None:
         return None

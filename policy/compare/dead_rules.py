@@ -11,10 +11,11 @@ from typing import Final
 import attrs
 
 from policy.commands.parts import Command, CommandPart
-from policy.commands.read import read_command
+from policy.commands.reader import read_command
 from policy.compare.compare import Comparison, Difference, Known, compare_until
 from policy.compare.deduplicate import is_idle
 from policy.compare.overlap import ToolLines, contains, glob_pattern
+from policy.compare.tables import differences
 from policy.compare.witness import Call, CallShape
 from policy.core import limits
 from policy.core.decision import Because, Decision, Reason
@@ -455,7 +456,7 @@ class Trials:
             )
             for side in (kept, replaced(kept, rule, effect))
         )
-        return before.differences(after, self._known)
+        return differences(before, after, self._known)
 
     def without(self, rule: RuleInTable) -> Without | None:
         """Return what a call that *rule* matches gets without it; None where none is at hand."""
@@ -468,7 +469,7 @@ class Trials:
             return None
         _, after = self._lookups(tool, self._sides(self._whole, rule, None))
         call = shape.call(text)
-        return Without(Shown(tool, call), after.decide_once(call))
+        return Without(Shown(tool, call), after.decide(call, remember=False))
 
     def covering(self, rule: RuleInTable) -> Iterator[Because]:
         """Yield the rules that in each list of *rule* alone match all that it matches there."""
@@ -738,7 +739,7 @@ def placed(rules: RuleSet) -> Iterator[OrderedRule]:
                 continue
             moved = (*said[:at], *said[at + 1 : behind + 1], one, *said[behind + 1 :])
             entries = tuple(entry for group in moved for entry in group)
-            found = whole.differences(Table.of(attrs.evolve(rules, entries=entries))).differences
+            found = differences(whole, Table.of(attrs.evolve(rules, entries=entries))).differences
             if found:
                 yield OrderedRule(one[0].rule, other[0].rule, found[0])
                 break

@@ -22,8 +22,8 @@ from policy.compare.witness import CHANGES, Difference, Effects, weaker
 from policy.core.effect import Effect
 from policy.patterns.families import members
 from policy.patterns.pattern import Pattern, freeze
+from policy.tables.command_row import may_join
 from policy.tables.entry import BY_DEFAULT
-from policy.tables.row import may_join
 
 __all__ = ["joined_differences"]
 

@@ -11,13 +11,14 @@ from typing import Any
 
 import attrs
 
+from policy.compare.meaning import RowMeaning, meaning
 from policy.compare.tool_pair import ToolPair, remembered
 from policy.compare.witness import Call, Difference, Effects
 from policy.core.decision import Decision
 from policy.core.effect import Effect
 from policy.tables.entry import Outcome
 from policy.tables.lookup import Lookup
-from policy.tables.row import Row, RowMeaning
+from policy.tables.row import Row
 
 __all__ = ["Calls", "Known", "key_of", "known_calls", "shared"]
 
@@ -40,7 +41,7 @@ class Calls:
         """Return what *row* says of each call."""
         said = self._said.get(row)
         if said is None:
-            said = tuple([row.outcome_once(call, remembered) for call in self.calls])
+            said = tuple([row.outcome(call, remembered) for call in self.calls])
             self._said[row] = said
         return said
 
@@ -73,7 +74,8 @@ def known_calls(before: Lookup, after: Lookup, known: Known) -> Calls | None:
     if found is not None:
         return found
     empty, others = (
-        {row.lines: row for row, _ in lookup.rows if not row.entries} for lookup in (before, after)
+        {meaning(row): row for row, _ in lookup.rows if not row.entries}
+        for lookup in (before, after)
     )
     shared = {lines: row for lines, row in empty.items() if lines in others}
     found = known.get(key_of(before, after, shared)) if shared else None
@@ -86,7 +88,7 @@ def known_calls(before: Lookup, after: Lookup, known: Known) -> Calls | None:
 def key_of(before: Lookup, after: Lookup, but: Container[RowMeaning] = ()) -> object:
     """Return all that decides what two lookups grant, without some rows."""
     return tuple(
-        (lookup.floor, tuple(row.lines for row, _ in lookup.rows if row.lines not in but))
+        (lookup.floor, tuple(meaning(row) for row, _ in lookup.rows if meaning(row) not in but))
         for lookup in (before, after)
     )
 
@@ -148,7 +150,7 @@ def _text_key(pair: ToolPair) -> object:
         _text_key,
         attrs.evolve(pair.shape.argument, fields=()),
         *(
-            (lookup.floor, tuple(row.lines.of_text for row, _ in lookup.rows))
+            (lookup.floor, tuple(meaning(row).of_text for row, _ in lookup.rows))
             for lookup in pair.lookups
         ),
     )

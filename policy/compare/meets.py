@@ -14,8 +14,9 @@ from policy.compare.compare import Comparison, Difference, Known, compare
 from policy.compare.names import MANY_NAMES, compare_others
 from policy.compare.overlap import Tools
 from policy.core.effect import Effect
+from policy.core.memory import Key
 from policy.tables.lookup import Lookup
-from policy.tables.row import Key, Row
+from policy.tables.row import Row
 from policy.tables.ruleset import RuleSet
 
 __all__ = ["Linked", "compare_meets"]

@@ -149,12 +149,16 @@ class _Asked:
         call: dict[str, object] = {}
         if before.constant is None or after.constant is None:
             call = self.shape.call(argument)
-        return Difference(tool, call, before.decide_once(call), after.decide_once(call))
+        return Difference(
+            tool, call, before.decide(call, remember=False), after.decide(call, remember=False)
+        )
 
     def decided(self, tool: str, call: Call) -> Difference:
         """Return what a call of *tool* gets."""
         before, after = (look_up(tool) for look_up in self.look_up)
-        return Difference(tool, call, before.decide_once(call), after.decide_once(call))
+        return Difference(
+            tool, call, before.decide(call, remember=False), after.decide(call, remember=False)
+        )
 
 
 _NOWHERE: Final = Dialect("")

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from itertools import takewhile
 from typing import Final
 
+from policy.commands.compound import SHELLS
 from policy.commands.knowledge import Shell
-from policy.commands.simple import SHELLS
 from policy.compare.command_pair import CommandPair
 from policy.compare.overlap import ODD, is_disguise
 from policy.compare.prefixes import start_of

@@ -10,9 +10,9 @@ from typing import Final
 
 import attrs
 
+from policy.commands.compound import BOXES, SHELLS
 from policy.commands.knowledge import Shell
 from policy.commands.match_texts import KEYWORDS
-from policy.commands.simple import BOXES, SHELLS
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.patterns.automaton import AutomatonState

@@ -168,9 +168,15 @@ def _way(text: str, shell: Shell) -> _Way | None:
     if len(command.parts) != 1:
         return None
     (part,) = command.parts
-    if _PROBE not in (part.text, *part.readings, *part.written, *part.feared):
+    if _PROBE not in (part.text, *part.match_texts, *part.grant_texts, *part.possible_texts):
         return None
-    texts = ((part.text,), part.readings, part.written, part.doubtful, part.feared)
+    texts = (
+        (part.text,),
+        part.match_texts,
+        part.grant_texts,
+        part.script_texts,
+        part.possible_texts,
+    )
     words = tuple(
         tuple(sorted(text.removesuffix(_PROBE).count(" ") for text in each)) for each in texts
     )

@@ -14,7 +14,8 @@ from typing import Final
 import attrs
 
 from policy.commands.knowledge import Programs, Shell
-from policy.commands.read import Command, read_command
+from policy.commands.parts import Command
+from policy.commands.reader import read_command
 from policy.core import limits
 
 __all__ = ["read_alike"]

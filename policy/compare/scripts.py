@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from typing import Final
 
+from policy.commands.compound import BOXES, SHELLS
 from policy.commands.knowledge import Shell
-from policy.commands.simple import BOXES, SHELLS
 from policy.commands.wrappers import basename
 from policy.compare.odd import escaped
 from policy.compare.prefixes import start_of

@@ -13,7 +13,7 @@ from policy.compare.view import View
 from policy.core.effect import Effect
 from policy.patterns.pattern import Pattern
 from policy.patterns.tokens import Alternatives, Gap, OneOf, Run, Token, folded
-from policy.tables.calls import stranger_path
+from policy.tables.calls import case_variant
 from policy.tables.dialect import Dialect
 from policy.tables.entry import RowEntry
 from policy.tables.lookup import Lookup
@@ -64,7 +64,7 @@ def _in_other_letters(folder: str, others: Iterable[str]) -> str:
 
 
 def _hidden(name: str, dialect: Dialect) -> str:
-    hidden = stranger_path(name, dialect)
+    hidden = case_variant(name, dialect)
     return "" if hidden == folded(name) else hidden
 
 

@@ -100,7 +100,9 @@ class ToolPair(TextPair):
 
     def decided(self, call: Call) -> Difference:
         """Return what a call gets of both."""
-        before, after = (lookup.decide_once(call, remembered) for lookup in self.lookups)
+        before, after = (
+            lookup.decide(call, remember=False, read=remembered) for lookup in self.lookups
+        )
         return Difference(self.tool, call, before, after)
 
 

@@ -12,6 +12,7 @@ import attrs
 
 from policy.commands.knowledge import Program, Programs, Shell
 from policy.core.effect import Effect
+from policy.core.memory import Key
 from policy.patterns.automaton import NO_MATCH, Automaton
 from policy.patterns.ends import Indexed
 from policy.patterns.pattern import (
@@ -26,7 +27,7 @@ from policy.patterns.tokens import Alternatives, Gap, Token
 from policy.tables.dialect import ArgumentKind
 from policy.tables.entry import BY_DEFAULT, RowEntry, unsure
 from policy.tables.lookup import Lookup
-from policy.tables.row import Key, Row
+from policy.tables.row import Row
 
 __all__ = [
     "LineIndex",

@@ -1,6 +1,6 @@
 """Keys and passwords as they look in a text, and the text without them.
 
-What strangers' files hold is shown to people, in comments of forges and in logs: a
+What files of others hold is shown to people, in comments of forges and in logs: a
 credential among it is never repeated there.
 """
 

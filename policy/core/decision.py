@@ -21,17 +21,17 @@ class Reason(enum.Enum):
     """Why a decision is as it is. The values are a contract: add, never rename."""
 
     RULE = "rule"  # a rule says so
-    DEFAULT = "default"  # no rule speaks of the call, so the default of a table holds
-    UNRESTRICTED = "unrestricted"  # no table speaks at all
+    DEFAULT = "default"  # no rule matches the call, so the default of a table holds
+    UNRESTRICTED = "unrestricted"  # no table says anything
     UNAVAILABLE = "unavailable"  # the agent does not have the tool
-    MALFORMED = "malformed-call"  # the arguments cannot be read, so no rule can be trusted to speak
+    MALFORMED = "malformed-call"  # the arguments cannot be read, so no rule can be trusted to match
     TOO_LONG = "too-long"  # an argument exceeds `limits.CALL_CHARACTERS`
     PROTECTED = "protected"  # the host guards this against every rule that allows
     CLASSIFIER = "classifier"  # a model of the host decides, which nothing here foresees
     NO_TOOLS = "no-tools"  # the agent would have no tool, so the host does not start it
     DEPTH = "depth"  # a limit of depth is reached, so the agent may start no other
     NO_ROOT = "no-root"  # a path may lead anywhere, since the folder of the project is not known
-    UNANALYSABLE = "not-analysable"  # a command cannot be shown to be what the rules speak of
+    UNANALYSABLE = "not-analysable"  # a command cannot be shown to be one that the rules match
 
     __hash__ = object.__hash__
 
@@ -107,7 +107,7 @@ class Does(enum.Enum):
     READS = "reads"  # a file
     WRITES = "writes"
     REMOVES = "removes"
-    HIDES = "hides"  # what nobody can tell, or vouches for
+    HIDES = "hides"  # what is not known before it runs, or is ambiguous
 
     __hash__ = object.__hash__
 
@@ -121,16 +121,13 @@ class Clause:
         text: the simple command as rules that allow know it, or the name of the file; "" where
             that is not known.
         decision: what the link that decides the command says of it.
-        why: of what nobody vouches for: a sentence whose subject is the text.
+        why: of what is ambiguous: a sentence whose subject is the text.
     """
 
     does: Does
     text: str
     decision: Decision
     why: str = ""
-
-
-# Where a rule that decided something stands in the text of its file.
 
 
 # What may stand around a rule where it is written.

@@ -1,6 +1,6 @@
 """Every bound on what is read, matched and searched, in one table.
 
-Policies under audit come from strangers. What exceeds a bound is refused, or
+Policies under audit are untrusted input. What exceeds a bound is refused, or
 denied, or answered with ``exact: false``; it is never cut short in silence.
 """
 

@@ -1,4 +1,4 @@
-"""Weak references, garbage collection while tables are built, and lazy mappings."""
+"""Bounded caches, weak references, garbage collection while tables are built, lazy mappings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from threading import Lock
 from typing import Final, Generic, TypeVar
 from weakref import ReferenceType, ref
 
-__all__ = ["OnDemand", "alive", "never_at_the_end", "seldom_collecting", "weakly"]
+import attrs
+
+__all__ = ["Key", "Memo", "OnDemand", "alive", "never_at_the_end", "seldom_collecting", "weakly"]
 
 
 _V = TypeVar("_V")
@@ -22,25 +24,50 @@ def weakly(values: Iterable[_V]) -> frozenset[ReferenceType[_V]]:
 
 
 def alive(reference: ReferenceType[_V]) -> _V:
-    """Return the value of *reference*. Raises ReferenceError where nobody has it any more."""
+    """Return the value of *reference*. Raises ReferenceError where it is gone."""
     found = reference()
     if found is None:
         raise ReferenceError(reference)
     return found
 
 
-# The collector of cycles, run seldom while many values are made that stay.
-#
-# Python looks for values that lead to one another in circles whenever some hundreds more were made
-# than went. Reading and comparing thousands of rules makes hundreds of thousands, of which hardly
-# one goes before the answer is there: looking took a fourth of the time.
+@attrs.frozen(cache_hash=True)
+class Key:
+    """What things have in common, however much that is: hashed once."""
+
+    value: object
+
+
+_K = TypeVar("_K")
+
+
+class Memo(dict[_K, _V]):
+    """A dictionary of at most *most* values: a full one forgets all of them."""
+
+    __slots__ = ("_most",)
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self._most = most
+
+    def keep(self, key: _K, value: _V) -> _V:
+        """Remember *value* as that of *key*, and return it."""
+        if len(self) >= self._most:
+            self.clear()
+        self[key] = value
+        return value
 
 
 _SELDOM: Final = (100_000, 50, 50)
 
 
 class _Seldom(ContextDecorator):
-    """Collects seldom from when the first comes in until the last goes out, of all threads."""
+    """Makes the collector of cycles run seldom, from the first thread inside to the last.
+
+    Python looks for cycles whenever some hundreds of values more were made than went. Reading and
+    comparing thousands of rules makes hundreds of thousands, and hardly one goes before the
+    answer is there: looking took a fourth of the time.
+    """
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -51,7 +78,7 @@ class _Seldom(ContextDecorator):
         with self._lock:
             if not self._inside:
                 self._before = gc.get_threshold()
-                if 0 < self._before[0] < _SELDOM[0]:  # 0: somebody collects by hand, or never
+                if 0 < self._before[0] < _SELDOM[0]:  # 0: the program collects by hand, or never
                     gc.set_threshold(*_SELDOM)
             self._inside += 1
 
@@ -66,12 +93,9 @@ seldom_collecting: Final = _Seldom()
 
 
 def never_at_the_end() -> None:
-    """Let the process end without a last look, since all that is there goes with it."""
+    """Let the process end without a last collection."""
     atexit.unregister(gc.freeze)
     atexit.register(gc.freeze)
-
-
-# A mapping whose values are built when they are asked for: whoever decides asks for few.
 
 
 _Value = TypeVar("_Value")

@@ -99,9 +99,6 @@ def visible(text: str) -> str:
     )
 
 
-# Edits of a text: ranges and what stands in their place.
-
-
 @attrs.frozen
 class Edit:
     """A range of a source, and the text that replaces it ("" takes it out)."""

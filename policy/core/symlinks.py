@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import os
+import stat
 
 TYPE_CHECKING = False  # `typing` takes longer to import than a hook has
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
-__all__ = ["beyond", "followed", "named", "other_names"]
+__all__ = ["beyond", "followed", "named", "other_names", "resolved"]
 
 
 def followed(
-    call: Mapping[str, object], fields: Iterable[str], cwd: str, home: str
+    call: Mapping[str, object],
+    fields: Iterable[str],
+    cwd: str,
+    home: str,
+    resolve: Callable[[str], str] = os.path.realpath,
 ) -> dict[str, object] | None:
     """Return *call* with its paths where links lead; None where it has no path.
 
@@ -21,18 +26,25 @@ def followed(
         fields: those that are paths.
         cwd: what relative paths are relative to.
         home: the home folder.
+        resolve: returns where links lead from an absolute path.
 
     """
     real: dict[str, object] = {}
     for field in fields:
         path = call.get(field)
         if type(path) is str and path and "\0" not in path:
-            real[field] = os.path.realpath(named(path, cwd, home))
+            real[field] = resolve(named(path, cwd, home))
     return {**call, **real} if real else None
 
 
 def beyond(
-    name: str, cwd: str, home: str, project: str, also: Iterable[str]
+    name: str,
+    cwd: str,
+    home: str,
+    project: str,
+    also: Iterable[str],
+    *,
+    resolve: Callable[[str], str] = os.path.realpath,
 ) -> tuple[str, str] | None:
     """Return the absolute name of a file and where links lead from it; None where none does.
 
@@ -42,12 +54,40 @@ def beyond(
         home: the home folder.
         project: the folder of the project.
         also: other names of that, under each of which it has the same files.
+        resolve: returns where links lead from an absolute path.
 
     """
     path = named(name, cwd, home)
-    real, path = os.path.realpath(path), "/" + os.path.normpath(path).lstrip("/")
+    real, path = resolve(path), "/" + os.path.normpath(path).lstrip("/")
     inside = path.removeprefix(project)
     return None if real == path or real in [other + inside for other in also] else (path, real)
+
+
+def resolved(path: str, folder: str, real: str) -> str:
+    """Return where links lead from *path*, below a *folder* whose links lead to *real*.
+
+    What is below the folder is looked at once, piece by piece; `os.path.realpath` begins at the
+    root.
+    """
+    base = folder.rstrip("/")
+    rest = path[len(base) + 1 :]
+    pieces = rest.split("/")
+    odd = not path.isascii() or "\0" in rest or not _UNNAMED.isdisjoint(pieces)
+    if odd or not path.startswith(base + "/"):
+        return os.path.realpath(path)
+    name = base
+    for piece in pieces:
+        name = f"{name}/{piece}"
+        try:
+            mode = os.lstat(name).st_mode
+        except OSError:
+            break  # nor is there anything below
+        if stat.S_ISLNK(mode):
+            return os.path.realpath(path)
+    return f"{real.rstrip('/')}/{rest}"
+
+
+_UNNAMED = frozenset({"", ".", ".."})
 
 
 def other_names(project: str) -> tuple[str, ...]:

@@ -37,7 +37,7 @@ class FrontMatter:
         kind: the language of the header.
         opening: the first fence with the blanks after it, without its line break.
         header: the lines between the fences.
-        closing: the second fence, likewise.
+        closing: the second fence with the blanks after it.
         body: all that follows.
         byte_order_mark: whether the file starts with one.
 

@@ -1,4 +1,9 @@
-"""Whole files in their canonical layout: JSON, YAML, and Markdown with a header."""
+"""Whole files in their canonical layout: JSON, YAML, and Markdown with a header.
+
+JSON is laid out as its own writers do with an indent of two; of Markdown only the header is
+touched. A byte order mark and the kind of line breaks are kept, since some hosts do not read a
+file with others at all.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +23,7 @@ from policy.files.nodes import MappingNode, Node, NodeEntry, ScalarNode, Sequenc
 from policy.files.text import BYTE_ORDER_MARK, has_byte_order_mark
 from policy.files.yaml_nodes import read_yaml
 
-__all__ = ["layout_json_file", "layout_markdown_file", "layout_yaml", "layout_yaml_file"]
+__all__ = ["layout_json_file", "layout_markdown_file", "layout_yaml_file"]
 
 
 _WIDTH: Final = 100
@@ -139,8 +144,6 @@ class _Printer:
         text = "\n".join(lines).strip("\n")
         return f"{text}\n" if text else ""
 
-    # --- comments and empty lines ----------------------------------------------
-
     def _gap(self, stop: int, indent: int, *, first: bool = False) -> Iterator[str]:
         """Yield the comments up to *stop*, and one empty line where there are any.
 
@@ -183,8 +186,6 @@ class _Printer:
             return ""
         self.comments.popleft()
         return f"  {comment.text}"
-
-    # --- nodes ---------------------------------------------------------------
 
     def _value(self, node: Node, indent: int, least: int = 0) -> list[str]:
         """Return the lines of *node* at *indent*, with comments behind it from column *least*."""
@@ -293,13 +294,6 @@ def _shifted(lines: list[str], header: str, indent: int) -> list[str]:
     first = next((line for line in lines if line.strip()), "")
     old = len(first) - len(first.lstrip(" "))
     return [" " * indent + line[old:] if line[old:] else "" for line in lines]
-
-
-# Whole files in their canonical layout: JSON, YAML, and Markdown with a header.
-#
-# JSON is laid out as its own writers do with an indent of two; of Markdown only
-# the header is touched. A byte order mark and the kind of line breaks are kept,
-# since some hosts read a file with others not at all.
 
 
 def layout_json_file(source: Source) -> str:

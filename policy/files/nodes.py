@@ -1,4 +1,8 @@
-"""A document with places, and what its values must be."""
+"""A document with places, and the shapes that its values must have.
+
+A shape knows what people call it, so that a mistake says what was expected, of which key, and
+what stands there. Nothing here knows a host.
+"""
 
 from __future__ import annotations
 
@@ -219,12 +223,6 @@ def describe(node: Node) -> str:
             assert_never(node)
 
 
-# What the values of a document must be, as data, and where they are something else.
-#
-# A shape says what people call it, so that a mistake tells what was expected, of which key,
-# and what stands there. Nothing here knows a host.
-
-
 @attrs.frozen
 class ShapeMistake:
     """A value that is not what was expected, and where it is."""
@@ -326,7 +324,7 @@ class OneWord:
     words: tuple[str, ...]
 
     def __init__(self, *words: str) -> None:
-        """Take the words in the order that people are told them."""
+        """Take the words in the order in which messages list them."""
         self.__attrs_init__(words)
 
     @property
@@ -407,7 +405,7 @@ class AnyOf:
     shapes: tuple[ValueShape, ...]
 
     def __init__(self, *shapes: ValueShape) -> None:
-        """Take the shapes in the order that people are told them."""
+        """Take the shapes in the order in which messages list them."""
         self.__attrs_init__(shapes)
 
     @property

@@ -1,4 +1,8 @@
-"""Where files come from, and which of them no front end reads."""
+"""Where files come from, and which of them no front end reads.
+
+Files that may say what agents can do and that no front end reads are named in every audit and
+diff, so that silence about them is never taken for an answer.
+"""
 
 from __future__ import annotations
 
@@ -81,12 +85,6 @@ def open_tree(text: str, folder: str | Path = ".") -> Tree:
         ) from None
 
 
-# Files that may say what agents can do and that no front end reads yet.
-#
-# They are named in every audit and diff, so that silence about them is never
-# taken for an answer.
-
-
 # A path, and what such a file is.
 _KINDS = [
     (re.compile(pattern), what)
@@ -129,7 +127,7 @@ _UNREADABLE = frozenset(
 )
 
 
-# Folders and files of hosts; behind a link to one of these may be all that somebody denies.
+# Folders and files of hosts; a link to one of these may lead to all that is denied.
 _WHERE_POLICIES_ARE = frozenset(
     ".a3s .claude .zeph a3s.session.yaml agent.acl agents instructions.md pikuri.host.yaml".split()
 )

@@ -19,10 +19,10 @@ from policy.core.source import visible
 from policy.files.text import cite
 from policy.files.trees import Problem, Tree, is_skipped, too_large, too_many
 
-__all__ = ["GitRevision", "Objects", "output", "tree_of"]
+__all__ = ["GitRevision", "output"]
 
 
-def tree_of(folder: Path, revision: str) -> str | None:
+def _tree_of(folder: Path, revision: str) -> str | None:
     """Return the tree of *revision* for *folder*; None where it did not exist then."""
     if not revision or revision.startswith("-") or not revision.isprintable():
         raise PolicyError(f"{cite(revision)} is not the name of a revision")
@@ -72,7 +72,7 @@ def output(folder: Path, *arguments: str, none: bool = False) -> bytes | None:
     )
 
 
-class Objects:
+class _Objects:
     """The objects of a repository, asked for one at a time from one process.
 
     The process ends with this object, or with the program.
@@ -126,7 +126,7 @@ def _not_started(error: OSError) -> PolicyError:
     )
 
 
-# A stranger's repository may configure commands. None of those asked for here
+# A repository of unknown origin may configure commands. No git command used here
 # should run one; if one did, it would find these.
 _SETTINGS: Final = (
     "core.fsmonitor=false",
@@ -163,9 +163,6 @@ def _environment() -> dict[str, str]:
     }
 
 
-# A folder as it was at a revision, read from git without touching the checkout.
-
-
 @attrs.frozen
 class _Blob:
     """What a path is at a revision."""
@@ -195,7 +192,7 @@ class GitRevision(Tree):
 
     def __attrs_post_init__(self) -> None:
         """Resolve the revision once, so that it cannot move while it is read."""
-        self._tree = tree_of(self.folder, self.revision)
+        self._tree = _tree_of(self.folder, self.revision)
 
     @property
     def label(self) -> str:
@@ -237,11 +234,9 @@ class GitRevision(Tree):
         return found.listing(self._objects.read)
 
     @cached_property
-    def _objects(self) -> Objects:
-        return Objects(self.folder)
+    def _objects(self) -> _Objects:
+        return _Objects(self.folder)
 
-
-# --- what a listing says -------------------------------------------------------
 
 _FILES: Final = frozenset({"100644", "100755", "100664"})
 _LINK: Final = "120000"

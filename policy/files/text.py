@@ -69,7 +69,7 @@ def _not_utf8(name: str, data: bytes, offset: int) -> PolicyError:
     )
 
 
-_CITED = 60  # characters of what somebody wrote that are repeated in a message
+_CITED = 60  # characters of a file that are repeated in a message
 
 
 def cite(text: str) -> str:
@@ -78,9 +78,6 @@ def cite(text: str) -> str:
     if len(first) > _CITED or more:
         first = first[:_CITED].rstrip() + "…"
     return f"`{visible(first)}`"
-
-
-# What is odd about a document that can be read all the same.
 
 
 class DocumentTrap(enum.Enum):
@@ -96,7 +93,7 @@ class DocumentTrap(enum.Enum):
 
 @attrs.frozen
 class Remark:
-    """One trap somebody may have walked into: where, what happened, how to mend it."""
+    """One trap: where, what happened, how to mend it."""
 
     trap: DocumentTrap
     message: str

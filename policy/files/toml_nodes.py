@@ -1,6 +1,6 @@
 """TOML to nodes. Values are what the standard library reads; places are looked up.
 
-Only the places of keys and of what stands behind them are known. Whatever is
+Only the places of keys and of their values are known. Whatever is
 not found in the text as it is, e.g. an escaped string, gets the place of the
 value around it.
 """

@@ -49,7 +49,7 @@ SKIPPED: Final = frozenset(
 
 
 def is_skipped(path: str) -> bool:
-    """Return whether a folder of *path* is one nobody looks into."""
+    """Return whether a folder of *path* is skipped."""
     return not SKIPPED.isdisjoint(path.split("/")[:-1])
 
 
@@ -118,7 +118,7 @@ def missing(path: str, label: str) -> PolicyError:
 
 
 def too_large(path: str, size: int, limit: int) -> PolicyError:
-    """Return the error for a file nobody will read."""
+    """Return the error for a file that is too large to be read."""
     return PolicyError(f"the file has {size:,} bytes; at most {limit:,} are read", file=path)
 
 
@@ -169,16 +169,13 @@ class Memory(Tree):
         return data
 
 
-# Files on disk: those of a folder, found by one walk, or one by itself.
-
-
 @attrs.frozen
 class Folder(Tree):
     """A folder as it is now.
 
     Attributes:
         path: where it is.
-        follows: whether links are followed out of it: it is somebody's own, not a stranger's.
+        follows: whether links are followed out of it, as in a folder of the user's own.
         top: the names in it that are looked at; None is all.
 
     """
@@ -254,7 +251,7 @@ class SingleFile(Tree):
         """Return the bytes of the file."""
         if path != self.path.name:
             raise missing(path, self.label)
-        # Somebody named this path, so where it leads is what they meant.
+        # This path was named by the user, so where it leads is meant.
         return _read_file(self.path, None, path, limit)
 
 
@@ -344,7 +341,7 @@ def _read_file(file: Path, root: Path | None, path: str, limit: int) -> bytes:
         real = file.resolve(strict=True)
         if root is not None and not real.is_relative_to(root):
             raise PolicyError("a link that leads out of the folder", file=path)
-        # A pipe would wait for ever for somebody to write.
+        # Reading a pipe would wait for ever for a writer.
         flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
         with os.fdopen(os.open(real, flags | getattr(os, "O_BINARY", 0)), "rb") as stream:
             status = os.fstat(stream.fileno())

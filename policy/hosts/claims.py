@@ -1,4 +1,4 @@
-"""What a policy claims of itself, and whether it holds."""
+"""Claims that a policy makes about itself (`test`, `never`, `expect`), and whether they hold."""
 
 from __future__ import annotations
 
@@ -33,30 +33,30 @@ __all__ = [
 
 @attrs.frozen
 class ChainTest:
-    """Calls of one chain and what each must get."""
+    """A `test` statement: calls of one chain and the effect that each must get."""
 
     statement: Test
 
 
 @attrs.frozen
 class NeverClaim:
-    """Calls that no chain of a shape may make."""
+    """A `never` statement: calls that no chain of a shape may make."""
 
     statement: NeverStatement
 
 
 @attrs.frozen
 class ClaimVerdict:
-    """What came of one claim about one call.
+    """Whether one claim about one call holds.
 
     Attributes:
-        claim: as a person reads it.
+        claim: the claim as text.
         holds: True, False, or None where it could not be decided.
         why: what was found instead, with its reasons.
         span: where the claim is written.
-        decision: what the call got, where there was one.
-        chain: who makes a call that a claim about all chains denies.
-        call: that call: its tool and its arguments.
+        decision: what the call gets, where it was decided.
+        chain: of a `never` claim that does not hold, the chain that makes the call.
+        call: and that call: its tool and its arguments.
 
     """
 
@@ -71,7 +71,7 @@ class ClaimVerdict:
 
 @attrs.frozen
 class Settled:
-    """What was decided when the file was read, and needs no looking at again."""
+    """A claim whose verdict was known when its file was read."""
 
     verdict: ClaimVerdict
 
@@ -80,10 +80,10 @@ Claim = ChainTest | NeverClaim | Settled
 
 
 def call_of(matcher: Matcher, dialect: Dialect) -> tuple[str, dict[str, object]]:
-    """Return the call that a matcher names in a test: its specifier is taken literally.
+    """Return the call that a matcher in a test names; its specifier is taken literally.
 
     Raises:
-        PolicyError: the matcher names no one call.
+        PolicyError: the matcher has a wildcard for the tool.
 
     """
     if "*" in matcher.tool:
@@ -105,7 +105,7 @@ def call_of(matcher: Matcher, dialect: Dialect) -> tuple[str, dict[str, object]]
 
 
 def _arguments(text: str) -> dict[str, object] | None:
-    """Return all arguments of a call where they are written as JSON."""
+    """Return the arguments of a call written as JSON, or None."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -114,14 +114,14 @@ def _arguments(text: str) -> dict[str, object] | None:
 
 
 def check_claim(project: Project, claim: object, dialect: Dialect) -> Iterator[ClaimVerdict]:
-    """Yield the verdicts on a claim about single calls; `never` is about all calls."""
+    """Yield the verdicts on a claim about single calls. `never` is decided elsewhere."""
     match claim:
         case ChainTest(statement=statement):
             yield from _test(project, statement, dialect)
         case Settled(verdict=verdict):
             yield verdict
         case _:
-            pass  # of another front end, which decides its own
+            pass  # `never`, or a claim of another front end
 
 
 def _test(project: Project, test: Test, dialect: Dialect) -> Iterator[ClaimVerdict]:
@@ -157,19 +157,15 @@ def _chain(project: Project, names: tuple[str, ...]) -> tuple[Chain | None, str]
     return chain, ""
 
 
-# Examples beside rules: what `expect` says, set against what the rules make of it.
-#
-# An example is of the rules right above it. With their effect, a call must be
-# one that they decide; with another effect, one that they leave to what does.
-# What counts is the table of the agent alone, whoever may start it.
-
-
 def expectations(agent: Agent, table: Table, semantics: Semantics) -> Iterator[ClaimVerdict]:
-    """Yield the verdict on every example of *agent*, in the order written.
+    """Yield the verdict on every `expect` statement of *agent*, in the order written.
+
+    An example belongs to the rules right above it. If it expects their effect, one of them must
+    decide the call. The table of the agent alone is asked, without any agent above it.
 
     Args:
-        agent: as written.
-        table: what came of it.
+        agent: the agent as written.
+        table: its compiled table.
         semantics: how its rules decide.
 
     """
@@ -187,7 +183,7 @@ def expectations(agent: Agent, table: Table, semantics: Semantics) -> Iterator[C
 def _objection(
     rules: Grant, effect: Effect, matcher: Matcher, table: Table, semantics: Semantics
 ) -> tuple[str, Decision | None]:
-    """Return why an example does not hold, or "", and what was decided."""
+    """Return why an example does not hold, or "", and the decision."""
     try:
         tool, call = call_of(matcher, semantics.dialect)
     except PolicyError as error:
@@ -204,7 +200,7 @@ def _objection(
 def _decides(
     rules: Grant, decision: Decision, tool: str, call: dict[str, object], semantics: Semantics
 ) -> bool:
-    """Return whether one of *rules* decides, or would if others did not say the same."""
+    """Return whether one of *rules* decides the call, or would if no other rule did."""
     places = {matcher.span.place for matcher in rules.matchers}
     if any(because.place in places for because in decision.because):
         return True
@@ -221,4 +217,4 @@ def _found(decision: Decision) -> str:
     ]
     if because:
         return f"{decision.effect}: {because[0]} decides it"
-    return f"{decision.effect}: no rule speaks of it"
+    return f"{decision.effect}: no rule matches it"

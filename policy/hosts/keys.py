@@ -1,8 +1,7 @@
-"""Keys of a document that nobody applies, by what a host states of each section, as data.
+"""Keys of a document that are not applied, found with each host's data about its sections.
 
-A host reads most documents leniently: a key that it does not know means nothing, and nobody
-is told. Where a section may say something about permissions, such a key is a rule that is not
-in force, so each front end reports it.
+Most hosts ignore a key that they do not know, without a message. In a section about permissions
+such a key is a rule that is not in force, so each front end reports it.
 """
 
 from __future__ import annotations
@@ -24,14 +23,14 @@ __all__ = ["Keys", "Unapplied", "unapplied_keys"]
 
 @attrs.frozen
 class Keys:
-    """What is known of the keys of a section.
+    """The keys of a section that a host knows.
 
     Attributes:
-        known: keys that are applied, or that say nothing about permissions.
+        known: keys that are applied, or that are not about permissions.
         skipped: keys that the host applies and this program does not, each with the value
-            that restricts and grants nothing; None where every value does something.
+            that has no effect; None where every value has one.
         is_open: whether the host has more keys than these. Then an unknown key is reported
-            where its name speaks of permissions, or nearly is one of `known`.
+            only if its name is about permissions, or close to one of `known`.
 
     """
 
@@ -45,9 +44,9 @@ class Unapplied:
     """A key that is not applied.
 
     Attributes:
-        name: of the key, from the top of the document.
+        name: the path of the key from the top of the document.
         span: where it is written.
-        help: what may be meant, or "".
+        help: the key that may be meant, or "".
         is_skipped: whether the host applies it, and this program does not.
 
     """
@@ -59,8 +58,8 @@ class Unapplied:
 
     @property
     def finding(self) -> Finding:
-        """What a report says of the key."""
-        why = "decides calls in the host" if self.is_skipped else "is no key that is known here"
+        """The finding that reports the key."""
+        why = "decides calls in the host" if self.is_skipped else "is not a known key"
         message = f"`{self.name}` {why}, and is not applied"
         return Finding("key-not-applied", message, Severity.WARNING, self.span, help=self.help)
 
@@ -82,33 +81,33 @@ def unapplied_keys(node: Node, sections: Mapping[str, Keys]) -> Iterator[Unappli
             for entry in section.entries:
                 name, key = at + entry.name, entry.name
                 if not key[:1].isalpha():
-                    continue  # people write comments as such keys
+                    continue  # such a key holds a comment
                 if key in keys.skipped:
-                    if not _says_nothing(plain(entry.value), keys.skipped[key]):
+                    if not _has_no_effect(plain(entry.value), keys.skipped[key]):
                         yield Unapplied(name, entry.key.span, is_skipped=True)
                 elif key not in known:
                     near = difflib.get_close_matches(key, [*known, *keys.skipped], 1, 0.8)
-                    if near or not keys.is_open or _SPEAKS.search(key):
+                    if near or not keys.is_open or _PERMISSIONS.search(key):
                         help_ = f"did you mean `{near[0]}`?" if near else ""
                         yield Unapplied(name, entry.key.span, help_)
 
 
-def _says_nothing(value: object, default: object) -> bool:
-    """Return whether a value is the default, or an object that has what the default has."""
+def _has_no_effect(value: object, default: object) -> bool:
+    """Return whether *value* is *default*, or an object with all that *default* has."""
     if isinstance(value, dict) and isinstance(default, dict):
-        return all(value.get(key, said) == said for key, said in default.items())
+        return all(value.get(key, known) == known for key, known in default.items())
     return value == default
 
 
 # Parts of the names of keys that are about permissions.
-_SPEAKS: Final = re.compile(
+_PERMISSIONS: Final = re.compile(
     "allow|deny|denied|permi|block|forbid|restrict|sandbox|trust|polic|approv|bypass|tools",
     re.IGNORECASE,
 )
 
 
 def _sections(node: Node, path: list[str], at: str) -> Iterator[tuple[Object, str]]:
-    """Yield the objects at *path* below *node*, each with what its keys are called after."""
+    """Yield the objects at *path* below *node*, each with the path of its keys."""
     if not path:
         if isinstance(node, Object):
             yield node, at

@@ -1,4 +1,4 @@
-"""Everything that was found in one place: projects, chains, findings, and what was not read."""
+"""A workspace: every project that was found in one tree, with findings and unread files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["Unread", "Workspace", "load", "load_tree"]
 
 @attrs.frozen(order=True)
 class Unread:
-    """A file that may say something about agents and that nobody reads."""
+    """A file that may be about agents and that no front end reads."""
 
     path: str
     what: str
@@ -34,8 +34,8 @@ class Workspace(Projects[Project]):
     Attributes:
         label: how people know the tree.
         projects: in the order of their hosts and roots.
-        problems: what is the matter with files of no project.
-        unread: files that may say something and that nobody reads.
+        problems: findings about files of no project.
+        unread: files that may be about agents and that no front end reads.
 
     """
 
@@ -45,7 +45,7 @@ class Workspace(Projects[Project]):
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
-        """Everything that is the matter, in the order of the files."""
+        """Every finding, in the order of the files."""
         found = [*self.problems, *(f for project in self.projects for f in project.findings)]
         return tuple(sorted(dict.fromkeys(found), key=lambda finding: finding.place))
 
@@ -56,7 +56,7 @@ class Workspace(Projects[Project]):
 
     @cached_property
     def modes(self) -> Mapping[str, Workspace]:
-        """The projects whose host has permission modes, as sessions in another mode have them."""
+        """The projects whose host has permission modes, as sessions in each other mode see them."""
         having = [project for project in self.projects if project.modes]
         names = dict.fromkeys(name for project in having for name in project.modes)
         return {
@@ -78,10 +78,10 @@ def load(
     Args:
         path: an existing path beats a revision of the repository around the
             current folder.
-        front_ends: who reads; by default every host.
-        root: the folder of the project, for which chains decide paths; by default *path*, or
-            the folder of that file. Of a revision none is known unless it is given: then a
-            path that is absolute or leaves the project is denied (``no-root``).
+        front_ends: the front ends that read; by default those of every host.
+        root: the folder of the project, in which chains decide paths; by default *path*, or
+            the folder of that file. A revision has none unless it is given: then a path that
+            is absolute or leaves the project is denied (``no-root``).
 
     Raises:
         PolicyError: *path* is none of these.
@@ -111,12 +111,12 @@ def load_tree(
         for path in tree.paths()
         if path not in read and (what := kind_of_unread(path)) is not None
     ]
-    # A project says what comes of a file that it would have read.
-    told = {f.place.file for p in projects for f in p.findings if is_unreadable(f)}
+    # A project reports a file that it would have read.
+    reported = {f.place.file for p in projects for f in p.findings if is_unreadable(f)}
     problems = tuple(
         Finding("unreadable", problem.message, Severity.ERROR, file=problem.path)
         for problem in tree.problems()
-        if problem.path not in told
+        if problem.path not in reported
     )
     place = place_at(tree.root if root is None else root)
     return Workspace(tree.label, projects, problems, tuple(unread), place=place)

@@ -23,6 +23,7 @@ __all__ = [
     "closest",
     "in_matcher",
     "in_notation",
+    "looks_absolute",
     "quoted",
 ]
 
@@ -87,9 +88,6 @@ def character(char: str) -> str:
 
 
 NAME_CHARACTERS: Final = "a tool's name holds letters, digits and `_`, `-`, `.`, `:`, `*`"
-
-
-# What is wrong with a matcher that does not parse.
 
 
 def in_matcher(text: str, at: int) -> Mistake:
@@ -190,9 +188,6 @@ def _in_tool(text: str, at: int) -> Mistake:
     if char in "\"'`":
         return Mistake(at, at + 1, f"expected a tool, found {found}", "remove the quotes")
     return Mistake(at, at + 1, f"expected a tool, found {found}", NAME_CHARACTERS)
-
-
-# What is wrong with a file of our own notation that does not parse.
 
 
 # What the parser would have taken, and what a person calls it. The first row
@@ -360,3 +355,16 @@ def _foreign(word: str) -> str:
 
 def _listed(words: tuple[str, ...]) -> str:
     return ", ".join(f"`{word}`" for word in words[:-1]) + f" and `{words[-1]}`"
+
+
+# First folders of absolute paths.
+_TOP_FOLDERS: Final = frozenset(
+    "Users Volumes bin boot dev etc home lib mnt opt private proc root run sbin srv sys tmp usr"
+    " var".split()
+)
+
+
+def looks_absolute(text: str) -> bool:
+    """Return whether *text* looks like an absolute path, though it starts with one slash."""
+    segments = text.split("/")
+    return len(segments) > 2 and segments[0] == "" and segments[1] in _TOP_FOLDERS

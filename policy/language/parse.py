@@ -31,9 +31,6 @@ from policy.language.syntax import Document, Matcher, Specifier, specifier
 __all__ = ["parse_matcher", "parse_notation"]
 
 
-# --- one matcher ------------------------------------------------------------
-
-
 def parse_matcher(text: str, span: Span | None = None) -> Matcher:
     """Return the matcher that *text*, all of it, is.
 
@@ -101,9 +98,6 @@ def _within(span: Span, text: str, mistake: Mistake) -> Span:
             start = span.start + quotes
             return Span(span.source, start + mistake.start, start + mistake.end)
     return span
-
-
-# --- a file of our own notation -----------------------------------------------
 
 
 def parse_notation(source: Source) -> Document:

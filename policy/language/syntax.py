@@ -291,9 +291,6 @@ class Document:
     span: Span = _span()
 
 
-# How tools and names are spelled in our notation.
-
-
 _TOOL = re.compile(r"[A-Za-z0-9_.:*-]+")
 _NAME = re.compile(r"[\w.@/-]+(?::[\w.@/-]+)*")
 

@@ -72,7 +72,7 @@ class TrieNode:
         self.first = NO_MATCH  # the smallest index that ends at or below this node
         self.hopes = False  # a flag ends at or below this node
         self.deepened: TrieNode | None = None  # this node again, inside an open depth
-        self.ranks: frozenset[int] | None = None  # of *indices*; None: nobody asked yet
+        self.ranks: frozenset[int] | None = None  # of *indices*; None: not asked for yet
 
 
 # Where no edge leads from a node.
@@ -195,7 +195,7 @@ class Trie:
     def _children(
         self, node: TrieNode
     ) -> tuple[dict[str, TrieNode], dict[Gap | Run, TrieNode], dict[OneOf, TrieNode]]:
-        """Return where the patterns go on from *node*, which is told of those that end there."""
+        """Return where the patterns go on from *node*, and note on it those that end there."""
         at, offset = node.position
         of: Any = self._tokens
         # Of most patterns one more letter comes next, and nothing else is made for each of these.
@@ -298,9 +298,6 @@ def _spliced(tokens: Sequence[Token], *others: Sequence[Token]) -> Sequence[Toke
 
 def _loops(edge: object) -> bool:
     return edge is Gap.ANY or edge is Gap.PART or isinstance(edge, Run)
-
-
-# Where a text has led among many patterns: what may still match, and what matched first.
 
 
 # By its own name, since every node is compared with it.

@@ -15,6 +15,7 @@ from policy.patterns.tokens import BLANKS
 __all__ = [
     "ANY_TEXT",
     "BRACED",
+    "BY_KIND",
     "COMMANDS",
     "DEAD",
     "HOSTS",
@@ -236,3 +237,7 @@ def joined(count: int) -> Domain:
     """Return the texts that *count* texts make with a blank between each two."""
     table = {str(n): {" ": str(min(n + 1, count)), "": str(n)} for n in range(1, count + 1)}
     return Domain(table, frozenset({str(count)}), unlocks=" ")
+
+
+# The texts that each kind of pattern is about (`policy.patterns.pattern.PatternKind`).
+BY_KIND: Final[Mapping[str, Domain]] = {"text": ANY_TEXT, "path": PATHS, "host": HOSTS}

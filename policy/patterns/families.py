@@ -144,7 +144,7 @@ def moved(pattern: Pattern, folder: str, target: str) -> tuple[Pattern, ...]:
     Args:
         pattern: of paths.
         folder: canonical, of literal text.
-        target: likewise.
+        target: canonical, of literal text.
 
     """
     names = tuple(folder.split("/")[1:])
@@ -220,7 +220,7 @@ def classes(
     # What only sets name, e.g. the slash that `=*` leaves out, tells texts apart as well.
     always = {fresh, *excluded_characters(tokens)}
     plain: dict[_Class, str] = {}
-    open_: dict[_Class, str] = {}  # those with a fresh character: nobody has named them
+    open_: dict[_Class, str] = {}  # those with a fresh character, which no pattern names
     skipped: set[_Class] = set()
     start = tuple((index, p.automaton.start) for index, p in enumerate(patterns))
     queue = deque([("", start)])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from policy.core import limits
 from policy.core.urls import sixth_address
-from policy.patterns.pattern import Pattern, PatternKind
+from policy.patterns.pattern import Pattern, PatternKind, is_glob
 from policy.patterns.tokens import Gap, OneOf, Run, Token, folded, in_any_case
 
 __all__ = ["Unusable", "commands", "hosts", "is_glob", "names", "paths", "single", "slashed"]
@@ -26,7 +26,7 @@ def single(text: str) -> Pattern:
 
 
 def commands(text: str) -> tuple[Pattern, ...]:
-    """Return what ``Bash(text)`` matches, as Claude Code reads it.
+    """Return what ``Bash(text)`` matches, as most hosts read it.
 
     ``*`` is any text. ``ls:*`` is ``ls *``. A trailing `` *`` that is the only
     star also matches the bare command, so ``ls *`` is two patterns.
@@ -213,11 +213,6 @@ def slashed(text: str) -> Pattern:
         else:
             tokens.append(character)
     return Pattern.of(PatternKind.TEXT, tokens)
-
-
-def is_glob(tool: str) -> bool:
-    """Return whether the tool of a rule stands for a set of names."""
-    return "*" in tool or tool.startswith("=")
 
 
 def names(tool: str) -> Pattern:

@@ -19,16 +19,14 @@ from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from json.encoder import encode_basestring_ascii
 from threading import Lock
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from weakref import WeakValueDictionary
 
 import attrs
 
 from policy.core import limits
 from policy.patterns.automaton import NO_MATCH, Automaton
-from policy.patterns.domains import ANY_TEXT, HOSTS, PATHS, Domain
 from policy.patterns.ends import Indexed
-from policy.patterns.search import SearchResult, fresh_character, search
 from policy.patterns.tokens import (
     Alternatives,
     Gap,
@@ -41,6 +39,10 @@ from policy.patterns.tokens import (
     spelled_out,
 )
 
+if TYPE_CHECKING:
+    from policy.patterns.domains import Domain
+    from policy.patterns.search import SearchResult
+
 __all__ = [
     "Meet",
     "Pattern",
@@ -49,6 +51,7 @@ __all__ = [
     "excluded_characters",
     "freeze",
     "has_empty_set",
+    "is_glob",
     "is_stars",
     "named",
     "readable",
@@ -84,6 +87,11 @@ def excluded_characters(tokens: Iterable[Token]) -> frozenset[str]:
     )
 
 
+def is_glob(tool: str) -> bool:
+    """Return whether the tool of a rule stands for a set of names."""
+    return "*" in tool or tool.startswith("=")
+
+
 def is_stars(tokens: Collection[Token]) -> bool:
     """Whether one match decides inclusion: literals and ANY gaps alone."""
     return all(isinstance(token, str) or token is Gap.ANY for token in tokens)
@@ -112,9 +120,6 @@ def readable(text: str) -> Iterable[str]:
         yield _ANY_FRESH.sub(word, text)
 
 
-# A pattern as JSON text: what content hashes cover of it.
-
-
 def as_json(kind: str, tokens: Iterable[Token]) -> str:
     """Return the text of a list: the kind of a pattern, and its tokens."""
     texts = [encode_basestring_ascii(t) if isinstance(t, str) else _token(t) for t in tokens]
@@ -135,21 +140,8 @@ def _token(token: Token) -> str:
     return f'["{what}",{encode_basestring_ascii("".join(sorted(token.characters)))}]'
 
 
-# A pattern as a value: what it matches, contains and shares with others.
-#
-#     >>> Pattern.text("git *") >= Pattern.text("git push *")
-#     True
-#     >>> (Pattern.text("git *") & Pattern.text("* --force")).witness()
-#     'git --force'
-#
-# Inclusion of star patterns is one match: put a fresh character, one that no
-# pattern names, for every ``*`` of the smaller; the larger contains it just when
-# it matches that text. A text in which a star of the larger consumed the fresh
-# character could hold anything there.
-
-
 class PatternKind(enum.Enum):
-    """What texts a pattern speaks of, and what separates their parts."""
+    """What texts a pattern is about, and what separates their parts."""
 
     TEXT = "text"
     PATH = "path"
@@ -165,11 +157,12 @@ class PatternKind(enum.Enum):
     @property
     def domain(self) -> Domain:
         """The texts of this kind that a call can hold."""
-        return _DOMAINS[self]
+        from policy.patterns.domains import BY_KIND  # noqa: PLC0415  # for comparisons alone
+
+        return BY_KIND[self.value]
 
 
 _SEPARATORS = {PatternKind.TEXT: "", PatternKind.PATH: "/", PatternKind.HOST: "."}
-_DOMAINS = {PatternKind.TEXT: ANY_TEXT, PatternKind.PATH: PATHS, PatternKind.HOST: HOSTS}
 
 
 @attrs.frozen(slots=False, eq=False)
@@ -264,7 +257,7 @@ class Pattern:
         return "".join(_shown(token) for token in self.tokens)
 
 
-# Kept as long as somebody has them.
+# Patterns by their form, as long as they are in use.
 _PATTERNS: WeakValueDictionary[tuple[PatternKind, tuple[Token, ...]], Pattern] = (
     WeakValueDictionary()
 )
@@ -349,6 +342,8 @@ class Meet:
             raise TypeError(msg)
         if other in self.patterns:
             return True
+        from policy.patterns.search import fresh_character  # noqa: PLC0415  # as above
+
         everyone = (*self.patterns, other)
         fresh = fresh_character(named(tokens_of(everyone)))
         (only, *more) = self.patterns
@@ -370,6 +365,8 @@ class Meet:
         budget: int = limits.SEARCH_STATES,
     ) -> SearchResult:
         """Return a shortest text of the meet that *wanted* accepts (see `search`)."""
+        from policy.patterns.search import fresh_character, search  # noqa: PLC0415  # as above
+
         tokens = tokens_of((*self.patterns, *watched))
         guides = [pattern.automaton for pattern in _ordered(self.patterns)]
         return search(

@@ -1,6 +1,6 @@
-"""Reading the argument of a call that rules speak of, in one form.
+"""Read the argument of a call that rules apply to, in one form.
 
-Whatever cannot be read raises `Unreadable`, and the table denies: a rule that
+What cannot be read raises `Unreadable`, and the table denies: a rule that
 might have denied the call cannot be asked.
 """
 
@@ -9,35 +9,29 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final, cast
-from urllib.parse import urlsplit
+from typing import Final
 
 from policy.core import limits
 from policy.core.decision import Reason
-from policy.core.urls import read_url
 from policy.patterns.tokens import BLANKS, CONTROLS, folded
 from policy.tables.dialect import Argument, ArgumentKind, Dialect
 
 __all__ = [
-    "NO_FIELD",
     "Unreadable",
     "addresses",
     "argument_text",
     "canonical_path",
+    "case_variant",
     "given_text",
     "is_within",
     "parameter_text",
     "real_path",
     "rooted_path",
     "slashed_path",
-    "stranger_path",
 ]
 
 
 _CONTROL: Final = re.compile("[" + "".join(sorted(CONTROLS)) + "]")
-
-# Where no argument alone decides: a name that no call has, not even "".
-NO_FIELD: Final = cast("str", object())
 
 
 class Unreadable(Exception):
@@ -49,7 +43,7 @@ class Unreadable(Exception):
 
 
 def argument_text(
-    argument: Argument, dialect: Dialect, call: Mapping[str, object], *, stranger: bool = False
+    argument: Argument, dialect: Dialect, call: Mapping[str, object], *, variant: bool = False
 ) -> str:
     """Return the text of *call* that patterns are matched with.
 
@@ -57,7 +51,7 @@ def argument_text(
         argument: which argument it is.
         dialect: how it is read.
         call: the arguments.
-        stranger: whether a path is wanted as `stranger_path` has it.
+        variant: whether a path is wanted as `case_variant` has it.
 
     Raises:
         Unreadable: there is no such text.
@@ -71,7 +65,7 @@ def argument_text(
     match argument.kind:
         case ArgumentKind.PATH:
             text = text.strip(BLANKS) if argument.trimmed else text
-            return (stranger_path if stranger else canonical_path)(text, dialect)
+            return (case_variant if variant else canonical_path)(text, dialect)
         case ArgumentKind.URL:
             return (_browsed if argument.browsed else _host)(text)
         case _:
@@ -142,7 +136,7 @@ def _raw(argument: Argument, call: Mapping[str, object]) -> str:
 
 
 def _only_text(call: Mapping[str, object]) -> str:
-    # A tool nobody described: one text is its argument, else all of it is.
+    # A tool that is not described: one text is its argument, else all of the call is.
     if len(call) == 1:
         (value,) = call.values()
         if isinstance(value, str):
@@ -194,12 +188,12 @@ def rooted_path(path: str, dialect: Dialect) -> str:
     return path if path.startswith("/") else f"{dialect.cwd}/{path}"
 
 
-def stranger_path(path: str, dialect: Dialect) -> str:
-    """Return the canonical path of a file as which *path* is judged too.
+def case_variant(path: str, dialect: Dialect) -> str:
+    """Return the canonical path of the other file that *path* may name, where case is ignored.
 
-    Rules ignore the case of letters; a working folder has its own. A path that names one
-    in other letters may be below it for a rule, and is below no folder: then the name
-    of the folder is put out of reach of all that names it, segment for segment.
+    Rules ignore the case of letters, and a working folder keeps its own. A path that names the
+    folder in other letters is below it for a rule, and below no folder for the host. Each letter
+    of the folder's name is then replaced, so that no rule about the folder matches.
 
     Raises:
         Unreadable: as `canonical_path`.
@@ -283,6 +277,8 @@ def addresses(url: str) -> Iterator[str]:
     The host as browsers read it, with its final dot, the path from ``/`` to ``/``
     once ``..`` is followed: ``example.com``, ``example.com/docs``, ``example.com/docs/api``.
     """
+    from policy.core.urls import read_url  # noqa: PLC0415  # for URLs alone
+
     found, path = read_url(url) or ("", "")
     yield found
     segments: list[str] = []
@@ -300,6 +296,8 @@ def addresses(url: str) -> Iterator[str]:
 
 
 def _browsed(url: str) -> str:
+    from policy.core.urls import read_url  # noqa: PLC0415  # for URLs alone
+
     found = read_url(url)
     host = found[0].rstrip(".") if found else ""
     if "" in host.split("."):
@@ -308,6 +306,8 @@ def _browsed(url: str) -> str:
 
 
 def _host(url: str) -> str:
+    from urllib.parse import urlsplit  # noqa: PLC0415  # for URLs alone
+
     if _AMBIGUOUS.search(url):
         raise Unreadable
     try:

@@ -8,6 +8,7 @@ reading it is as the host really does it, and its front end says how.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from types import MappingProxyType
 from typing import Final, Protocol
 
@@ -15,7 +16,6 @@ import attrs
 
 from policy.core.decision import Because, Clause, Decision, Reason
 from policy.core.effect import Effect
-from policy.tables.parameters import beside, outcomes_beside
 from policy.tables.table import SPAWN_TOOL, Bounds, Table
 
 __all__ = [
@@ -24,10 +24,11 @@ __all__ = [
     "SPAWN_TOOL",
     "Around",
     "Attenuated",
+    "CallPlace",
     "Chain",
     "Chains",
+    "Decider",
     "Link",
-    "Place",
     "Reading",
     "SpawnDenied",
     "attenuate",
@@ -51,7 +52,7 @@ class SpawnDenied(Exception):
         because: the rules that deny it; none where nothing grants it.
         reason: ``rule``, ``default``, ``unavailable``, ``depth``, ``unknown-agent``,
             ``not-compiled``, a word of the host, or ``not-started`` where it calls and
-            nobody is known to have started it.
+            no agent started it here.
 
     """
 
@@ -127,14 +128,21 @@ class Reading(Protocol):
         """Return the link behind *parent*. Raises KeyError for an unknown agent."""
 
 
-class Place(Protocol):
+class Decider(Protocol):
+    """A table, or a table whose calls are made in one place."""
+
+    def decide(self, tool: str, call: Mapping[str, object]) -> Decision:
+        """Return what a call gets. Never raises."""
+
+    def account(self, tool: str, call: Mapping[str, object]) -> tuple[Clause, ...]:
+        """Return what a command does, and what each of that gets (see `Table.account`)."""
+
+
+class CallPlace(Protocol):
     """Where calls are made: in a folder that is known, or not."""
 
-    def decide(self, table: Table, tool: str, call: Mapping[str, object]) -> Decision:
-        """Return what a call gets of *table* here. Never raises."""
-
-    def account(self, table: Table, tool: str, call: Mapping[str, object]) -> tuple[Clause, ...]:
-        """Return what a command does, and what each of that gets (see `Table.account`)."""
+    def of(self, table: Table) -> Decider:
+        """Return what decides calls of *table* here."""
 
 
 def attenuate(parent: Table, child: Table) -> Table:
@@ -223,15 +231,14 @@ class Chain:
 
     links: tuple[Link, ...]
     reading: Reading = attrs.field(eq=False, repr=False)
-    place: Place | None = attrs.field(default=None, eq=False, repr=False)
+    place: CallPlace | None = attrs.field(default=None, eq=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
-        if self.place is None:
-            # The one place where a call spends its time is the table's.
-            object.__setattr__(self, "decide", self.table.decide)
+        # The one place where a call spends its time is the decider's.
+        object.__setattr__(self, "decide", self._decider.decide)
 
     @classmethod
-    def start(cls, agent: str, reading: Reading, place: Place | None = None) -> Chain:
+    def start(cls, agent: str, reading: Reading, place: CallPlace | None = None) -> Chain:
         """Return the chain of the root *agent* alone.
 
         Raises:
@@ -253,17 +260,17 @@ class Chain:
         """What the last agent may do, all links considered."""
         return self.links[-1].table
 
-    def decide(self, tool: str, call: dict[str, object]) -> Decision:
-        """Return what a call of the last agent gets where it is made (see `Table.decide`)."""
-        if self.place is not None:
-            return self.place.decide(self.table, tool, call)
-        return self.table.decide(tool, call)
+    @cached_property
+    def _decider(self) -> Decider:
+        return self.table if self.place is None else self.place.of(self.table)
 
-    def account(self, tool: str, call: dict[str, object]) -> tuple[Clause, ...]:
+    def decide(self, tool: str, call: Mapping[str, object]) -> Decision:
+        """Return what a call of the last agent gets where it is made (see `Table.decide`)."""
+        return self._decider.decide(tool, call)
+
+    def account(self, tool: str, call: Mapping[str, object]) -> tuple[Clause, ...]:
         """Return what a shell command does, and what each of that gets (see `Table.account`)."""
-        if self.place is not None:
-            return self.place.account(self.table, tool, call)
-        return self.table.account(tool, call)
+        return self._decider.account(tool, call)
 
     def start_call(
         self, agent: str, said: Mapping[str, object] = NOTHING_SAID
@@ -292,12 +299,16 @@ class Chain:
         lookup = self.table.lookup(tool)
         if not any(row.has_parameters for row, _ in lookup.rows):
             return self.table.decide(tool, call)
+        from policy.tables.parameters import outcomes_beside  # noqa: PLC0415  # few rules need it
+
         said = outcomes_beside([row for row, _ in lookup.rows], call)
         return max(map(lookup.combined, said), key=lambda decision: decision.effect)
 
     def most_starting(self, agent: str) -> tuple[str, dict[str, object], Decision]:
         """Return a call that starts *agent* and gets the most, and what it gets."""
         tool, call = spawn_call(self.reading, agent)
+        from policy.tables.parameters import beside  # noqa: PLC0415  # few questions need it
+
         said = beside([row for row, _ in self.table.lookup(tool).rows]) or [{}]
         calls: list[dict[str, object]] = [{**case, **call} for case in said]
         granted = [(each, self.table.decide(tool, each)) for each in calls]

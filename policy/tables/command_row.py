@@ -1,4 +1,4 @@
-"""What a row says of a shell command, part by part, with the files that it opens."""
+"""Decides a shell command by a row: each part, each file that it opens, and all of it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Final
 
 import attrs
 
-from policy.commands.match_texts import MORE, Spelled, Whole
-from policy.commands.parts import Command, CommandPart, Doubt, Redirection
+from policy.commands.match_texts import MORE, ExactCommand, ExactMatch
+from policy.commands.parts import Ambiguity, Command, CommandPart, Redirection
 from policy.commands.powershell import read_powershell
+from policy.commands.reader import read_command
 from policy.commands.words import Word, in_home
 from policy.commands.wrappers import basename, innermost
 from policy.core.decision import Does, Reason
@@ -20,7 +21,7 @@ from policy.core.effect import Effect
 from policy.patterns.automaton import NO_MATCH
 from policy.patterns.pattern import Pattern
 from policy.patterns.tokens import Gap, OneOf
-from policy.tables.calls import Unreadable, argument_text, canonical_path, is_within, stranger_path
+from policy.tables.calls import Unreadable, argument_text, canonical_path, case_variant, is_within
 from policy.tables.dialect import ArgumentKind
 from policy.tables.entry import (
     BY_DEFAULT,
@@ -38,16 +39,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from policy.commands.knowledge import Shell
+    from policy.tables.dialect import Dialect
+    from policy.tables.entry import RowEntry
     from policy.tables.row import ReadCommand, Row
 
 __all__ = [
     "AccountPiece",
+    "ExactRules",
     "account",
     "command_outcome",
+    "decide_command",
     "denies_files",
     "idle_outcome",
     "is_completed",
     "is_unchecked",
+    "may_join",
     "opened",
     "part_outcome",
     "redirection_outcome",
@@ -55,6 +61,83 @@ __all__ = [
     "with_whole",
 ]
 
+
+def decide_command(row: Row, text: str, limit: int, read: ReadCommand | None) -> Outcome:
+    """Return what *row* says of the command *text*; for *limit* see `command_outcome`."""
+    command = _read(text, row.argument.kind, row.ruleset.dialect, read)
+    return command_outcome(row, command, limit)
+
+
+def _read(
+    text: str, kind: ArgumentKind, dialect: Dialect, read: ReadCommand | None = None
+) -> Command:
+    if kind is ArgumentKind.POWERSHELL:
+        return read_powershell(text, dialect.commands)
+    return (read or read_command)(text, dialect.shell)
+
+
+# How the entries of a row apply to a command as a whole.
+
+
+@attrs.frozen
+class ExactRules:
+    """How the entries of a row apply to a command as a whole.
+
+    Attributes:
+        exact: the texts that entries spell out, and the index of the first that does.
+        withheld: those of them that a rule denies or asks for.
+        joining: the indices of such rules that may match several commands, and no first of them;
+            those that spell them out come last.
+        joined: whether one of them has a star.
+
+    """
+
+    exact: Mapping[str, int]
+    withheld: frozenset[str]
+    joining: tuple[int, ...]
+    joined: bool
+
+    @classmethod
+    def of(cls, entries: Sequence[RowEntry], indices: Sequence[int]) -> ExactRules:
+        """Return how *entries* do; those of *indices* look at the command itself."""
+        exact: dict[str, int] = {}
+        for index in indices:
+            pattern, form = entries[index].pattern, entries[index].form
+            if pattern is not None and pattern.exact and form is not Form.BARE:
+                exact.setdefault(str(pattern), index)
+        withheld = {text: index for text, index in exact.items() if _withholds(entries[index])}
+        starred = [
+            index
+            for index, entry in enumerate(entries)
+            if _withholds(entry) and entry.pattern is not None and may_join(entry.pattern)
+        ]
+        spelled = (index for text, index in withheld.items() if not _PARTING.isdisjoint(text))
+        return cls(exact, frozenset(withheld), (*starred, *spelled), bool(starred))
+
+
+def _withholds(entry: RowEntry) -> bool:
+    """Return whether a rule denies or asks; what a host does by itself is no rule."""
+    return entry.effect is not Effect.ALLOW and entry.reason not in BY_DEFAULT
+
+
+def may_join(pattern: Pattern) -> bool:
+    """Return whether a pattern may match several commands, and no first of them."""
+    if pattern.exact:
+        return False
+    texts = [token for token in pattern.tokens if isinstance(token, str)]
+    return (
+        pattern.tokens[-1] is not Gap.ANY
+        or len(pattern.tokens) > _BEGUN  # it has more than one gap
+        or not _PARTING.isdisjoint("".join(texts))  # or names what parts or groups commands
+    )
+
+
+# A text and the gap behind it.
+_BEGUN: Final = 2
+_PARTING: Final = frozenset(";&|\n(")
+
+
+# Whether a pattern that allows a command ends at the end of a word of it.
 
 _PLAIN: Final = re.compile(r"[\w.+\-:@%,~/]*")
 _ODD: Final = re.compile(r"[$`\x1f]|(?:\A|[\\/])\.\\?[.?*\[]")
@@ -83,15 +166,14 @@ def is_completed(pattern: Pattern, text: str, shell: Shell) -> bool:
     return all(len(innermost(words, shell, wide=wide)) > 1 for wide in (False, True))
 
 
-# What rules say of a command that they spell out as a whole: `Bash(make && npm test)`.
+# Rules that spell out a compound command: `Bash(make && npm test)`.
 #
-# As Claude Code 2.1.329 decides. What it takes apart it allows by a rule of the same text, or of
-# a prefix that is all of it, unless one part alone is not allowed and something asks for that.
-# What it does not look into only a rule of the same text allows. What is parted by pipes no rule
-# allows as a whole, and one with a star denies it only where not all of it is allowed. What is
-# joined otherwise, one with a star denies where the host would ask if it were not for a rule for
-# all commands, or for a mode: nobody vouches for it, or it opens a file that nothing else allows.
-# Rules that deny or ask match several commands between two pipes as they match all of a command.
+# An exact rule, or a prefix that is all of the text, allows a command that was read, unless one
+# part alone is not allowed and something asks for that. Only an exact rule allows an ambiguous
+# command. No rule allows a command with pipes as a whole, and a rule with a star denies one only
+# where not all of it is allowed. A rule with a star denies another compound command where it is
+# ambiguous, or opens a file that only a rule or a mode for every command allows. Rules that deny or
+# ask match several commands between two pipes as they match all of a command.
 
 
 def with_whole(
@@ -112,15 +194,15 @@ def with_whole(
 
     """
     opened = [outcome for _, outcome in files]
-    found, whole = [*parts, *opened], command.whole
+    found, whole = [*parts, *opened], command.exact
     if whole is None:
         return found
     piped = whole.piped
-    if row.spellings.joining and piped:
+    if row.exact_rules.joining and piped:
         found += _joined(row, whole, starred=not _is_granted(row, command, parts, opened))
     texts, bare = _texts(row, whole, piped=piped)
     for text in texts:
-        index, spelled = row.first(text), row.spellings.exact.get(text, NO_MATCH)
+        index, spelled = row.first(text), row.exact_rules.exact.get(text, NO_MATCH)
         if index == NO_MATCH:
             continue
         outcome = row.at(index)
@@ -129,8 +211,10 @@ def with_whole(
             if piped:
                 starred = not _is_granted(row, command, parts, opened)
             else:  # to one with a star what is redirected is no part of it
-                told = text is bare or not bare
-                starred = told and (whole.doubtful or (all(map(_is_open, parts)) and unchecked()))
+                is_bare = text is bare or not bare
+                starred = is_bare and (
+                    whole.doubtful or (all(map(_is_open, parts)) and unchecked())
+                )
             if (counts and index == spelled) or starred:
                 found.append(outcome)
         elif text is bare:
@@ -142,33 +226,33 @@ def with_whole(
             row.entries[spelled].form, whole.spelled, command, parts, files
         ):
             forbidden = [each for each in opened if not _is_open(each)]
-            is_verbatim = whole.spelled is Spelled.VERBATIM
+            is_verbatim = whole.spelled is ExactMatch.VERBATIM
             return [row.at(spelled), *(opened if is_verbatim else forbidden)]
     return found
 
 
-def _texts(row: Row, whole: Whole, *, piped: bool) -> tuple[Sequence[str], str]:
-    """Return the texts of a command by which a rule of *row* may speak of all of it.
+def _texts(row: Row, whole: ExactCommand, *, piped: bool) -> tuple[Sequence[str], str]:
+    """Return the texts of a command by which a rule of *row* may match all of it.
 
     And its bare one, which is the last of them where it is another.
     """
     # One with a star may.
-    joined = (whole.several or whole.doubtful) and row.spellings.joined
-    exact = row.spellings.exact
+    joined = (whole.several or whole.doubtful) and row.exact_rules.joined
+    exact = row.exact_rules.exact
     if not (piped or row.ruleset.dialect.shell.spanning or joined):
         texts = [text for text in whole.texts if text in exact]
-        bare = whole.bare if texts or row.spellings.withheld else ""
-        return (*texts, *[bare] * (bare in row.spellings.withheld)), bare
+        bare = whole.bare if texts or row.exact_rules.withheld else ""
+        return (*texts, *[bare] * (bare in row.exact_rules.withheld)), bare
     bare = whole.bare
     return (*whole.texts, bare) if bare else whole.texts, bare
 
 
-def _joined(row: Row, whole: Whole, *, starred: bool) -> Iterator[Outcome]:
+def _joined(row: Row, whole: ExactCommand, *, starred: bool) -> Iterator[Outcome]:
     """Yield what rules say of several commands between pipes, or beside one.
 
     Rules with a star count where *starred* says so.
     """
-    rules = [(index, row.entries[index].pattern) for index in row.spellings.joining]
+    rules = [(index, row.entries[index].pattern) for index in row.exact_rules.joining]
     for text, (index, pattern) in product(whole.stages, rules):
         if pattern is not None and (starred or pattern.exact) and pattern.matches(text):
             yield row.at(index)
@@ -191,16 +275,16 @@ def _is_open(outcome: Outcome) -> bool:
 
 def _is_allowed(
     form: Form,
-    spelled: Spelled,
+    spelled: ExactMatch,
     command: Command,
     parts: Sequence[Outcome],
     files: Sequence[tuple[Redirection, Outcome]],
 ) -> bool:
     """Return whether a rule of a *form* allows a command whose parts, and *files*, get these."""
-    if spelled is Spelled.APART:
+    if spelled is ExactMatch.APART:
         return False
     asked = [one for one in parts if not _is_open(one)]
-    if spelled is Spelled.VERBATIM and (asked or form is not Form.PLAIN):
+    if spelled is ExactMatch.VERBATIM and (asked or form is not Form.PLAIN):
         return False
     stopped = {
         number
@@ -218,9 +302,6 @@ def _is_allowed(
     if form is Form.PREFIX and any(not file.tool for file in opened):
         return False
     return len(stopped) > 1 or not (asked or opened)
-
-
-# What a row says of the files that a shell command opens: of each as a call of another tool.
 
 
 def opened(
@@ -248,7 +329,7 @@ def opened(
 def is_unchecked(row: Row, file: Redirection, outcomes: Sequence[Outcome]) -> bool:
     """Return whether nothing but what all commands may do allows a file to be opened."""
     shell = row.ruleset.dialect.shell
-    if file.scripted or file.again or file.tool == shell.files.removes:
+    if file.scripted or file.tool == shell.files.removes:
         return False
     if not file.writes:
         found = redirection_outcome(row, file)
@@ -277,7 +358,7 @@ def _is_outside(row: Row, file: Redirection) -> bool:
 def redirection_outcome(row: Row, redirection: Redirection) -> Outcome:
     """Return what *row*, of the tool that runs a command, says of a file that this opens."""
     rules = row.ruleset
-    if redirection.scripted or redirection.again:
+    if redirection.scripted:
         return _if_denied(row, redirection)
     shell = rules.dialect.shell
     tool = redirection.tool or (shell.files.output if redirection.writes else shell.files.input)
@@ -309,10 +390,10 @@ def redirection_outcome(row: Row, redirection: Redirection) -> Outcome:
 
 def _if_denied(row: Row, redirection: Redirection) -> Outcome:
     """Return what a file gets of which only a rule that denies it counts."""
-    found = redirection_outcome(row, attrs.evolve(redirection, scripted=False, again=False))
+    found = redirection_outcome(row, attrs.evolve(redirection, scripted=False))
     if found.effect is not Effect.DENY or found.reason is not Reason.RULE:
         return HARMLESS
-    return found if redirection.again else doubted(row.ruleset)
+    return doubted(row.ruleset)
 
 
 def _undenied(files: Row, path: str, found: Outcome) -> Outcome:
@@ -331,7 +412,7 @@ def _kept_below(files: Row, name: str) -> Outcome:
     dialect = files.ruleset.dialect
     try:
         path = canonical_path(name, dialect)
-        kept = [(canonical_path(f, dialect), stranger_path(f, dialect)) for f in dialect.shell.kept]
+        kept = [(canonical_path(f, dialect), case_variant(f, dialect)) for f in dialect.shell.kept]
     except Unreadable:
         return unsure(files.ruleset)
     found = [
@@ -376,7 +457,7 @@ _UP: Final = re.compile(r"(?:\.{0,2}/)*")
 def _folders(pattern: Pattern, *, deep: bool) -> tuple[str, ...]:
     """Return the folders that a rule about paths names on the way to what it matches.
 
-    One that is *deep* speaks of what is in the last of them.
+    One that is *deep* matches what is in the last of them.
     """
     found: list[str] = []
     for each in pattern.spelled_out:
@@ -394,11 +475,7 @@ def _folders(pattern: Pattern, *, deep: bool) -> tuple[str, ...]:
     return tuple(found)
 
 
-# What a row says of a shell command: part by part, with the files that it opens.
-
-
-# Parts of which a row keeps what it says, and characters of each: commands have few, and often.
-_KEPT: Final = 2048
+# Characters of the parts whose outcome a row remembers.
 _LONGEST: Final = 1024
 
 
@@ -431,7 +508,7 @@ def command_outcome(row: Row, command: Command, limit: int = NO_MATCH) -> Outcom
     )
     outcomes += unawaited(row, command)
     if command.unread and row.entries:
-        outcomes.append(unsure(row.ruleset))  # a rule that might speak of it cannot be asked
+        outcomes.append(unsure(row.ruleset))  # a rule that might match it cannot be asked
     if not command.parts:
         outcomes.append(idle_outcome(row, limit))
     return min(outcomes, key=strictness)
@@ -446,10 +523,10 @@ def idle_outcome(row: Row, limit: int) -> Outcome:
 
 
 def unawaited(row: Row, command: Command) -> Iterator[Outcome]:
-    """Yield what a command gets that nobody waits for, if that is a reason of its own.
+    """Yield what a background command gets, if that is a reason of its own.
 
-    Claude Code 2.1.329 asks for one that it would allow if it had not the rule for every command,
-    and runs any other by that rule.
+    A host with `Command.awaited` asks for one that it would allow without the rule for every
+    command, and runs any other by that rule.
     """
     beside = row.beside if command.awaited else None
     if beside is None:
@@ -469,7 +546,7 @@ def _denied(row: Row, command: Command, outcomes: tuple[Outcome, ...]) -> Iterat
                 and not entry.field
                 and any(
                     entry.pattern is None or entry.pattern.matches(text)
-                    for text in (part.text, *part.readings, *part.feared)
+                    for text in (part.text, *part.match_texts, *part.possible_texts)
                 )
             ):
                 yield row.at(index)
@@ -479,21 +556,25 @@ def _denied(row: Row, command: Command, outcomes: tuple[Outcome, ...]) -> Iterat
 def part_outcome(row: Row, part: CommandPart, limit: int) -> Outcome:
     """Return what *row* says of one simple command; for *limit* see `command_outcome`."""
     if limit != NO_MATCH:
-        return _feared_outcome(row, part, limit)
+        return _outcome_of_texts(row, part, limit)
     found = row.parts.get(part)
     if found is None:
-        found = _feared_outcome(row, part, limit)
-        texts = (part.text, *part.readings, *part.doubtful, *part.written, *part.feared)
+        found = _outcome_of_texts(row, part, limit)
+        texts = (
+            part.text,
+            *part.match_texts,
+            *part.script_texts,
+            *part.grant_texts,
+            *part.possible_texts,
+        )
         if sum(map(len, texts)) <= _LONGEST:  # a text that is put on an input is one of them
-            if len(row.parts) >= _KEPT:
-                row.parts.clear()
-            row.parts[part] = found
+            row.parts.keep(part, found)
     return found
 
 
-def _feared_outcome(row: Row, part: CommandPart, limit: int) -> Outcome:
+def _outcome_of_texts(row: Row, part: CommandPart, limit: int) -> Outcome:
     outcome = _part_outcome(row, part, limit)
-    for text in part.feared:
+    for text in part.possible_texts:
         index = row.first(text)
         if index != NO_MATCH and row.at(index).effect is not Effect.ALLOW:
             outcome = min(outcome, row.at(index), key=strictness)
@@ -502,9 +583,9 @@ def _feared_outcome(row: Row, part: CommandPart, limit: int) -> Outcome:
 
 def _part_outcome(row: Row, part: CommandPart, limit: int) -> Outcome:
     first = min(_granting(row, part), limit)
-    # A rule that knows the command under any of its readings holds. Of several it
+    # A rule that knows the command under any of its match_texts holds. Of several it
     # is the strictest, wherever each stands, but where a host ranks its rules.
-    known = [index for reading in part.readings if (index := row.first(reading)) != NO_MATCH]
+    known = [index for reading in part.match_texts if (index := row.first(reading)) != NO_MATCH]
     known = [index for index in known if row.at(index).effect is not Effect.ALLOW]
     granted = row.at(first)
     if known:
@@ -512,14 +593,14 @@ def _part_outcome(row: Row, part: CommandPart, limit: int) -> Outcome:
             known.append(first)
         ranked = row.ruleset.dialect.shell.control
         granted = row.at(min(known, key=None if ranked else lambda one: (row.at(one).effect, one)))
-    if part.written and granted.reason in BY_DEFAULT:
-        for text in part.written:
+    if part.grant_texts and granted.reason in BY_DEFAULT:
+        for text in part.grant_texts:
             written = row.first(text + MORE if part.fed else text)
             if written != NO_MATCH and row.at(written).effect is Effect.ALLOW:
                 if _is_granted_of_command(row, written, text):
                     granted = row.at(written)
                 break
-    for reading in part.doubtful:
+    for reading in part.script_texts:
         index = row.first(reading)
         if index != NO_MATCH and row.at(index).effect is Effect.DENY:
             granted = min(granted, doubted(row.ruleset), key=strictness)
@@ -538,8 +619,8 @@ def _part_outcome(row: Row, part: CommandPart, limit: int) -> Outcome:
 def _is_idle(row: Row, text: str) -> bool:
     """Return whether rules that allow a text say nothing, since the host allows every command.
 
-    A sandbox runs what no rule denies or asks for, and asks none that allows (Claude Code 2.1.329,
-    as its text has it): with such a rule it would be less.
+    A sandbox runs what no rule denies or asks for, and consults none that allows: with such a
+    rule less would run.
     """
     allows = row.default.effect is Effect.ALLOW and row.default.reason in BY_DEFAULT
     return allows and row.ruleset.dialect.shell.whole and not row.is_kept(text)
@@ -566,9 +647,6 @@ def _is_granted_of_command(row: Row, index: int, text: str) -> bool:
     return is_completed(entry.pattern, text, shell)
 
 
-# What a row says of a command piece by piece: why the whole of it got what it got.
-
-
 @attrs.frozen
 class AccountPiece:
     """What a command does, of which simple command or file, and what a row says of that.
@@ -577,7 +655,7 @@ class AccountPiece:
         does: which kind of thing.
         text: of what; "" where that is not known.
         outcome: what the row says.
-        why: of what nobody vouches for, why not.
+        why: why no rule may allow it, where that is so.
     """
 
     does: Does
@@ -586,7 +664,9 @@ class AccountPiece:
     why: str = ""
 
 
-def account(row: Row, call: Mapping[str, object], read: ReadCommand) -> tuple[AccountPiece, ...]:
+def account(
+    row: Row, call: Mapping[str, object], read: ReadCommand | None = None
+) -> tuple[AccountPiece, ...]:
     """Return the pieces of the command that *call* runs, in their order, each once.
 
     Nothing of a call that is no command, or that all of *row* decides alike; pieces that
@@ -596,7 +676,7 @@ def account(row: Row, call: Mapping[str, object], read: ReadCommand) -> tuple[Ac
     Args:
         row: of the tool.
         call: its arguments.
-        read: `read_command`, or what remembers its answers.
+        read: reads a command; by default `read_command`.
 
     """
     command = _command(row, call, read)
@@ -605,7 +685,7 @@ def account(row: Row, call: Mapping[str, object], read: ReadCommand) -> tuple[Ac
     return tuple({(p.does, p.text): p for p in _pieces(row, command, call)}.values())
 
 
-def _command(row: Row, call: Mapping[str, object], read: ReadCommand) -> Command | None:
+def _command(row: Row, call: Mapping[str, object], read: ReadCommand | None) -> Command | None:
     dialect, kind = row.ruleset.dialect, row.argument.kind
     if kind not in (ArgumentKind.COMMAND, ArgumentKind.POWERSHELL):
         return None
@@ -613,9 +693,7 @@ def _command(row: Row, call: Mapping[str, object], read: ReadCommand) -> Command
         text = argument_text(row.argument, dialect, call)
     except Unreadable:
         return None
-    if kind is ArgumentKind.POWERSHELL:
-        return read_powershell(text, dialect.commands)
-    return read(text, dialect.shell)
+    return _read(text, kind, dialect, read)
 
 
 def _pieces(row: Row, command: Command, call: Mapping[str, object]) -> Iterator[AccountPiece]:
@@ -640,11 +718,11 @@ def _pieces(row: Row, command: Command, call: Mapping[str, object]) -> Iterator[
         hidden.append(idle_outcome(row, limit))
     strictest = min(hidden, key=strictness, default=HARMLESS)
     if strictest is not HARMLESS:
-        for doubt in command.doubts or _ANY:
+        for doubt in command.ambiguities or _ANY:
             yield AccountPiece(Does.HIDES, doubt.text, strictest, doubt.why)
 
 
-_ANY: Final = (Doubt("", ""),)
+_ANY: Final = (Ambiguity("", ""),)
 
 
 def _does(row: Row, file: Redirection) -> Does:

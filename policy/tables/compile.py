@@ -1,4 +1,9 @@
-"""Policies become tables: the one place where a tree gets its meaning."""
+"""Policies become tables: the one place where a tree gets its meaning.
+
+What a rule matches is its host's to say (`Semantics.read`). In which order the
+rules are consulted is a sort by the host's precedence. After that nothing is
+left of either but an ordered list.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +52,7 @@ class Semantics:
         dialect: how it names tools and reads calls.
         precedence: the classes of rules, the one that decides first at the
             front. A rule of no class is never consulted.
-        default: what a call gets that no rule speaks of.
+        default: what a call gets that no rule matches.
         read: the lines that one rule becomes. It raises `PolicyError` for a
             rule that the host refuses, and returns none for one it ignores.
         presence: what a list of tools that is not there, or is no list, means:
@@ -65,21 +70,14 @@ class Semantics:
     )
 
 
-# Policies become tables: the one place where a tree is given its meaning.
-#
-# What a rule matches is its host's to say (`Semantics.read`); in which order the
-# rules are asked is a sort by the host's precedence. After that nothing is left
-# of either but an ordered list.
-
-
 def compile_policy(policy: Policy, semantics: Semantics, *, root: bool = False) -> Table:
     """Return the table of one agent or settings scope.
 
     Args:
         policy: what it says.
         semantics: how its host decides.
-        root: whether the agent starts a chain. There it inherits from nobody,
-            so ``inherit`` grants nothing.
+        root: whether the agent starts a chain. There it has no parent, so
+            ``inherit`` grants nothing.
 
     Raises:
         PolicyError: a rule that the host refuses.
@@ -119,7 +117,7 @@ def compile_rules(
 def compile_tools(
     declared: DeclaredTools, semantics: Semantics, *, removes: bool
 ) -> RuleSet | None:
-    """Return what a list of the tools an agent has, or has not, comes to.
+    """Return the rule set of a list of the tools an agent has, or has not.
 
     None is no restriction. A list that is ill-typed, or that is not there in a
     way the host does not take for "every tool", leaves the agent no tool.

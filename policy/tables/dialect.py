@@ -1,4 +1,8 @@
-"""How a host names tools and reads calls: data, carried by every table."""
+"""How a host names tools and reads calls: data, carried by every table.
+
+Nothing here decides. A `Dialect` says to which argument of a call a rule applies,
+and how that argument is brought into the one form that patterns match.
+"""
 
 from __future__ import annotations
 
@@ -28,10 +32,10 @@ class InputKind(enum.Enum):
     FLAG = "flag"  # true or false, or a word that says so
     NUMBER = "number"  # or a text that is one
     TEXTS = "texts"  # a list of texts, or a text that is one as JSON
-    RECORDS = "records"  # a list of objects, likewise
-    RECORD = "record"  # an object, likewise
+    RECORDS = "records"  # a list of objects, or a text that is one as JSON
+    RECORD = "record"  # an object, or a text that is one as JSON
     ANY = "any"
-    NONE = "none"  # no value is taken: no rule speaks of a call that has one
+    NONE = "none"  # no value is taken: no rule applies to a call that has one
 
     __hash__ = object.__hash__
 
@@ -168,12 +172,6 @@ class Inputs:
         return found.nearest(text)
 
 
-# How a host names tools and reads calls: data, carried by every table.
-#
-# Nothing here decides. A `Dialect` says which argument of a call a rule speaks
-# of, and how that argument is brought into the one form that patterns match.
-
-
 # The white space of Unicode. To Python four controls more are blanks (U+001C to U+001F).
 BLANKS: Final = (
     "\t\n\x0b\x0c\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009"
@@ -182,7 +180,7 @@ BLANKS: Final = (
 
 
 class ArgumentKind(enum.Enum):
-    """How the text a rule speaks of is read."""
+    """How the text that a rule applies to is read."""
 
     TEXT = "text"  # as it stands
     COMMAND = "command"  # a shell command, decided part by part
@@ -199,17 +197,17 @@ class ArgumentKind(enum.Enum):
 
 @attrs.frozen
 class Argument:
-    """Which argument of a call a specifier speaks of.
+    """To which argument of a call a specifier applies.
 
     Attributes:
         kind: how it is read.
         fields: the names it goes by. Several of them in one call must agree.
             None of them named: the only text among the arguments.
         absent: what a call without it means, or None when such a call cannot
-            be read (and is denied where a rule would have to speak of it).
-        parameters: other arguments that a rule can speak of as ``name:value``,
-            where the specifier would else be read as the argument itself. Where
-            none is listed, rules about a text can speak of any.
+            be read (and is denied where a rule might apply to it).
+        parameters: other arguments that a rule can name as ``name:value``, where
+            the specifier would else be read as the argument itself. Where none
+            is listed, rules about a text can name any.
         trimmed: whether blanks around a path are no part of it.
         browsed: whether a URL is one that programs read differently too, and means what it
             does to a browser.
@@ -224,7 +222,7 @@ class Argument:
     browsed: bool = False
 
     def has(self, name: str) -> bool:
-        """Return whether ``name:value`` speaks of another argument of the call."""
+        """Return whether ``name:value`` is about another argument of the call."""
         if self.parameters:
             return name in self.parameters
         return self.kind is ArgumentKind.TEXT and name not in self.fields
@@ -236,7 +234,7 @@ class Dialect:
 
     Attributes:
         name: of the host and its version.
-        arguments: canonical tool name -> what its specifier speaks of.
+        arguments: canonical tool name -> the argument that its specifier applies to.
         other: the same for every other tool.
         aliases: another name of a tool -> its canonical name.
         shell: for arguments that are commands.
@@ -251,10 +249,10 @@ class Dialect:
             its own name too, and gets what is stricter.
         checks: whether the host refuses a call whose arguments it cannot read before it
             asks any rule.
-        asks: whether there is anybody to ask; if not, what would ask denies.
+        asks: whether a person can be asked; if not, what would ask denies.
         loose: whether the name of a tool ends before its first parenthesis, and neither
             its case counts nor the blanks around it. An alias may be of any case.
-        aliased: whether a pattern over names speaks of a tool by another name of it too.
+        aliased: whether a pattern over names also matches the other names of a tool.
         fold_names: whether a rule that names one tool ignores the case of its letters;
             one with a pattern over names does not.
         inputs: canonical tool name -> what its arguments may be: no call with another value
@@ -294,7 +292,7 @@ class Dialect:
         return _lowered(name) if self.fold_names else name
 
     def argument(self, tool: str) -> Argument:
-        """Return what a specifier of *tool* speaks of."""
+        """Return the argument that a specifier of *tool* applies to."""
         return self.arguments.get(self.key(tool), self.other)
 
 

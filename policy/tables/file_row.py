@@ -13,10 +13,10 @@ from policy.patterns.tokens import folded
 from policy.tables.calls import (
     Unreadable,
     canonical_path,
+    case_variant,
     is_within,
     real_path,
     rooted_path,
-    stranger_path,
 )
 from policy.tables.entry import (
     BY_DEFAULT,
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 __all__ = ["file_outcome", "led_outcome", "named_outcome", "path_outcome", "walked_path"]
 
 
-def file_outcome(row: Row, path: str, stranger: str, limit: int = NO_MATCH) -> Outcome:
+def file_outcome(row: Row, path: str, variant: str, limit: int = NO_MATCH) -> Outcome:
     """Return what *row* says of a path, and of the other as which it is judged too."""
     found = path_outcome(row, path, limit)
-    if stranger != path:
-        found = min(found, path_outcome(row, stranger, limit), key=strictness)
+    if variant != path:
+        found = min(found, path_outcome(row, variant, limit), key=strictness)
     if path.startswith(_OF_PROCESSES) and row.ruleset.dialect.processes:
         try:
             own = real_path(path, _links_of_processes(row.ruleset.dialect))
@@ -51,9 +51,7 @@ def file_outcome(row: Row, path: str, stranger: str, limit: int = NO_MATCH) -> O
     return found
 
 
-# Names of files of which a row keeps what it says, and characters of each: commands name few
-# files, and often.
-_KEPT: Final = 2048
+# Characters of the names whose outcome a row remembers.
 _LONGEST: Final = 256
 
 
@@ -66,9 +64,7 @@ def named_outcome(row: Row, name: str) -> tuple[str | None, Outcome]:
     if found is None:
         found = _named_outcome(row, name)
         if len(name) <= _LONGEST:
-            if len(row.named) >= _KEPT:
-                row.named.clear()
-            row.named[name] = found
+            row.named.keep(name, found)
     return found
 
 
@@ -76,7 +72,7 @@ def _named_outcome(row: Row, name: str) -> tuple[str | None, Outcome]:
     dialect = row.ruleset.dialect
     try:
         path = canonical_path(name, dialect)
-        found = file_outcome(row, path, stranger_path(name, dialect))
+        found = file_outcome(row, path, case_variant(name, dialect))
         if dialect.shell.control and ".." in name:
             walked = walked_path(name, dialect)
             if walked != path:
@@ -165,7 +161,7 @@ def led_outcome(row: Row, path: str, real: str, limit: int = NO_MATCH) -> Outcom
         is_same = alike or row.default.effect is Effect.ALLOW
         return found if is_same else guarded(row.ruleset)
     if found.effect is Effect.ALLOW:
-        # Where only a rule speaks of one name, one must speak of the other too, for the same tool.
+        # Where a rule alone decides one name, a rule must decide the other too, for the same tool.
         ruled = [
             each for each in ((path, named), (real, led_to)) if each[1].reason not in BY_DEFAULT
         ]
@@ -173,5 +169,5 @@ def led_outcome(row: Row, path: str, real: str, limit: int = NO_MATCH) -> Outcom
             return unsure(row.ruleset)
         forms = {said.entries[0].form is Form.LENT for _, said in ruled if said.entries}
         return named if len(forms) <= 1 else unsure(row.ruleset)
-    # Whoever else could judge a call, this is asked of somebody.
+    # A person is asked, also where a model could judge the call.
     return UNANALYSABLE if found.reason is Reason.CLASSIFIER else found

@@ -8,27 +8,26 @@ handed out again.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Final
 
-from policy.commands.read import read_command
 from policy.core import limits
 from policy.core.decision import Because, Clause, Decision, Hashed, Reason
 from policy.core.effect import Effect
-from policy.patterns.automaton import AutomatonState
-from policy.tables.calls import NO_FIELD
+from policy.core.memory import Memo
 from policy.tables.dialect import Inputs
 from policy.tables.entry import UNREADABLE, Outcome
-from policy.tables.row import ReadCommand, Row
-from policy.tables.walk import NO_WALK
+from policy.tables.row import Row
+from policy.tables.walk import NO_FIELD
+
+if TYPE_CHECKING:
+    from policy.tables.row import ReadCommand
 
 __all__ = ["Lookup"]
 
 _Links = tuple[str, ...]
-_Told = tuple[Outcome, _Links]
 
 # The longest argument whose decision is kept.
-_REMEMBERED_TEXT = 1024
+_LONGEST: Final = 1024
 
 
 class Lookup:
@@ -38,6 +37,7 @@ class Lookup:
 
     Attributes:
         rows: the rows that depend on the arguments of the call.
+        constant: the decision of every call, where all get the same one.
         field: the argument that decides alone where it is a text and *alias*
             is not in the call; `NO_FIELD` where there is none such.
         alias: the other name of that argument, or `NO_FIELD`.
@@ -49,15 +49,13 @@ class Lookup:
     __slots__ = (
         "__weakref__",
         "_checked",
-        "_constant",
         "_decisions",
-        "_plain",
         "_remembers",
         "_settled",
         "_table",
         "_types",
-        "_walk",
         "alias",
+        "constant",
         "field",
         "remembered",
         "rows",
@@ -66,12 +64,12 @@ class Lookup:
     def __init__(self, rows: Iterable[tuple[Row, _Links]], table: str | Hashed) -> None:
         self._table = table
         self.rows: list[tuple[Row, _Links]] = []
-        fixed: list[_Told] = []
-        denial: _Told | None = None
-        self._checked: dict[Inputs, None] = {}
+        fixed: list[tuple[Outcome, _Links]] = []
+        denial: tuple[Outcome, _Links] | None = None
+        checked: dict[Inputs, None] = {}
         for row, links in rows:
             if row.inputs is not None:
-                self._checked[row.inputs] = None
+                checked[row.inputs] = None
             outcome = row.constant
             if outcome is None:
                 self.rows.append((row, links))
@@ -80,83 +78,68 @@ class Lookup:
             if outcome.effect is Effect.DENY and (denial is None or _says_more(outcome, denial[0])):
                 denial = (outcome, links)  # the first one that says why
         if denial is not None:
-            # What one link denies whatever the arguments are, nobody needs to look at.
+            # Where one link denies whatever the arguments are, the others are not asked.
             self.rows, self._settled = [], [denial]
         else:
             # A row that always allows adds no more than a reason, if there is no other.
             asking = [pair for pair in fixed if pair[0].effect is Effect.ASK]
             self._settled = asking or ([] if self.rows else fixed)
-        self._constant = None if self.rows else self._combine(self._settled)
-        if self._constant is not None and self._constant.effect is Effect.DENY:
-            self._checked = {}  # why all calls are denied says more than why one is
-        self._types = _common_types(self._checked)
-        self.remembered: dict[str, Decision] = {}
-        self._decisions: dict[tuple[Outcome, ...], Decision] = {}
-        # Of one row that looks at one text, the decisions by where a walk of it ends.
-        self._plain: dict[int | None, Decision] = {}
-        self._walk = self.rows[0][0].walk if len(self.rows) == 1 else NO_WALK
+        self.constant = None if self.rows else self._combine(self._settled)
+        if self.constant is not None and self.constant.effect is Effect.DENY:
+            checked = {}  # why all calls are denied says more than why one is
+        self._checked = checked
+        self._types = _common_types(checked)
+        self.remembered: Memo[str, Decision] = Memo(limits.CACHE_ENTRIES)
+        self._decisions: Memo[tuple[Outcome, ...], Decision] = Memo(limits.CACHE_ENTRIES)
         names = {(row.field, row.alias) for row, _ in self.rows}
-        self.field, self.alias = names.pop() if len(names) == 1 else (NO_FIELD, NO_FIELD)
-        # A text that may be refused is remembered by nobody: `decide_read` takes what `decide`
-        # does not.
-        self._remembers = _REMEMBERED_TEXT if self.takes_any(self.field) else -1
-
-    @property
-    def constant(self) -> Decision | None:
-        """The decision of every call, where all get the same one."""
-        return self._constant
+        self.field: str = NO_FIELD
+        self.alias: str = NO_FIELD
+        if len(names) == 1:
+            self.field, self.alias = names.pop()
+        # Of a text that may be refused no decision is kept: a *checked* call is not refused.
+        self._remembers = _LONGEST if self.takes_any(self.field) else -1
 
     @property
     def floor(self) -> Effect:
         """The effect of the rows that do not depend on the arguments."""
         return min((outcome.effect for outcome, _ in self._settled), default=Effect.ALLOW)
 
-    def decide(self, call: Mapping[str, object]) -> Decision:
-        """Return the decision, and remember it where one text alone decides."""
-        return self.decide_read(call) if self.takes(call) else self._refusal
-
-    def decide_read(self, call: Mapping[str, object]) -> Decision:
-        """Return the decision of a call that its host has read, so that it refuses no argument."""
-        decision = self._read(call, read_command)
-        text = call.get(self.field)
-        if type(text) is str and len(text) <= self._remembers and self.alias not in call:
-            if len(self.remembered) >= limits.CACHE_ENTRIES:
-                self.remembered.clear()
-            self.remembered[text] = decision
-        return decision
-
-    def decide_anew(self, call: Mapping[str, object], read: ReadCommand = read_command) -> Decision:
-        """Return the decision without remembering it.
+    def decide(
+        self,
+        call: Mapping[str, object],
+        *,
+        checked: bool = False,
+        remember: bool = True,
+        read: ReadCommand | None = None,
+    ) -> Decision:
+        """Return the decision of a call with these arguments. Never raises.
 
         Args:
             call: the arguments.
-            read: `read_command`, or what remembers its answers.
+            checked: whether the host has read the call, so that it refuses no argument.
+            remember: whether such calls may come again: their decision is kept by the text
+                that decides alone, and the text is walked, which serves others like it.
+            read: reads a command; by default `policy.commands.read.read_command`.
 
         """
-        return self._read(call, read) if self.takes(call) else self._refusal
+        if not checked and not self.takes(call):
+            return self._combine([(UNREADABLE[Reason.MALFORMED], ())])
+        if self.constant is not None:
+            return self.constant
+        if not remember:
+            return self.combined(tuple([row.outcome(call, read) for row, _ in self.rows]))
+        decision = self.combined(tuple([_walked(row, call, read) for row, _ in self.rows]))
+        text = call.get(self.field)
+        if type(text) is str and len(text) <= self._remembers and self.alias not in call:
+            self.remembered.keep(text, decision)
+        return decision
 
-    def _read(self, call: Mapping[str, object], read: ReadCommand) -> Decision:
-        """Return the decision of a call of which no argument is refused."""
-        if self._constant is not None:
-            return self._constant
-        # `Walk.state`, written out: this is where a call spends its time.
-        walk = self._walk
-        text = call.get(walk.direct)  # type: ignore[arg-type]  # no call has None
-        if type(text) is not str or len(text) > walk.longest or walk.alias in call:
-            return self._met(call, read)
-        edges: Any = walk.automaton.start.edges
-        try:
-            for character in text:
-                edges = edges[character]
-            state: AutomatonState = edges[""]
-        except KeyError:
-            state = walk.automaton.walk(text)
-        decision = self._plain.get(state.plain)
+    def combined(self, outcomes: tuple[Outcome, ...]) -> Decision:
+        """Return the decision where the rows say *outcomes*, one each; equal ones get the same."""
+        decision = self._decisions.get(outcomes)
         if decision is None:
-            row, _ = self.rows[0]
-            decision = self._made((row.outcome_behind(state, call, read),))
-            if state.plain is not None:
-                self._plain[state.plain] = decision
+            pairs = [(one, links) for one, (_, links) in zip(outcomes, self.rows, strict=True)]
+            decision = self._decisions.keep(outcomes, self._combine([*pairs, *self._settled]))
         return decision
 
     def account(self, call: Mapping[str, object]) -> tuple[Clause, ...]:
@@ -166,35 +149,14 @@ class Lookup:
         """
         from policy.tables.command_row import account  # noqa: PLC0415  # what no decision needs
 
-        read = cache(read_command)
-        decision = self.decide_anew(call, read)
+        decision = self.decide(call, remember=False)
         for row, links in self.rows:
-            if row.outcome(call, read).effect is decision.effect:
+            if row.outcome(call).effect is decision.effect:
                 return tuple(
                     Clause(each.does, each.text, self._combine([(each.outcome, links)]), each.why)
-                    for each in account(row, call, read)
+                    for each in account(row, call)
                 )
         return ()
-
-    def decide_once(self, call: Mapping[str, object], read: ReadCommand = read_command) -> Decision:
-        """Return the decision of a call that hardly anybody asks about again.
-
-        What would make the next call faster is not built for it.
-
-        Args:
-            call: the arguments.
-            read: `read_command`, or what remembers its answers.
-
-        """
-        if not self.takes(call):
-            return self._refusal
-        if self._constant is not None:
-            return self._constant
-        return self._made(tuple([row.outcome_once(call, read) for row, _ in self.rows]))
-
-    def _met(self, call: Mapping[str, object], read: ReadCommand) -> Decision:
-        """Return the decision by every row."""
-        return self._made(tuple([row.outcome(call, read) for row, _ in self.rows]))
 
     def takes(self, call: Mapping[str, object]) -> bool:
         """Return whether every argument is what it may be; no rule is asked otherwise."""
@@ -208,29 +170,6 @@ class Lookup:
         """Return whether an argument may be any text."""
         return not self._checked or self._types.get(name) is str
 
-    @property
-    def _refusal(self) -> Decision:
-        return self._combine([(UNREADABLE[Reason.MALFORMED], ())])
-
-    def _made(self, outcomes: tuple[Outcome, ...]) -> Decision:
-        """Return the one decision that these outcomes, one of each row, come to."""
-        decision = self._decisions.get(outcomes)
-        if decision is None:
-            told = zip(outcomes, (links for _, links in self.rows), strict=True)
-            decision = self._combine([*told, *self._settled])
-            if len(self._decisions) >= limits.CACHE_ENTRIES:
-                self._decisions.clear()
-            self._decisions[outcomes] = decision
-        return decision
-
-    def combined(self, outcomes: tuple[Outcome, ...]) -> Decision:
-        """Return the decision where the rows say *outcomes*, one each, and remember it."""
-        decision = self._decisions.get(outcomes)
-        if decision is None:
-            told = [(one, links) for one, (_, links) in zip(outcomes, self.rows, strict=True)]
-            decision = self._decisions[outcomes] = self._combine([*told, *self._settled])
-        return decision
-
     def _combine(self, outcomes: list[tuple[Outcome, _Links]]) -> Decision:
         if not outcomes:
             return Decision(Effect.ALLOW, Reason.UNRESTRICTED, table=self._table)
@@ -241,18 +180,23 @@ class Lookup:
         elif effect is Effect.ALLOW:
             # Of those who allow, one who says why, and best of all where it is written.
             deciding = [max(deciding, key=lambda pair: _told_where(pair[0]))]
-        if len(deciding) == 1:
-            outcome, links = deciding[0]
-            because = _because(outcome, links)
-        else:
-            told = (one for outcome, links in deciding for one in _because(outcome, links))
-            because = tuple(dict.fromkeys(told))
-            links = tuple(dict.fromkeys(link for _, links in deciding for link in links))
-        return Decision(effect, deciding[0][0].reason, because, links, self._table)
+        outcome, links = deciding[0]
+        because = _because(outcome, links)
+        for other, more in deciding[1:]:
+            because = tuple(dict.fromkeys((*because, *_because(other, more))))
+            links = tuple(dict.fromkeys((*links, *more)))
+        return Decision(effect, outcome.reason, because, links, self._table)
+
+
+def _walked(row: Row, call: Mapping[str, object], read: ReadCommand | None) -> Outcome:
+    state = row.walk.state(call)
+    if state is None or state.plain is None:
+        return row.outcome(call, read)
+    return row.at(state.plain)
 
 
 def _common_types(checked: Iterable[Inputs]) -> dict[str, type]:
-    """Return the arguments that may be every value of a type by all that is said of them."""
+    """Return the arguments that may be every value of a type by all of *checked*."""
     types: dict[str, type] | None = None
     for inputs in checked:
         own = inputs.types

@@ -1,9 +1,9 @@
-"""Arguments beside the one that rules speak of: the combinations that rules tell apart."""
+"""Arguments beside the one that rules apply to: the combinations that rules tell apart."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import combinations, islice, product
+from itertools import chain, combinations, islice, product
 from typing import TYPE_CHECKING
 
 from policy.patterns.families import classes
@@ -37,7 +37,7 @@ def beside(rows: Sequence[Row], most: int = _CASES) -> list[dict[str, str]] | No
     entries = [
         [entry for entry in row.entries if entry.field not in row.argument.fields] for row in rows
     ]
-    return parameter_cases(entries, most, inputs=rows[0].inputs if rows else None)
+    return parameter_cases(entries, most, inputs=[row.inputs for row in rows if row.inputs])
 
 
 def outcomes_beside(
@@ -64,7 +64,7 @@ def parameter_cases(
     most: int = _CASES,
     *,
     whole: bool = False,
-    inputs: Inputs | None = None,
+    inputs: Collection[Inputs] = (),
 ) -> list[dict[str, str]] | None:
     """Return parameters that tell all rules about parameters apart; None when too many.
 
@@ -76,7 +76,7 @@ def parameter_cases(
         lists: the lines of each list.
         most: how many cases are not too many. The first says nothing.
         whole: whether lines may look at all that is said as one text, so that all counts.
-        inputs: what the arguments may be: no call says anything else.
+        inputs: what the arguments may be: no call says what one of them does not take.
 
     """
     patterns: dict[str, dict[Pattern, None]] = {}
@@ -91,7 +91,7 @@ def parameter_cases(
         found, exact = classes(list(alternatives))
         if not exact:
             return None
-        # A value that no rule speaks of is as good as none.
+        # A value that no rule matches is as good as none.
         taken = (_taken(inputs, field, text, m, alternatives) for m, text in found.items() if m)
         values[field] = [value for value in taken if value is not None]
     fields = len(values) if whole else min(together, len(values))
@@ -100,16 +100,18 @@ def parameter_cases(
 
 
 def _taken(
-    inputs: Inputs | None,
+    inputs: Collection[Inputs],
     field: str,
     text: str,
     matching: Collection[int],
     patterns: Iterable[Pattern],
 ) -> str | None:
     """Return a text like *text* that the argument may be, and the same patterns match, if any."""
-    if inputs is None:
+    if not inputs:
         return text
-    for each in inputs.nearest(field, text):
+    for each in chain.from_iterable(one.nearest(field, text) for one in inputs):
+        if not all(one.takes({field: each}) for one in inputs):
+            continue
         if {number for number, p in enumerate(patterns) if p.matches(each)} == set(matching):
             return each
     return None

@@ -1,23 +1,28 @@
-"""Calls decided for the folder in which they are made, links followed."""
+"""Calls decided for the folder in which they are made, links followed.
+
+Rules are about a project and a home folder that no file states. `ProjectFolders` puts real
+folders in their place, `Anywhere` decides relative paths of a project in any folder. `Rooted` and
+`Rootless` are the places in which chains decide calls.
+"""
 
 from __future__ import annotations
 
 import os
 import posixpath
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache, partial
 from typing import Final, cast
 from weakref import WeakKeyDictionary
 
 import attrs
 
+from policy.commands.compound import is_plain
 from policy.commands.knowledge import Shell
-from policy.commands.read import is_plain, read_command
-from policy.commands.words import in_home
 from policy.core.decision import Clause, Decision, Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
-from policy.core.symlinks import beyond, followed, other_names
+from policy.core.memory import Memo
+from policy.core.symlinks import beyond, followed, other_names, resolved
 from policy.patterns.pattern import Pattern, PatternKind
 from policy.patterns.tokens import Gap, Token, folded, in_any_case
 from policy.tables.calls import Unreadable, argument_text, slashed_path
@@ -30,6 +35,7 @@ from policy.tables.table import Ceiling, Part, Table
 __all__ = [
     "Anchored",
     "Anywhere",
+    "PlacedTable",
     "ProjectFolders",
     "Rooted",
     "Rootless",
@@ -41,6 +47,9 @@ __all__ = [
     "ways",
 ]
 
+
+# Tables with the links that calls have met which are remembered.
+_LINKED: Final = 64
 
 # What stands for the folder of a project, and for the home folder, until they are known.
 _NAMELESS: Final = frozenset({"/@project", "/@home"})
@@ -108,6 +117,31 @@ class ProjectFolders(_Moved):
                 msg = f"expected an absolute path, found `{folder}`"
                 raise PolicyError(msg, help="write the folder from the root, e.g. `/srv/app`")
 
+    @cached_property
+    def _real(self) -> str:
+        return os.path.realpath(self.cwd)
+
+    def resolve(self, path: str) -> str:
+        """Return where links lead from an absolute path; the folder is resolved once."""
+        return resolved(path, self.cwd, self._real)
+
+    def beyond(self, name: str, cwd: str) -> tuple[str, str] | None:
+        """Return the absolute name of a file and where links lead from it; None where none does."""
+        return beyond(name, cwd, self.home, self.cwd, self.also, resolve=self.resolve)
+
+    @cached_property
+    def _linked(self) -> Memo[object, tuple[Table, Table]]:
+        return Memo(_LINKED)
+
+    def linked(self, table: Table, links: tuple[tuple[str, str], ...]) -> Table:
+        """Return *table* as it decides calls made here, where these *links* are."""
+        key = id(table), links
+        found = self._linked.get(key)
+        if found is None:
+            placed = attrs.evolve(self, links=links).table(table)
+            found = self._linked.keep(key, (table, placed))
+        return found[1]
+
     def _moved(self, rules: RuleSet) -> tuple[RuleSet, ...]:
         dialect = rules.dialect
         anchors = self._anchors(dialect)
@@ -144,7 +178,7 @@ class ProjectFolders(_Moved):
                 yield named
 
     def _patterns(self, entry: Entry, dialect: Dialect) -> Iterable[Pattern | None]:
-        """Return a pattern under each name of the project; once where it does not speak of it."""
+        """Return a pattern for each name of the project; one where it does not name the project."""
         # On some systems the folders have their names in any letters.
         guards = entry.effect is not Effect.ALLOW and not dialect.fold
         return dict.fromkeys(
@@ -182,7 +216,7 @@ class Anywhere(_Moved):
 def _everywhere(entry: Entry, dialect: Dialect, granting: Effect) -> Iterable[Pattern | None]:
     """Return the patterns of an entry, for a project in any folder."""
     pattern, cwd = entry.pattern, _folded(dialect.cwd, dialect)
-    if pattern is None or pattern.kind is not PatternKind.PATH or _speaks_of(pattern, cwd):
+    if pattern is None or pattern.kind is not PatternKind.PATH or _names_folder(pattern, cwd):
         return (pattern,)
     if entry.effect >= granting:
         # What holds below any folder too holds there, whatever the folder is.
@@ -201,7 +235,7 @@ def _is_within(one: Pattern, other: Pattern) -> bool:
         return False
 
 
-def _speaks_of(pattern: Pattern, folder: str) -> bool:
+def _names_folder(pattern: Pattern, folder: str) -> bool:
     first = pattern.tokens[0] if pattern.tokens else ""
     return isinstance(first, str) and f"{first}/".startswith(f"{folder}/")
 
@@ -210,7 +244,7 @@ def _ends(pattern: Pattern, home: str) -> Iterator[list[Token]]:
     """Yield what is left of *pattern* below each folder on its way, as long as it names a file."""
     tokens = list(pattern.tokens)
     begun: list[Token] = []
-    if _speaks_of(pattern, home):
+    if _names_folder(pattern, home):
         # Which folders lead to the home folder is not known.
         tokens[0], begun = str(tokens[0])[len(home) :], [Gap.DEEP]
     for index, token in enumerate(tokens):
@@ -290,21 +324,14 @@ class Anchored(Around):
         return attrs.evolve(link, table=self.folders.table(link.table), state=link)
 
 
-# Calls, decided for the folder in which they are made.
-#
-# Where the folder is known (`Rooted`), its real path stands for the project, and a call is
-# decided as it names its files and as links lead from there: the stricter answer holds. A link
-# that a command makes and uses is not there yet when the command is decided.
-#
-# Where it is not known (`Rootless`), nobody can tell which rules speak of a path that is
-# absolute or leaves the project, so it is denied. Other paths get what they get in any folder.
+# Which files a call names.
 
 
 _Call = Mapping[str, object]
 
 
 @attrs.frozen
-class _Named:
+class _FileArguments:
     """Which arguments of a tool name files.
 
     Attributes:
@@ -312,7 +339,7 @@ class _Named:
         trimmed: those of them around which blanks do not count.
         texts: those that rules match as text.
         commands: of a command, how it is read.
-        follows: whether some rules speak of a folder that no file states.
+        follows: whether some rules are about a folder that no file states.
 
     """
 
@@ -333,66 +360,48 @@ _AS_TEXT: Final = frozenset({ArgumentKind.LENIENT, ArgumentKind.JOINED, Argument
 _SEVERAL: Final = "files"
 _NAMES: Final = frozenset({"file_path", "path", _SEVERAL})
 
-_KNOWN: Final[WeakKeyDictionary[Lookup, _Named]] = WeakKeyDictionary()
+_ARGUMENTS: Final[WeakKeyDictionary[Lookup, _FileArguments]] = WeakKeyDictionary()
 
 
-def _named(table: Table, tool: str) -> _Named:
+def _arguments(table: Table, tool: str) -> _FileArguments:
     lookup = table.lookup(tool)
-    found = _KNOWN.get(lookup)
+    found = _ARGUMENTS.get(lookup)
     if found is None:
-        found = _KNOWN[lookup] = _found_named(table, tool)
+        dialects = list(dict.fromkeys(part.rules.dialect for part in table.use.parts))
+        read = [(dialect.argument(tool), dialect) for dialect in dialects]
+        paths = [each for each, _ in read if each.kind is ArgumentKind.PATH]
+        texts = {field for each, _ in read if each.kind in _AS_TEXT for field in each.fields}
+        found = _ARGUMENTS[lookup] = _FileArguments(
+            frozenset(field for each in paths for field in each.fields),
+            frozenset(field for each in paths if each.trimmed for field in each.fields),
+            _NAMES & texts,
+            tuple(each for each in read if each[0].kind is ArgumentKind.COMMAND),
+            any(map(is_nameless, dialects)),
+        )
     return found
-
-
-def _found_named(table: Table, tool: str) -> _Named:
-    dialects = list(dict.fromkeys(part.rules.dialect for part in table.use.parts))
-    read = [(dialect.argument(tool), dialect) for dialect in dialects]
-    paths = [each for each, _ in read if each.kind is ArgumentKind.PATH]
-    texts = {field for each, _ in read if each.kind in _AS_TEXT for field in each.fields}
-    return _Named(
-        frozenset(field for each in paths for field in each.fields),
-        frozenset(field for each in paths if each.trimmed for field in each.fields),
-        _NAMES & texts,
-        tuple(each for each in read if each[0].kind is ArgumentKind.COMMAND),
-        any(map(is_nameless, dialects)),
-    )
 
 
 def path_fields(table: Table, tool: str) -> frozenset[str]:
     """Return the arguments of *tool* that rules of *table* take for paths."""
-    return _named(table, tool).paths
-
-
-def _respelled(call: _Call, fields: frozenset[str], spell: Callable[[str], str]) -> _Call:
-    """Return *call* with each path that rules match as text as *spell* gives it."""
-    spelled: dict[str, object] = {}
-    for name in fields & call.keys():
-        value = call[name]
-        if isinstance(value, str) and value:
-            spelled[name] = spell(value)
-        elif name == _SEVERAL and isinstance(value, (list, tuple)):
-            spelled[name] = [_file(file, spell) for file in value]
-    return {**call, **spelled}
-
-
-def _file(file: object, spell: Callable[[str], str]) -> object:
-    path = file.get("path") if isinstance(file, Mapping) else None
-    return {**cast("_Call", file), "path": spell(path)} if isinstance(path, str) and path else file
+    return _arguments(table, tool).paths
 
 
 def opened(table: Table, tool: str, call: _Call) -> Iterator[str]:
     """Yield the names of files that the command of a call opens."""
-    for argument, dialect in _named(table, tool).commands:
+    for argument, dialect in _arguments(table, tool).commands:
         try:
             text = argument_text(argument, dialect, call)
         except Unreadable:
             continue  # which is denied
         if not is_plain(text, dialect.shell):
-            read = _targets_known if len(text) <= _SHORT else _targets
-            yield from read(text, dialect.shell)
+            targets = _targets_known if len(text) <= _SHORT else _targets
+            yield from targets(text, dialect.shell)
 
 
 def _targets(text: str, shell: Shell) -> tuple[str, ...]:
+    from policy.commands.reader import read_command  # noqa: PLC0415  # for such commands alone
+    from policy.commands.words import in_home  # noqa: PLC0415
+
     files = (file.target for file in read_command(text, shell).redirections)
     return tuple(
         in_home(name, "~", control=shell.control) for name in files if name and "\0" not in name
@@ -402,6 +411,9 @@ def _targets(text: str, shell: Shell) -> tuple[str, ...]:
 # Commands are asked about again, and to take one apart takes long.
 _SHORT: Final = 1024
 _targets_known = lru_cache(maxsize=4096)(_targets)
+
+
+# The files of a call, where links lead.
 
 
 def ways(
@@ -419,26 +431,54 @@ def ways(
 
     """
     yield placed, call
-    named = _named(own, tool)
-    if not named.any:
-        return
-    here = cwd or folders.cwd
-    if named.paths:
-        real = followed(_trimmed(call, named.trimmed), named.paths, here, folders.home)
-        if real is not None and real != call:
-            yield placed, real
-    for resolve in (os.path.normpath, os.path.realpath) if named.texts else ():
-        spell = partial(_from_project, resolve, folders, here)
-        spelled = _respelled(call, named.texts, spell)
-        if spelled != call:
-            yield placed, spelled
-    links: dict[str, str] = {}
-    for name in dict.fromkeys(opened(placed, tool, call)):
-        led = beyond(name, here, folders.home, folders.cwd, folders.also)
-        if led is not None:
-            links[led[0]] = led[1]
-    if links:
-        yield attrs.evolve(folders, links=tuple(links.items())).table(own), call
+    if _arguments(own, tool).any:
+        found = _Ways(own, placed, folders, cwd or folders.cwd)
+        yield from found.others(tool, call, opened(placed, tool, call))
+
+
+@attrs.frozen
+class _Ways:
+    """What calls get besides, of a table in some folders, that are made in the folder *here*."""
+
+    own: Table
+    placed: Table
+    folders: ProjectFolders
+    here: str
+
+    def others(self, tool: str, call: _Call, files: Iterable[str]) -> Iterator[tuple[Table, _Call]]:
+        """Yield the tables and calls besides; a command opens *files*."""
+        arguments, folders = _arguments(self.own, tool), self.folders
+        if arguments.paths:
+            trimmed = _trimmed(call, arguments.trimmed) if arguments.trimmed else call
+            real = followed(trimmed, arguments.paths, self.here, folders.home, folders.resolve)
+            if real is not None and real != call:
+                yield self.placed, real
+        for resolve in (os.path.normpath, folders.resolve) if arguments.texts else ():
+            spell = partial(_from_project, resolve, folders, self.here)
+            spelled = _respelled(call, arguments.texts, spell)
+            if spelled != call:
+                yield self.placed, spelled
+        led = (folders.beyond(name, self.here) for name in dict.fromkeys(files))
+        links = dict(each for each in led if each is not None)
+        if links:
+            yield folders.linked(self.own, tuple(links.items())), call
+
+
+def _respelled(call: _Call, fields: frozenset[str], spell: Callable[[str], str]) -> _Call:
+    """Return *call* with each path that rules match as text as *spell* gives it."""
+    spelled: dict[str, object] = {}
+    for name in fields & call.keys():
+        value = call[name]
+        if isinstance(value, str) and value:
+            spelled[name] = spell(value)
+        elif name == _SEVERAL and isinstance(value, (list, tuple)):
+            spelled[name] = [_file(file, spell) for file in value]
+    return {**call, **spelled}
+
+
+def _file(file: object, spell: Callable[[str], str]) -> object:
+    path = file.get("path") if isinstance(file, Mapping) else None
+    return {**cast("_Call", file), "path": spell(path)} if isinstance(path, str) and path else file
 
 
 def _from_project(
@@ -460,101 +500,60 @@ def _trimmed(call: _Call, fields: frozenset[str]) -> _Call:
     return {**call, **{field: path.strip(BLANKS) for field, path in paths.items()}}
 
 
-# Tables of which is kept what they are in a folder.
-_KEPT: Final = 1024
+# Tables in a place.
+
+
+# Tables that a place remembers, decisions of one of them, and those of one tool by their text.
+_TABLES: Final = 1024
+_DECISIONS: Final = 1024
+_TEXTS: Final = 16 * 1024
 
 
 @attrs.frozen(eq=False)
-class _Place:
-    """Where calls are made."""
+class Rooted:
+    """Calls of a project in known folders, whose links are followed.
 
-    # By identity, since equal ones have other links to name: tables, and each as it is here;
-    # decisions, and each as one of the table that has no folder.
-    _known: dict[int, tuple[Table, Table]] = attrs.field(factory=dict, init=False, repr=False)
-    _told: dict[tuple[int, int], tuple[Decision, Table, Decision]] = attrs.field(
-        factory=dict, init=False, repr=False
-    )
-
-    def decide(self, table: Table, tool: str, call: _Call) -> Decision:
-        """Return what a call gets of *table* here. Never raises."""
-        try:
-            decider, meant = self._strictest(table, tool, call)
-            return self._judged(table, tool, call, decider.decide(tool, meant))
-        except ValueError:  # no system has a file of such a name
-            return Decision(Effect.DENY, Reason.MALFORMED, table=table)
-
-    def account(self, table: Table, tool: str, call: _Call) -> tuple[Clause, ...]:
-        """Return what a command does, and what each of that gets (see `Table.account`)."""
-        try:
-            decider, meant = self._strictest(table, tool, call)
-        except ValueError:
-            return ()
-        return tuple(
-            attrs.evolve(clause, decision=attrs.evolve(clause.decision, table=table))
-            for clause in decider.account(tool, meant)
-        )
-
-    def _strictest(self, table: Table, tool: str, call: _Call) -> tuple[Table, _Call]:
-        """Return the table and the call that decide here."""
-        raise NotImplementedError
-
-    def _judged(self, table: Table, tool: str, call: _Call, decision: Decision) -> Decision:  # noqa: ARG002  # looked at where no folder is known
-        """Return what comes of a decision, which names the table that has no folder."""
-        key = id(decision), id(table)
-        known = self._told.get(key)
-        if known is None:
-            if len(self._told) >= _KEPT:
-                self._told.clear()
-            named = attrs.evolve(decision, table=table)
-            known = self._told[key] = (decision, table, named)
-        return known[2]
-
-    def _placed(self, table: Table, moved: ProjectFolders | Anywhere) -> Table:
-        found = self._known.get(id(table))
-        if found is None:
-            if len(self._known) >= _KEPT:
-                self._known.clear()
-            found = self._known[id(table)] = (table, moved.table(table))
-        return found[1]
-
-
-@attrs.frozen(eq=False)
-class Rooted(_Place):
-    """Calls of a project in known folders, whose links are followed."""
+    The real path of the folder stands for the project. A call is decided as it names its files,
+    and as links lead from there: the stricter answer holds. A link that a command makes and uses
+    is not there yet when the command is decided.
+    """
 
     folders: ProjectFolders
+    _tables: Memo[int, PlacedTable] = attrs.field(
+        factory=lambda: Memo(_TABLES), init=False, repr=False
+    )
 
     def below(self, root: str) -> Rooted:
         """Return the same for a project in a folder below this one."""
         cwd = posixpath.join(self.folders.cwd, root)
         return Rooted(folders_here(cwd, self.folders.home)) if root else self
 
-    def _strictest(self, table: Table, tool: str, call: _Call) -> tuple[Table, _Call]:
-        placed = self._placed(table, self.folders)
-        found = ways(table, placed, tool, call, self.folders)
-        return min(found, key=lambda way: way[0].decide(tool, way[1]).effect)
+    def of(self, table: Table) -> PlacedTable:
+        """Return what decides calls of *table* here."""
+        return self._tables.get(id(table)) or self._tables.keep(
+            id(table), _RootedTable(table, self)
+        )
 
 
 @attrs.frozen(eq=False)
-class Rootless(_Place):
-    """Calls of a project of which nobody knows where it lies."""
+class Rootless:
+    """Calls of a project in a folder that is not known.
 
-    def decide_read(self, table: Table, tool: str, call: _Call) -> Decision:
-        """Return what a call gets that its host has read already (see `Table.decide_read`)."""
-        decision = self._placed(table, Anywhere()).decide_read(tool, call)
-        return self._judged(table, tool, call, decision)
+    Which rules apply to a path that is absolute or leaves the project is not known either, so
+    such a call is denied. Other paths get what they get in any folder.
+    """
 
-    def below(self, root: str) -> Rootless:  # noqa: ARG002  # nobody knows that one either
+    _tables: Memo[int, PlacedTable] = attrs.field(
+        factory=lambda: Memo(_TABLES), init=False, repr=False
+    )
+
+    def below(self, root: str) -> Rootless:  # noqa: ARG002  # that folder is not known either
         """Return the same for a project in a folder below."""
         return self
 
-    def _strictest(self, table: Table, tool: str, call: _Call) -> tuple[Table, _Call]:  # noqa: ARG002  # the same for every call
-        return self._placed(table, Anywhere()), call
-
-    def _judged(self, table: Table, tool: str, call: _Call, decision: Decision) -> Decision:
-        if decision.effect is not Effect.DENY and _leaves(table, tool, call):
-            return Decision(Effect.DENY, Reason.NO_ROOT, table=table)
-        return super()._judged(table, tool, call, decision)
+    def of(self, table: Table) -> PlacedTable:
+        """Return what decides calls of *table* here."""
+        return self._tables.get(id(table)) or self._tables.keep(id(table), _RootlessTable(table))
 
 
 def place_at(root: str | os.PathLike[str] | None) -> Rooted | Rootless:
@@ -562,23 +561,158 @@ def place_at(root: str | os.PathLike[str] | None) -> Rooted | Rootless:
     return Rootless() if root is None else Rooted(folders_here(root))
 
 
-def _leaves(table: Table, tool: str, call: _Call) -> bool:
-    """Return whether a call names a file by a path that is absolute, or leaves the project."""
-    named = _named(table, tool)
-    if not named.any:
-        return False
-    given = (call.get(field) for field in named.paths)
-    paths = [path.strip(BLANKS) for path in given if type(path) is str]
+class _Tool:
+    """What a placed table knows of one tool.
 
-    def note(path: str) -> str:
-        paths.append(path)
-        return path
+    Attributes:
+        lookup: of the moved table.
+        names_files: whether a call may name files of the project.
+        by_text: whether the text that decides alone is all that names them.
+        remembered: decisions by that text, of calls that name no file or are denied anyhow.
 
-    _respelled(call, named.texts, note)
-    drives = any(part.rules.dialect.drives for part in table.use.parts)
-    return any(_is_elsewhere(path, drives=drives) for path in (*paths, *opened(table, tool, call)))
+    """
+
+    __slots__ = ("by_text", "lookup", "names_files", "remembered")
+
+    def __init__(self, own: Table, moved: Table, tool: str) -> None:
+        self.lookup = moved.lookup(tool)
+        arguments = _arguments(own, tool)
+        self.names_files = arguments.any
+        fields = {self.lookup.field, self.lookup.alias}
+        self.by_text = not (arguments.paths or arguments.texts) and all(
+            fields.issuperset(argument.fields)
+            for argument, _ in (*arguments.commands, *_arguments(moved, tool).commands)
+        )
+        self.remembered: Memo[str, Decision] = Memo(_TEXTS)
+
+
+class PlacedTable:
+    """A table whose calls are made in one place. Its decisions name the table itself."""
+
+    def __init__(self, own: Table) -> None:
+        self._own = own
+        self._tools: Memo[str, _Tool] = Memo(_TABLES)
+        # By identity, since equal decisions may have other links to name.
+        self._named: Memo[int, tuple[Decision, Decision]] = Memo(_DECISIONS)
+
+    @cached_property
+    def _moved(self) -> Table:
+        """The table as it decides calls made here."""
+        raise NotImplementedError
+
+    def decide(self, tool: str, call: _Call, *, checked: bool = False) -> Decision:
+        """Return what a call gets here (see `Table.decide`). Never raises."""
+        known = self._tools.get(tool)
+        if known is None:
+            known = self._tools.keep(tool, _Tool(self._own, self._moved, tool))
+        lookup = known.lookup
+        given = call.get(lookup.field)
+        text = given if type(given) is str and lookup.alias not in call else None
+        if text is not None:
+            decision = known.remembered.get(text)
+            if decision is not None and (checked or len(call) == 1 or lookup.takes(call)):
+                return decision
+        try:
+            decision = self._moved.decide(tool, call, checked=checked)
+            settled = not known.names_files or decision.effect is Effect.DENY
+            if not settled:
+                files = tuple(opened(self._moved, tool, call))
+                settled = known.by_text and not files
+                if not settled:
+                    decision = self._of_files(tool, call, files, decision, checked=checked)
+        except ValueError:  # no system has a file of such a name
+            return Decision(Effect.DENY, Reason.MALFORMED, table=self._own)
+        named = self._of_own(decision)
+        if settled and text is not None and lookup.remembered.get(text) is decision:
+            known.remembered.keep(text, named)
+        return named
+
+    def account(self, tool: str, call: _Call) -> tuple[Clause, ...]:
+        """Return what a command does here, and what each of that gets (see `Table.account`)."""
+        try:
+            table, meant = self._strictest(tool, call)
+        except ValueError:
+            return ()
+        return tuple(
+            attrs.evolve(clause, decision=self._of_own(clause.decision))
+            for clause in table.account(tool, meant)
+        )
+
+    def _of_files(
+        self, tool: str, call: _Call, files: Sequence[str], decision: Decision, *, checked: bool
+    ) -> Decision:
+        """Return what a call gets that names files, and gets *decision* as it names them."""
+        raise NotImplementedError
+
+    def _strictest(self, tool: str, call: _Call) -> tuple[Table, _Call]:
+        """Return the table and the call that decide here."""
+        raise NotImplementedError
+
+    def _of_own(self, decision: Decision) -> Decision:
+        """Return *decision* as one of the table that is in no place."""
+        known = self._named.get(id(decision))
+        if known is None:
+            named = attrs.evolve(decision, table=self._own)
+            known = self._named.keep(id(decision), (decision, named))
+        return known[1]
+
+
+class _RootedTable(PlacedTable):
+    def __init__(self, own: Table, place: Rooted) -> None:
+        super().__init__(own)
+        self._folders = place.folders
+
+    @cached_property
+    def _moved(self) -> Table:
+        return self._folders.table(self._own)
+
+    def _of_files(
+        self, tool: str, call: _Call, files: Sequence[str], decision: Decision, *, checked: bool
+    ) -> Decision:
+        found = _Ways(self._own, self._moved, self._folders, self._folders.cwd)
+        for table, meant in found.others(tool, call, files):
+            other = table.decide(tool, meant, checked=checked)
+            if other.effect < decision.effect:
+                decision = other
+        return decision
+
+    def _strictest(self, tool: str, call: _Call) -> tuple[Table, _Call]:
+        found = ways(self._own, self._moved, tool, call, self._folders)
+        return min(found, key=lambda way: way[0].decide(tool, way[1]).effect)
+
+
+class _RootlessTable(PlacedTable):
+    @cached_property
+    def _moved(self) -> Table:
+        return Anywhere().table(self._own)
+
+    def _of_files(
+        self, tool: str, call: _Call, files: Sequence[str], decision: Decision, *, checked: bool
+    ) -> Decision:
+        del checked
+        arguments = _arguments(self._own, tool)
+        given = (call.get(field) for field in arguments.paths)
+        paths = [path.strip(BLANKS) for path in given if type(path) is str]
+
+        def note(path: str) -> str:
+            paths.append(path)
+            return path
+
+        _respelled(call, arguments.texts, note)
+        drives = any(part.rules.dialect.drives for part in self._own.use.parts)
+        if any(_is_elsewhere(path, drives=drives) for path in (*paths, *files)):
+            return _NO_ROOT
+        return decision
+
+    def _strictest(self, tool: str, call: _Call) -> tuple[Table, _Call]:
+        del tool  # the same table decides every call
+        return self._moved, call
+
+
+_NO_ROOT: Final = Decision(Effect.DENY, Reason.NO_ROOT)
 
 
 def _is_elsewhere(path: str, *, drives: bool) -> bool:
+    """Return whether a path is absolute, or leaves the project."""
     path = slashed_path(path) if drives else path
     return path.startswith(("/", "~")) or posixpath.normpath(path).split("/")[0] == ".."

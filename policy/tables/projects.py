@@ -32,7 +32,7 @@ class Offered(Protocol):
 
     @property
     def host(self) -> str:
-        """The name of the host, e.g. ``claude-code``."""
+        """The name of the host, e.g. ``zeph``."""
 
     @property
     def profile(self) -> str:
@@ -114,7 +114,7 @@ class Projects(Generic[_Project]):
 
     def place_of(self, project: Offered) -> Rooted | Rootless:
         """Return where the calls of a project are made: in its folder, below that of the tree."""
-        # A file of our notation may lie anywhere in the project of which it speaks.
+        # A file of our notation may lie anywhere in the project that it is about.
         return self.place.below("" if project.root.endswith(".policy") else project.root)
 
     def find(self, name: str) -> tuple[_Project, str]:
@@ -174,7 +174,7 @@ class CompiledProject:
     """One place where one host would be started.
 
     Attributes:
-        host: e.g. ``claude-code``.
+        host: e.g. ``zeph``.
         profile: host and version.
         root: folder relative to the tree it was compiled from.
         starts: agents that start chains.
@@ -267,7 +267,7 @@ class Refusal:
 class Steps:
     """Where the agents that are started lead: to positions by number, or nowhere.
 
-    With *ends*, nobody walked on from here.
+    With *ends*, the compiled policy goes no further.
     """
 
     to: Mapping[str, int]

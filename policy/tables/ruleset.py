@@ -1,4 +1,9 @@
-"""A rule set: one ordered list of rules over every tool, first match decides."""
+"""A rule set: one ordered list of rules over every tool, first match decides.
+
+Whatever precedence a host has was turned into this order when the set was
+compiled; nothing of it is left when a call is decided. What the set says of one
+tool is a *row*: the entries whose tool pattern matches the name, in order.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +20,12 @@ import attrs
 
 from policy.core.decision import Reason
 from policy.core.effect import Effect
+from policy.core.memory import Key
 from policy.core.source import Place
-from policy.patterns.notations import is_glob, names
-from policy.patterns.pattern import Pattern
+from policy.patterns.pattern import Pattern, is_glob
 from policy.tables.dialect import Dialect
 from policy.tables.entry import Form, RowEntry
-from policy.tables.row import Key, Row
+from policy.tables.row import Row
 
 __all__ = ["Entry", "RuleSet", "Runs", "Said", "rules_text"]
 
@@ -43,7 +48,7 @@ def rules_text(runs: Runs, default: tuple[Effect, Reason], dialect: Dialect) -> 
 
 
 def _texts(entries: Iterable[Said]) -> Iterator[str]:
-    # Of thousands of entries most speak of few tools.
+    # Thousands of entries name few tools.
     beginning: dict[tuple[str, str], str] = {}
     for tool, field, pattern, form in entries:
         begins = beginning.get((tool, field))
@@ -73,13 +78,6 @@ def _plain_value(_: type, __: object, value: object) -> object:
     return getattr(value, "value", value)
 
 
-# A rule set: one ordered list of rules over every tool, first match decides.
-#
-# Whatever precedence a host has was turned into this order when the set was
-# compiled; nothing of it is left when a call is decided. What the set says of one
-# tool is a *row*: the entries whose tool pattern matches the name, in order.
-
-
 @attrs.frozen
 class Entry:
     """One line of a rule set.
@@ -88,7 +86,7 @@ class Entry:
         tool: a tool name, or a glob over names (`policy.patterns.notations.names`).
         effect: what it says.
         pattern: what its argument must be; None is any call.
-        field: the parameter that *pattern* speaks of; "" is the argument that
+        field: the parameter that *pattern* matches; "" is the argument that
             the dialect names for the tool.
         reason: what a decision by this entry gives as its reason.
         rule: the rule as written.
@@ -187,6 +185,8 @@ class RuleSet:
         for tool in self.globs:
             before, behind, glob = "", "", None
             if tool.startswith("="):
+                from policy.patterns.notations import names  # noqa: PLC0415  # few globs are so
+
                 glob = names(tool)
             else:
                 before, _, rest = tool.partition("*")
@@ -226,7 +226,7 @@ class RuleSet:
         return row
 
     def lines(self, tool: str) -> list[Entry]:
-        """Return the entries that speak of calls of *tool*, in order."""
+        """Return the entries that apply to calls of *tool*, in order."""
         name = self.dialect.canonical(tool)
         spelled = [name]
         if self.dialect.aliased:
@@ -235,7 +235,7 @@ class RuleSet:
         for spelling in spelled:
             matching.update(self._globbing(spelling))
         if name in self.dialect.shell.files.inner:
-            # Nobody calls it by this name, so of globs a star alone speaks of it.
+            # No call has this name, so of globs a star alone applies.
             matching = {i: e for i, e in matching.items() if e.tool == "*" or not is_glob(e.tool)}
         return [matching[index] for index in sorted(matching)]
 
@@ -279,7 +279,7 @@ class RuleSet:
                 kept = {key for key in keys if key[0] not in whole and "*" not in whole}
                 if awaited and effect is Effect.ALLOW and reason is not Reason.RULE:
                     # Behind a rule that allows every command, what the host allows by itself
-                    # counts for those that nobody waits for.
+                    # counts for background commands.
                     kept |= {key for key in said if key[2] is None and key[0] in whole}
             wholly = {key[0] for key in kept if key[2] is None}
             if wholly:
@@ -308,8 +308,8 @@ class RuleSet:
     def interned(self) -> RuleSet:
         """The one set with these rules at these places.
 
-        Many projects and agents say the same; its rows are built once. It is kept as long as
-        somebody has it: what it is known by must not be itself.
+        Many projects and agents say the same; its rows are built once. The reference to it is
+        weak, so its key must not be the set itself.
         """
         key = tuple(map(_WRITTEN, self.entries)), self.default, self.default_reason, self.dialect
         return _INTERNED.setdefault(key, self)

@@ -25,12 +25,9 @@ from weakref import ReferenceType
 
 import attrs
 
-from policy.compare.compare import Comparison, Difference, Known
-from policy.compare.meets import Linked, compare_meets
-from policy.compare.tool_pair import remembered
 from policy.core.decision import Clause, Decision, Reason
 from policy.core.effect import Effect
-from policy.core.memory import alive, seldom_collecting, weakly
+from policy.core.memory import Memo, alive, seldom_collecting, weakly
 from policy.tables.dialect import Dialect
 from policy.tables.lookup import Lookup
 from policy.tables.ruleset import Entry, RuleSet
@@ -44,7 +41,7 @@ __all__ = [
     "Ceiling",
     "Part",
     "Table",
-    "starting_nobody",
+    "no_spawns",
 ]
 
 # Starting an agent is a call like any other.
@@ -62,13 +59,13 @@ class Part:
     links: tuple[str, ...] = attrs.field(default=(), eq=False)
 
 
-_NOBODY = Dialect("")
-_DENIES_ALL = RuleSet((), Effect.DENY, _NOBODY)
+_NO_DIALECT = Dialect("")
+_DENIES_ALL = RuleSet((), Effect.DENY, _NO_DIALECT)
 
 
 @cache  # a host has some dialects
-def starting_nobody(dialect: Dialect) -> RuleSet:
-    """Return the rule set of an agent at its limit of depth: it denies every start of an agent."""
+def no_spawns(dialect: Dialect) -> RuleSet:
+    """Return the rule set that denies every start of an agent, for one at its limit of depth."""
     denied = Entry(SPAWN_TOOL, Effect.DENY, reason=Reason.DEPTH, rule="limit depth")
     return RuleSet((denied,), Effect.ALLOW, dialect)
 
@@ -104,21 +101,19 @@ class Ceiling:
         return cls(frozenset(part.rules for part in kept), kept)
 
     @property
-    def linked(self) -> list[Linked]:
-        """The parts, as they are compared."""
+    def linked(self) -> list[tuple[RuleSet, tuple[str, ...]]]:
+        """Each rule set with its links, as comparisons take them."""
         return [(part.rules, part.links) for part in self.parts]
 
     @property
-    def starting_nobody(self) -> Ceiling:
-        """The same of an agent at its limit of depth."""
+    def without_spawns(self) -> Ceiling:
+        """The meet for an agent at its limit of depth."""
         if not self.parts:
-            return Ceiling.of([Part(starting_nobody(_NOBODY))])
-        if any(rules == starting_nobody(rules.dialect) for rules in self.sets):
+            return Ceiling.of([Part(no_spawns(_NO_DIALECT))])
+        if any(rules == no_spawns(rules.dialect) for rules in self.sets):
             return self
         first = self.parts[0]
-        return Ceiling.of(
-            (*self.parts, Part(starting_nobody(first.rules.dialect), first.links[:1]))
-        )
+        return Ceiling.of((*self.parts, Part(no_spawns(first.rules.dialect), first.links[:1])))
 
     def __and__(self, other: Ceiling) -> Ceiling:
         """Return what both grant."""
@@ -173,15 +168,15 @@ class Table:
     use: Ceiling = Ceiling()
     delegate: Ceiling | None = None
     bounds: Bounds = Bounds()
-    _lookups: ClassVar[dict[str, Lookup]]  # of each table, and no part of its value
+    _lookups: ClassVar[Memo[str, Lookup]]  # of each table, and no part of its value
 
     def __attrs_post_init__(self) -> None:
         # One form of one meaning, or `a & NOTHING` were not NOTHING.
         if self.delegate == self.use:
             object.__setattr__(self, "delegate", None)
         if self.bounds.is_last:
-            object.__setattr__(self, "use", self.use.starting_nobody)
-        object.__setattr__(self, "_lookups", {})
+            object.__setattr__(self, "use", self.use.without_spawns)
+        object.__setattr__(self, "_lookups", Memo(_REMEMBERED_TOOLS))
 
     @classmethod
     def of(cls, rules: RuleSet, *, link: str = "", delegate: RuleSet | None = None) -> Table:
@@ -204,42 +199,38 @@ class Table:
         """What the agent may delegate."""
         return self.use if self.delegate is None else self.delegate
 
-    def decide(self, tool: str, call: Mapping[str, object]) -> Decision:
+    def decide(
+        self,
+        tool: str,
+        call: Mapping[str, object],
+        *,
+        checked: bool = False,
+        remember: bool = True,
+    ) -> Decision:
         """Return what a call of *tool* with these arguments gets. Never raises.
 
         Args:
             tool: the name, or an alias the host knows it by.
             call: the arguments, e.g. ``{"command": "git push"}``.
+            checked: whether the host has read the call, so that it refuses no argument: it may
+                be of another version than the one that is described here (`Dialect.inputs`).
+            remember: whether such calls may come again, so that their decision is kept.
 
         """
         lookup = self._lookups.get(tool) or self.lookup(tool)
         text = call.get(lookup.field)
         if type(text) is str and lookup.alias not in call:
             decision = lookup.remembered.get(text)
-            if decision is not None and (len(call) == 1 or lookup.takes(call)):
+            if decision is not None and (checked or len(call) == 1 or lookup.takes(call)):
                 return decision
-        return lookup.decide(call)
-
-    def decide_read(self, tool: str, call: Mapping[str, object]) -> Decision:
-        """Return what a call gets that its host has read already. Never raises.
-
-        What the host would refuse unread (`Dialect.inputs`) is none of its arguments: the host
-        may be of a newer version than the one that is described here, or another one.
-        """
-        lookup = self._lookups.get(tool) or self.lookup(tool)
-        text = call.get(lookup.field)
-        if type(text) is str and lookup.alias not in call:
-            decision = lookup.remembered.get(text)
-            if decision is not None:
-                return decision
-        return lookup.decide_read(call)
+        return lookup.decide(call, checked=checked, remember=remember)
 
     def account(self, tool: str, call: Mapping[str, object]) -> tuple[Clause, ...]:
         """Return what a shell command does, and what each of that gets. Never raises.
 
-        It is told of the first link that decides the call. Nothing of a call that is no
-        command, or that is decided whatever it runs; files that every policy lets pass are left
-        out. No clause is stricter than the call, unless a rule spells the command out as a whole.
+        By the first link that decides the call. Nothing of a call that is no command, or that
+        is decided whatever it runs; files that every policy lets pass are left out. No clause
+        is stricter than the call, unless a rule spells out the whole command.
 
         Args:
             tool: the name, or an alias the host knows it by.
@@ -248,45 +239,18 @@ class Table:
         """
         return self.lookup(tool).account(call)
 
-    def decide_anew(self, tool: str, call: Mapping[str, object]) -> Decision:
-        """Return the same, and keep no decision by the text of the call."""
-        lookup = self._lookups.get(tool) or self.lookup(tool)
-        return lookup.decide_anew(call)
-
-    @seldom_collecting
-    def differences(self, other: Table, known: Known | None = None) -> Comparison:
-        """Return how calls are decided differently by *self* and then by *other*.
-
-        Exact unless the comparison says otherwise: no difference means that no
-        call of any tool is decided differently. What may be delegated is not
-        looked at; `Table(use=table.delegated)` is the table of that.
-
-        Args:
-            other: the other table.
-            known: what comparisons of other tables found, which share some of their
-                lines with these; what is found here is added.
-
-        """
-        found = compare_meets(self.use.linked, other.use.linked, known)
-        return Comparison(tuple(self.decided(other, each) for each in found.differences), found.why)
-
-    def decided(self, other: Table, difference: Difference) -> Difference:
-        """Return what *self* and *other* make of the call of a difference of other tables."""
-        tool, call = difference.tool, difference.call
-        # Every table is asked about the same commands.
-        lookups = (self.lookup(tool), other.lookup(tool))
-        return Difference(tool, call, *(lookup.decide_once(call, remembered) for lookup in lookups))
-
     def __le__(self, other: Table) -> bool:
         """Return whether *self* grants, and hands on, no more than *other*.
 
         What is not decided within the budget counts as more.
         """
+        from policy.compare.tables import differences  # noqa: PLC0415  # deciding compares nothing
+
         pairs = [(other, self)]
         if self.delegate is not None or other.delegate is not None:
             pairs.append((Table(other.delegated), Table(self.delegated)))
         for larger, smaller in pairs:
-            comparison = larger.differences(smaller)
+            comparison = differences(larger, smaller)
             if not comparison.exact or any(d.widened for d in comparison.differences):
                 return False
         return self.bounds & other.bounds == self.bounds
@@ -298,9 +262,7 @@ class Table:
             with seldom_collecting:
                 rows = ((part.rules.row(tool), part.links) for part in self.use.parts)
                 lookup = Lookup(rows, self)
-            if len(self._lookups) >= _REMEMBERED_TOOLS:
-                self._lookups.clear()
-            self._lookups[tool] = lookup
+            self._lookups.keep(tool, lookup)
         return lookup
 
     def __repr__(self) -> str:

@@ -24,7 +24,10 @@ if TYPE_CHECKING:
     # As plain values: see `Walk.packed`.
     Packed = tuple[Any, ...]
 
-__all__ = ["NO_WALK", "GivenPaths", "Walk"]
+__all__ = ["NO_FIELD", "NO_WALK", "GivenPaths", "Walk"]
+
+# Where no argument alone decides: a name that no call has, not even "".
+NO_FIELD: Any = object()
 
 _BLANK = OneOf(frozenset(BLANKS))
 

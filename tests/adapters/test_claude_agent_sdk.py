@@ -138,7 +138,7 @@ def test_an_asked_call_reaches_can_use_tool(guard: Guard, tmp_path: Path) -> Non
     assert "the person said no" in results["toolu_0x2"][1]
 
 
-def test_without_anybody_to_ask_an_asked_call_is_denied(guard: Guard, tmp_path: Path) -> None:
+def test_without_a_person_to_ask_an_asked_call_is_denied(guard: Guard, tmp_path: Path) -> None:
     session = Session(guard, tmp_path)
     results = session.run([bash("touch a"), bash("cp a b")])
 
@@ -175,7 +175,7 @@ def event(tool: str, arguments: object, agent: str | None = None, kind: str = ""
     return found if agent is None else found | {"agent_id": agent, "agent_type": kind}
 
 
-def test_an_agent_that_nobody_was_seen_to_start_is_denied(guard: Guard) -> None:
+def test_an_agent_without_a_known_start_is_denied(guard: Guard) -> None:
     from policy.adapters.claude_agent_sdk import PolicyHook
 
     hook = PolicyHook(guard)

@@ -357,7 +357,7 @@ def test_resources_and_prompts_are_decided_as_calls(tmp_path: Path, era: str) ->
     assert server.ran == ["1", "x"]
 
 
-def test_who_is_asked_may_let_a_resource_be_read(tmp_path: Path) -> None:
+def test_an_approved_resource_is_read(tmp_path: Path) -> None:
     asked: list[str] = []
     server = _reading(tmp_path, _READS)
     for answer, reads in ((True, True), (False, False)):

@@ -340,7 +340,7 @@ def test_a_transfer_to_the_agent_beside_would_lead_out_of_the_chain(beside: Team
     assert "This agent may not transfer to `careless`." in said
 
 
-def test_an_agent_that_has_to_be_asked_for_has_no_calls_where_nobody_was_asked(
+def test_an_agent_that_needs_approval_has_no_calls_without_it(
     beside: Team,
 ) -> None:
     from google.adk.agents import SequentialAgent
@@ -369,7 +369,7 @@ def test_an_agent_that_has_to_be_asked_for_has_no_calls_where_nobody_was_asked(
     assert answer(careful) == {"error": "The agent `careful` may not be started here."}
 
 
-def test_an_agent_may_transfer_back_to_whoever_started_it(team: Team) -> None:
+def test_an_agent_may_transfer_back_to_the_agent_that_started_it(team: Team) -> None:
     back = ("transfer_to_agent", {"agent_name": "main"})
     explore = team.agent("explore", model(back))
     calls = [("transfer_to_agent", {"agent_name": "explore"}), ("shell", {"command": "ls x"})]

@@ -109,7 +109,7 @@ def test_an_asked_call_runs_when_a_person_says_yes_and_on_no_other_answer(guard:
     )
 
 
-def test_what_goes_wrong_while_asking_is_raised_and_the_call_does_not_run(guard: Guard) -> None:
+def test_a_failure_while_asking_is_raised_and_the_call_does_not_run(guard: Guard) -> None:
     def interrupted(verdict: Verdict) -> bool:
         raise KeyError("interrupted")
 
@@ -179,7 +179,7 @@ def test_an_agent_whose_own_policy_allows_all_gains_nothing(guard: Guard) -> Non
     assert guard.call("ask_careless", {}, inside) == [Effect.DENY] * 3
 
 
-def test_an_agent_that_nobody_started_is_denied(guard: Guard) -> None:
+def test_an_agent_that_was_not_started_is_denied(guard: Guard) -> None:
     verdict = guard.agent("explore").check("look", {})
 
     assert (verdict.effect, verdict.message) == (
@@ -265,7 +265,7 @@ def test_a_seal_is_good_for_one_call_of_one_process() -> None:
         assert not seals.knows(other, "send", {})
 
 
-def test_every_decision_of_a_call_is_written_down(chain: Chain, tmp_path: Path) -> None:
+def test_every_decision_of_a_call_is_recorded(chain: Chain, tmp_path: Path) -> None:
     file = tmp_path / "calls.jsonl"
     one = Guard(chain, names={"shell": "Bash"}, starts=STARTS, recorder=Recorder(file))
 
@@ -287,7 +287,7 @@ def test_every_decision_of_a_call_is_written_down(chain: Chain, tmp_path: Path) 
     assert read[-1]["gen_ai.agent.name"] == "careful"
 
 
-def test_a_call_that_cannot_be_written_down_is_denied(chain: Chain, tmp_path: Path) -> None:
+def test_a_call_that_cannot_be_recorded_is_denied(chain: Chain, tmp_path: Path) -> None:
     one = Guard(chain, recorder=Recorder(tmp_path))  # a folder
 
     assert one.check("look", {}).effect is Effect.DENY
@@ -309,7 +309,7 @@ def files(tmp_path: Path) -> Chain:
     return policy.load(tmp_path).chain("main")
 
 
-def test_files_that_a_command_opens_are_those_that_links_lead_to(tmp_path: Path) -> None:
+def test_a_command_opens_the_targets_of_links(tmp_path: Path) -> None:
     (tmp_path / "x.policy").write_text(
         "agent main {\n    allow Bash(echo *), Write(*)\n    deny Write(secret/**)\n}\n"
     )

@@ -14,7 +14,7 @@ import pytest
 
 import policy
 from policy.adapters import Guard
-from policy.adapters.mcp_proxy import Besides, Gate, Sent
+from policy.adapters.mcp_proxy import ContentGate, Gate, Sent
 from policy.cli import main
 from tests.adapters import Broken, runtime
 from tests.adapters.conftest import TEAM
@@ -130,7 +130,7 @@ def test_what_the_server_may_read_otherwise_never_reaches_it(gate: Gate, text: s
     assert json.loads(sent.to_client)["error"]["code"] in (-32700, -32600)
 
 
-def test_a_call_that_nobody_waits_for_does_not_reach_the_server(gate: Gate) -> None:
+def test_a_call_without_an_id_does_not_reach_the_server(gate: Gate) -> None:
     message = call("look", {})
     del message["id"]
 
@@ -141,7 +141,7 @@ def test_bytes_that_are_no_text_are_refused(gate: Gate) -> None:
     assert not gate.from_client(HIDDEN.encode().replace(b"erase", b"\xff")).to_server
 
 
-def test_a_list_of_tools_is_left_without_those_that_can_never_be_allowed(gate: Gate) -> None:
+def test_a_list_of_tools_loses_those_that_can_never_be_allowed(gate: Gate) -> None:
     tools = [{"name": name, "x": 1.50} for name in ("look", "erase", "shell")] + [{"odd": 1}, 7]
     listed = {"jsonrpc": "2.0", "id": 7, "result": {"tools": tools, "nextCursor": "n"}}
 
@@ -165,10 +165,10 @@ agent main {
 """
 
 
-def reading(folder: Path, text: str = READING, **besides: str | None) -> Gate:
+def reading(folder: Path, text: str = READING, **content: str | None) -> Gate:
     (folder / "reading.policy").write_text(text)
     guard = Guard(policy.load(folder).chain("main"))
-    return Gate(guard, Besides(guard, **besides))
+    return Gate(guard, ContentGate(guard, **content))
 
 
 def request(method: str, **params: Any) -> dict[str, Any]:
@@ -213,7 +213,7 @@ def test_a_resource_or_a_prompt_that_is_denied_does_not_reach_the_server(
 
 
 @pytest.mark.parametrize("message", [*GRANTED, *DENIED])
-def test_a_policy_that_does_not_speak_of_them_denies_both(gate: Gate, message: Any) -> None:
+def test_a_policy_without_rules_for_them_denies_both(gate: Gate, message: Any) -> None:
     assert not gate.from_client(line(message)).to_server
 
 
@@ -258,7 +258,7 @@ def test_a_resource_that_is_asked_for_is_put_to_the_client(tmp_path: Path) -> No
     assert "not approved" in json.loads(sent.to_client)["error"]["message"]
 
 
-def test_lists_are_left_without_what_can_never_be_granted(tmp_path: Path) -> None:
+def test_lists_lose_what_can_never_be_granted(tmp_path: Path) -> None:
     gate = reading(tmp_path)
     uris = ["notes://day/1", "notes://day/secret", "notes://today", "x://y"]
     kinds: dict[str, tuple[str, list[Any], list[Any]]] = {

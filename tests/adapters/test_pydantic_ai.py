@@ -349,7 +349,7 @@ def test_an_agent_cannot_widen_its_chain(team: Team) -> None:
     assert not team.ran
 
 
-def test_an_agent_that_nobody_started_is_offered_nothing(team: Team) -> None:
+def test_an_agent_that_was_not_started_is_offered_nothing(team: Team) -> None:
     offered: list[list[str]] = []
 
     run(team.agent("careless", model(offered=offered)), "go")

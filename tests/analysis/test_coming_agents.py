@@ -1,4 +1,4 @@
-"""Changes of rules about agents, of which some come and some go: what `check` decides is told."""
+"""Changes of rules about agents, of which some come and some go: what `check` decides is reported."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def check(before: str, after: str) -> None:
         for tool, call in CALLS:
             effects = tuple(side[names].decide(tool, call).effect for side in sides)
             if not call and ALLOW not in effects:
-                continue  # it starts nobody, and no side takes it
+                continue  # it starts no agent, and no side takes it
             if effects[0] is not effects[1]:
                 assert effects in rules or not diff.exact, (names, tool, call, effects)
     for change in diff.changes:
@@ -124,7 +124,7 @@ def check(before: str, after: str) -> None:
 
 @pytest.mark.parametrize("u", [None, "allow Read"])
 @pytest.mark.parametrize("v", [None, "allow Read"])
-def test_every_rule_about_agents_that_come_or_go_is_told(u: str | None, v: str | None) -> None:
+def test_every_rule_about_agents_that_come_or_go_is_reported(u: str | None, v: str | None) -> None:
     for before in SAID:
         for after in SAID:
             if before != after:
@@ -132,7 +132,7 @@ def test_every_rule_about_agents_that_come_or_go_is_told(u: str | None, v: str |
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_what_is_told_of_drawn_agents_is_what_is_decided(seed: int) -> None:
+def test_what_is_reported_of_drawn_agents_is_what_is_decided(seed: int) -> None:
     draw = random.Random(seed)
     for _ in range(60):
         files = [
@@ -168,7 +168,7 @@ def test_a_rule_whose_first_agent_goes_fails_on_widened(tmp_path, capsys, rule: 
 
 
 @pytest.mark.parametrize("effect", ["allow", "ask"])
-def test_an_agent_that_comes_is_told_with_what_its_start_gets(effect: str) -> None:
+def test_an_agent_that_comes_is_reported_with_what_its_start_gets(effect: str) -> None:
     before, after = text(f"{effect} Task"), text(f"{effect} Task", u="allow Read")
     (change,) = diff_workspaces(workspace(before), workspace(after)).changes
     assert (change.what, change.difference.effects) == ("agent-added", (DENY, Effect(effect)))

@@ -1,4 +1,4 @@
-"""Conversions: what is lost is told, what is told is true, and nothing is granted in silence."""
+"""Conversions: what is lost is reported, that is true, and nothing is granted in silence."""
 
 from __future__ import annotations
 
@@ -257,13 +257,13 @@ def check(text: str, host: str) -> None:
 @pytest.mark.parametrize("host", ["zeph", "a3s", "pikuri", "policy"])
 @given(text=policies())
 @examples(8)
-def test_what_is_lost_is_told_and_true(host: str, text: str) -> None:
+def test_what_is_lost_is_reported_and_true(host: str, text: str) -> None:
     check(text, host)
 
 
 @given(text=policies())
 @examples(3)
-def test_what_is_lost_in_claude_code_is_told_and_true(text: str) -> None:
+def test_what_is_lost_in_claude_code_is_reported_and_true(text: str) -> None:
     check(text, "claude-code")
 
 
@@ -271,7 +271,7 @@ def test_what_is_lost_in_claude_code_is_told_and_true(text: str) -> None:
 @pytest.mark.parametrize("host", hosts())
 @given(text=policies())
 @examples(40)
-def test_what_is_lost_is_told_and_true_at_length(host: str, text: str) -> None:
+def test_what_is_lost_is_reported_and_true_at_length(host: str, text: str) -> None:
     check(text, host)
 
 
@@ -460,7 +460,7 @@ def test_what_no_table_holds_is_dropped_and_said_so() -> None:
     assert 'prompt: "Do x."' in text
 
 
-def test_limits_and_statements_that_are_lost_are_told() -> None:
+def test_limits_and_statements_that_are_lost_are_reported() -> None:
     text = (
         "root main\nagent main {\n allow Read\n trust verified\n limit turns 5\n}\n"
         "test main {\n allow Read(a)\n}\n"
@@ -504,7 +504,7 @@ def test_rules_on_what_starts_an_agent_are_kept_where_the_host_has_them() -> Non
 
 
 @pytest.mark.parametrize("host", ["a3s", "pikuri"])
-def test_where_a_host_reads_the_agent_alone_nobody_starts_it(host: str) -> None:
+def test_where_a_host_reads_the_agent_alone_no_agent_starts_it(host: str) -> None:
     (strict,) = convert(Memory({"a.policy": _NO_OPUS}), host)
     assert [(loss.call, loss.looser) for loss in strict.losses] == [
         ({"subagent_type": "one"}, False)
@@ -513,6 +513,15 @@ def test_where_a_host_reads_the_agent_alone_nobody_starts_it(host: str) -> None:
     assert [(loss.call, loss.looser) for loss in loose.losses] == [
         ({"subagent_type": "one", "model": "opus"}, True)
     ]
+
+
+def test_a_start_that_is_lost_is_shown_by_a_model_that_both_hosts_take() -> None:
+    text = "root main\nagent main { allow Task(one), Task(model:*) }\nagent one {}\nagent two {}\n"
+    check(text, "claude-code")
+    (conversion,) = convert(Memory({"team.policy": text}), "claude-code")
+    lost = {loss.call["subagent_type"]: loss.call["model"] for loss in conversion.losses}
+    assert lost.keys() == {"main", "two"}
+    assert set(lost.values()) <= {"sonnet", "opus", "haiku", "fable"}
 
 
 def test_a_tool_of_a_server_is_granted_without_those_whose_names_begin_with_its_own() -> None:

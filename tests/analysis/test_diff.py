@@ -1,4 +1,4 @@
-"""What is told of two workspaces, beyond which decisions differ: which chains share what, and by which rules."""
+"""What is reported of two workspaces, beyond which decisions differ: which chains share what, and by which rules."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from policy.analysis.diff import diff_workspaces
 from policy.analysis.reach.audit import audit
 from policy.compare import compare
 from policy.compare.compare import Comparison, Known
+from policy.compare.tables import differences
 from policy.core.effect import Effect
 from policy.files.trees import Memory
 from policy.hosts.workspace import Workspace, load_tree
@@ -28,7 +29,7 @@ def settings(**permissions: list[str]) -> Workspace:
     return load_tree(Memory({".claude/settings.json": text}))
 
 
-def test_what_chains_share_is_told_once_whatever_their_links_are_called() -> None:
+def test_what_chains_share_is_reported_once_whatever_their_links_are_called() -> None:
     diff = diff_workspaces(settings(), settings(allow=["Bash(npm run:*)"]))
     told = [change for change in diff.changes if change.difference.tool == "Bash"]
     assert [(change.chain, change.readings) for change in told] == [
@@ -76,7 +77,7 @@ def test_rules_that_see_all_arguments_as_json_are_compared_exactly(
 
 
 @pytest.mark.parametrize("told", ["changes", "privileges"])
-def test_rules_are_kept_no_longer_than_somebody_has_them(told: str) -> None:
+def test_rules_are_kept_no_longer_than_they_are_used(told: str) -> None:
     # What is remembered of rules must not be known by these rules themselves.
     before = settings(allow=["Bash(kept *)", "mcp__kept"], deny=["Read(kept/**)"])
     after = settings(allow=["Bash(kept *)", "Edit(kept/**)"])
@@ -113,8 +114,8 @@ def test_what_was_compared_before_changes_no_answer(drawn) -> None:
     tables = [compiled(scope) for scope in drawn]
     known: Known = {}
     for one, other in itertools.permutations([*tables, tables[0] & tables[1]], 2):
-        found = one.differences(other, known)
-        assert spelled(found) == spelled(one.differences(other))
+        found = differences(one, other, known)
+        assert spelled(found) == spelled(differences(one, other))
 
 
 def table(**permissions: list[str]) -> Table:
@@ -126,23 +127,23 @@ def test_a_command_is_compared_again_where_rules_about_files_differ(rules) -> No
     """The lines about commands are the same; what they open is not."""
     known: Known = {}
     plain, wider = table(), table(allow=["Bash(cat:*)", "Bash(tee:*)"])
-    assert plain.differences(wider, known).differences
+    assert differences(plain, wider, known).differences
     other = table(**{"allow": [], **rules})
     allowed = ["Bash(cat:*)", "Bash(tee:*)", *rules.get("allow", [])]
     wider = table(**{**rules, "allow": allowed})
-    assert spelled(other.differences(wider, known)) == spelled(other.differences(wider))
+    assert spelled(differences(other, wider, known)) == spelled(differences(other, wider))
 
 
 def test_the_same_lines_are_searched_once(monkeypatch) -> None:
     known: Known = {}
     one = table(), table(allow=["Bash(ls:*)"])
-    found = one[0].differences(one[1], known)
+    found = differences(one[0], one[1], known)
     monkeypatch.setattr("policy.compare.compare._differing", None)
     other = table(deny=["WebSearch"]), table(deny=["WebSearch"], allow=["WebFetch", "Read(x)"])
     with pytest.raises(TypeError):
-        other[0].differences(other[1], known)
+        differences(other[0], other[1], known)
     again = table(), table(allow=["Bash(ls:*)"])
-    assert spelled(again[0].differences(again[1], known)) == spelled(found)
+    assert spelled(differences(again[0], again[1], known)) == spelled(found)
 
 
 @pytest.mark.parametrize(
@@ -162,15 +163,15 @@ def test_rules_that_say_nothing_of_commands_need_no_search_where_they_hide_none(
     differing = compare._differing
     monkeypatch.setattr(compare, "_differing", counting)
     before, after = table(), table(allow=["Bash(npm run *)"])
-    found = before.differences(after, known)
+    found = differences(before, after, known)
     assert [difference.tool for difference in found.differences] == ["Bash", "Monitor"]
     dialect = before.use.parts[0].rules.dialect
     edits = Entry("Edit", Effect.DENY)
     beside = Table(Ceiling.of([Part(RuleSet((edits,), otherwise, dialect))]))
     before, after = before & beside, after & beside
-    found = before.differences(after, known)
+    found = differences(before, after, known)
     assert [tool for tool in searched if tool == "Bash"] == searches
-    assert spelled(found) == spelled(before.differences(after))
+    assert spelled(found) == spelled(differences(before, after))
 
 
 def test_the_first_settings_of_a_folder_are_compared_with_none() -> None:

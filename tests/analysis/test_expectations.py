@@ -56,7 +56,7 @@ def test_an_example_that_holds_says_nothing(statements) -> None:
              "allow Bash(git *)", "expect allow Read(a)"),
             "expected a rule of line 6 to decide it, found allow: `allow Read` on line 2",
         ),
-        (("inherit", "deny Edit", "expect deny Bash(ls)"), "found allow: no rule speaks of it"),
+        (("inherit", "deny Edit", "expect deny Bash(ls)"), "found allow: no rule matches it"),
         (("allow mcp__*", "expect allow mcp__*"), "expected one tool, found `mcp__*`"),
     ],
 )  # fmt: skip

@@ -6,10 +6,9 @@ import attrs
 import pytest
 from hypothesis import given
 
-from policy.analysis.reach import pairs as module
+from policy.analysis.reach import worklist as module
 from policy.analysis.reach.audit import AgentAudit, Gaps, ReadingGap, audit
-from policy.analysis.reach.pairs import MANY_CHAINS
-from policy.analysis.reach.privileges import Privileges, privileges
+from policy.analysis.reach.worklist import MANY_CHAINS
 from policy.cli.report.audit import escalations
 from policy.core.effect import Effect
 from policy.files.trees import Memory
@@ -124,7 +123,7 @@ def test_gaps_beyond_the_bound_are_said_to_be_possible(monkeypatch: pytest.Monke
     assert _agents(CLAUDE)["worker"].why == (MANY_CHAINS,)
 
 
-def test_each_of_two_agents_with_equal_rules_is_told_with_its_own_places() -> None:
+def test_each_of_two_agents_with_equal_rules_is_reported_with_its_own_places() -> None:
     text = (
         "root main\n"
         "agent main {\n    allow Task\n    delegate *\n}\n"
@@ -145,18 +144,7 @@ def test_each_of_two_agents_with_equal_rules_is_told_with_its_own_places() -> No
     assert lines == {"one": {("one", 7)}, "two": {("two", 10)}}
 
 
-@given(TEAMS)
-@examples(20)
-def test_what_is_told_of_a_table_does_not_depend_on_which_was_told_first(text: str) -> None:
-    again = "".join(f"# another line\n{line}\n" for line in text.splitlines())
-    one, other = team(text), team(again)
-    told = Privileges()
-    for project in (one, other):
-        for chain in walks(project.attenuated, project.starts, 3):
-            assert told.of(chain.table) == privileges(chain.table)
-
-
-def test_gaps_of_two_agents_with_equal_rules_are_told_with_their_own_places() -> None:
+def test_gaps_of_two_agents_with_equal_rules_are_reported_with_their_own_places() -> None:
     definition = "---\nname: {}\ndescription: d\ntools:\n  deny: [bash]\n---\nx\n"
     agents = _agents(
         {f".zeph/agents/{name}.md": definition.format(name) for name in ("one", "two")}
@@ -179,7 +167,7 @@ def test_a_file_that_commands_may_read_is_no_dead_letter() -> None:
     assert main.escalations == ()
 
 
-def test_a_tool_is_told_by_its_name_where_nothing_of_it_is_declared() -> None:
+def test_a_tool_is_reported_by_its_name_where_nothing_of_it_is_declared() -> None:
     lead = "---\nname: lead\ndescription: d\ntools: Read, Agent(worker)\n---\n"
     worker = CLAUDE[".claude/agents/worker.md"].replace("Read", "WebSearch")
     files = {".claude/agents/lead.md": lead, ".claude/agents/worker.md": worker}
@@ -188,11 +176,11 @@ def test_a_tool_is_told_by_its_name_where_nothing_of_it_is_declared() -> None:
     # `lead` may start `worker`, and by the host whom it likes.
     assert [own.calls(row) for row in own.rows] == [["Agent(explore)"]]
     told = {call for group in handed for row in group.rows for call in group.calls(row)}
-    # Some commands run unasked.
+    # Some commands are auto-allowed.
     assert told == {"WebSearch", "Bash(x)", "Bash(df)"}
 
 
-def test_what_a_host_cuts_off_a_rule_of_a_tool_that_nobody_described_is_compared_exactly() -> None:
+def test_what_a_host_cuts_off_a_rule_of_a_tool_without_a_description_is_compared_exactly() -> None:
     text = "---\nname: ann\ndescription: works\ntools:\n  allow: ['other(a)']\n---\nYou work.\n"
     (project,) = load_tree(Memory({".zeph/agents/ann.md": text})).projects
     found, why = Gaps(project, {}).of("ann")

@@ -43,7 +43,7 @@ def _write(folder: Path, files: dict[str, str]) -> str:
     "arguments",
     [["audit"], ["audit", "--all"], ["audit", "--format", "json"], ["query", "Read", "--all"]],
 )
-def test_every_agent_of_a_long_chain_is_told(tmp_path, capsys, arguments: list[str]) -> None:
+def test_every_agent_of_a_long_chain_is_reported(tmp_path, capsys, arguments: list[str]) -> None:
     assert main([*arguments, _write(tmp_path, _notation(_AGENTS))]) == 0
     if arguments != ["audit"]:
         assert f"a{_AGENTS - 1}" in capsys.readouterr().out

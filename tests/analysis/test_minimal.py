@@ -90,7 +90,7 @@ def test_a_minimal_file_is_minimal(rules) -> None:
     assert shortest(once) == once
 
 
-def test_what_an_agent_hands_on_is_kept_and_so_is_an_agent_that_nobody_starts() -> None:
+def test_what_an_agent_hands_on_is_kept_and_so_is_an_agent_that_is_never_started() -> None:
     text = (
         "root a\n\nagent a {\n    allow     Read, Task(b)\n    deny      Bash(x)\n"
         "    delegate  Bash, Read\n}\n\nagent b {\n    allow     Bash\n}\n\n"
@@ -121,7 +121,7 @@ def test_what_is_handed_on_anyway_is_not_stated() -> None:
         # The default asks as well, but in `bypassPermissions` nothing else does.
         {"ask": ["Edit"]},
         {"ask": ["Edit(.claude/settings.json)"], "allow": ["Edit(.claude/**)"]},
-        # The mode edits unasked, and a session can be started in another one.
+        # The mode edits without asking, and a session can be started in another one.
         {"allow": ["Edit(src/**)"], "defaultMode": "acceptEdits"},
     ],
 )
@@ -130,7 +130,7 @@ def test_a_rule_that_counts_in_another_mode_is_kept(permissions) -> None:
     assert minimal(Memory({path: text}), path).text == text
 
 
-def test_comments_stay_with_the_rules_they_speak_of() -> None:
+def test_comments_stay_with_the_rules_they_are_about() -> None:
     written = """\
 # of the file
 agent a {
@@ -280,7 +280,7 @@ def test_a_rule_with_examples_is_not_taken_from_above_them() -> None:
 
 
 def test_what_cannot_be_shown_to_decide_alike_is_refused(monkeypatch) -> None:
-    import policy.analysis.formatting as module
+    import policy.analysis.diff as module
     from policy.analysis.diff import Diff
 
     monkeypatch.setattr(module, "diff_workspaces", lambda *_, **__: Diff((), (), ("too many",)))

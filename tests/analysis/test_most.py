@@ -35,7 +35,7 @@ _TABLES = st.lists(_RULES, min_size=1, max_size=2).map(
 
 
 def _bash(told: tuple[AtMost, ...]) -> AtMost:
-    # Where no rule speaks of it, it is as any other tool.
+    # Where no rule matches it, it is as any other tool.
     return next((each for each in told if each.tool == "Bash"), told[0])
 
 
@@ -52,7 +52,7 @@ def _narrowest(most: AtMost, command: str) -> Effect:
 
 @given(st.lists(_TABLES, min_size=1, max_size=2))
 @examples(30)
-def test_the_narrowest_rule_that_is_told_gives_the_greatest_effect(tables: list[Table]) -> None:
+def test_the_narrowest_rule_that_is_reported_gives_the_greatest_effect(tables: list[Table]) -> None:
     most = _bash(at_most(tables))
     if most.why == (module.OVERLAPPING,):
         return  # said not to be exact
@@ -68,7 +68,7 @@ def test_the_narrowest_rule_that_is_told_gives_the_greatest_effect(tables: list[
             assert not texts or grant.effect in shown
 
 
-def test_a_rule_that_adds_nothing_is_not_told() -> None:
+def test_a_rule_that_adds_nothing_is_not_reported() -> None:
     told = _bash(at_most([table("allow Bash(git *)", "allow Bash(git diff *)")]))
     assert [(grant.effect, grant.rule) for grant in told.grants] == [
         (Effect.ALLOW, "Bash(git *)"),
@@ -76,7 +76,7 @@ def test_a_rule_that_adds_nothing_is_not_told() -> None:
     ]
 
 
-def test_each_grant_is_told_with_a_position_that_has_it() -> None:
+def test_each_grant_is_reported_with_a_position_that_has_it() -> None:
     left = table("allow Bash(git *)", "deny Bash(git push *)")
     right = table("ask Bash(git push *)", "allow Read")
     told = at_most([left, right])
@@ -89,15 +89,13 @@ def test_each_grant_is_told_with_a_position_that_has_it() -> None:
     assert [(grant.effect, grant.position) for grant in read.grants] == [(Effect.ALLOW, 1)]
 
 
-def test_what_two_lists_share_is_told_as_a_pattern_of_its_own() -> None:
+def test_what_two_lists_share_is_reported_as_a_pattern_of_its_own() -> None:
     met = table("allow Bash(git *)") & table("allow Bash(* --dry-run)")
     told = _bash(at_most([met]))
     assert (Effect.ALLOW, "Bash(git * --dry-run)") in [(g.effect, g.rule) for g in told.grants]
 
 
 def test_what_is_not_exact_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    module._told.cache_clear()
     monkeypatch.setattr(module, "_PATTERNS", 1)
     told = _bash(at_most([table("allow Bash(a *)", "allow Bash(b *)")]))
-    module._told.cache_clear()
     assert told.why == (module.MANY_PATTERNS,)

@@ -51,7 +51,7 @@ def verdict(shape: str, matchers: str, text: str = TEAM) -> ClaimVerdict:
         ("main", "Bash(git commit *)"),
         ("main > worker > **", "WebFetch"),
         ("worker", "Edit"),  # it starts no chain
-        ("** > explore > *", "Read"),  # it starts nobody
+        ("** > explore > *", "Read"),  # it starts no agent
         ("**", "Bash(rm *)"),
     ],
 )

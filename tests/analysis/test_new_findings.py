@@ -37,7 +37,7 @@ def found(compare, old: str, new: str) -> list[tuple[str, int]]:
     return [(one["code"], one["line"]) for one in json.loads(out)["findings"]]
 
 
-def test_a_mistake_that_came_is_told_with_its_place(compare) -> None:
+def test_a_mistake_that_came_is_reported_with_its_place(compare) -> None:
     _, out, _ = compare(rules("Read(.env)"), rules("Read(.env)", DEAD))
     assert "findings that came with the change (1)" in out
     assert f"{SETTINGS}:4:5: error: `{DEAD}` is never consulted" in out
@@ -88,7 +88,7 @@ def test_every_format_tells_it(compare, form) -> None:
             assert f"(`dead-file-rule`) at `{SETTINGS}:3:5`" in out
 
 
-def test_what_is_not_understood_is_told_once_and_fails(compare) -> None:
+def test_what_is_not_understood_is_reported_once_and_fails(compare) -> None:
     status, out, err = compare(rules("Read(.env)"), '{"permissions": ')
     assert status == 2
     assert "changed and not understood: what these files grant is not known" in out

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policy.analysis.diff import diff_workspaces
-from policy.analysis.reach import pairs as module
-from policy.analysis.reach.pairs import MANY_CHAINS, Pairs, ReadingSide
+from policy.analysis.reach import worklist as module
+from policy.analysis.reach.worklist import MANY_CHAINS, ReadingSide, Worklist
 from policy.core.effect import Effect
 from policy.files.trees import Memory
 from policy.hosts.workspace import Workspace, load_tree
@@ -27,7 +27,7 @@ def effects(chain: Chain | None) -> list[Effect]:
 def check_pairs(*readings: Reading) -> None:
     """Compare pairs with every chain: what one side grants beyond the other some pair shows."""
     starts = NAMES[:1]
-    pairs = Pairs(*(ReadingSide(reading, starts) for reading in readings))
+    pairs = Worklist(*(ReadingSide(reading, starts) for reading in readings)).run()
     assert pairs.is_whole
     chains = [{each.names: each for each in walks(r, starts, LONGEST)} for r in readings]
     shown = set()
@@ -96,7 +96,7 @@ def notation(text: str) -> Workspace:
     return load_tree(Memory({"team.policy": text}))
 
 
-def test_what_a_chain_loses_is_told_though_a_shorter_one_keeps_it() -> None:
+def test_what_a_chain_loses_is_reported_though_a_shorter_one_keeps_it() -> None:
     before = notation("agent a {\n    allow Task(a), Bash\n}\n")
     after = notation("agent a {\n    allow Task(a), Bash\n    delegate Task(a)\n}\n")
     (change,) = diff_workspaces(before, after).changes
@@ -113,14 +113,16 @@ def test_what_a_chain_loses_is_told_though_a_shorter_one_keeps_it() -> None:
     )
 
 
-def test_chains_that_a_limit_takes_away_are_told_by_the_call_that_starts_the_last_agent() -> None:
+def test_chains_that_a_limit_takes_away_are_reported_by_the_call_that_starts_the_last_agent() -> (
+    None
+):
     text = "root a\nagent a {\n    allow Task, Bash\n    limit depth %d\n}\n"
     (change,) = diff_workspaces(notation(text % 2), notation(text % 1)).changes
     assert (change.chain, change.what) == (("a", "a"), "rule")
     assert (change.difference.tool, change.direction) == ("Task", "narrowed")
 
 
-def test_an_agent_that_starts_no_chain_any_more_is_told() -> None:
+def test_an_agent_that_starts_no_chain_any_more_is_reported() -> None:
     text = "agent a {\n    allow Task(b)\n}\nagent b {\n    allow Bash\n}\n"
     (change,) = diff_workspaces(notation(text), notation("root a\n" + text)).changes
     assert (change.chain, change.what) == (("b",), "agent-removed")
@@ -139,7 +141,7 @@ def test_where_chains_are_left_out_the_answer_is_not_exact(monkeypatch: pytest.M
             assert diff_workspaces(before, after).why == (MANY_CHAINS,)
 
 
-def test_who_hands_on_no_more_starts_nobody_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_hands_on_no_more_starts_no_agent_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     names = "abcdefghijkl"
     text = "root a\n" + "".join(
         f"agent {n} {{\n    allow Task, Read({n}/%s)\n    deny Bash({n} *)\n    delegate *\n}}\n"

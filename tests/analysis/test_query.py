@@ -13,6 +13,7 @@ from policy.analysis.reach.query import exceeds, query, read_maximum
 from policy.cli.report.query import QueryReport, query_json, query_markdown, query_text
 from policy.cli.report.text import PageLayout
 from policy.compare.dead_rules import minimise, shadowing
+from policy.compare.tables import differences
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.source import Place, Source
@@ -143,7 +144,7 @@ def test_a_witness_of_a_query_matches_and_is_decided_as_it_says() -> None:
         ({"allow": ["Bash(npm run *)"]}, "Bash(git *)"),
     ],
 )
-def test_what_runs_unasked_behind_a_wrapper_is_told_where_rules_speak_of_others(
+def test_what_runs_behind_a_wrapper_without_a_rule_is_reported_where_rules_name_others(
     rules: dict[str, list[str]], tools: str
 ) -> None:
     files = {
@@ -163,7 +164,7 @@ def _policy(text: str) -> Policy:
 
 
 @pytest.mark.parametrize("rule", ["Bash(timeout 5 npm test)", "Bash(sudo npm *)"])
-def test_what_is_allowed_behind_a_wrapper_is_told_where_the_program_alone_is_asked_for(
+def test_what_is_allowed_behind_a_wrapper_is_reported_where_the_program_alone_is_asked_for(
     rule: str,
 ) -> None:
     permissions = json.dumps({"permissions": {"allow": [rule]}})
@@ -228,7 +229,7 @@ def test_a_rule_that_only_two_together_cover_is_found() -> None:
     assert _standings(table("allow Read(/a/b)", "allow Read(/a)"))["Read(/a/b)"] == "redundant"
 
 
-def test_who_cannot_is_told_with_the_rule_that_denies_the_call_or_the_start() -> None:
+def test_who_cannot_is_reported_with_the_rule_that_denies_the_call_or_the_start() -> None:
     lone = "agent shut {\n    allow Bash\n}\nagent lone {\n    allow Bash\n}\n"
     text = TEAM.replace("    ask   Edit\n", "    ask   Edit\n    deny  Task(shut)\n", 1) + lone
     workspace = load_tree(Memory({"team.policy": text}))
@@ -247,7 +248,7 @@ def test_who_cannot_is_told_with_the_rule_that_denies_the_call_or_the_start() ->
     assert not why["lone"].because  # nothing grants it
 
 
-def test_where_nobody_can_it_is_said_why() -> None:
+def test_where_no_agent_can_it_is_said_why() -> None:
     text = TEAM.replace("    ask   Edit\n", "    deny  Edit\n", 1)
     workspace = load_tree(Memory({"team.policy": text}))
     asked = QueryReport("Edit", ".", query(workspace, parse_matcher("Edit")))
@@ -331,7 +332,7 @@ def test_a_query_agrees_with_every_call(name: str) -> None:
     for _ in range(25):
         rules = Table(_pair(dice, family)[0].use)
         asked = _usable(dice, lambda: Scope((Said(DENY, family.rule(dice)),), ALLOW))
-        taken = rules.differences(rules & asked)
+        taken = differences(rules, rules & asked)
         granted = any(
             rules.decide(*call).effect is not DENY and asked.decide(*call).effect is DENY
             for call in family.calls
@@ -350,7 +351,7 @@ def test_what_exceeds_a_maximum_agrees_with_every_call(name: str) -> None:
     dice = random.Random(f"maximum {name}")
     for _ in range(25):
         rules, most = (Table(side.use) for side in _pair(dice, family))
-        found = (rules & most).differences(rules)
+        found = differences(rules & most, rules)
         assert found.exact
         beyond = any(
             rules.decide(*call).effect > most.decide(*call).effect for call in family.calls

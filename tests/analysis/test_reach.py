@@ -1,4 +1,4 @@
-"""Which positions agents can come to, against every chain tried one by one."""
+"""Which positions agents can reach, against every chain tried one by one."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_they_are_found_where_a_host_adds_rights_on_the_way(reading: Shifting) -
 @pytest.mark.parametrize("most", [1, 2])
 @given(data=TEAMS | SHIFTING)
 @examples(25)
-def test_what_is_beyond_the_bound_is_told_at_most(most: int, data: str | Shifting) -> None:
+def test_what_is_beyond_the_bound_is_reported_at_most(most: int, data: str | Shifting) -> None:
     project = team(data if isinstance(data, str) else "")
     reading = project.attenuated if isinstance(data, str) else data
     starts = project.starts if isinstance(data, str) else NAMES[:2]
@@ -167,7 +167,7 @@ def test_a_position_in_another_state_is_not_passed_over_though_it_grants_the_sam
     assert effects[4] is Effect.ALLOW
 
 
-def test_an_agent_that_starts_itself_and_one_that_nobody_defined_end_the_search() -> None:
+def test_an_agent_that_starts_itself_and_one_without_a_definition_end_the_search() -> None:
     project = team("agent loop {\n    allow Task(loop), Task(nobody), Read\n}\n")
     found = reach(project, project.attenuated)
     assert {agent: [*map(str, chains)] for agent, chains in found.chains.items()} == {

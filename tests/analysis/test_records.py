@@ -49,7 +49,7 @@ def test_a_line_has_the_names_of_the_conventions(tmp_path):
     assert said["gen_ai.tool.call.arguments"] == {"command": "ls"}
 
 
-def test_a_call_of_nobody_knows_who_is_not_taken_for_one_of_a_root(tmp_path):
+def test_a_call_of_an_unknown_agent_is_not_taken_for_one_of_a_root(tmp_path):
     file = tmp_path / "calls.jsonl"
     Recorder(file).append(Record((), "Bash", {}, Effect.DENY, agent="worker"))
     said = json.loads(file.read_text())
@@ -123,7 +123,7 @@ def test_all_leaves_the_names_of_arguments():
     assert record.redacted == ("command", "n")
 
 
-def test_a_name_that_is_a_credential_is_told_as_changed():
+def test_a_name_that_is_a_credential_is_reported_as_changed():
     assert redacted(Record(("main",), "T", {KEY: "x"}), "credentials").redacted
 
 
@@ -260,7 +260,7 @@ def test_a_transcript_tells_who_called_and_what_it_got(tmp_path):
 
 
 @pytest.mark.parametrize("parent", [None, "nobody", "two", "../one"])
-def test_calls_of_nobody_knows_whom_are_a_problem(tmp_path, parent):
+def test_calls_of_unknown_agents_are_a_problem(tmp_path, parent):
     session(tmp_path, parent=parent)
     (problem,) = records(tmp_path / "session" / "subagents" / "agent-two.jsonl")
     assert isinstance(problem, LogProblem)
@@ -301,7 +301,9 @@ def key(each: Record | LogProblem) -> object:
     return each.chain, each.tool, json.dumps(each.call), each.effect
 
 
-def test_a_line_that_is_no_json_is_told_with_its_place_however_large_the_log(tmp_path, monkeypatch):
+def test_a_line_that_is_no_json_is_reported_with_its_place_however_large_the_log(
+    tmp_path, monkeypatch
+):
     file = tmp_path / "calls.jsonl"
     file.write_text('{"tool": "T"}\nx\n{"tool": "U"}\n')
     monkeypatch.setattr("policy.analysis.records.logs._LARGE", 0)

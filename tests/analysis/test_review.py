@@ -1,4 +1,4 @@
-"""What a reviewer is told of a change: meanings, names, moves, churn, and in which formats."""
+"""What a reviewer learns of a change: meanings, names, moves, churn, and in which formats."""
 
 from __future__ import annotations
 
@@ -126,12 +126,12 @@ def test_an_agent_with_another_name_and_the_same_rules_is_renamed() -> None:
     assert not found.renamed
 
 
-def test_of_two_agents_with_the_same_rules_nobody_knows_which_was_renamed() -> None:
+def test_of_two_agents_with_the_same_rules_it_is_unknown_which_was_renamed() -> None:
     before = agents(main="allow Task", a="allow Read", b="allow Read")
     assert not reviewed(before, agents(main="allow Task", c="allow Read"))[0].renamed
 
 
-def test_a_renamed_agent_is_told_as_such_and_counts_all_the_same(tmp_path, capsys) -> None:
+def test_a_renamed_agent_is_reported_as_such_and_counts_all_the_same(tmp_path, capsys) -> None:
     for side, name in (("before", "explore"), ("after", "scout")):
         (tmp_path / side).mkdir()
         text = agents(main="allow Task", **{name: "allow Read"})["t.policy"]
@@ -146,7 +146,7 @@ def test_a_renamed_agent_is_told_as_such_and_counts_all_the_same(tmp_path, capsy
 # --- spawn graph ------------------------------------------------------------------
 
 
-def test_edges_that_come_and_go_are_told_for_graphs_that_changed_alone() -> None:
+def test_edges_that_come_and_go_are_reported_for_graphs_that_changed_alone() -> None:
     before = agents(main="allow Task(a)", a="allow Read", b="allow Read")
     after = agents(main="allow Task(b)", a="allow Read", b="allow Read")
     old, new = (load_tree(Memory(files)) for files in (before, after))
@@ -167,7 +167,7 @@ def test_no_name_of_an_agent_ends_a_node_of_the_picture() -> None:
     assert lines.count("```") == 1
 
 
-def test_a_picture_that_nobody_could_read_is_not_drawn() -> None:
+def test_a_picture_too_large_to_read_is_not_drawn() -> None:
     none, both = frozenset[str](), frozenset({"attenuated"})
     kept = [Spawn("main", f"k{n}", both, both) for n in range(500)]
     assert len(spawn_mermaid([*kept, Spawn("main", "x", none, both)])) < 10
@@ -268,7 +268,7 @@ def test_a_line_that_says_no_more_than_its_rule_is_not_repeated(tmp_path, capsys
     assert "^^^" not in out
 
 
-def test_a_rule_that_the_host_never_asks_is_told_to_have_no_effect(tmp_path, capsys) -> None:
+def test_a_rule_that_the_host_never_asks_is_reported_to_have_no_effect(tmp_path, capsys) -> None:
     rules = '{"permissions": {"allow": ["Read"%s]}}'
     more = rules % ', "Agent(x)",\n"Read("'
     main([*compared(tmp_path, rules % "", more, ".claude/settings.json")])
@@ -277,7 +277,7 @@ def test_a_rule_that_the_host_never_asks_is_told_to_have_no_effect(tmp_path, cap
     assert re.search(r"^  added +allow Agent\(x\)  .claude/settings.json:1:36$", out, re.MULTILINE)
 
 
-def test_chains_that_exceed_a_maximum_by_one_rule_are_told_once(tmp_path, capsys) -> None:
+def test_chains_that_exceed_a_maximum_by_one_rule_are_reported_once(tmp_path, capsys) -> None:
     team = "root m\nagent m {\n    allow Read, Bash(x), Task(a)\n}\nagent a {\n    inherit\n    deny Read(x)\n}\n"
     arguments = compared(tmp_path, team, team)
     (tmp_path / "most.policy").write_text("agent most {\n    allow Read, Task\n}\n")
@@ -290,7 +290,7 @@ def test_chains_that_exceed_a_maximum_by_one_rule_are_told_once(tmp_path, capsys
 AGENT = "---\nname: a\ndescription: x\n{0}---\n"
 
 
-def test_tools_that_come_and_go_by_no_rule_are_told_together(tmp_path, capsys) -> None:
+def test_tools_that_come_and_go_by_no_rule_are_reported_together(tmp_path, capsys) -> None:
     listed, all_ = AGENT.format("tools: Read\n"), AGENT.format("")
     arguments = compared(tmp_path, listed, all_, ".claude/agents/a.md")
     main([*arguments, "--all"])
@@ -304,7 +304,7 @@ def test_tools_that_come_and_go_by_no_rule_are_told_together(tmp_path, capsys) -
     assert "tools that `a` no longer has" in capsys.readouterr().out
 
 
-def test_a_tool_that_agents_get_in_unlike_chains_is_told_once_with_their_names(
+def test_a_tool_that_agents_get_in_unlike_chains_is_reported_once_with_their_names(
     tmp_path, capsys
 ) -> None:
     for side, keys in (("a", "tools: Read\n"), ("b", "")):
@@ -351,7 +351,7 @@ def test_each_change_has_an_agent_and_a_meaning(nine, capsys) -> None:
         )
 
 
-def test_results_name_files_that_nobody_reads_and_have_a_place_each(nine, capsys) -> None:
+def test_results_name_files_that_are_not_read_and_have_a_place_each(nine, capsys) -> None:
     (run,) = json.loads(nine("sarif", capsys))["runs"]
     unread = [r for r in run["results"] if r["ruleId"] == "not-read"]
     assert len(unread) == 2
@@ -419,7 +419,7 @@ def test_a_log_keeps_what_the_standard_demands(name, capsys) -> None:
             assert suppression["kind"] in {"inSource", "external"}
 
 
-def test_rules_that_come_to_the_same_chains_are_told_in_one_block(tmp_path, capsys) -> None:
+def test_rules_that_concern_the_same_chains_are_reported_in_one_block(tmp_path, capsys) -> None:
     after = "agent a {\n  allow Read, Grep, Bash(git *), Edit(src/**)\n  allow Bash(npm test)\n}\n"
     main(compared(tmp_path, "agent a { allow Read }\n", after))
     told = capsys.readouterr().out.partition("calls that 4 rules speak of  deny -> allow\n")[2]
@@ -440,7 +440,7 @@ def test_rules_that_come_to_the_same_chains_are_told_in_one_block(tmp_path, caps
     )
 
 
-def test_a_tool_given_back_is_told_by_a_file_people_may_have_and_once(tmp_path, capsys) -> None:
+def test_a_tool_given_back_is_reported_by_a_file_people_may_have_and_once(tmp_path, capsys) -> None:
     # What the host guards is asked for as any other file is.
     before, after = (
         AGENT.format("disallowedTools: Edit, Write\n"),

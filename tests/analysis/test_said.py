@@ -133,7 +133,7 @@ def test_a_rule_is_no_more_redundant_because_another_looks_at_the_model() -> Non
     assert found["Task(model:m)"].what == "redundant"
 
 
-def test_a_question_speaks_of_a_model_as_rules_do() -> None:
+def test_a_question_names_a_model_as_rules_do() -> None:
     workspace = load_tree(Memory({"team.policy": team("allow Task", "deny Task(model:opus)")}))
     asked = {
         model: [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 
-from policy.analysis.reach.audit import apart
+from policy.analysis.reach.audit import _distinct
 from policy.analysis.reach.worklist import reach
 from policy.files.trees import Memory
 from policy.hosts.workspace import load_tree
@@ -22,7 +22,7 @@ CLAUDE = {
 @examples(60)
 def test_what_is_left_out_grants_nothing_beyond_what_is_kept(text: str, reading: Shifting) -> None:
     for agent, chains in reach(team(text), reading).chains.items():
-        kept = apart(chains)
+        kept = _distinct(chains)
         assert kept[:1] == chains[:1], agent
         for left in (chain for chain in chains if chain not in kept):
             assert any(
@@ -31,10 +31,10 @@ def test_what_is_left_out_grants_nothing_beyond_what_is_kept(text: str, reading:
             )
 
 
-def test_agents_of_agents_are_told_where_they_get_other_tools() -> None:
+def test_agents_of_agents_are_reported_where_they_get_other_tools() -> None:
     (project,) = load_tree(Memory(CLAUDE)).projects
     found = reach(project, project.enforced).widest
-    told = {agent: [chain.names for chain in apart(chains)] for agent, chains in found.items()}
+    told = {agent: [chain.names for chain in _distinct(chains)] for agent, chains in found.items()}
     assert told["reader"] == [("main", "reader")]
     # `TaskList` is there for agents of agents alone.
     assert told["lead"] == [("main", "lead"), ("main", "claude", "lead")]

@@ -65,7 +65,13 @@ def workspace_of(text: str) -> Workspace:
 
 def anew(table: Table) -> Deciding:
     """Return ``decide`` without its memory of decisions: every call is matched again."""
-    return table.decide_anew
+
+    def decide(tool: str, call: dict[str, object]) -> Decision:
+        lookup = table.lookup(tool)
+        lookup.remembered.clear()
+        return lookup.decide(call)
+
+    return decide
 
 
 def _remembering(table: Table) -> Deciding:

@@ -16,6 +16,7 @@ from policy.analysis.diff import Diff, diff_workspaces
 from policy.analysis.reach.audit import audit
 from policy.analysis.reach.worklist import Reach, reach
 from policy.compare.compare import Comparison
+from policy.compare.tables import differences
 from policy.core.decision import Decision
 from policy.files.trees import Memory
 from policy.hosts.project import Project
@@ -350,7 +351,7 @@ def _differences(scale: Scale) -> Iterator[Figure]:
             return one, two
 
         spent = seconds(
-            lambda pair, found=found: found.append(pair[0].differences(pair[1])), tables
+            lambda pair, found=found: found.append(differences(pair[0], pair[1])), tables
         )
         comparison = found[-1]
         exact = "exact" if comparison.exact else "not exact"

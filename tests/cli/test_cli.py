@@ -269,7 +269,7 @@ def test_a_denied_spawn_has_the_shape_of_an_answer(run) -> None:
     assert answer["table"].startswith("sha256:")
 
 
-def test_who_must_confirm_a_start_is_told(run) -> None:
+def test_the_links_that_must_confirm_a_start_are_shown(run) -> None:
     _, out, _ = run("check", "team", "--chain", "main>worker", "Read(a)", "--format", "json")
     assert json.loads(out)["confirm"] == [{"agent": "worker", "by": ["main"]}]
 
@@ -336,7 +336,7 @@ def test_a_change_of_comments_has_no_effect_and_says_so(run, tmp_path) -> None:
     assert "no call is decided differently" in out
 
 
-def test_no_effect_is_never_said_of_an_unread_file(run) -> None:
+def test_an_unread_file_is_never_reported_without_effect(run) -> None:
     _, out, _ = run("diff", "unread-before", "unread")
     assert "changed and not read" in out
     assert "no call is decided differently" not in out
@@ -412,7 +412,7 @@ def test_fmt_lays_out_files_of_hosts_when_they_are_named_or_asked_for(run, tmp_p
     assert (tmp_path / "notes.md").read_text() == "---\nname:   x\n---\n"
 
 
-def test_fmt_says_that_nobody_can_print_a_file_that_was_named(run, tmp_path) -> None:
+def test_fmt_reports_a_named_file_without_a_canonical_form(run, tmp_path) -> None:
     (tmp_path / "notes.md").write_text("---\nname:   x\n---\n")
 
     status, _, err = run("fmt", str(tmp_path / "notes.md"))
@@ -480,7 +480,7 @@ def test_debugging_shows_the_traceback(run, monkeypatch) -> None:
     import policy.cli.check as verb
 
     monkeypatch.setenv("POLICY_DEBUG", "1")
-    monkeypatch.setattr(verb, "Asking", lambda *_: 1 / 0)
+    monkeypatch.setattr(verb, "_Checker", lambda *_: 1 / 0)
     status, _, err = run("check", "team", "Read(a)")
     assert status == 2
     assert "Traceback" in err

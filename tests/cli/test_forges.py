@@ -81,7 +81,7 @@ def compare(tmp_path, repository):
     return running
 
 
-def test_the_action_fails_on_a_change_that_grants_more_and_tells_it_in_every_format(
+def test_the_action_fails_on_a_change_that_grants_more_and_reports_it_in_every_format(
     compare, repository, tmp_path
 ) -> None:
     status, printed, out = compare(git("rev-parse", "HEAD~2", cwd=repository), lint="true")

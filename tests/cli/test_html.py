@@ -17,9 +17,7 @@ from policy.analysis.lint import lint
 from policy.analysis.reach.audit import audit
 from policy.cli import main
 from policy.cli.report.audit import elsewhere
-from policy.cli.report.html import audit_html
-from policy.cli.report.html.graph import graph_svg, layered
-from policy.cli.report.html.page import matrix
+from policy.cli.report.html import audit_html, graph_svg, layered, matrix
 from policy.files.opening import Memory
 from policy.hosts.workspace import load_tree
 
@@ -193,7 +191,7 @@ def test_a_cell_says_what_an_agent_may_do_at_most() -> None:
     assert found["idle", "Write"] == "deny"
 
 
-def test_agents_and_tools_that_are_alike_are_told_once() -> None:
+def test_equal_agents_and_tools_are_shown_once() -> None:
     agents = "".join(f"agent a{n} {{\n    allow Read, Grep\n}}\n" for n in range(50))
     (project,) = audited(
         {"t.policy": f"root main\nagent main {{\n    allow *\n}}\n{agents}"}
@@ -231,7 +229,7 @@ def test_agents_with_the_same_edges_share_a_node_and_cycles_are_drawn() -> None:
     assert "main starts main" in picture  # `Task` is any agent
 
 
-def test_a_graph_that_nobody_could_follow_is_not_drawn() -> None:
+def test_a_graph_too_large_to_read_is_not_drawn() -> None:
     agents = "".join(f"agent a{n} {{\n    allow Task(a{n + 1})\n}}\n" for n in range(1, 120))
     first = "root a0\nagent a0 {\n    allow Task, Read\n}\n"
     last = "agent a120 {\n    allow Read\n}\n"

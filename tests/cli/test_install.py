@@ -1,4 +1,4 @@
-"""The entry of the hook in settings: put in once, shown first, and taken out without a trace."""
+"""The entry of the hook in settings: added once, shown first, and removed without a trace."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ import sys
 import pytest
 
 import policy
-from policy.adapters.hook.settings import command, entry, with_hook, without_hook
-from policy.adapters.hook.silenced import silencing
+from policy.adapters.hook.settings import command, entry, silencing, with_hook, without_hook
 from policy.cli.outputs import replace_files
 from policy.core.errors import PolicyError
 from policy.core.source import Source
-from policy.tables.codec import compiled_to_json
+from policy.tables.codec.writing import compiled_to_json
 from tests.conftest import FIXTURES
 
 GROUP = entry(command(["--resident"]))
@@ -46,7 +45,7 @@ def taken(text: str) -> str:
 
 
 @pytest.mark.parametrize("name", SETTINGS)
-def test_it_is_put_in_once_and_taken_out_without_a_trace(name) -> None:
+def test_the_hook_is_added_once_and_removed_without_a_trace(name) -> None:
     text = SETTINGS[name]
     once = put(text)
     before, after = json.loads(text or "{}"), json.loads(once)
@@ -60,7 +59,7 @@ def test_it_is_put_in_once_and_taken_out_without_a_trace(name) -> None:
 
 
 @pytest.mark.parametrize("name", SETTINGS)
-def test_another_command_takes_the_place_of_the_one_before(name) -> None:
+def test_another_command_replaces_the_earlier_one(name) -> None:
     other = entry(command(["--root", "a b"], portable=True))
     changed = put(put(SETTINGS[name]), other)
     assert changed == put(put(changed, GROUP), other)
@@ -68,12 +67,12 @@ def test_another_command_takes_the_place_of_the_one_before(name) -> None:
     assert taken(changed) == (SETTINGS[name] or "{}\n")
 
 
-def test_of_several_entries_one_is_left() -> None:
+def test_of_several_entries_one_stays() -> None:
     several = json.dumps({"hooks": {"PreToolUse": [GROUP, {"hooks": []}, GROUP]}}, indent=2)
     assert json.loads(put(several))["hooks"]["PreToolUse"] == [{"hooks": []}, GROUP]
 
 
-def test_the_entry_fires_for_every_tool_and_blocks_where_it_fails() -> None:
+def test_the_entry_fires_for_every_tool_and_blocks_on_failure() -> None:
     (hook,) = GROUP["hooks"]
     assert "matcher" not in GROUP
     assert hook["onFailure"] == "block"
@@ -91,7 +90,7 @@ def test_the_entry_fires_for_every_tool_and_blocks_where_it_fails() -> None:
         "nul",
     ],
 )
-def test_settings_that_are_none_are_left_alone(text) -> None:
+def test_invalid_settings_stay_unchanged(text) -> None:
     for change in (put, taken):
         with pytest.raises(PolicyError):
             change(text)
@@ -172,7 +171,7 @@ SILENCING = {
 
 
 @pytest.mark.parametrize("name", SILENCING)
-def test_settings_that_silence_it_are_told(name) -> None:
+def test_settings_that_disable_the_hook_are_reported(name) -> None:
     said, runs = SILENCING[name]
     said = {"local": {}, **said}
     sources = {scope: Source(f"{scope}.json", json.dumps(text)) for scope, text in said.items()}
@@ -180,7 +179,7 @@ def test_settings_that_silence_it_are_told(name) -> None:
     assert (not reasons) == runs, reasons
 
 
-def test_the_command_tells_what_silences_it(tmp_path) -> None:
+def test_the_command_reports_settings_that_disable_the_hook(tmp_path) -> None:
     (tmp_path / ".claude").mkdir()
     (tmp_path / ".claude" / "settings.json").write_text('{\n  "disableAllHooks": true\n}\n')
     for done in (install(tmp_path, "--yes"), install(tmp_path, "--yes")):  # and where it is in

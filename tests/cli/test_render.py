@@ -150,7 +150,7 @@ def test_no_line_is_wider_than_its_page(pieces, columns, head) -> None:
 
 
 @given(PIECES, st.integers(30, 60))
-def test_nothing_of_what_is_told_is_lost(pieces, columns) -> None:
+def test_no_text_is_lost(pieces, columns) -> None:
     lines = PageLayout(columns).flow(pieces, "head ", separator=", ")
     told, shown = "".join(pieces), "".join(lines).removeprefix("head ")
     strip = str.maketrans("", "", " ,")

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from policy.commands import bash
-from policy.commands.read import read_command
+from policy.commands.reader import read_command
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.files.opening import Memory
@@ -129,7 +129,7 @@ def test_a_rule_that_allows_looks_into_what_the_host_looks_into(text: str, effec
         ("xargs -n1 rm", ALLOW),
         ("sudo -u root env A=1 rm x", DENY),
         ("bash -c 'ls; rm x'", ASK),
-        ("bash -c 'curl x'", ALLOW),
+        ("bash -c 'curl x'", ASK),
     ],
 )
 def test_a_rule_that_denies_looks_as_far_as_the_host_does(text: str, effect: Effect) -> None:

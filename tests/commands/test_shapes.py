@@ -172,6 +172,7 @@ def _effect(text: str, mode: str = "default", **lists: list[str]) -> Effect:
         "echo $({git log; })",
         "[[ -n $(a=(b)) ]]",
         "echo ${x/{/b}",
+        'echo ${x:-"{"}',
         "echo $(( 'a' ))",
         'echo $((echo "a"))',
     ],
@@ -185,7 +186,7 @@ def test_what_may_not_end_is_asked_for_whatever_allows_commands(text: str, mode:
     "text",
     [
         *("((a b))", "echo $((1 2))", "(a", "if a", "a ||", "echo $(a))", "echo $(( (1+2)*3 ))"),
-        *("echo ${x:-${y}}", "echo ${x:-a}}", 'echo ${x:-"{"}', 'echo $(( "a" + 1 ))'),
+        *("echo ${x:-${y}}", "echo ${x:-a}}", 'echo $(( "a" + 1 ))'),
     ],
 )
 def test_what_ends_in_one_place_is_not_asked_for_beside_such_a_rule(text: str) -> None:

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from policy.commands.knowledge import Shell
-from policy.commands.read import Command, Redirection, read_command
+from policy.commands.parts import Command, Redirection
+from policy.commands.reader import read_command
 from policy.core import limits
 from policy.core.effect import Effect
 from policy.hosts.claude.dialect import _SHELL as HOST
@@ -25,7 +26,7 @@ SHELL = DIALECT.shell
 
 def _texts(command: Command) -> set[str]:
     """Return every text by which a rule may know a part of *command*."""
-    return {text for part in command.parts for text in (part.text, *part.readings)}
+    return {text for part in command.parts for text in (part.text, *part.match_texts)}
 
 
 def _grantable(command: Command) -> bool:
@@ -305,15 +306,15 @@ def test_a_rule_that_allows_looks_behind_what_a_wrapper_is_known_to_take(
 )
 def test_what_a_wrapper_is_told_is_no_program(text: str, program: str, told: set[str]) -> None:
     (part,) = read_command(text, SHELL).parts
-    assert program in {part.text, *part.readings}
-    assert told.isdisjoint({part.text, *part.readings, *part.feared})
+    assert program in {part.text, *part.match_texts}
+    assert told.isdisjoint({part.text, *part.match_texts, *part.possible_texts})
 
 
 def test_behind_an_option_that_nobody_knows_any_program_is_feared() -> None:
     text = "sudo -Q git -Z rm x"
     call = {"command": text}
     (part,) = read_command(text, SHELL).parts
-    assert {"git -Z rm x", "rm x"} <= {*part.feared}
+    assert {"git -Z rm x", "rm x"} <= {*part.possible_texts}
     # What a rule denies or asks for is not granted, and what one would ask for is not asked.
     assert table("allow Bash(sudo *)").decide("Bash", call).effect is Effect.ALLOW
     for rule, effect in (("deny Bash(rm *)", Effect.DENY), ("ask Bash(git *)", Effect.ASK)):

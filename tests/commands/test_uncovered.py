@@ -12,7 +12,7 @@ from policy.commands import bash
 from policy.hosts.claude import ClaudeOptions
 from policy.hosts.claude.dialect import dialect
 from policy.hosts.claude.session import session
-from tests.hosts.claude.test_opened import told
+from tests.claude_session import decide
 
 pytest.importorskip("tree_sitter_bash")
 
@@ -76,19 +76,19 @@ _DOCUMENT = "<<'E'\nx\nE"
     ],
 )
 def test_a_rule_that_denies_knows_a_dash_before_a_document(command: str) -> None:
-    assert told(command, allow=["Bash"], deny=["Bash(python3 - *)"]) == "deny"
-    assert told(command, allow=["Bash"], deny=["Bash(python3 -)"]) == "deny"
+    assert str(decide(command, allow=["Bash"], deny=["Bash(python3 - *)"])) == "deny"
+    assert str(decide(command, allow=["Bash"], deny=["Bash(python3 -)"])) == "deny"
 
 
 @pytest.mark.parametrize("command", ["python3 - $", "python3 - $ x", "python3 - $ && ls"])
 def test_a_rule_that_denies_knows_a_dash_before_a_lone_dollar(command: str) -> None:
-    assert told(command, allow=["Bash"], deny=["Bash(python3 - *)"]) == "deny"
+    assert str(decide(command, allow=["Bash"], deny=["Bash(python3 - *)"])) == "deny"
 
 
 @pytest.mark.parametrize("command", ["- A=1", "- A=1 ls", "ls; - A=1", "(- A=1)", "! - A=1 ls"])
 def test_a_program_that_no_node_covers_is_asked_for_and_denied(command: str) -> None:
-    assert told(command, allow=["Bash(ls:*)", "Bash(A=1:*)"]) == "ask"
-    assert told(command, allow=["Bash"], deny=["Bash(- *)"]) == "deny"
+    assert str(decide(command, allow=["Bash(ls:*)", "Bash(A=1:*)"])) == "ask"
+    assert str(decide(command, allow=["Bash"], deny=["Bash(- *)"])) == "deny"
 
 
 @pytest.mark.parametrize(
@@ -99,5 +99,5 @@ def test_a_program_that_no_node_covers_is_asked_for_and_denied(command: str) -> 
     ],
 )
 def test_a_dash_before_a_document_is_a_word_to_rules_that_allow(command: str) -> None:
-    assert told(command, allow=["Bash(git:*)"]) == "allow"
-    assert told(command, allow=["Bash(git commit -F)", "Bash(git log)"]) == "ask"
+    assert str(decide(command, allow=["Bash(git:*)"])) == "allow"
+    assert str(decide(command, allow=["Bash(git commit -F)", "Bash(git log)"])) == "ask"

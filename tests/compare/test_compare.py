@@ -1,4 +1,4 @@
-"""What `Table.differences` says of edits people make, and where it stops being exact."""
+"""What `compare.tables.differences` says of edits people make, and where it stops being exact."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 from policy.commands.knowledge import Wrapping
 from policy.compare.compare import Comparison
 from policy.compare.overlap import representatives
+from policy.compare.tables import differences
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.patterns.families import classes
@@ -38,13 +39,13 @@ def _last_wins(*rules: str) -> Table:
 def test_the_order_of_rules_changes_nothing_where_the_strictest_wins() -> None:
     a = table("allow Bash(git *)", "deny Bash(git push *)")
     b = table("deny Bash(git push *)", "allow Bash(git *)")
-    assert a.differences(b) == Comparison()
+    assert differences(a, b) == Comparison()
 
 
 def test_the_order_of_rules_changes_decisions_where_the_last_one_wins() -> None:
     a = _last_wins("allow m__a(a*)", "deny m__a(ab*)")
     b = _last_wins("deny m__a(ab*)", "allow m__a(a*)")
-    comparison = a.differences(b)
+    comparison = differences(a, b)
     assert comparison.exact
     assert _shown(comparison) == [("m__a", "ab", DENY, ALLOW)]
 
@@ -52,7 +53,7 @@ def test_the_order_of_rules_changes_decisions_where_the_last_one_wins() -> None:
 def test_moving_rules_that_share_no_call_changes_nothing() -> None:
     a = _last_wins("allow m__a(a*)", "deny m__a(b*)", "ask m__a(c)")
     b = _last_wins("ask m__a(c)", "deny m__a(b*)", "allow m__a(a*)")
-    assert a.differences(b) == Comparison()
+    assert differences(a, b) == Comparison()
 
 
 def test_a_denial_behind_a_wrapper_holds_wherever_it_stands() -> None:
@@ -71,19 +72,19 @@ def test_a_denial_behind_a_wrapper_holds_wherever_it_stands() -> None:
 )
 def test_a_shadowed_addition_changes_nothing(added: str) -> None:
     rules = ["allow m__a(a*)", "deny m__a(d*)"]
-    assert table(*rules).differences(table(*rules, added)) == Comparison()
+    assert differences(table(*rules), table(*rules, added)) == Comparison()
 
 
 def test_a_rule_shadowed_only_by_several_together_changes_nothing() -> None:
     """`Read(a)` and `Read(a/**)` are all of what `Read(/a)` covers."""
     rules = ["allow Read(/a/**)", "allow Read(/a)"]
-    assert table(*rules).differences(table("allow Read(/a)")) == Comparison()
+    assert differences(table(*rules), table("allow Read(/a)")) == Comparison()
 
 
 def test_what_every_link_denies_needs_no_second_denial() -> None:
     a, b = table("allow m__a(a*)"), table("allow m__a(*)", "deny m__a(ab)")
-    assert _shown(a.differences(a & b)) == [("m__a", "ab", ALLOW, DENY)]
-    assert (a & b).differences(a & b & table("allow m__a(*)", "deny m__a(b*)")) == Comparison()
+    assert _shown(differences(a, a & b)) == [("m__a", "ab", ALLOW, DENY)]
+    assert differences(a & b, a & b & table("allow m__a(*)", "deny m__a(b*)")) == Comparison()
 
 
 # --- conjunctions -----------------------------------------------------------------------
@@ -91,7 +92,7 @@ def test_what_every_link_denies_needs_no_second_denial() -> None:
 
 def test_a_meet_of_two_grants_what_both_grant() -> None:
     a, b = table("allow m__a(a*)"), table("allow m__a(*b)")
-    comparison = (a & b).differences(a)
+    comparison = differences(a & b, a)
     assert comparison.exact
     assert {(was, now) for _, _, was, now in _shown(comparison)} == {(DENY, ALLOW)}
     assert all(d.widened for d in comparison.differences)
@@ -106,16 +107,16 @@ def test_a_meet_of_three_is_seen_through() -> None:
         table("ask m__a(*x*)", default=ALLOW),
     )
     met, wanted = a & b & c, table("ask m__a(a*x*b)", "allow m__a(a*b)")
-    assert met.differences(wanted) == Comparison()
+    assert differences(met, wanted) == Comparison()
     assert met <= wanted <= met
     narrower = table("ask m__a(a*x*b)", "allow m__a(a*b)", "deny m__a(axb)")
-    assert _shown(met.differences(narrower)) == [("m__a", "axb", ASK, DENY)]
+    assert _shown(differences(met, narrower)) == [("m__a", "axb", ASK, DENY)]
 
 
 def test_a_link_that_asks_for_everything_is_a_difference_too() -> None:
     a = table("allow m__a(a*)")
     asked = a & table(default=ASK)
-    comparison = a.differences(asked)
+    comparison = differences(a, asked)
     assert comparison.exact
     assert _shown(comparison) == [("m__a", "a", ALLOW, ASK)]
     assert asked <= a
@@ -125,9 +126,9 @@ def test_a_link_that_asks_for_everything_is_a_difference_too() -> None:
 def test_two_ways_to_say_one_meet_do_not_differ() -> None:
     a = table("allow m__a(ab*)") & table("allow m__a(*ba)")
     b = table("allow m__a(ab*ba)", "allow m__a(aba)")
-    assert a.differences(b) == Comparison()
+    assert differences(a, b) == Comparison()
     shorter = table("allow m__a(ab*ba)")
-    assert _shown(a.differences(shorter)) == [("m__a", "aba", ALLOW, DENY)]
+    assert _shown(differences(a, shorter)) == [("m__a", "aba", ALLOW, DENY)]
 
 
 # --- parameters ----------------------------------------------------------------------------
@@ -136,7 +137,7 @@ def test_two_ways_to_say_one_meet_do_not_differ() -> None:
 def test_parameters_tell_calls_apart() -> None:
     a = table("allow Task(model:opus)", "allow Task(a)")
     b = table("allow Task(model:opus*)", "allow Task(a)")
-    comparison = a.differences(b)
+    comparison = differences(a, b)
     assert comparison.exact
     assert comparison.differences
     for difference in comparison.differences:
@@ -149,7 +150,7 @@ def test_parameters_tell_calls_apart() -> None:
 def test_a_parameter_that_one_rule_names_does_not_hide_another() -> None:
     a = table("deny Task(model:x)", "allow Task(model:*)")
     b = table("deny Task(model:x)", "ask Task(model:*)")
-    comparison = a.differences(b)
+    comparison = differences(a, b)
     assert comparison.exact
     assert {(d.before.effect, d.after.effect) for d in comparison.differences} == {(ALLOW, ASK)}
 
@@ -159,13 +160,13 @@ def test_three_parameters_patterns_that_only_share_one_value_are_tried_together(
     texts, exact = classes([Pattern.text(p) for p in ("a*", "*b", "*c*")])
     assert exact
     assert len(texts) == 8
-    assert table(*rules).differences(table(*rules)) == Comparison()
+    assert differences(table(*rules), table(*rules)) == Comparison()
 
 
 def test_the_text_of_a_tool_nobody_described_is_that_of_any_argument_alone() -> None:
     a = table("allow m__a(k:a*)", default=ASK)
     b = table("allow m__a(k:a*)", "deny m__a(ab)", default=ASK)
-    found = a.differences(b)
+    found = differences(a, b)
     assert found.exact
     assert ("m__a", {"k": "ab"}, ALLOW, DENY) in [
         (d.tool, d.call, d.before.effect, d.after.effect) for d in found.differences
@@ -174,14 +175,14 @@ def test_the_text_of_a_tool_nobody_described_is_that_of_any_argument_alone() -> 
 
 def test_the_text_of_a_tool_nobody_described_is_all_that_it_is_called_with() -> None:
     a, b = table("allow m__*(k:a)"), table("allow m__*(k:a)", 'deny m__a(*"k"*)')
-    (difference,) = a.differences(b).differences
+    (difference,) = differences(a, b).differences
     assert len(difference.call) == 2
     assert difference.call["k"] == "a"
     assert (difference.before.effect, difference.after.effect) == (ALLOW, DENY)
 
 
 def test_parameters_in_rules_for_many_tools_tell_calls_apart() -> None:
-    (difference,) = table("ask m__*(k:a)").differences(table()).differences
+    (difference,) = differences(table("ask m__*(k:a)"), table()).differences
     assert difference.call["k"] == "a"
     assert not difference.widened
 
@@ -193,7 +194,7 @@ def test_parameters_in_rules_for_many_tools_tell_calls_apart() -> None:
 def test_calls_that_no_rule_can_be_asked_about_are_compared(tool: str) -> None:
     """Where a rule must be asked they are denied, else they are as good as any other."""
     everything, some = table(f"allow {tool}"), table(f"allow {tool}(a)", default=ALLOW)
-    found = everything.differences(some)
+    found = differences(everything, some)
     shown = {(d.before.effect, d.after.effect): d.call for d in found.differences}
     assert everything.decide(tool, shown[ALLOW, DENY]).effect is ALLOW
     assert some.decide(tool, shown[ALLOW, DENY]).reason is Reason.MALFORMED
@@ -214,7 +215,7 @@ def test_a_rule_beside_one_for_every_call_changes_nothing_even_for_odd_calls() -
 def test_a_name_in_two_globs_is_not_hidden_by_one_that_is_written() -> None:
     a = table("deny ab", "allow a*")
     b = table("deny ab", "deny *b", "allow a*")
-    (difference,) = a.differences(b).differences
+    (difference,) = differences(a, b).differences
     assert difference.tool.startswith("a")
     assert difference.tool.endswith("b")
     assert difference.tool != "ab"
@@ -241,7 +242,7 @@ def test_every_class_of_names_has_its_own_name() -> None:
 
 
 def test_a_tool_nobody_named_has_the_default() -> None:
-    comparison = table(default=DENY).differences(table(default=ASK))
+    comparison = differences(table(default=DENY), table(default=ASK))
     assert ("OtherTool", None, DENY, ASK) in _shown(comparison)
 
 
@@ -253,12 +254,12 @@ def test_a_name_that_rules_find_in_any_case_is_tried_in_the_case_that_a_glob_kno
         Table.of(attrs.evolve(rule_set(Scope(rules)), dialect=folded))
         for rules in (said, (said[1],), (*said, Said(DENY, "x*C")))
     ]
-    comparison = both[0].differences(both[1])
+    comparison = differences(both[0], both[1])
     assert comparison.exact
     (shown,) = _shown(comparison)
     assert shown[0].lower() == "abc"
     assert shown[0].endswith("c")
-    assert both[0].differences(both[2]) == Comparison()
+    assert differences(both[0], both[2]) == Comparison()
 
 
 def test_a_name_read_loosely_is_not_the_same_to_whoever_reads_it_as_written() -> None:
@@ -266,7 +267,7 @@ def test_a_name_read_loosely_is_not_the_same_to_whoever_reads_it_as_written() ->
     written = attrs.evolve(DIALECT, arguments={}, aliases={})
     by_name = attrs.evolve(rule_set(Scope((Said(ALLOW, "abc"),))), dialect=loose)
     as_is = attrs.evolve(rule_set(Scope((Said(DENY, "abc"),), ALLOW)), dialect=written)
-    comparison = Table.of(by_name).differences(Table.of(by_name) & Table.of(as_is))
+    comparison = differences(Table.of(by_name), Table.of(by_name) & Table.of(as_is))
     assert comparison.exact
     assert _shown(comparison) == [("abc", None, ALLOW, DENY)]
     assert not Table.of(by_name) & Table.of(as_is) <= NOTHING  # `ABC` is granted still
@@ -274,7 +275,7 @@ def test_a_name_read_loosely_is_not_the_same_to_whoever_reads_it_as_written() ->
 
 def test_thousands_of_names_with_stars_are_compared_exactly() -> None:
     rules = [f"{'deny' if n % 5 == 0 else 'allow'} mcp__s{n % 50}__a{n}_*" for n in range(2_000)]
-    comparison = table(*rules).differences(table(*rules[:700], *rules[701:]))
+    comparison = differences(table(*rules), table(*rules[:700], *rules[701:]))
     assert comparison.exact
     assert not comparison.differences  # what nothing grants needs no denial
     assert not table(*rules) <= table(*rules[:701], *rules[702:])
@@ -282,7 +283,7 @@ def test_thousands_of_names_with_stars_are_compared_exactly() -> None:
 
 def test_an_alias_is_the_tool_it_stands_for() -> None:
     assert table("allow Agent(a)") == table("allow Task(a)")
-    assert table("allow Agent(a)").differences(table("allow Task(a)")) == Comparison()
+    assert differences(table("allow Agent(a)"), table("allow Task(a)")) == Comparison()
 
 
 # --- commands ---------------------------------------------------------------------------------
@@ -301,7 +302,7 @@ def test_an_alias_is_the_tool_it_stands_for() -> None:
 def test_commands_that_rules_see_through_are_compared_too(
     before: list[str], after: list[str], widened: bool
 ) -> None:
-    comparison = table(*before).differences(table(*after))
+    comparison = differences(table(*before), table(*after))
     assert {d.widened for d in comparison.differences} == {widened}
     for difference in comparison.differences:
         assert table(*before).decide("Bash", difference.call) == difference.before
@@ -310,7 +311,7 @@ def test_commands_that_rules_see_through_are_compared_too(
 
 def test_a_redirection_is_compared_as_a_call_of_its_tool() -> None:
     a, b = table("allow Bash(*)"), table("allow Bash(*)", "allow Write(out/**)")
-    assert {tool for tool, *_ in _shown(a.differences(b))} == {"Bash", "Write"}
+    assert {tool for tool, *_ in _shown(differences(a, b))} == {"Bash", "Write"}
 
 
 # --- where it is not exact -------------------------------------------------------------------------
@@ -323,7 +324,7 @@ def _other_kind() -> Table:
 
 
 def test_arguments_of_different_kinds_are_not_compared() -> None:
-    comparison = table("allow Task(a)").differences(_other_kind())
+    comparison = differences(table("allow Task(a)"), _other_kind())
     assert not comparison.exact
     assert "Task: some rules read their calls otherwise than others do" in comparison.why
     assert not table("allow Task(a)") <= _other_kind()
@@ -333,23 +334,23 @@ def test_commands_that_two_shells_read_differently_are_not_compared_in_silence()
     rules = rule_set(Scope((Said(ALLOW, "Bash(a *)"), Said(DENY, "Bash(b *)"))))
     shell = attrs.evolve(DIALECT.shell, wrapping=Wrapping())
     other = attrs.evolve(rules, dialect=attrs.evolve(DIALECT, shell=shell))
-    assert not Table.of(rules).differences(Table.of(other)).exact
+    assert not differences(Table.of(rules), Table.of(other)).exact
 
 
 def test_too_many_parameters_are_not_compared_in_silence() -> None:
     # Of a tool that nobody described, rules may look at all arguments as one text.
     many = [f"allow m__a(p{name}:x)" for name in "abcdefgh"]
-    assert not table(*many).differences(table(*many[1:])).exact
+    assert not differences(table(*many), table(*many[1:])).exact
 
 
 def test_of_many_parameters_one_counts_for_each_list() -> None:
     many = [f"allow Task(p{name}:x)" for name in "abcdefgh"]
-    comparison = table(*many).differences(table(*many[1:]))
+    comparison = differences(table(*many), table(*many[1:]))
     assert comparison.exact
     assert {each.call.get("pa") for each in comparison.differences} == {"x"}
     # One says what decides on one side, another on the other.
     asked = [f"ask Task(p{name}:x)" for name in "abcdefgh"]
-    comparison = table(*many).differences(table(*asked))
+    comparison = differences(table(*many), table(*asked))
     assert comparison.exact
     assert {(d.before.effect.value, d.after.effect.value) for d in comparison.differences} == {
         ("allow", "ask")
@@ -378,9 +379,9 @@ def test_what_may_be_handed_on_counts_too() -> None:
 def test_what_denies_every_call_is_not_searched(monkeypatch) -> None:
     before, after = table("deny Bash(a *)", "deny Read(b/**)"), table("deny Bash(timeout *)")
     monkeypatch.setattr("policy.compare.compare._differing", None)
-    assert before.differences(after) == Comparison()
+    assert differences(before, after) == Comparison()
     with pytest.raises(TypeError):
-        before.differences(table("deny Bash(a *)", "ask Bash(b *)"))
+        differences(before, table("deny Bash(a *)", "ask Bash(b *)"))
 
 
 # --- files that commands open ---------------------------------------------------------
@@ -389,6 +390,6 @@ def test_what_denies_every_call_is_not_searched(monkeypatch) -> None:
 def test_a_command_that_is_allowed_as_a_whole_opens_each_file_that_no_rule_speaks_of() -> None:
     # Nobody is granted `Read`: by default it is denied, and a command is asked nothing of that.
     rules = ("allow Bash", "deny Read(a/**)")
-    comparison = table(*rules).differences(table(*rules, "deny Read(b)"))
+    comparison = differences(table(*rules), table(*rules, "deny Read(b)"))
     assert comparison.exact
     assert _shown(comparison) == [("Bash", "x < b", ALLOW, DENY)]

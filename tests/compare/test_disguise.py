@@ -17,6 +17,7 @@ import pytest
 from policy.compare.command_pair import CommandPair
 from policy.compare.compare import Comparison
 from policy.compare.pair import Difference
+from policy.compare.tables import differences
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.files.opening import Memory
@@ -116,7 +117,7 @@ def _pairs(host: str, count: int) -> Iterator[tuple[Lists, Lists, Table, Table]]
 def test_no_command_is_decided_differently_that_a_difference_does_not_tell_of(host: str) -> None:
     exact = 0
     for lists, edited, before, after in _pairs(host, PAIRS):
-        comparison = before.differences(after)
+        comparison = differences(before, after)
         _confirm(comparison, before, after)
         exact += comparison.exact
         told = {difference.effects for difference in comparison.differences}
@@ -154,7 +155,7 @@ def _confirm(comparison: Comparison, before: Table, after: Table) -> None:
 def test_commands_behind_wrappers_are_compared(
     before: list[str], after: list[str], widened: set[bool]
 ) -> None:
-    comparison = table(*before).differences(table(*after))
+    comparison = differences(table(*before), table(*after))
     assert {difference.widened for difference in comparison.differences} == widened
     assert comparison.exact
 
@@ -194,7 +195,7 @@ def test_what_the_host_knows_of_commands_is_compared(
     empty: Lists = {"allow": [], "ask": [], "deny": []}
     dice = random.Random(0)
     tables = [_claude(dice, {**empty, **side}) for side in (before, after)]
-    found = tables[0].differences(tables[1]).differences
+    found = differences(tables[0], tables[1]).differences
     told = {(d.before.effect.value, d.after.effect.value) for d in found if d.tool == "Bash"}
     assert told == shown
 
@@ -220,7 +221,7 @@ def test_what_begins_alike_is_compared_exactly(
     lists: list[str], edited: list[str], shown: set[Effects]
 ) -> None:
     for default in (Effect.DENY, Effect.ASK):
-        comparison = table(*lists, default=default).differences(table(*edited, default=default))
+        comparison = differences(table(*lists, default=default), table(*edited, default=default))
         assert comparison.exact
         if default is Effect.DENY:
             assert {difference.effects for difference in comparison.differences} == shown
@@ -245,7 +246,7 @@ def test_what_begins_alike_is_compared_exactly(
 def test_changes_are_searched_among_all_commands_of_plain_words(
     rules: list[str], edit: str, shown: Effects | None, default: Effect
 ) -> None:
-    found = table(*rules, default=default).differences(table(*rules, edit, default=default))
+    found = differences(table(*rules, default=default), table(*rules, edit, default=default))
     assert found.exact
     told = {each.effects for each in found.differences}
     assert shown in told if shown else (Effect.ALLOW, _effect_of(edit)) not in told
@@ -258,7 +259,7 @@ def test_files_hide_no_change_of_commands_that_another_rule_asks_for() -> None:
         {"allow": [], "ask": ["Bash(rm *)", "Bash(xargs *)"], "deny": []},
     )
     before, after = (_claude(dice, {**lists, "allow": some}) for some in ([], ["Bash(A=1 rm *)"]))
-    found = before.differences(after)
+    found = differences(before, after)
     assert found.exact
     assert not found.differences
 
@@ -271,7 +272,7 @@ def test_lines_that_deny_are_compared_exactly_where_every_command_is_allowed() -
         _claude(dice, {**lists, "allow": allowed, "default": ["dontAsk"]})
         for allowed in (["Bash(a)"], ["Bash(a)", "Bash(*)"])
     )
-    assert before.differences(after).exact
+    assert differences(before, after).exact
 
 
 @pytest.mark.parametrize(("rules", "most"), [((), 1), (("Bash(bash *)", "Bash(rmdir *)"), 4)])
@@ -293,7 +294,7 @@ def test_scripts_are_tried_in_one_shell_but_where_rules_tell_shells_apart(
         )
         for denied in ([], ["Bash(git push)"])
     )
-    assert before.differences(after).exact
+    assert differences(before, after).exact
     scripts = {text for text in tried if "c 'git push;" in text}
     assert 0 < len(scripts) <= most
 
@@ -309,7 +310,7 @@ def test_what_two_patterns_share_is_walked_once(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(members, "_pair", recording)
     lists = table("ask Bash(sudo -Q *)", "allow Bash(* -Q *)", "deny Bash(nice -Z *)")
     before = lists & table("allow Bash(timeout *)", "ask Bash(* rm *)", "deny Bash(env -Q *)")
-    assert before.differences(before & table("allow Bash(*)", "deny Bash(flock -Q *)")).exact
+    assert differences(before, before & table("allow Bash(*)", "deny Bash(flock -Q *)")).exact
     assert 0 < len(walked) < 2 * len(set(walked))
 
 
@@ -328,25 +329,25 @@ def _effect_of(rule: str) -> Effect:
 def test_three_rules_may_know_a_command_by_two_texts(rule: str, change: Effects) -> None:
     # What is written, what it is allowed by and what is asked for: `time z x b`.
     lists = table("allow Bash(* b)") & table("ask Bash(z *)", rule)
-    found = lists.differences(lists & table("deny Bash(time *)", default=Effect.ALLOW))
+    found = differences(lists, lists & table("deny Bash(time *)", default=Effect.ALLOW))
     assert change in {difference.effects for difference in found.differences}
 
 
 def test_what_one_list_asks_for_behind_a_wrapper_is_gone_with_what_another_one_allows() -> None:
     # `timeout 5 z b`: one list asks for it, and so grants what it allows nowhere.
     asking = table("allow Bash(timeout *)", "ask Bash(timeout 5 *)")
-    found = (asking & table("allow Bash(z b)")).differences(asking & table("allow Bash(a)"))
+    found = differences(asking & table("allow Bash(z b)"), asking & table("allow Bash(a)"))
     assert (Effect.ASK, Effect.DENY) in {difference.effects for difference in found.differences}
 
 
 def test_a_program_in_a_folder_behind_a_wrapper_is_compared() -> None:
     before, after = table("ask Bash(* ./a)"), table("ask Bash(* ./a)", "deny Bash(a)")
-    found = before.differences(after).differences
+    found = differences(before, after).differences
     assert {each.effects for each in found} == {(Effect.ASK, Effect.DENY)}
 
 
 def test_rules_that_spell_out_operators_beside_stars_are_not_compared_in_silence() -> None:
-    comparison = table("allow Bash(b)").differences(table("allow Bash(b)", "deny Bash(a '*)"))
+    comparison = differences(table("allow Bash(b)"), table("allow Bash(b)", "deny Bash(a '*)"))
     assert any("quotes or operators" in reason for reason in comparison.why)
 
 
@@ -356,14 +357,14 @@ def test_a_rule_for_a_wrapper_takes_away_what_was_allowed_behind_it() -> None:
     before, after = (
         table(*some, *rules, default=Effect.ASK) for some in ((), ["ask Bash(nice *)"])
     )
-    shown = before.differences(after).differences
+    shown = differences(before, after).differences
     assert {each.effects for each in shown} == {(Effect.ALLOW, Effect.ASK)}
 
 
 def test_a_rule_for_an_assignment_denies_what_another_rule_asks_for_behind_it() -> None:
     # Two commands in one that a rule spells out show nothing of one that is asked for.
     rules = "ask Bash(a && b)", "ask Bash(git status)"
-    shown = table(*rules).differences(table("deny Bash(A=1 *)", *rules)).differences
+    shown = differences(table(*rules), table("deny Bash(A=1 *)", *rules)).differences
     assert {each.effects for each in shown} == {(Effect.ASK, Effect.DENY)}
 
 
@@ -371,7 +372,7 @@ def test_files_that_rules_no_longer_deny_are_read_unasked_by_some_commands() -> 
     dice = random.Random(0)
     rules = {"allow": ["Bash(cat:*)"], "ask": [], "deny": ["Read(.env)"]}
     before, after = (_claude(dice, each) for each in (rules, {**rules, "deny": []}))
-    found = before.differences(after).differences
+    found = differences(before, after).differences
     shown = {each.effects for each in found if each.tool == "Bash"}
     assert (Effect.DENY, Effect.ALLOW) in shown
 
@@ -392,7 +393,7 @@ def test_scripts_that_open_files_are_compared_where_rules_on_files_differ(
     dice = random.Random(0)
     rules = {"allow": [*allow], "ask": [], "deny": [denied]}
     before, after = (_claude(dice, each) for each in (rules, {**rules, "deny": []}))
-    found = before.differences(after)
+    found = differences(before, after)
     assert found.exact
     shown = {each.effects for each in found.differences if each.tool == "Bash"}
     assert (Effect.ASK, Effect.ALLOW) in shown
@@ -424,7 +425,7 @@ def test_rules_that_spell_out_operators_are_compared_by_what_may_be_allowed_of_t
     dice = random.Random(0)
     lists: Lists = {"allow": [], "ask": [], "deny": [], **base}
     edited = {**lists, effect: [*lists[effect], f"Bash({rule})"]}
-    found = _claude(dice, lists).differences(_claude(dice, edited))
+    found = differences(_claude(dice, lists), _claude(dice, edited))
     assert found.exact, found.why
     shown = {each.effects for each in found.differences if each.tool == "Bash"}
     assert {f"{was}>{now}" for was, now in shown} == changes

@@ -8,11 +8,12 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policy.commands.read import read_command
+from policy.commands.reader import read_command
 from policy.commands.words import Word
 from policy.commands.wrappers import WordPlace
 from policy.compare.sides import ListSide, Sides
 from policy.compare.simple import SimpleSearch
+from policy.compare.tables import differences
 from policy.compare.view import View
 from policy.compare.witness import CHANGES, weaker
 from policy.compare.words import ACTED_ON
@@ -47,8 +48,8 @@ def test_word_by_word_rules_know_a_command_as_it_is_read(words: list[str]) -> No
         place = place.after(word, SHELL)
     (part,) = read_command(" ".join(words), SHELL).parts
     assert " ".join(words[granted:]) == part.text
-    assert known == {part.text, *part.readings}
-    assert feared == {*part.feared}
+    assert known == {part.text, *part.match_texts}
+    assert feared == {*part.possible_texts}
 
 
 def _sides(before: Table, after: Table) -> Sides:
@@ -102,7 +103,7 @@ def test_no_command_of_plain_words_shows_a_change_that_a_comparison_does_not_tel
         lists = [f"{dice.choice(('allow', 'ask', 'deny'))} Bash({_rule(dice)})" for _ in range(6)]
         default = dice.choice([Effect.DENY, Effect.ASK, Effect.ALLOW])
         before, after = (table(*some, default=default) for some in (lists[1:], lists[:-1]))
-        comparison = before.differences(after)
+        comparison = differences(before, after)
         if not comparison.exact:
             continue
         told = weaker(each.effects for each in comparison.differences)

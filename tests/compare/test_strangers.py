@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from policy.analysis.diff import diff_workspaces
 from policy.compare.strangers import left_behind
+from policy.compare.tables import differences
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.files.opening import Memory
@@ -62,7 +63,7 @@ def _directions(before: Table, after: Table) -> set[bool]:
 @example([("/p/s/*", ALLOW)], [("/p/s/*", ALLOW)], ("/P/s", "/P"), (), ASK)
 def test_what_differs_in_any_letters_is_found(before, after, old, new, default) -> None:
     one, two = _table(before, old, default), _table(after, new, default)
-    comparison = one.differences(two)
+    comparison = differences(one, two)
     found = {difference.widened for difference in comparison.differences}
     for difference in comparison.differences:
         assert one.decide("Read", difference.call) == difference.before
@@ -84,14 +85,14 @@ def test_other_folders_beside_all_names_that_a_host_guards_are_compared_exactly(
 @pytest.mark.parametrize("folder", ["/P", "/W/x", "/q"])
 def test_a_rule_for_a_folder_with_capitals_is_shown_by_a_path_in_its_letters(folder: str) -> None:
     rule = (f"{folded(folder)}/a/**", ALLOW)
-    comparison = _table([], (folder,)).differences(_table([rule], (folder,)))
+    comparison = differences(_table([], (folder,)), _table([rule], (folder,)))
     assert comparison.exact
     assert {d.after.effect for d in comparison.differences if "file_path" in d.call} == {ALLOW}
 
 
 def test_folders_beside_one_another_are_compared_exactly() -> None:
     rules = [("/p/**", ALLOW), ("/w/**", ALLOW), ("/q/a/**", DENY)]
-    comparison = _table(rules, ("/P",)).differences(_table(rules, ("/P", "/W/x")))
+    comparison = differences(_table(rules, ("/P",)), _table(rules, ("/P", "/W/x")))
     assert comparison.exact
     assert {d.widened for d in comparison.differences} == {False}
     (call,) = [d.call for d in comparison.differences]

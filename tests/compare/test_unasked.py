@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policy.commands.knowledge import Program
-from policy.commands.read import Command, read_command
+from policy.commands.parts import Command
+from policy.commands.reader import read_command
 from policy.compare import opening
 from policy.compare.forms import is_unchecked
 from policy.compare.reads import read_alike
@@ -203,9 +204,9 @@ def test_files_that_nobody_knows_are_opened_in_every_way_in_which_a_program_open
 
 def _texts(command: Command) -> object:
     # A whole keeps the shell that it makes its texts with.
-    whole = command.whole
+    whole = command.exact
     made = whole and (whole.spelled, whole.astray, whole.several, whole.texts, whole.bare)
-    return attrs.evolve(command, whole=None), made
+    return attrs.evolve(command, exact=None), made
 
 
 @examples(250)

@@ -40,7 +40,8 @@ from policy.hosts.a3s import (
     skill_policy,
     verifier_preflight,
 )
-from policy.hosts.a3s.versions import SHIPPED, A3sError, Lane
+from policy.hosts.a3s.versions import NEWEST, SHIPPED, Lane
+from policy.hosts.errors import HostError
 from tests.conformance.suite import Case
 
 __all__ = ["decide"]
@@ -53,7 +54,7 @@ def decide(case: Case) -> tuple[str, str]:
     kind = case["definition"]["type"].removeprefix("a3s.")
     try:
         got = str(_KINDS.get(kind, _of_projected)(case, _profile(case.get("profile"))))
-    except A3sError as error:
+    except HostError as error:
         got = f"error:{error.kind.value}"
     return str(case["expected"]), got
 
@@ -61,7 +62,7 @@ def decide(case: Case) -> tuple[str, str]:
 def _profile(text: str | None) -> A3sProfile:
     """Return the newest version of a range."""
     if not text or text == "any":
-        return A3sProfile()
+        return NEWEST
     if found := re.fullmatch(r"a3s\s*(\d+)\.x", text):
         return A3sProfile((int(found[1]), 999, 0))
     if found := re.fullmatch(r"a3s\s*<\s*(\d+)(?:\.(\d+))?(?:\.(\d+))?", text):
@@ -71,7 +72,7 @@ def _profile(text: str | None) -> A3sProfile:
         return A3sProfile((major, minor - 1, 999)) if minor else A3sProfile((major - 1, 999, 0))
     if found := re.fullmatch(r"a3s\s*(?:==?|@)?\s*(\d+(?:\.\d+){0,2})", text):
         return A3sProfile.of(found[1])
-    return A3sProfile()
+    return NEWEST
 
 
 def _policy(given: Given | None, profile: A3sProfile) -> PermissionPolicy | None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from policy.core.effect import Effect
+from policy.hosts.errors import HostError
 from policy.hosts.pikuri import (
     AgentNode,
     AllowAll,
@@ -16,18 +17,16 @@ from policy.hosts.pikuri import (
     Host,
     Persona,
     PersonaSet,
-    PikuriError,
-    PikuriErrors,
     PikuriProfile,
     SubAgent,
     Tool,
-    TrifectaLegs,
     configure,
     confirmation,
     walk,
 )
-from policy.hosts.pikuri.host import Destination, Payload, Untrusted
-from policy.hosts.pikuri.reading import PikuriEnforced, declared_reading
+from policy.hosts.pikuri.reading import declared_reading, enforced_reading
+from policy.hosts.pikuri.trifecta import Destination, Payload, TrifectaLegs, Untrusted
+from policy.hosts.pikuri.versions import NEWEST
 from policy.tables.chain import Chain, SpawnDenied
 from tests.conformance.suite import Case
 
@@ -48,14 +47,14 @@ def decide(case: Case) -> tuple[str, str]:
     kind = case["definition"]["type"].removeprefix("pikuri.")
     try:
         got = _KINDS[kind](case)
-    except (PikuriError, PikuriErrors) as error:
+    except HostError as error:
         got = f"error:{error.kind.value}"
     return str(case["expected"]), str(got)
 
 
 def _profile(text: str | None) -> PikuriProfile:
     found = re.fullmatch(r"pikuri\s*(?:<=|==?|@)?\s*(\d+\.\d+(?:\.\d+)?)(?:-[\d.]+)?", text or "")
-    return PikuriProfile.of(found[1]) if found else PikuriProfile()
+    return PikuriProfile.of(found[1]) if found else NEWEST
 
 
 def _tools(names: Iterable[str], **kinds: Any) -> list[Tool]:
@@ -95,10 +94,9 @@ def _of_host(case: Case) -> Effect:
     found = done.available(chain[1:], tool) if host.profile.has_personas else None
     if chain[1:] and host.profile.has_personas and "name" in case["query"].get("args", {}):
         done.persona(case["query"]["args"]["name"])
-    # The tables must say the same, whoever asks them.
-    declared = declared_reading(host, done)
+    # The tables of both readings must agree.
     said = []
-    for reading in (declared, PikuriEnforced(declared, done)):
+    for reading in (declared_reading(host, done), enforced_reading(host, done)):
         try:
             link = Chain.start("host", reading)
             for agent in chain[1:]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from policy.core.effect import Effect
 from policy.hosts import zeph
+from policy.hosts.errors import HostError
 from policy.hosts.zeph import findings as fences
 from policy.hosts.zeph import findings as hooks
 from policy.hosts.zeph import loading
@@ -29,7 +30,7 @@ from policy.hosts.zeph.definition import (
     default_template,
     parse,
 )
-from policy.hosts.zeph.names import ZephError, intersect_allowlists, normalize
+from policy.hosts.zeph.names import intersect_allowlists, normalize, upstream_text
 from policy.hosts.zeph.session import RAW, ZephOptions, ZephSession
 from policy.hosts.zeph.spawning import (
     AgentsConfig,
@@ -41,8 +42,8 @@ from policy.hosts.zeph.spawning import (
     SubAgentManager,
     sees,
 )
-from policy.hosts.zeph.tables import SpawnRefused, ZephEnforced, network_rules
-from policy.hosts.zeph.writing import (
+from policy.hosts.zeph.tables import SpawnRefused, network_rules, resume
+from policy.hosts.zeph.writer import (
     as_derived,
     as_zeph_saves,
     delete_file,
@@ -65,9 +66,9 @@ def decide(case: Case) -> tuple[str, str]:
     try:
         got, found = _ANSWERS[case["query"]["kind"]](case)
     except SpawnRefused as refused:
-        got, found = f"error:{refused.error.kind.value}", refused.error.upstream
-    except ZephError as error:
-        got, found = f"error:{error.kind.value}", error.upstream
+        got, found = f"error:{refused.error.kind.value}", upstream_text(refused.error)
+    except HostError as error:
+        got, found = f"error:{error.kind.value}", upstream_text(error)
     for text in case.get("error_contains") or _context(case).get("error_contains") or ():
         expected, got = f"{expected} {text}", f"{got} {text if text in str(found) else found}"
     if wanted is None:
@@ -476,7 +477,7 @@ def _resumed(case: Case) -> Effect:
     options, definitions = _options(case), _definitions(case)
     name = next(iter(definitions))
     given = options.context if "root_context" in _context(case) else None
-    link = ZephEnforced(definitions, options).resume(name, given)
+    link = resume(definitions, options, name, given)
     return link.table.decide(normalize(case["query"]["name"]), {}).effect
 
 

@@ -117,7 +117,7 @@ def test_settings_that_cannot_be_followed_are_named_and_deny(places, capsys, of,
     assert "[unreadable-file]" in capsys.readouterr().out
 
 
-def test_a_circle_in_the_folder_of_a_user_comes_to_an_end_and_is_named(places, capsys) -> None:
+def test_a_circle_in_the_folder_of_a_user_ends_and_is_named(places, capsys) -> None:
     link(places, "home/.claude/agents", "dotfiles/agents")
     link(places, "dotfiles/agents/deep/again", "dotfiles/agents")
     status, printed = check(places, capsys, "--user", str(places / "home/.claude"))

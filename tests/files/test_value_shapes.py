@@ -1,4 +1,4 @@
-"""What values of a document must be, and how it is told that one is something else."""
+"""What values of a document must be, and how it is reported that one is something else."""
 
 from __future__ import annotations
 
@@ -72,5 +72,5 @@ def test_of_several_shapes_the_one_that_fits_best_tells_the_mistake() -> None:
     ]
 
 
-def test_the_keys_of_a_whole_document_are_told_without_a_name_before_them() -> None:
+def test_the_keys_of_a_whole_document_are_reported_without_a_name_before_them() -> None:
     assert told(PERSON, {"on": 1}, "") == ["expected true or false for `on`, found the number `1`"]

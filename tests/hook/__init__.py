@@ -1,1 +1,1 @@
-"""The hook as a process, and what somebody may do to it."""
+"""The hook as a process, and attacks on it."""

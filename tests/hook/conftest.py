@@ -1,4 +1,4 @@
-"""Sessions to ask the hook in."""
+"""Sessions with the hook."""
 
 from __future__ import annotations
 

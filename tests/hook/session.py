@@ -1,4 +1,4 @@
-"""A session of Claude Code that has the hook: its project, its notes, and what it is told."""
+"""A session of Claude Code with the hook: its project, its notes, and the answers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from policy.adapters.hook import client
-from policy.adapters.hook.decider import HookDecider, blocked, options_of
+from policy.adapters.hook.decider import HookDecider, block_message, options_of
 from policy.core.errors import PolicyError
 
 __all__ = ["CLIENT", "POLICY", "WIDER", "Session", "end_residents", "said"]
@@ -107,8 +107,8 @@ class Session:
     def bash(self, command: str, *options: str, **more) -> str:
         return self.effect("Bash", {"command": command}, *options, **more)
 
-    def anew(self, command: str, *options: str, **more) -> str:
-        """Return what a process of its own answers."""
+    def new_process(self, command: str, *options: str, **more) -> str:
+        """Return the answer of a new process."""
         data = json.dumps(self.event("Bash", {"command": command})).encode()
         done = self.run(data, *options, **more)
         assert (done.returncode, done.stderr) == (0, b""), done.stderr
@@ -117,9 +117,9 @@ class Session:
     def blocked(self, data: bytes, *options: str) -> str:
         with pytest.raises(PolicyError) as error:
             self.decider.answer(options_of(options), self.environment, data)
-        return why(blocked(error.value))
+        return why(block_message(error.value))
 
-    def blocked_anew(self, data: bytes, *options: str, **more) -> str:
+    def blocked_process(self, data: bytes, *options: str, **more) -> str:
         done = self.run(data, *options, **more)
         assert (done.returncode, done.stdout) == (2, b"")
         return why(done.stderr.decode())

@@ -1,6 +1,6 @@
-"""What somebody may do to the hook's surroundings, and that it never grants for it.
+"""Attacks on the files and sockets of the hook, none of which makes it grant more.
 
-In every test the sources deny `git push --force x`, or nobody can say what they do.
+In every test the sources deny `git push --force x`, or cannot be read.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ import pytest
 
 import policy
 from policy.adapters.hook import client, handover
-from policy.adapters.hook.cache import Cache
 from policy.adapters.hook.decider import HookDecider
+from policy.adapters.hook.store import Store
 from policy.core.errors import PolicyError
-from policy.tables.codec import compiled_to_json
+from policy.tables.codec.writing import compiled_to_json
 from tests.hook.session import POLICY, WIDER, Session, end_residents, said
 
 FORCED = "git push --force x"
 NOT_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="another user's files need root")
-STRANGER = 12345
+OTHER_USER = 12345
 
 
 def cache_folder(session: Session) -> Path:
@@ -39,7 +39,7 @@ def socket_of(session: Session) -> Path:
 
 def resident(session: Session) -> tuple[Path, int]:
     """Return where the resident process listens, and its number."""
-    session.anew("git status", "--resident")
+    session.new_process("git status", "--resident")
     path = socket_of(session)
     while not path.exists():
         os.sched_yield()
@@ -49,7 +49,7 @@ def resident(session: Session) -> tuple[Path, int]:
 # --- files of the policy ---------------------------------------------------------
 
 
-def test_what_was_changed_is_seen_whatever_its_size_and_time_say(session) -> None:
+def test_a_change_of_equal_size_and_time_is_seen(session) -> None:
     """Both processes: the one that stays, and one that finds what the first one kept."""
     file = session.project / "team.policy"
     other = POLICY.replace("deny  Bash(git push --force *),", "allow Bash(git push --force *),")
@@ -62,13 +62,13 @@ def test_what_was_changed_is_seen_whatever_its_size_and_time_say(session) -> Non
     for text, effect in ((other, "allow"), (POLICY, "deny"), (other, "allow"), (POLICY, "deny")):
         file.write_text(text)
         os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
-        assert session.anew(FORCED, "--resident") == effect
+        assert session.new_process(FORCED, "--resident") == effect
         session.decider = HookDecider()
         assert session.bash(FORCED) == effect
 
 
 @pytest.mark.parametrize("stamp", [0, 4_000_000_000])
-def test_times_that_lie_in_the_past_or_the_future_change_nothing(alone, stamp) -> None:
+def test_times_in_the_past_or_the_future_change_nothing(alone, stamp) -> None:
     file = alone.project / "team.policy"
     assert alone.bash(FORCED) == "deny"
     file.write_text(WIDER)
@@ -80,37 +80,37 @@ def test_times_that_lie_in_the_past_or_the_future_change_nothing(alone, stamp) -
     assert alone.bash(FORCED) == "deny"
 
 
-def test_a_policy_that_is_taken_away_grants_nothing_any_more(session) -> None:
+def test_a_removed_policy_grants_nothing(session) -> None:
     resident(session)
     file = session.project / "team.policy"
     file.rename(session.project / "team.old")
-    session.blocked_anew(session.good(), "--resident")
-    session.blocked_anew(session.good())
+    session.blocked_process(session.good(), "--resident")
+    session.blocked_process(session.good())
     shutil.rmtree(session.project)
     session.project.mkdir()
-    session.blocked_anew(session.good(), "--resident")
+    session.blocked_process(session.good(), "--resident")
 
 
-def test_a_compiled_policy_that_is_taken_away_or_cut_off_grants_nothing(session) -> None:
+def test_a_removed_or_truncated_compiled_policy_grants_nothing(session) -> None:
     file = session.project / "policy.json"
     text = compiled_to_json(policy.load(session.project))
     options = ("--resident", "policy.json")
     file.write_text(text)
-    assert session.anew(FORCED, *options) == "deny"
+    assert session.new_process(FORCED, *options) == "deny"
     resident(session)
     for spoiled in (text[:-1], text[: len(text) // 2], text[:20], "", text + "\n", text + text):
         file.write_text(spoiled)
-        session.blocked_anew(session.good(), *options)
+        session.blocked_process(session.good(), *options)
     file.unlink()
-    session.blocked_anew(session.good(), *options)
+    session.blocked_process(session.good(), *options)
     file.symlink_to("/dev/zero")
-    session.blocked_anew(session.good(), *options)
+    session.blocked_process(session.good(), *options)
     file.unlink()
     os.mkfifo(file)
-    session.blocked_anew(session.good(), *options)
+    session.blocked_process(session.good(), *options)
 
 
-def test_a_compiled_policy_that_is_rewritten_meanwhile_is_one_of_both(session) -> None:
+def test_a_compiled_policy_read_during_a_write_is_old_or_new(session) -> None:
     """A writer that truncates and writes in place: what is read is one of both, or blocks."""
     file = session.project / "policy.json"
     texts = [compiled_to_json(policy.load(session.project))]
@@ -143,7 +143,7 @@ def test_a_compiled_policy_that_is_rewritten_meanwhile_is_one_of_both(session) -
 
 
 @pytest.mark.parametrize("name", ["the cache", "the key", "the key's folder"])
-def test_a_link_in_the_place_of_a_folder_or_the_key_is_not_followed(alone, name) -> None:
+def test_a_link_to_a_folder_or_the_key_is_not_followed(alone, name) -> None:
     elsewhere = alone.home / "elsewhere"
     elsewhere.mkdir(mode=0o700)
     (elsewhere / "cache.key").write_bytes(bytes(32))
@@ -157,17 +157,17 @@ def test_a_link_in_the_place_of_a_folder_or_the_key_is_not_followed(alone, name)
     link.symlink_to(target)
     assert alone.bash(FORCED) == "deny"
     assert [path.name for path in elsewhere.iterdir()] == ["cache.key"]
-    assert Cache.of(alone.environment) is None
+    assert Store.of(alone.environment) is None
 
 
-def test_a_key_that_others_could_read_or_that_is_short_is_no_key(alone) -> None:
-    assert Cache.of(alone.environment) is not None
+def test_a_key_that_others_can_read_or_that_is_short_is_rejected(alone) -> None:
+    assert Store.of(alone.environment) is not None
     key = alone.home / ".config/agent-policy/cache.key"
     key.chmod(0o644)
-    assert Cache.of(alone.environment) is None
+    assert Store.of(alone.environment) is None
     key.chmod(0o600)
     key.write_bytes(b"short")
-    assert Cache.of(alone.environment) is None
+    assert Store.of(alone.environment) is None
     assert alone.bash(FORCED) == "deny"
 
 
@@ -176,8 +176,8 @@ def test_a_key_that_others_could_read_or_that_is_short_is_no_key(alone) -> None:
 def test_a_folder_of_another_user_is_not_used(alone, place) -> None:
     folder = alone.home / place
     folder.mkdir(parents=True, mode=0o700)
-    os.chown(folder, STRANGER, STRANGER)
-    assert Cache.of(alone.environment) is None
+    os.chown(folder, OTHER_USER, OTHER_USER)
+    assert Store.of(alone.environment) is None
     assert alone.bash(FORCED) == "deny"
     assert not list(folder.iterdir())
 
@@ -186,8 +186,8 @@ def test_a_folder_of_another_user_is_not_used(alone, place) -> None:
 def test_an_entry_of_another_user_is_not_taken(alone) -> None:
     assert alone.bash(FORCED) == "deny"
     (entry,) = (path for path in cache_folder(alone).iterdir())
-    os.chown(entry, STRANGER, STRANGER)
-    cache = Cache.of(alone.environment)
+    os.chown(entry, OTHER_USER, OTHER_USER)
+    cache = Store.of(alone.environment)
     assert cache is not None
     assert cache.get(entry.name) is None
 
@@ -218,8 +218,8 @@ def test_folders_that_cannot_be_written_change_nothing(alone) -> None:
         assert not list(folder.iterdir())
 
 
-def test_many_edits_leave_no_more_than_a_bound(alone) -> None:
-    cache = Cache.of(alone.environment)
+def test_many_edits_leave_a_bounded_number_of_entries(alone) -> None:
+    cache = Store.of(alone.environment)
     assert cache is not None
     for number in range(80):
         cache.put(f"{number}", b"text")
@@ -229,7 +229,7 @@ def test_many_edits_leave_no_more_than_a_bound(alone) -> None:
 # --- the resident process --------------------------------------------------------
 
 
-def test_of_many_that_start_at_once_one_process_stays_and_all_are_answered(session) -> None:
+def test_of_many_processes_started_at_once_one_stays_and_all_answer(session) -> None:
     data = json.dumps(session.event("Bash", {"command": FORCED})).encode()
     found = []
     threads = [
@@ -244,7 +244,7 @@ def test_of_many_that_start_at_once_one_process_stays_and_all_are_answered(sessi
     assert {said(one)[0] for one in found} == {"deny"}
     _, number = resident(session)
     for _ in range(3):
-        assert session.anew(FORCED, "--resident") == "deny"
+        assert session.new_process(FORCED, "--resident") == "deny"
     assert resident(session)[1] == number
 
 
@@ -271,8 +271,8 @@ def test_a_socket_of_another_user_is_not_asked(session) -> None:
     path = socket_of(session)
     path.parent.mkdir(mode=0o700)
     with planted(session, path) as listener:
-        os.chown(path, STRANGER, STRANGER)
-        assert session.anew(FORCED, "--resident") == "deny"
+        os.chown(path, OTHER_USER, OTHER_USER)
+        assert session.new_process(FORCED, "--resident") == "deny"
         assert not was_asked(listener)
 
 
@@ -283,9 +283,9 @@ def test_a_folder_that_another_user_made_first_is_not_used(session) -> None:
     session.runtime.chmod(0o777)
     path.parent.mkdir(mode=0o700)
     with planted(session, path) as listener:
-        os.chown(path.parent, STRANGER, STRANGER)
+        os.chown(path.parent, OTHER_USER, OTHER_USER)
         for _ in range(2):
-            assert session.anew(FORCED, "--resident") == "deny"
+            assert session.new_process(FORCED, "--resident") == "deny"
         assert not was_asked(listener)
     assert [each.name for each in path.parent.iterdir()] == [path.name]
 
@@ -296,19 +296,19 @@ def test_a_link_in_the_place_of_the_socket_or_its_folder_is_not_followed(session
     elsewhere.mkdir(mode=0o700)
     with planted(session, elsewhere / path.name) as listener:
         path.parent.symlink_to(elsewhere)
-        assert session.anew(FORCED, "--resident") == "deny"
+        assert session.new_process(FORCED, "--resident") == "deny"
         path.parent.unlink()
         path.parent.mkdir(mode=0o700)
         path.symlink_to(elsewhere / path.name)
-        assert session.anew(FORCED, "--resident") == "deny"
+        assert session.new_process(FORCED, "--resident") == "deny"
         assert not was_asked(listener)
 
 
 @pytest.mark.parametrize("runtime", ["relative", "/nowhere", "/" + "x" * 200, "/dev/null"])
-def test_where_no_socket_can_be_each_process_decides(session, runtime) -> None:
+def test_without_a_place_for_a_socket_each_process_decides(session, runtime) -> None:
     environment = {**session.environment, "XDG_RUNTIME_DIR": runtime}
     for _ in range(2):
-        assert session.anew(FORCED, "--resident", environment=environment) == "deny"
+        assert session.new_process(FORCED, "--resident", environment=environment) == "deny"
 
 
 def test_a_resident_process_whose_package_was_changed_does_not_answer(session, tmp_path) -> None:
@@ -346,7 +346,7 @@ agent main {
 """
 
 
-def test_files_that_a_command_opens_are_those_that_links_lead_to(session) -> None:
+def test_a_command_opens_the_targets_of_links(session) -> None:
     session.write("team.policy", LINKED)
     session.write("src/secret/x", "")
     session.write("src/a", "")
@@ -374,7 +374,7 @@ def test_files_that_a_command_opens_are_those_that_links_lead_to(session) -> Non
     assert {c: session.bash(c, cwd=str(source)) for c in elsewhere} == elsewhere
 
 
-def test_a_project_that_is_reached_by_a_link_is_the_same(session, tmp_path) -> None:
+def test_a_project_behind_a_link_is_the_same(session, tmp_path) -> None:
     session.write("team.policy", LINKED)
     session.write("src/secret/x", "")
     (tmp_path / "other").symlink_to(session.project)

@@ -1,4 +1,4 @@
-"""The hook as a process: one answer a call, and a block whatever goes wrong."""
+"""The hook as a process: one answer a call, and a block on every failure."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from pathlib import Path
 import pytest
 
 import policy
-from policy.adapters.hook import handover, sources, started
-from policy.adapters.hook.cache import Cache
+from policy.adapters.hook import entry, handover, sources
 from policy.adapters.hook.decider import HookDecider
 from policy.adapters.hook.sources import Places, read_sources
+from policy.adapters.hook.store import Store
 from policy.analysis.records.logs import read_log
 from policy.analysis.records.replay import RecordDecider as Replayer
 from policy.analysis.records.replay import replay
 from policy.core.errors import PolicyError
-from policy.tables.codec import compiled_to_json
+from policy.tables.codec.writing import compiled_to_json
 from tests.hook.session import CLIENT, POLICY, WIDER, Session, said
 
 # --- what it answers -------------------------------------------------------------
 
 
-def test_each_effect_is_told_and_a_denial_tells_the_rule_and_what_remains(session) -> None:
+def test_each_effect_is_answered_and_a_denial_names_the_rule_and_what_remains(session) -> None:
     assert session.answer("Bash", {"command": "git status"}) == ("allow", "")
     effect, why = session.answer("Bash", {"command": "git push x"})
     assert effect == "ask"
@@ -81,7 +81,7 @@ def test_relative_names_start_from_the_folder_the_call_is_made_in(session) -> No
     assert session.effect("Edit", {"file_path": "a.py", **edit}, cwd=below) == "allow"
 
 
-def test_where_the_host_s_own_files_ask_or_guard_it_is_left_to_the_host(session) -> None:
+def test_a_call_that_the_files_of_the_host_ask_for_is_left_to_the_host(session) -> None:
     session.write(".claude/settings.json", '{"permissions": {"ask": ["Bash(git log *)"]}}')
     assert session.bash("git log x") == ""
     assert session.bash("git status") == "allow"
@@ -91,12 +91,12 @@ def test_where_the_host_s_own_files_ask_or_guard_it_is_left_to_the_host(session)
 
 
 @pytest.mark.parametrize("mode", ["plan", "auto", "bypassPermissions", "a mode of tomorrow"])
-def test_nothing_is_allowed_past_a_mode_that_judges_calls_itself(session, mode) -> None:
+def test_nothing_is_allowed_in_a_mode_that_judges_calls_itself(session, mode) -> None:
     assert session.bash("git status", permission_mode=mode) == ""
     assert session.bash("git push --force x", permission_mode=mode) == "deny"
 
 
-def test_without_a_policy_of_ours_the_lists_of_agents_are_what_is_added(session) -> None:
+def test_without_a_policy_of_ours_only_the_lists_of_agents_are_enforced(session) -> None:
     (session.project / "team.policy").unlink()
     session.write(".claude/settings.json", '{"permissions": {"allow": ["Bash(git *)"]}}')
     session.write(
@@ -198,13 +198,13 @@ def test_an_agent_that_no_chain_leads_to_makes_no_call(session) -> None:
         assert kind in why
 
 
-def test_a_fork_is_what_it_goes_on_from(session) -> None:
+def test_a_fork_has_the_rights_of_its_parent(session) -> None:
     session.note("f1", "fork", None, 1)
     who = {"agent_id": "f1", "agent_type": "fork"}
     assert session.bash("git status", **who) == "allow"
     assert session.bash("ls", **who) == "deny"
     (session.notes / "agent-f1.meta.json").unlink()
-    # It may also go on from an agent below.
+    # It may also continue an agent below.
     assert session.bash("git log x", **who) == "deny"
 
 
@@ -216,7 +216,7 @@ def test_agents_are_started_by_the_names_that_the_host_understands(session) -> N
     assert session.effect("Agent", {"description": "d", "prompt": "p"}) == "deny"
 
 
-def test_a_session_that_is_started_as_an_agent_is_that_agent(session) -> None:
+def test_a_session_started_as_an_agent_is_that_agent(session) -> None:
     assert session.bash("git status", agent_type="lead") == "allow"
     assert session.bash("git log x", agent_type="lead") == "deny"
     assert session.bash("git status", agent_type="stranger") == "deny"
@@ -270,25 +270,25 @@ def garbage(session: Session) -> dict[str, bytes]:
     }
 
 
-def test_whatever_is_no_event_blocks(session) -> None:
+def test_an_invalid_event_blocks(session) -> None:
     for data in garbage(session).values():
         session.blocked(data)
 
 
-def test_the_process_blocks_whatever_goes_wrong(session) -> None:
-    assert session.anew("git status") == "allow"
+def test_the_process_blocks_on_every_failure(session) -> None:
+    assert session.new_process("git status") == "allow"
     found = garbage(session)
     for name in ("nothing", "deep", "NUL", "escapes"):
-        session.blocked_anew(found[name])
-    session.blocked_anew(session.good(), "--no-such")
+        session.blocked_process(found[name])
+    session.blocked_process(session.good(), "--no-such")
     session.write("team.policy", "agent main {\n    alow Read\n}\n")
-    assert session.blocked_anew(session.good()).startswith("team.policy:2:")
+    assert session.blocked_process(session.good()).startswith("team.policy:2:")
 
 
-def test_a_command_that_is_huge_is_denied_and_one_beyond_all_bounds_blocks(session) -> None:
+def test_a_huge_command_is_denied_and_one_beyond_all_bounds_blocks(session) -> None:
     assert session.bash("rm " + "x" * 1_000_000) == "deny"
     assert session.bash("git status " + "; git status" * 5_000 + "; rm x") == "deny"
-    assert "at most" in session.blocked(b" " * (started._LONGEST + 1))
+    assert "at most" in session.blocked(b" " * (entry._LONGEST + 1))
 
 
 @pytest.mark.parametrize(
@@ -299,21 +299,21 @@ def test_wrong_options_block(session, options) -> None:
 
 
 @pytest.mark.parametrize("options", [["--help"], ["--resident", "-h"], ["--deadline", "5", "-h"]])
-def test_who_asks_what_the_options_are_is_told(session, options) -> None:
+def test_help_is_printed_with_other_options_too(session, options) -> None:
     for _ in range(2):
         done = session.run(b"", *options)
         assert (done.returncode, done.stderr) == (0, b"")
         assert done.stdout.startswith(b"usage: policy hook")
-    session.blocked_anew(b"", "--deadline", "x", *options)
-    session.blocked_anew(b"", "--", *options)
+    session.blocked_process(b"", "--deadline", "x", *options)
+    session.blocked_process(b"", "--", *options)
 
 
 @pytest.mark.parametrize("deadline", ["x", "0", "nan", "-1", "1e9"])
-def test_a_deadline_that_is_none_blocks(session, deadline) -> None:
-    session.blocked_anew(session.good(), "--deadline", deadline)
+def test_an_invalid_deadline_blocks(session, deadline) -> None:
+    session.blocked_process(session.good(), "--deadline", deadline)
 
 
-def test_a_policy_that_cannot_be_read_blocks_and_tells_where(session) -> None:
+def test_an_unreadable_policy_blocks_with_its_place(session) -> None:
     session.write("team.policy", "agent main {\n    alow Read\n}\n")
     assert session.blocked(session.good()).startswith("team.policy:2:")
     session.write("team.policy", POLICY)
@@ -328,7 +328,7 @@ def test_a_policy_that_cannot_be_read_blocks_and_tells_where(session) -> None:
     session.blocked(session.good())
 
 
-def test_where_nobody_says_which_project_it_is_calls_are_blocked(session) -> None:
+def test_without_a_project_folder_calls_are_blocked(session) -> None:
     for project in (None, "", "here"):
         session.environment.pop("CLAUDE_PROJECT_DIR", None)
         if project is not None:
@@ -336,7 +336,7 @@ def test_where_nobody_says_which_project_it_is_calls_are_blocked(session) -> Non
         assert "CLAUDE_PROJECT_DIR" in session.blocked(session.good())
 
 
-def test_where_no_policy_speaks_calls_are_blocked(session) -> None:
+def test_without_a_policy_calls_are_blocked(session) -> None:
     (session.project / "team.policy").unlink()
     assert "no policy here" in session.blocked(session.good())
 
@@ -348,7 +348,7 @@ def test_a_deadline_blocks(session) -> None:
     assert done.stdout == b""
 
 
-def test_an_answer_that_nobody_can_read_is_no_answer(session) -> None:
+def test_an_answer_that_cannot_be_written_blocks(session) -> None:
     done = subprocess.run(
         [sys.executable, "-I", "-S", CLIENT],
         input=session.good(),
@@ -378,8 +378,8 @@ def kept(alone: Session) -> list[Path]:
     return [path for path in (alone.home / ".cache" / "agent-policy").iterdir() if path.is_file()]
 
 
-def test_what_is_kept_is_not_taken_once_it_was_touched(alone) -> None:
-    assert alone.anew("git push --force x") == "deny"
+def test_an_altered_entry_of_the_store_is_not_used(alone) -> None:
+    assert alone.new_process("git push --force x") == "deny"
     (narrow,) = kept(alone)
     data = narrow.read_bytes()
     alone.write("team.policy", WIDER)
@@ -410,15 +410,15 @@ def test_what_is_kept_is_not_taken_once_it_was_touched(alone) -> None:
         assert not narrow.is_symlink()
 
 
-def test_a_cache_that_others_could_write_is_no_cache(alone) -> None:
+def test_a_store_that_others_can_write_is_not_used(alone) -> None:
     folder = alone.home / ".cache" / "agent-policy"
     folder.mkdir(parents=True)
     folder.chmod(0o777)
     assert alone.bash("git push --force x") == "deny"
     assert not list(folder.iterdir())
-    assert Cache.of({"HOME": str(alone.home)}) is None
+    assert Store.of({"HOME": str(alone.home)}) is None
     folder.chmod(0o700)
-    cache = Cache.of({"HOME": str(alone.home)})
+    cache = Store.of({"HOME": str(alone.home)})
     assert cache is not None
     cache.put("d", b"text")
     assert cache.get("d") == b"text"
@@ -429,7 +429,7 @@ def test_a_cache_that_others_could_write_is_no_cache(alone) -> None:
 @pytest.mark.parametrize(
     "name", ["no home", "an empty home", "a relative home", "a file for a folder", "nowhere"]
 )
-def test_without_a_place_for_a_cache_calls_are_decided_all_the_same(alone, name) -> None:
+def test_without_a_place_for_a_store_calls_are_decided(alone, name) -> None:
     if name == "a file for a folder":
         (alone.home / ".cache").write_text("")
     home = {
@@ -449,9 +449,9 @@ def test_without_a_place_for_a_cache_calls_are_decided_all_the_same(alone, name)
         assert alone.bash("git push --force x") == "deny"
 
 
-def test_without_a_home_folder_a_process_answers_too(alone) -> None:
+def test_without_a_home_folder_a_process_answers(alone) -> None:
     assert (
-        alone.anew(
+        alone.new_process(
             "git push --force x",
             "--resident",
             environment={"CLAUDE_PROJECT_DIR": str(alone.project)},
@@ -476,9 +476,7 @@ def test_many_hooks_at_once_agree(alone) -> None:
 
 
 @pytest.mark.parametrize("ahead", [0, 5_000_000_000])
-def test_what_changes_within_a_tick_is_seen_though_clocks_differ(
-    tmp_path, monkeypatch, ahead
-) -> None:
+def test_a_change_within_a_tick_is_seen_where_clocks_differ(tmp_path, monkeypatch, ahead) -> None:
     """The clock of the files stands still between its ticks, and may be ahead of this one."""
     (tmp_path / "a.policy").touch()
     changed = time.time_ns() + ahead
@@ -493,7 +491,7 @@ def test_what_changes_within_a_tick_is_seen_though_clocks_differ(
     assert found.files == {"a.policy": b"after the tick"}
 
 
-def test_files_are_taken_as_they_were_at_one_moment(tmp_path) -> None:
+def test_files_are_read_as_they_were_at_one_moment(tmp_path) -> None:
     """One of two files denies at every moment, and no reading finds both without it."""
     (tmp_path / ".claude").mkdir()
     files = [tmp_path / "a.policy", tmp_path / ".claude" / "b.policy"]
@@ -531,7 +529,7 @@ def test_files_are_taken_as_they_were_at_one_moment(tmp_path) -> None:
     assert sorted(found.files) == [".claude/b.policy", "a.policy"]
 
 
-def test_at_every_moment_of_an_edit_what_both_states_deny_is_denied(session) -> None:
+def test_a_call_that_both_states_deny_is_denied_throughout_an_edit(session) -> None:
     """One of two policies denies at every moment, and many threads ask meanwhile."""
     (session.project / "team.policy").unlink()
     files = [session.project / "a.policy", session.project / ".claude" / "b.policy"]
@@ -568,7 +566,7 @@ def test_at_every_moment_of_an_edit_what_both_states_deny_is_denied(session) -> 
     assert found - {"the files of the policy change while they are read"} == {"deny"}
 
 
-def test_the_files_that_decide_are_not_written_unasked(session) -> None:
+def test_writing_a_file_of_the_policy_needs_approval(session) -> None:
     session.write("team.policy", "agent main {\n    allow Edit, Write, Read, Bash\n}\n")
     text = compiled_to_json(policy.load(session.project))
     file = session.home / "elsewhere" / "policy.json"
@@ -599,7 +597,7 @@ def test_the_files_that_decide_are_not_written_unasked(session) -> None:
 # --- records ---------------------------------------------------------------------
 
 
-def test_every_answer_is_written_down_and_can_be_decided_again(session) -> None:
+def test_every_answer_is_recorded_and_can_be_replayed(session) -> None:
     file = session.project / "log" / "calls.jsonl"
     file.parent.mkdir()
     options = ("--record", "log/calls.jsonl")
@@ -607,7 +605,7 @@ def test_every_answer_is_written_down_and_can_be_decided_again(session) -> None:
     for command in ("git status", "git push x", "git push --force x"):
         session.bash(command, *options)
     session.bash("git status", *options, agent_id="a1", agent_type="lead")
-    session.bash("git log", *options, agent_id="a2", agent_type="worker")  # nobody knows whose
+    session.bash("git log", *options, agent_id="a2", agent_type="worker")  # whose chain is unknown
     session.effect("Task", {"subagent_type": "nobody"}, *options)
     session.bash("git status", *options, permission_mode="plan")  # which is left to the host
     read = [json.loads(line) for line in file.read_text().splitlines()]
@@ -630,7 +628,7 @@ def test_every_answer_is_written_down_and_can_be_decided_again(session) -> None:
     }
 
 
-def test_records_tell_the_project_where_several_have_such_a_root(session) -> None:
+def test_records_name_the_project_where_several_have_such_a_root(session) -> None:
     session.write(".claude/agents/a.md", "---\nname: a\ndescription: d\n---\n")
     session.note("a1", "lead", None, 1)
     session.bash("git push --force x", "--record", "calls.jsonl")
@@ -662,22 +660,22 @@ def test_records_keep_no_credentials(session) -> None:
     assert holds == [False, False, True]
 
 
-def test_a_call_that_cannot_be_written_down_is_blocked(session) -> None:
+def test_a_call_that_cannot_be_recorded_is_blocked(session) -> None:
     (session.project / "folder").mkdir()
     for name in ("folder", "no/such/folder/calls.jsonl", "/dev/full"):
         assert name in session.blocked(session.good(), "--record", name)
-        assert name in session.blocked_anew(session.good(), "--record", name)
-    assert session.anew("git status", "--resident") == "allow"
-    session.blocked_anew(session.good(), "--resident", "--record", "folder")
+        assert name in session.blocked_process(session.good(), "--record", name)
+    assert session.new_process("git status", "--resident") == "allow"
+    session.blocked_process(session.good(), "--resident", "--record", "folder")
 
 
-def test_the_resident_process_writes_down_where_the_project_is(session) -> None:
+def test_the_resident_process_records_below_the_project(session) -> None:
     for _ in range(2):
-        assert session.anew("git status", "--resident", "--record", "calls.jsonl") == "allow"
+        assert session.new_process("git status", "--resident", "--record", "calls.jsonl") == "allow"
     assert len((session.project / "calls.jsonl").read_text().splitlines()) == 2
 
 
-def test_the_record_is_not_written_unasked(session) -> None:
+def test_writing_the_record_needs_approval(session) -> None:
     session.write("team.policy", "agent main {\n    allow Edit, Write\n}\n")
     for name, effect in (("calls.jsonl", "ask"), ("other.jsonl", "allow")):
         call = {"file_path": str(session.project / name), "content": ""}
@@ -706,27 +704,27 @@ def test_a_compiled_policy_decides_alone(session) -> None:
 # --- the resident process --------------------------------------------------------
 
 
-def test_the_resident_process_answers_as_one_that_is_started_anew(session) -> None:
-    assert session.anew("git status", "--resident") == "allow"
+def test_the_resident_process_answers_as_a_new_process_does(session) -> None:
+    assert session.new_process("git status", "--resident") == "allow"
     path = Path(handover.socket_path(session.environment))
     while not path.exists():
         os.sched_yield()
     pid = Path(f"{path}.lock").read_text()
     for command in ("git status", "git push x", "git push --force x", "ls"):
-        assert session.anew(command, "--resident") == session.bash(command)
+        assert session.new_process(command, "--resident") == session.bash(command)
     session.write("team.policy", WIDER)
-    assert session.anew("git push --force x", "--resident") == "allow"
+    assert session.new_process("git push --force x", "--resident") == "allow"
     session.write("team.policy", POLICY)
-    assert session.anew("git push --force x", "--resident") == "deny"
+    assert session.new_process("git push --force x", "--resident") == "deny"
     for data in garbage(session).values():
-        session.blocked_anew(data, "--resident")
+        session.blocked_process(data, "--resident")
     session.write("team.policy", "agent")
-    session.blocked_anew(session.good(), "--resident")
+    session.blocked_process(session.good(), "--resident")
     assert Path(f"{path}.lock").read_text() == pid
     # It is no more needed than it is there: one that was killed is replaced.
     session.write("team.policy", POLICY)
     os.kill(int(pid), signal.SIGKILL)
-    assert session.anew("git push --force x", "--resident") == "deny"
+    assert session.new_process("git push --force x", "--resident") == "deny"
 
 
 def test_the_script_that_shared_settings_name_is_the_hook_and_imports_no_more(session) -> None:
@@ -756,7 +754,7 @@ def test_the_script_that_shared_settings_name_is_the_hook_and_imports_no_more(se
     ]
     more = {name.decode() for name in modules[0] - modules[1]}
     assert more & {"re", "json", "argparse", "typing", "policy.cli"} == set()
-    assert {"policy.adapters.hook.started", "_socket"} <= more
+    assert {"policy.adapters.hook.entry", "_socket"} <= more
 
 
 def listening(session: Session, reply):
@@ -799,7 +797,7 @@ def test_a_resident_process_that_gives_no_whole_answer_blocks(session, name) -> 
         connection.sendall(REPLIES[name])
 
     listener, thread = listening(session, reply)
-    session.blocked_anew(session.good(), "--resident")
+    session.blocked_process(session.good(), "--resident")
     thread.join()
     listener.close()
 
@@ -807,20 +805,20 @@ def test_a_resident_process_that_gives_no_whole_answer_blocks(session, name) -> 
 def test_a_resident_process_that_is_slow_blocks(session) -> None:
     done = threading.Event()
     listener, thread = listening(session, lambda _: done.wait())
-    said = session.blocked_anew(session.good(), "--resident", "--deadline", "0.5")
-    assert said == "the policy was not asked in time"
+    said = session.blocked_process(session.good(), "--resident", "--deadline", "0.5")
+    assert said == "the policy gave no answer in time"
     done.set()
     thread.join()
     listener.close()
 
 
-def test_nobody_is_asked_in_a_folder_that_others_could_write(session) -> None:
+def test_a_socket_in_a_folder_that_others_can_write_is_not_used(session) -> None:
     listener, thread = listening(session, lambda connection: None)
     folder = Path(handover.socket_path(session.environment)).parent
     folder.chmod(0o777)
-    assert session.anew("git push --force x", "--resident") == "deny"
+    assert session.new_process("git push --force x", "--resident") == "deny"
     folder.chmod(0o700)
     listener.shutdown(socket.SHUT_RDWR)
     thread.join()
     listener.close()  # a name without a process
-    assert session.anew("git push --force x", "--resident") == "deny"
+    assert session.new_process("git push --force x", "--resident") == "deny"

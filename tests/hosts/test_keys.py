@@ -1,4 +1,4 @@
-"""Keys in sections about permissions that nobody applies are named, in every host."""
+"""Keys in sections about permissions that are not applied are reported, in every host."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("path", CHANGES)
-def test_a_change_of_one_file_is_told_of_its_own_project_only(
+def test_a_change_of_one_file_is_reported_for_its_own_project_only(
     path: str, files: dict[str, str], workspace: Workspace
 ) -> None:
     changed = load_tree(Memory(files | {path: files[path].replace(*CHANGES[path])}))

@@ -1,4 +1,4 @@
-"""Random files of every host: chains only narrow, and a host that parts from its files is told of."""
+"""Random files of every host: chains only narrow, and a host that enforces something else is reported."""
 
 from __future__ import annotations
 
@@ -120,11 +120,13 @@ def parts(project: Project) -> tuple[bool, bool]:
 
 
 @given(trees())
-def test_a_host_that_parts_from_its_files_is_told_of(files: dict[str, str]) -> None:
+def test_a_host_that_enforces_something_else_than_its_files_is_reported(
+    files: dict[str, str],
+) -> None:
     for project in load_tree(Memory(files)).projects:
         found = {finding.code for finding in project.findings}
         more, less = parts(project)
-        # Who says that nobody, or somebody else, confirms has said that asking comes to more.
+        # A provider other than a person turns asks into other effects.
         said = project.host == "a3s" and any(
             "confirmation_inheritance" in t for t in files.values()
         )

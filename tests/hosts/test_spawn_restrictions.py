@@ -12,11 +12,10 @@ from policy.core.effect import Effect
 from policy.core.source import Source
 from policy.files.trees import Memory
 from policy.hosts.notation import SEMANTICS
-from policy.hosts.project import Attenuated
 from policy.hosts.workspace import load_tree
 from policy.language.parse import parse_matcher
 from policy.language.syntax import Policy, Rule
-from policy.tables.chain import Chain, SpawnDenied
+from policy.tables.chain import Attenuated, Chain, SpawnDenied
 from policy.tables.compile import compile_policy
 
 SPAN = Source("<api>", "").whole()
@@ -86,7 +85,7 @@ def test_a_spawn_list_denies_every_other_agent_by_name(which: int) -> None:
 
 
 @BOTH
-def test_an_empty_spawn_list_starts_nobody(which: int) -> None:
+def test_an_empty_spawn_list_starts_no_agent(which: int) -> None:
     chain = _both("a", allow="Read")[which]
 
     for agent in ("explore", "summarizer"):

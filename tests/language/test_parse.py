@@ -401,7 +401,7 @@ def test_a_wrong_header_makes_no_other_mistake(header: str) -> None:
     assert error.place.line == 2
 
 
-def test_a_brace_that_nobody_wrote_needs_no_end() -> None:
+def test_a_missing_brace_needs_no_end() -> None:
     text = "agent a\n  allow Read\n\nagent b\n  deny Read\n"
     assert [each.message for each in mistakes(text)] == [
         "expected `{`, found the end of the line",

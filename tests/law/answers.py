@@ -20,12 +20,11 @@ from tests.law.decider import DENY, EFFECTS, Call, Policies
 from tests.law.drawing import CALLS, Case
 from tests.law.worlds import (
     LONGEST,
-    PENDING,
     Names,
     World,
     arguments,
     call_of,
-    is_pending,
+    is_left_out,
     named,
     number_of,
 )
@@ -88,8 +87,6 @@ def diff_failures(old: World, new: World) -> Iterator[str]:
         for number, call, before in old.decided(chain):
             after = new.effects(chain)[number]
             if before == after or number not in compared:
-                continue
-            if call.tool == "Task" and "one side" in PENDING and one_sided:
                 continue
             is_told = any(
                 tool == named(call.tool)
@@ -157,7 +154,7 @@ def _unconfirmed_agent(change: Change, chain: Names, old: World, new: World) -> 
     said = f"{change.what} {'>'.join(chain)}"
     if chain not in here.chains or chain in there.chains:
         yield f"diff {change.what}: {said}"
-    elif len(chain) > 1 and "one side" not in PENDING:
+    elif len(chain) > 1:
         start = decider.decide(here.policies, chain[:-1], Call("Task", chain[-1]))
         if number_of(max(change.difference.effects)) != start:
             yield f"diff start: {said}: {change.difference.effects}, not {EFFECTS[start]}"
@@ -249,7 +246,7 @@ def _most_failures(world: World, agent: AgentAudit, chains: list[Names]) -> Iter
         )
         if call.tool not in told or whole or odd:
             continue
-        if any(is_pending(world.policies, chain, call) for chain in chains):
+        if is_left_out(call):
             continue
         wanted = max((world.effects(chain)[number] for chain in chains), default=DENY)
         text = str(call.parts[0]) if call.parts else call.argument

@@ -11,9 +11,9 @@ from policy.analysis.diff import READINGS, diff_workspaces, in_every_mode
 from policy.analysis.formatting import _written_rules, lists, minimal
 from policy.analysis.formatting import without as text_without
 from policy.analysis.lint import lint
-from policy.analysis.lint.standing import Standings, separated
 from policy.compare.dead_rules import shadowing, written_rules
 from policy.compare.deduplicate import is_idle
+from policy.compare.tables import differences
 from policy.core.decision import Because
 from policy.core.effect import Effect
 from policy.files.opening import Memory
@@ -61,10 +61,6 @@ def check_standings(universe: Universe, model: Model) -> None:
     for table in tables(universe, universe.project(model)).values():
         expected = effects(universe, table)
         standings = shadowing(table)
-        separate = [one for part in separated(table) for one in Standings().of(part)]
-        assert {(s.rule, s.what == "live") for s in separate} == {
-            (s.rule, s.what == "live") for s in standings
-        }
         for standing in standings:
             assert standing.what != "undecided", standing
             fewer = without(table, standing.rule)
@@ -75,7 +71,7 @@ def check_standings(universe: Universe, model: Model) -> None:
                 assert table.decide(*call).effect is not fewer.decide(*call).effect
             else:
                 assert found == expected, standing
-                difference = table.differences(fewer)
+                difference = differences(table, fewer)
                 assert difference.exact
                 checked = all(part.rules.dialect.checks for part in table.use.parts)
                 assert all(is_idle(each, checked=checked) for each in difference.differences)
@@ -175,7 +171,7 @@ def alike(one: Project, other: Project) -> bool:
     """Whether agents by themselves are proven to be the same, and so is what they hand on."""
     pairs = [(entry.declared, other.agents[name].declared) for name, entry in one.agents.items()]
     pairs += [(Table(a.delegated), Table(b.delegated)) for a, b in pairs]
-    found = [a.differences(b) for a, b in pairs]
+    found = [differences(a, b) for a, b in pairs]
     return all(each.exact and not each.differences for each in found)
 
 

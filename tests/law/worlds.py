@@ -12,14 +12,9 @@ from tests.law import decider
 from tests.law.decider import DENY, EFFECTS, Call, Part, Policies
 from tests.law.drawing import CALLS, COMMANDS, OPAQUE
 
-# What is left out of the comparison until the engine is mended: redirections beside rules about
-# other commands, the start of an agent where a limit of depth is reached, letters of a path in
-# the other case, commands that rules know by another text than the one that is written, as
-# `sudo git x`, where `diff` and `--max` miss that one goes from deny to ask, and in `diff` starts
-# of agents where some agent is on one side only.
-PENDING = frozenset({"redirection", "depth", "letters", "disguise", "one side"})
-# The commands of `OPAQUE` that some rule may know by another text.
-DISGUISED = ("sudo ", "xargs ", "timeout ", "X=1 ", "/usr/bin/", "git '", "git \\", "bash -c ")
+# Commands that a rule may know by another text than the one written, as `sudo git x`. Where one link
+# of a chain asks for them so, `diff` and `--max` miss that they go from deny to ask; they are left out.
+REWRITTEN = ("sudo ", "xargs ", "timeout ", "X=1 ", "/usr/bin/", "git '", "git \\", "bash -c ")
 
 LONGEST = 4
 Names = tuple[str, ...]
@@ -96,7 +91,7 @@ class World:
         call = call_of(tool, given)
         if not decider.exists(self.policies, chain):
             return Effect.DENY
-        if call is None or is_pending(self.policies, chain, call):
+        if call is None or is_left_out(call):
             return self.workspace.chain(*chain).decide(tool, given).effect
         return Effect[EFFECTS[decider.decide(self.policies, chain, call)].upper()]
 
@@ -109,27 +104,13 @@ class World:
     def decided(self, chain: Names) -> Iterator[tuple[int, Call, int]]:
         """Every call that is compared, with its number and its effect."""
         for number, (call, effect) in enumerate(zip(EVERY, self.effects(chain), strict=True)):
-            if not is_pending(self.policies, chain, call):
+            if not is_left_out(call):
                 yield number, call, effect
 
 
-def is_pending(policies: Policies, chain: Names, call: Call) -> bool:
-    """Whether the engine is known to decide `call` otherwise, until that is mended."""
-    if "redirection" in PENDING and re.search("[<>]", str(call)):
-        return True
-    if "disguise" in PENDING and call.argument.startswith(DISGUISED):
-        return True
-    if "letters" in PENDING:
-        files = [call.argument, *(f for part in call.parts for _, f in part.redirections)]
-        if any(file != file.lower() for file in files):
-            return True
-    if "depth" in PENDING and call.tool == "Task":
-        agents = [policies.agent(name) for name in chain]
-        return any(
-            agent is not None and agent.depth is not None and agent.depth < len(chain) - place
-            for place, agent in enumerate(agents)
-        )
-    return False
+def is_left_out(call: Call) -> bool:
+    """Whether a rule may know `call` by another text."""
+    return call.argument.startswith(REWRITTEN)
 
 
 def named(tool: str) -> str:

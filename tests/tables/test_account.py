@@ -57,7 +57,7 @@ def test_each_thing_that_a_command_does_is_told_once(command: str, told: list[st
         ("ls $(make)", ["$(make) is not known before it runs"]),
         ("ls $x", ["$x is not known before it runs"]),
         ("ls a{1,2}", ["a{1,2} is not known before it runs"]),
-        ("ls & ls b", ["& starts what nobody waits for"]),
+        ("ls & ls b", ["& starts a background command"]),
         ("ls > $x", ["$x is not known before it runs"]),
         ("ls (", ["( is no command of a shell"]),
         ("(ls a; ls b)", ["(ls a; ls b) is not looked into"]),

@@ -6,8 +6,7 @@ import attrs
 import pytest
 
 from policy.core.effect import Effect
-from policy.hosts.project import Attenuated
-from policy.tables.chain import Chain, SpawnDenied, attenuate
+from policy.tables.chain import Attenuated, Chain, SpawnDenied, attenuate
 from policy.tables.table import Bounds, Table
 from tests.strategies import table
 

@@ -13,7 +13,8 @@ import policy
 from policy.core.errors import PolicyError
 from policy.files.opening import Folder
 from policy.hosts import FRONT_ENDS
-from policy.tables.codec import table_from_json, table_to_json
+from policy.tables.codec.reading import table_from_json
+from policy.tables.codec.writing import table_to_json
 from policy.tables.table import NOTHING, UNRESTRICTED, Bounds, Table
 from tests.conftest import FIXTURES
 from tests.strategies import calls, tables

@@ -9,14 +9,14 @@ import sys
 import pytest
 
 import policy
-from policy.cli.given import compiled_at
-from policy.cli.hosts import Hosts
+from policy.cli.options import Hosts
+from policy.cli.policies import compiled_at
 from policy.core import limits
 from policy.core.errors import PolicyError
 from policy.hosts.workspace import Workspace
 from policy.tables.chain import Chain, SpawnDenied
-from policy.tables.codec import compiled_from_json, compiled_to_json, load_compiled
-from policy.tables.codec.writing import header
+from policy.tables.codec.compiled import compiled_from_json, load_compiled
+from policy.tables.codec.writing import compiled_to_json, header
 from tests.conftest import FIXTURES
 
 SLOW = pytest.mark.slow

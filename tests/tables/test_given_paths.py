@@ -14,7 +14,7 @@ from policy.core.effect import Effect
 from policy.patterns import notations
 from policy.patterns.automaton import Automaton
 from policy.patterns.pattern import Pattern
-from policy.tables.calls import Unreadable, canonical_path, stranger_path
+from policy.tables.calls import Unreadable, canonical_path, case_variant
 from policy.tables.dialect import Argument, ArgumentKind, Dialect
 from policy.tables.row import given_paths
 from policy.tables.ruleset import Entry, RuleSet
@@ -51,7 +51,7 @@ def _said(automaton: Automaton, path: str, dialect: Dialect) -> int | None:
         text = canonical_path(path, dialect)
     except Unreadable:
         return None
-    return automaton.first(text) if stranger_path(path, dialect) == text else None
+    return automaton.first(text) if case_variant(path, dialect) == text else None
 
 
 @given(st.lists(st.sampled_from(_GLOBS), min_size=1, max_size=3), dialects(), st.lists(paths))

@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 import policy
 from policy.__main__ import main
 from policy.adapters import Guard
+from policy.compare.tables import differences
 from policy.core.effect import Effect
 from policy.files.opening import Memory
 from policy.hosts.workspace import Workspace, load_tree
 from policy.tables.chain import Chain
-from policy.tables.codec import compiled_to_json
+from policy.tables.codec.writing import compiled_to_json
 from policy.tables.placement import Rooted, Rootless, folders_here
 
 ALLOW, DENY, ASK = Effect.ALLOW, Effect.DENY, Effect.ASK
@@ -428,9 +429,45 @@ def test_rules_that_differ_in_the_case_of_letters_differ_where_they_allow():
         return load_tree(Memory({"a.policy": text})).chain("main").table
 
     def wider(before: str, after: str) -> set[bool]:
-        found = table(before).differences(table(after))
+        found = differences(table(before), table(after))
         assert found.exact
         return {each.widened for each in found.differences}
 
     assert wider("allow Read(src/**)", "allow Read(SRC/**)") == {True, False}
     assert wider("deny Write(src/**)", "deny Write(SRC/**)") == set()
+
+
+@HOSTS
+def test_a_link_that_is_made_after_the_first_call_is_followed(project, files):
+    chain = last(policy.load(at(project, files)))
+    read, command = {"file_path": "src/late"}, {"command": "cat < src/late"}
+    assert chain.decide("Read", read).effect is ALLOW
+    chain.decide("Bash", command)
+    (project / "src/late").symlink_to(project / "secrets/k")
+    assert chain.decide("Read", read).effect is DENY
+    assert chain.decide("Bash", command).effect is not ALLOW
+
+
+@HOSTS
+@pytest.mark.parametrize(
+    ("tool", "call"),
+    [
+        ("Bash", {"command": "git status"}),
+        ("Bash", {"command": "git add . && git commit -m x"}),
+        ("Read", {"file_path": "secrets/k"}),
+        ("WebSearch", {"query": "x"}),
+    ],
+)
+def test_what_names_no_file_or_is_denied_asks_the_system_nothing(
+    project, files, tool, call, monkeypatch
+):
+    chain = last(policy.load(at(project, files)))
+    first = chain.decide(tool, call)
+
+    def asked(*_: object, **__: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr("os.lstat", asked)
+    monkeypatch.setattr("os.path.realpath", asked)
+    assert chain.decide(tool, call) == first
+    assert first.table == chain.table.hash

@@ -7,6 +7,7 @@ from itertools import combinations
 
 import pytest
 
+from policy.compare.tables import differences
 from policy.compare.witness import weaker
 from policy.core.effect import Effect
 from policy.files.trees import Memory
@@ -81,7 +82,7 @@ def test_every_redirection_that_changes_with_a_rule_is_compared() -> None:
                 continue
             tables = notation(*rules), notation(*rules, rule)
             for before, after in (tables, tables[::-1]):
-                compared = before.differences(after)
+                compared = differences(before, after)
                 assert compared.exact
                 told = weaker(each.effects for each in compared.differences if each.tool == "Bash")
                 decided = {
@@ -114,13 +115,13 @@ def test_a_rule_about_another_command_changes_no_redirection(
 def test_a_star_grants_commands_and_no_files() -> None:
     assert notation("allow Bash(*)").decide("Bash", {"command": "g"}).effect is ALLOW
     assert notation("allow Bash(*)").decide("Bash", {"command": "g > d"}).effect is DENY
-    compared = notation("allow Bash(*)").differences(notation("allow Bash"))
+    compared = differences(notation("allow Bash(*)"), notation("allow Bash"))
     assert {each.call["command"] for each in compared.differences} >= {"x > x"}
 
 
 def test_a_rule_about_files_that_goes_is_told_by_a_command_that_it_denied() -> None:
     before = notation("allow Bash", "deny Bash(rm *), Write(.bashrc)")
-    compared = before.differences(notation("allow Bash"))
+    compared = differences(before, notation("allow Bash"))
     told = {each.call["command"] for each in compared.differences}
     assert {"rm", "x > .bashrc"} <= told
 

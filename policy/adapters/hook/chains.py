@@ -1,11 +1,11 @@
-"""The chains that a call may be made in, of one project: one, or every one that is possible."""
+"""The possible chains of a call in one project: one where it is certain, and otherwise all."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import reduce
 from operator import and_
-from typing import Final, NoReturn
+from typing import Final
 
 import attrs
 
@@ -19,23 +19,23 @@ __all__ = ["FORK", "HOST", "chains_of", "met"]
 
 HOST: Final = "claude-code"
 
-# An agent that goes on with what its parent knows, and is what that is.
+# An agent that continues with the context of its parent, and has the rights of its parent.
 FORK: Final = "fork"
 
-# Positions of agents that are looked at where nobody knows who started one.
+# Positions of agents that are searched where the chain of an agent is not known.
 _POSITIONS: Final = 4096
 
 
 def chains_of(
     project: Offered, event: Event, types: tuple[str, ...] | None, root: str = ""
 ) -> list[Chain]:
-    """Return the chain that a call is made in, or every one that it may be made in.
+    """Return the chain of a call, or every possible one.
 
     Args:
-        project: whose agents they are.
+        project: of the agents.
         event: the call.
-        types: the agents below the main conversation, as `spawned.started_by` tells.
-        root: the agent that the main conversation is, where the project has several.
+        types: the agents below the main conversation, from `ancestry.started_by`.
+        root: the agent of the main conversation, where the project has several roots.
 
     Raises:
         SpawnDenied: there is no such chain.
@@ -45,7 +45,7 @@ def chains_of(
         return _any(project, event, root)
     main = "" if event.agent_id else event.agent_type
     if main and main not in project.starts and project.host != HOST:
-        # A session that is started as an agent has what that has where the root starts it.
+        # A session that runs as an agent has the rights of that agent below the root.
         main, types = "", (main, *types)
     return [_walk(project, start, types) for start in _starts(project, main or root)]
 
@@ -70,7 +70,7 @@ def _walk(project: Offered, start: str, types: tuple[str, ...]) -> Chain:
 def _start(project: Offered, agent: str) -> Chain:
     reading = project.attenuated
     if project.host == HOST and agent not in reading.agents:
-        agent = project.starts[0]  # the host's own lists bind an agent that nobody here knows
+        agent = project.starts[0]  # the host's own lists bind an unknown agent
     return Chain.start(agent, reading)
 
 
@@ -78,7 +78,7 @@ def _spawn(project: Offered, chain: Chain, agent: str) -> Chain:
     """Return the chain in which the last agent of *chain* started *agent*."""
     known = agent in project.attenuated.agents
     if agent == FORK or (project.host == HOST and not known):
-        # Never more than whoever started it may hand on.
+        # Never more than the agent that started it may hand on.
         last, asked = chain.links[-1], chain.most_spawning(agent)
         if asked.effect is Effect.DENY:
             raise SpawnDenied(agent, last.name, asked.reason.value, asked.because)
@@ -109,7 +109,9 @@ def _any(project: Offered, event: Event, root: str) -> list[Chain]:
             if last.name == event.agent_type:
                 found.append(following)
             waiting.append(following)
-    return found or _nobody(event.agent_type)
+    if not found:
+        raise SpawnDenied(event.agent_type, "the root", "unknown-agent")
+    return found
 
 
 def _following(project: Offered, chain: Chain, agents: tuple[str, ...]) -> Iterator[Chain]:
@@ -120,10 +122,6 @@ def _following(project: Offered, chain: Chain, agents: tuple[str, ...]) -> Itera
             yield _spawn(project, chain, agent)
         except SpawnDenied:
             continue
-
-
-def _nobody(agent: str) -> NoReturn:
-    raise SpawnDenied(agent, "the root", "unknown-agent")
 
 
 def met(chains: list[Chain]) -> Chain:

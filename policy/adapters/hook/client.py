@@ -1,8 +1,8 @@
-"""What the host starts for each call.
+"""The program that Claude Code starts for each call.
 
     python -I -S client.py [--resident] …
 
-This file is compiled anew at every start, so it only leads to those that are not.
+Python compiles this file again at every start, so it only imports modules that stay compiled.
 """
 
 import sys
@@ -13,16 +13,16 @@ __all__: "list[str]" = []
 def _main() -> int:
     try:
         sys.path.append(_root())
-        from policy.adapters.hook.started import run  # noqa: PLC0415  # found there
+        from policy.adapters.hook.entry import run  # noqa: PLC0415  # found there
 
         run()
-    except BaseException:  # noqa: BLE001  # whatever it is, it must not let the call through
-        sys.stderr.write("This call is blocked: the program that asks the policy is not whole\n")
+    except BaseException:  # noqa: BLE001  # any failure must block the call
+        sys.stderr.write("This call is blocked: the policy hook is not installed completely\n")
     return 2
 
 
 def _root() -> str:
-    """Return the folder of the package that this file is in: never the one a call is made in."""
+    """Return the folder of the package that holds this file, never the folder of the call."""
     root, _, name = __file__.rpartition("/policy/adapters/hook/")
     if name != "client.py":
         raise ImportError(__file__)

@@ -1,4 +1,4 @@
-"""The sources of a session to a compiled policy. Where this is not needed, no parser is loaded."""
+"""Compiles the files of a session. A module of its own, since it loads the parsers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from policy.files.text import decode
 from policy.files.trees import Memory
 from policy.hosts import claude, notation
 from policy.hosts.workspace import load_tree
-from policy.tables.codec import compiled_to_json
+from policy.tables.codec.writing import compiled_to_json
 
 __all__ = ["compiled_sources"]
 
@@ -23,7 +23,7 @@ def compiled_sources(sources: Sources) -> bytes:
     """Return the compiled policy of *sources*.
 
     Raises:
-        PolicyError: one of them cannot be read, or there is nothing that decides.
+        PolicyError: a file cannot be read, or there is no file.
 
     """
     files = dict(sources.files)
@@ -31,12 +31,12 @@ def compiled_sources(sources: Sources) -> bytes:
         msg = "no policy here says what an agent of this host may do"
         raise PolicyError(msg, file=sources.places.project)
     options = claude.ClaudeOptions(
-        # What the host asks for by itself is for the host to ask, whatever its mode is.
+        # The host itself asks for what its mode asks for.
         mode="default",
         cwd=sources.places.project.rstrip("/"),
         home=sources.places.home.rstrip("/"),
-        # Those have no more than whoever starts them.
-        strangers=True,
+        # Unknown agents have the rights of the agent that starts them.
+        unknown_agents=True,
         user=_settings(files.pop(_USER, None), _USER),
         managed=_settings(files.pop(MANAGED, None), MANAGED),
     )
@@ -45,7 +45,7 @@ def compiled_sources(sources: Sources) -> bytes:
     for finding in workspace.findings:
         if is_unreadable(finding):
             raise PolicyError(finding.message, finding.span, help=finding.help, file=finding.file)
-    # Nobody asks a hook for what the host really does, which is the longest to compile.
+    # A hook never needs the `enforced` reading, which takes longest to compile.
     return compiled_to_json(workspace, positions=0).encode()
 
 

@@ -1,21 +1,23 @@
-"""What the host says of a call before it runs, with nothing taken on trust."""
+"""The event before a call, checked field by field, and the answer to it."""
 
 from __future__ import annotations
 
-from policy.core.call_json import parsed
+from policy.core.call_json import parsed, shown, written
 
-TYPE_CHECKING = False  # `typing` takes longer to import than a hook has
+TYPE_CHECKING = False  # importing `typing` takes too long for a hook
 if TYPE_CHECKING:
     from typing import Any, Final
 
     from policy.core.errors import PolicyError
 
-__all__ = ["LONGEST", "SPAWNING", "Event", "is_name", "read_event"]
+    Parts = tuple[str | None, ...]
 
-# Characters of one event; the content of a file that is written is in it.
+__all__ = ["LONGEST", "SPAWNING", "Event", "answer_json", "is_name", "read_event"]
+
+# Characters of one event. It includes the content of a file that the call writes.
 LONGEST: Final = 64 * 1024 * 1024
 
-# The tools that start an agent, and the agent where nobody says which.
+# The tools that start an agent, and the agent that a call without a name starts.
 SPAWNING: Final = frozenset({"Agent", "Task"})
 _GENERAL: Final = "general-purpose"
 
@@ -31,7 +33,7 @@ class Event:
         cwd: the folder it runs in, absolute.
         mode: the permission mode of the session, or "".
         agent_id: of the agent that calls; "" for the main conversation.
-        agent_type: its name; "" for the main conversation as itself.
+        agent_type: its name; "" for a main conversation that runs as no agent.
         transcript: the file of the session, or "".
 
     """
@@ -56,8 +58,8 @@ class Event:
         self.agent_type = agent_type
         self.transcript = transcript
 
-    def named(self) -> Event:
-        """Return the event, which names the agent where it starts one."""
+    def with_agent(self) -> Event:
+        """Return the event with the default agent, where a call starts an agent without a name."""
         if self.tool not in SPAWNING or self.call.get("subagent_type") is not None:
             return self
         return Event(
@@ -70,26 +72,41 @@ class Event:
             self.transcript,
         )
 
+    def message(self, parts: Parts) -> str:
+        """Return *parts* as one message; a part that is None becomes the arguments of the call."""
+        return "".join([shown(self.with_agent().call) if part is None else part for part in parts])
+
+
+def answer_json(effect: str, message: str) -> bytes:
+    """Return the JSON object that answers an event; with effect "" the host decides."""
+    answer: dict[str, object] = {}
+    if effect:
+        output = {"hookEventName": "PreToolUse", "permissionDecision": effect}
+        if message:
+            output["permissionDecisionReason"] = message
+        answer["hookSpecificOutput"] = output
+    return written(answer, ascii_only=True).encode() + b"\n"
+
 
 def read_event(data: bytes) -> Event:
-    """Return the event that *data* is.
+    """Return the event in *data*.
 
     Raises:
-        PolicyError: it is none.
+        PolicyError: *data* is not a valid event.
 
     """
     if len(data) > LONGEST:
-        raise _wrong(f"expected an event of at most {LONGEST:,} bytes")
+        raise _error(f"expected an event of at most {LONGEST:,} bytes")
     try:
         text = data.decode()
     except UnicodeDecodeError:
-        raise _wrong("the event is not UTF-8") from None
+        raise _error("the event is not UTF-8") from None
     value = _object(text)
     if _text(value, "hook_event_name") != "PreToolUse":
-        raise _wrong("expected the event `PreToolUse`")
+        raise _error("expected the event `PreToolUse`")
     call = value.get("tool_input")
     if type(call) is not dict:
-        raise _wrong("expected an object as `tool_input`")
+        raise _error("expected an object as `tool_input`")
     event = Event(
         _text(value, "tool_name"),
         call,
@@ -100,18 +117,18 @@ def read_event(data: bytes) -> Event:
         _text(value, "transcript_path", ""),
     )
     if not event.tool:
-        raise _wrong("expected the name of a tool as `tool_name`")
+        raise _error("expected the name of a tool as `tool_name`")
     if not event.cwd.startswith("/") or "\0" in event.cwd:
-        raise _wrong("expected an absolute path as `cwd`")
+        raise _error("expected an absolute path as `cwd`")
     if event.agent_id and not is_name(event.agent_id):
-        raise _wrong("expected letters and digits as `agent_id`")
+        raise _error("expected letters and digits as `agent_id`")
     if event.agent_id and not event.agent_type:
-        raise _wrong("expected the type of the agent as `agent_type`")
+        raise _error("expected the type of the agent as `agent_type`")
     return event
 
 
 def is_name(text: str) -> bool:
-    """Return whether *text* is a name that the host gives: ASCII letters, digits, ``_``, ``-``."""
+    """Return whether *text* is a name that the host makes: ASCII letters, digits, ``_``, ``-``."""
     letters = text.replace("_", "a").replace("-", "a")
     return len(text) <= _NAME and letters.isascii() and letters.isalnum()
 
@@ -123,7 +140,7 @@ def _object(text: str) -> dict[str, Any]:
         value = None
     if type(value) is dict:
         return value
-    from policy.tables.codec.json_text import read_object  # noqa: PLC0415  # which tells what is wrong
+    from policy.tables.codec.json_text import read_object  # noqa: PLC0415  # it reports the error
 
     return read_object(text, limit=LONGEST, what="an event")
 
@@ -133,11 +150,11 @@ def _text(value: dict[str, Any], key: str, absent: str | None = None) -> str:
     if found is None and absent is not None:
         return absent
     if type(found) is not str:
-        raise _wrong(f"expected a text as `{key}`")
+        raise _error(f"expected a text as `{key}`")
     return found
 
 
-def _wrong(message: str) -> PolicyError:
-    from policy.core.errors import PolicyError  # noqa: PLC0415  # needed where nothing is decided
+def _error(message: str) -> PolicyError:
+    from policy.core.errors import PolicyError  # noqa: PLC0415  # only for errors
 
     return PolicyError(message)

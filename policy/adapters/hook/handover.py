@@ -1,7 +1,7 @@
-"""A call is handed to the resident process: where that listens, and what both ends say.
+"""How a hook process sends its call to the resident process: the socket and the messages.
 
-The resident process says `READY`. It is told the options of the hook, the variables that the
-answer depends on, and the event, and replies with the exit status and what is printed.
+The resident process sends `READY`. The hook sends three fields: its options, the variables that
+the answer depends on, and the event. The reply is the exit status and the text to print.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ __all__ = [
     "LOCATIONS",
     "READY",
     "VARIABLES",
-    "Unsure",
-    "asked",
-    "connected",
+    "Blocked",
+    "ask_resident",
+    "connect",
     "is_private",
     "joined",
     "sized",
@@ -27,10 +27,10 @@ __all__ = [
     "variables",
 ]
 
-# Said before anything was read, so that nothing is lost where the process is of no use.
+# The resident process sends this before it reads, so a hook that gets nothing has lost nothing.
 READY = b"r"
 
-# What the answer depends on besides the files: whatever says where they are.
+# The variables that say where the files of a session are.
 VARIABLES = (
     "HOME",
     "CLAUDE_PROJECT_DIR",
@@ -39,16 +39,16 @@ VARIABLES = (
     "XDG_CONFIG_HOME",
 )
 
-# Where the resident process listens.
+# The variables that say where the socket of the resident process is.
 LOCATIONS = ("XDG_RUNTIME_DIR", "XDG_CACHE_HOME", "HOME")
 
 
-class Unsure(Exception):
-    """The call is blocked, for the reason that this says."""
+class Blocked(Exception):
+    """The call is blocked. The text of the exception says why."""
 
 
 def socket_path(environment: dict[str, str]) -> str | None:
-    """Return where the resident process of this package listens, or None where it cannot."""
+    """Return the path of this package's resident process; None where no folder can hold it."""
     base = environment.get("XDG_RUNTIME_DIR") or ""
     if not base:
         home = environment.get("XDG_CACHE_HOME") or ""
@@ -60,7 +60,7 @@ def socket_path(environment: dict[str, str]) -> str | None:
 
 
 def variables(names: tuple[str, ...]) -> dict[str, str]:
-    """Return variables of the environment that are there, as text."""
+    """Return those of the variables *names* that are set, as text."""
     found = {}
     for name in names:
         value = posix.environ.get(name.encode())
@@ -70,24 +70,24 @@ def variables(names: tuple[str, ...]) -> dict[str, str]:
 
 
 def is_private(path: str, kind: int) -> bool:
-    """Return whether *path* is of *kind*, no link, and of this user alone."""
+    """Return whether *path* has the file type *kind* and only this user has access."""
     status = posix.lstat(path)
     own = status.st_uid == posix.geteuid() and not status.st_mode & 0o077
     return own and status.st_mode & 0o170000 == kind
 
 
 def sized(field: bytes) -> bytes:
-    """Return *field* behind its size."""
+    """Return *field* with its size in front."""
     return len(field).to_bytes(8, "big") + field
 
 
 def joined(texts: Iterable[str]) -> bytes:
-    """Return *texts* as one field; none of them has a NUL."""
+    """Return *texts*, none of which contains a NUL, as one field."""
     return b"\0".join(text.encode("utf-8", "surrogateescape") for text in texts)
 
 
-def connected() -> socket | None:
-    """Return a connection to the resident process; None where there is none to rely on."""
+def connect() -> socket | None:
+    """Return a connection to the resident process; None where there is none to trust."""
     try:
         import _socket  # noqa: PLC0415
 
@@ -103,29 +103,29 @@ def connected() -> socket | None:
         return None
 
 
-def asked(connection: socket, given: list[str], data: bytes) -> tuple[int, bytes]:
-    """Return the exit status and what is printed, as the resident process has it.
+def ask_resident(connection: socket, options: list[str], data: bytes) -> tuple[int, bytes]:
+    """Return the exit status and the text to print that the resident process replies.
 
     Args:
         connection: to that process.
-        given: the options of the hook.
+        options: of the hook.
         data: the event.
 
     Raises:
-        Unsure: it does not answer, or not as it should.
+        Blocked: there is no complete reply.
 
     """
-    known = (f"{name}={value}" for name, value in variables(VARIABLES).items())
+    environment = (f"{name}={value}" for name, value in variables(VARIABLES).items())
     try:
-        for field in (joined(given), joined(known), data):
+        for field in (joined(options), joined(environment), data):
             connection.sendall(sized(field))
         pieces = []
         while piece := connection.recv(65536):
             pieces.append(piece)
     except OSError:
-        raise Unsure("the resident process was lost") from None
+        raise Blocked("the connection to the resident process broke") from None
     reply = b"".join(pieces)
     status, body = reply[:1], reply[9:]
     if status not in (b"0", b"2") or reply[1:] != sized(body) or not body:
-        raise Unsure("the resident process gave no answer")
+        raise Blocked("the resident process gave no answer")
     return int(status), body

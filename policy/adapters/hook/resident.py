@@ -1,8 +1,7 @@
-"""A process that stays, with the policy in memory, for the calls that follow.
+"""A process that stays running, with compiled policies in memory, and answers later calls.
 
-It holds nothing that a call could not find out by itself: for each one the files are
-read anew, and what was compiled is only taken where they are the same. It ends when
-nobody asked for a while, and when this package is not the one any more that it was started from.
+For each call it reads the files again, and uses a compiled policy only for equal files. It ends
+after a time without calls, and when a file of this package has changed since it started.
 """
 
 from __future__ import annotations
@@ -15,8 +14,7 @@ import struct
 import threading
 from typing import Final
 
-from policy.adapters.hook.build import build
-from policy.adapters.hook.decider import HookDecider, blocked, options_of
+from policy.adapters.hook.decider import HookDecider, block_message, options_of
 from policy.adapters.hook.event import LONGEST
 from policy.adapters.hook.handover import (
     LOCATIONS,
@@ -26,9 +24,10 @@ from policy.adapters.hook.handover import (
     socket_path,
     variables,
 )
+from policy.adapters.hook.store import package_digest
 from policy.core.errors import PolicyError
 
-__all__ = ["leave_behind", "serve"]
+__all__ = ["serve", "start_resident"]
 
 _IDLE: Final = 900.0  # seconds without a call
 _PATIENCE: Final = 20.0  # seconds for one call to be handed over
@@ -36,8 +35,8 @@ _AT_ONCE: Final = 32
 _ARGUMENTS: Final = 1024 * 1024
 
 
-def leave_behind(decider: HookDecider) -> None:
-    """Start the process, unless there is one; it does not outlive its use, nor hold this one up."""
+def start_resident(decider: HookDecider) -> None:
+    """Start the resident process, unless there is one, and do not wait for it."""
     path = socket_path(variables(LOCATIONS))
     if path is None or os.fork() != 0:
         return
@@ -57,19 +56,19 @@ def leave_behind(decider: HookDecider) -> None:
 
 
 def serve(decider: HookDecider, path: str, *, idle: float = _IDLE) -> None:
-    """Answer at *path* until nobody asks; return at once where somebody else does."""
+    """Answer calls at *path* until there are none; return at once where another process does."""
     folder = os.path.dirname(path)  # noqa: PTH120
     os.makedirs(folder, mode=0o700, exist_ok=True)  # noqa: PTH103
     if not is_private(folder, 0o040000):
         return
-    # Appended to, since what one that is there wrote must outlive those that come too late.
+    # Opened to append: a process that comes too late must not empty the file.
     with open(f"{path}.lock", "a") as lock:  # noqa: PTH123
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             return
         lock.truncate(0)
-        lock.write(f"{os.getpid()}\n")  # for whoever wants to end it
+        lock.write(f"{os.getpid()}\n")  # to find the process by
         lock.flush()
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path)  # noqa: PTH108
@@ -79,29 +78,29 @@ def serve(decider: HookDecider, path: str, *, idle: float = _IDLE) -> None:
             listener.listen(_AT_ONCE)
             listener.settimeout(idle)
             try:
-                _Serving(decider, listener).run()
+                _Server(decider, listener).run()
             finally:
                 os.unlink(path)  # noqa: PTH108
 
 
-class _Serving:
+class _Server:
     def __init__(self, decider: HookDecider, listener: socket.socket) -> None:
         self.decider = decider
         self.listener = listener
-        self.build = build()
-        self.room = threading.Semaphore(_AT_ONCE)
+        self.package = package_digest()
+        self.slots = threading.Semaphore(_AT_ONCE)
 
     def run(self) -> None:
-        """Answer calls until nobody asks, or this package has changed."""
+        """Answer calls until there are none for a while, or this package has changed."""
         while True:
             try:
                 connection, _ = self.listener.accept()
             except TimeoutError:
                 return
-            if build() != self.build:
-                connection.close()  # before anything was read: it is decided elsewhere
+            if package_digest() != self.package:
+                connection.close()  # without `READY`, so the hook decides by itself
                 return
-            self.room.acquire()
+            self.slots.acquire()
             threading.Thread(target=self._answer, args=(connection,), daemon=True).start()
 
     def _answer(self, connection: socket.socket) -> None:
@@ -115,9 +114,9 @@ class _Serving:
                 status, body = self._decide(*fields)
                 connection.sendall(status + sized(body))
         except (OSError, ValueError):
-            pass  # whoever asked is blocked, since there is no whole answer
+            pass  # the reply is incomplete, so the hook blocks the call
         finally:
-            self.room.release()
+            self.slots.release()
 
     def _decide(self, arguments: bytes, environment: bytes, data: bytes) -> tuple[bytes, bytes]:
         try:
@@ -125,8 +124,8 @@ class _Serving:
             known = dict(text.partition("=")[::2] for text in _texts(environment))
             return b"0", self.decider.answer(options, known, data)
         except PolicyError as error:
-            return b"2", blocked(error).encode("utf-8", "backslashreplace")
-        except Exception as error:  # noqa: BLE001  # whatever it is, it must not let the call through
+            return b"2", block_message(error).encode("utf-8", "backslashreplace")
+        except Exception as error:  # noqa: BLE001  # any failure must block the call
             why = f"This call is blocked: the policy could not be asked ({type(error).__name__})\n"
             return b"2", why.encode()
 
@@ -136,7 +135,7 @@ def _texts(field: bytes) -> list[str]:
 
 
 def _user(connection: socket.socket) -> int:
-    """Return the user that asks; where that cannot be known the folder keeps others away."""
+    """Return the user at the other end; where that is unknown, the folder keeps others away."""
     if not hasattr(socket, "SO_PEERCRED"):
         return os.geteuid()
     found = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
@@ -156,7 +155,7 @@ def _exactly(connection: socket.socket, size: int) -> bytes:
     while size:
         piece = connection.recv(min(size, 1 << 20))
         if not piece:
-            raise ValueError("the call is cut off")
+            raise ValueError("the call is incomplete")
         pieces.append(piece)
         size -= len(piece)
     return b"".join(pieces)

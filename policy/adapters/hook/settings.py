@@ -1,6 +1,6 @@
-"""The entry of the hook in a settings file: put in, found again, and taken out.
+"""The hook in a settings file: adding it, removing it, and settings that keep it from running.
 
-Edits are of the text, so that everything else keeps its order and its layout.
+Edits change the text, so everything else keeps its order and its layout.
 """
 
 from __future__ import annotations
@@ -9,33 +9,35 @@ import json
 import re
 import shlex
 import sys
-from collections.abc import Sequence as AbstractSequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from policy.adapters.hook import client
 from policy.core.errors import PolicyError
+from policy.core.finding import Severity
 from policy.core.source import Edit, Source, edited
 from policy.files.json_nodes import read_json
 from policy.files.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-__all__ = ["command", "entry", "with_hook", "without_hook"]
+__all__ = ["command", "entry", "silencing", "with_hook", "without_hook"]
 
-# More than the hook gives itself, so that it is the hook that blocks.
+# Longer than the deadline of the hook, which blocks the call.
 _TIMEOUT: Final = 30
 _EVENT: Final = "PreToolUse"
 _OURS: Final = re.compile(
     r"policy/(?:adapters/)?hook/client\.py\b|(?:^|[/\s])policy(?:'? |-)hook\b"
 )
 
+# Scopes of settings, the strongest first.
+_SCOPES: Final = ("managed", "local", "project", "user")
 
-def command(options: AbstractSequence[str], *, portable: bool = False) -> str:
-    """Return what the host runs for each call.
 
-    Whatever else becomes of it, the program not being there included, blocks.
+def command(options: Sequence[str], *, portable: bool = False) -> str:
+    """Return the command that the host runs for each call. A missing program blocks the call.
 
     Args:
         options: of the hook.
-        portable: whether it names the program as it is found on any machine, and not this one.
+        portable: whether the command works on any machine, and not only on this one.
 
     """
     program = ["policy-hook"] if portable else [sys.executable, "-I", "-S", client.__file__]
@@ -43,19 +45,16 @@ def command(options: AbstractSequence[str], *, portable: bool = False) -> str:
 
 
 def entry(text: str) -> dict[str, object]:
-    """Return the entry that runs the command *text*: for every tool, and blocking where it fails.
-
-    A pattern of tools that is misspelt never fires, so there is none.
-    """
+    """Return the entry that runs the command *text* for every tool, and blocks on failure."""
     hook = {"type": "command", "command": text, "timeout": _TIMEOUT, "onFailure": "block"}
     return {"hooks": [hook]}
 
 
 def with_hook(source: Source, group: dict[str, object]) -> str:
-    """Return the settings with *group*, once, in the place of an earlier one.
+    """Return the settings with the entry *group*, which replaces an earlier one.
 
     Raises:
-        PolicyError: they cannot be read, or hold something else where hooks stand.
+        PolicyError: the settings cannot be read, or their hooks are not hooks.
 
     """
     if not source.text.strip():
@@ -69,16 +68,16 @@ def with_hook(source: Source, group: dict[str, object]) -> str:
         kept = ours[0]
         edits = [Edit(kept.span, _laid_out(group, source, kept.span.start))]
     else:
-        return edited(source.text, [_put(source, root, group)])
+        return edited(source.text, [_addition(source, root, group)])
     if len(ours) > 1:
-        # One entry answers; what was put in by hand beside it would only be asked as well.
+        # One entry is enough; a second one would only run as well.
         rest = without_hook(Source(source.name, edited(source.text, edits)))
         return with_hook(Source(source.name, rest), group)
     return edited(source.text, edits)
 
 
 def without_hook(source: Source) -> str:
-    """Return the settings without the hook, and without what only held it.
+    """Return the settings without the hook, and without keys that held nothing else.
 
     Raises:
         PolicyError: as for `with_hook`.
@@ -87,23 +86,23 @@ def without_hook(source: Source) -> str:
     text = source.text
     while True:
         found = Source(source.name, text)
-        edit = _taken(found) if text.strip() else None
+        edit = _removal(found) if text.strip() else None
         if edit is None:
             return text
         text = edited(text, [edit])
 
 
 def _root(source: Source) -> MappingNode:
-    root = read_json(source, byte_order_mark=True)  # the host reads on behind one
+    root = read_json(source, byte_order_mark=True)  # the host accepts one
     if not isinstance(root, MappingNode):
         raise PolicyError("expected a JSON object", root.span)
     if len({entry.key.value for entry in root.entries}) < len(root.entries):
-        raise PolicyError("a key is there twice", root.span, help="which one counts is for you")
+        raise PolicyError("a key is there twice", root.span, help="keep the one you mean")
     return root
 
 
 def _groups(root: MappingNode) -> SequenceNode | None:
-    """Return the list of what is run before calls, if there is one."""
+    """Return the list of hooks that run before calls, if there is one."""
     hooks = root.get("hooks")
     if hooks is None:
         return None
@@ -128,8 +127,8 @@ def _is_ours(group: Node) -> bool:
     )
 
 
-def _put(source: Source, root: MappingNode, group: dict[str, object]) -> Edit:
-    """Return the edit that adds *group*, and what holds it, behind what is there."""
+def _addition(source: Source, root: MappingNode, group: dict[str, object]) -> Edit:
+    """Return the edit that adds *group*, and the keys that hold it, at the end."""
     hooks = root.get("hooks")
     if not isinstance(hooks, MappingNode):
         return _appended(source, root, "hooks", {_EVENT: [group]})
@@ -162,8 +161,8 @@ def _spans(holder: MappingNode | SequenceNode) -> list[tuple[int, int]]:
     return [(each.key.span.start, each.value.span.end) for each in holder.entries]
 
 
-def _taken(source: Source) -> Edit | None:
-    """Return the edit that takes out the first entry of ours, if there is one."""
+def _removal(source: Source) -> Edit | None:
+    """Return the edit that removes the first entry of ours, if there is one."""
     root = _root(source)
     groups = _groups(root)
     hooks = root.get("hooks")
@@ -206,12 +205,59 @@ def _dumped(value: object, indent: str, unit: str) -> str:
 
 
 def _indent(source: Source, offset: int) -> str:
-    """Return the blanks that the line at *offset* begins with."""
+    """Return the indentation of the line at *offset*."""
     line = source.text[source.text.rfind("\n", 0, offset) + 1 : offset]
     return line[: len(line) - len(line.lstrip(" \t"))]
 
 
 def _unit(source: Source) -> str:
-    """Return what the file indents by."""
+    """Return the unit of indentation of the file."""
     found = re.search(r"^([ \t]+)\"", source.text, re.MULTILINE)
     return found[1] if found else "  "
+
+
+def silencing(settings: Mapping[str, Source], holder: str) -> Iterator[PolicyError]:
+    """Yield each reason why the host does not run the hook in one of *settings*, with its place.
+
+    Observed of Claude Code 2.1.329: ``disableAllHooks`` in the strongest file that has it
+    disables every hook but an administrator's. ``allowManagedHooksOnly`` does the same in
+    settings of an administrator. A file with one invalid value has no effect, its hooks included.
+
+    Args:
+        settings: by scope: ``managed``, ``local``, ``project``, ``user``.
+        holder: the scope that has the hook.
+
+    """
+    from policy.hosts.claude.settings import read_settings  # noqa: PLC0415  # loads parsers
+
+    read = {scope: read_settings(settings[scope], scope) for scope in _SCOPES if scope in settings}
+    if holder in read and read[holder].unreadable:
+        for finding in read[holder].findings:
+            if finding.severity is Severity.ERROR:
+                yield PolicyError(
+                    f"the hook is not run: {finding.message}", finding.span, help=finding.help
+                )
+    nodes = {
+        scope: read_json(settings[scope], byte_order_mark=True)
+        for scope, found in read.items()
+        if not found.unreadable
+    }
+    disabling = [found for node in nodes.values() if (found := _boolean(node, "disableAllHooks"))]
+    if disabling and disabling[0].value is True:
+        yield PolicyError(
+            "the hook is not run: `disableAllHooks`",
+            disabling[0].span,
+            help="remove it; it has no effect on hooks in settings of an administrator",
+        )
+    only = _boolean(nodes["managed"], "allowManagedHooksOnly") if "managed" in nodes else None
+    if only is not None and only.value is True:
+        yield PolicyError(
+            "the hook is not run: `allowManagedHooksOnly`",
+            only.span,
+            help="put the hook into the settings of the administrator",
+        )
+
+
+def _boolean(node: Node, key: str) -> ScalarNode | None:
+    value = node.get(key) if isinstance(node, MappingNode) else None
+    return value if isinstance(value, ScalarNode) and isinstance(value.value, bool) else None

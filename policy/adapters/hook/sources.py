@@ -1,4 +1,4 @@
-"""The files that say what the agents of one session may do, as they are at one moment."""
+"""The files of the policies of one session, as they are at one moment."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import os
 import stat
 import time
 
-from policy.adapters.hook.digest import digest_of
+from policy.adapters.hook.store import digest_of
 from policy.core import limits
 
-TYPE_CHECKING = False  # `typing` takes longer to import than a hook has
+TYPE_CHECKING = False  # importing `typing` takes too long for a hook
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Final
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Places", "Sources", "content", "read_sources"]
 
-# Files of a user stand behind those of the project, which come first where names are equal.
+# Files of a user come behind those of the project, which win where names are equal.
 USER: Final = "~user"
 MANAGED: Final = "managed-settings.json"
 _SUFFIX: Final = ".policy"
@@ -33,12 +33,12 @@ _TICK_NS: Final = 20_000_000
 
 
 class Places:
-    """Where the files of a session are.
+    """The places of the files of a session.
 
     Attributes:
         project: the folder of the project, absolute.
         home: the home folder, absolute, or "".
-        user: the folder of what the user set for every project, absolute, or "".
+        user: the folder of the user's settings for every project, absolute, or "".
         managed: the settings of an administrator.
 
     """
@@ -55,12 +55,12 @@ class Places:
 
     @classmethod
     def of(cls, environment: Mapping[str, str]) -> Places:
-        """Return the places that the host says in *environment*.
+        """Return the places that the host gives in *environment*.
 
-        The folder of the project is not taken from the event: calls are made in any folder.
+        The event gives the folder of the call, which may be any folder.
 
         Raises:
-            PolicyError: one of them is no absolute path.
+            PolicyError: a place is no absolute path.
 
         """
         project = environment.get("CLAUDE_PROJECT_DIR") or ""
@@ -77,7 +77,7 @@ class Places:
 
 
 class Sources:
-    """Files by their path, and a digest of all that they say and of where they are."""
+    """Files by path, with a digest of their content and places."""
 
     __slots__ = ("files", "places")
 
@@ -89,34 +89,32 @@ class Sources:
     def digest(self) -> str:
         """Equal where the files and the places are equal."""
         places = (self.places.project, self.places.home, self.places.user)
-        return digest_of((*(os.fsencode(place) for place in places), *self._flat()))
-
-    def _flat(self) -> Iterator[bytes]:
+        texts = [os.fsencode(place) for place in places]
         for path in sorted(self.files):
-            yield os.fsencode(path)
-            yield self.files[path]
+            texts += (os.fsencode(path), self.files[path])
+        return digest_of(texts)
 
 
 def read_sources(places: Places) -> Sources:
     """Return the files at *places* as they were at one moment.
 
-    They are read until two readings are equal: one that is halfway through an edit of
-    several files could hold what no moment held. What changed so lately that a change
-    back would show no other time is read again a little later; and so is what changed in a
-    time to come, since then nobody knows how late it is where the files are.
+    The files are read until two readings are equal: a reading halfway through an edit of
+    several files could hold what no moment held. Where a file changed within the last tick of
+    the clock, a change back would show the same time, so the files are read again a tick later.
+    The same holds for a time in the future, since then the clock of the file system is ahead.
 
     Raises:
-        PolicyError: one cannot be read, or they go on changing.
+        PolicyError: a file cannot be read, or the files keep changing.
 
     """
     last = None
-    waited: list[int] = []  # times of change that were there a tick ago
+    waited: list[int] = []  # times of change that are at least a tick old
     for _ in range(_TRIES):
         began = time.time_ns()
         try:
             read = {path: content(file, path) for path, file in _counted(places)}
         except FileNotFoundError:
-            last = None  # it was there a moment ago
+            last = None  # deleted since it was listed
             continue
         if read == last:
             return Sources(places, {path: data for path, (data, _) in read.items()})
@@ -136,7 +134,7 @@ def _counted(places: Places) -> Iterator[tuple[str, str]]:
 
 
 def _named(places: Places) -> Iterator[tuple[str, str]]:
-    """Yield each file: as rules are said to stand in it, and where it is."""
+    """Yield each file: the path that messages show, and where it is."""
     top = _names(places.project)
     yield from ((name, f"{places.project}/{name}") for name in top if name.endswith(_SUFFIX))
     yield from _folder(f"{places.project}/.claude", ".claude/", ("settings.local.json",))
@@ -153,7 +151,7 @@ def _folder(folder: str, prefix: str, more: tuple[str, ...]) -> Iterator[tuple[s
         if name in ("settings.json", *more) or name.endswith(_SUFFIX):
             yield f"{prefix}{name}", f"{folder}/{name}"
     if "agents" in names:
-        # Below one folder of agents, since that is where the host looks for them.
+        # In one folder of agents, where the host looks for them.
         inner = f"{prefix.removesuffix(USER + '/')}agents/"
         inner += f"{USER}/" if USER in prefix else ""
         yield from _markdown(f"{folder}/agents", inner, _DEPTH)
@@ -184,15 +182,15 @@ def _names(folder: str) -> list[str]:
 
 
 def content(file: str, path: str, most: int = limits.FILE_BYTES) -> tuple[bytes, int]:
-    """Return what the file says, and when it last changed, in nanoseconds.
+    """Return the content of a file, and the time of its last change in nanoseconds.
 
     Args:
         file: where it is.
-        path: how people know it.
+        path: the path that messages show.
         most: bytes that it may have.
 
     Raises:
-        FileNotFoundError: there is none.
+        FileNotFoundError: it does not exist.
         PolicyError: it cannot be read.
 
     """
@@ -219,6 +217,6 @@ def _unreadable(error: OSError, path: str) -> PolicyError:
 
 
 def _error(message: str, file: str = "") -> PolicyError:
-    from policy.core.errors import PolicyError  # noqa: PLC0415  # needed where nothing is decided
+    from policy.core.errors import PolicyError  # noqa: PLC0415  # only for errors
 
     return PolicyError(message, file=file)

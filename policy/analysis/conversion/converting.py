@@ -1,4 +1,12 @@
-"""From the files of one host to those of another, with every loss and a witness for it."""
+"""From the files of one host to those of another, with every loss and a witness for it.
+
+A project is read into common words (`policy.hosts.project.Portable`): what each table says of a
+tool becomes one list, of which the first line that matches decides, and where a meet of lists
+cannot be written out, less is granted. The other host writes that, and what was written is read
+back by that host's own front end. What then differs, for any chain and call, is a loss
+(`policy.analysis.conversion.losses`). Where the other host would grant more, it is made to say
+less, round by round.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +28,7 @@ from policy.analysis.conversion.losses import (
     losses,
 )
 from policy.analysis.reach.worklist import Reach, reach
-from policy.commands.read import read_command
+from policy.commands.reader import read_command
 from policy.compare.deduplicate import internal_tools
 from policy.compare.overlap import OTHER_TOOL, glob_pattern, representatives
 from policy.core.decision import Reason
@@ -35,17 +43,16 @@ from policy.files.opening import Tree, is_unreadable, open_tree
 from policy.files.trees import Memory
 from policy.files.yaml_nodes import read_yaml
 from policy.hosts import FRONT_ENDS, notation
-from policy.hosts.project import (
+from policy.hosts.portable import (
     Dropped,
-    FrontEnd,
     Portable,
     PortableAgent,
     PortableLine,
-    Project,
     ToolRules,
     WrittenFiles,
     covers,
 )
+from policy.hosts.project import FrontEnd, Project
 from policy.hosts.workspace import load_tree
 from policy.patterns.pattern import Pattern
 from policy.tables.calls import Unreadable, argument_text
@@ -58,20 +65,14 @@ from policy.tables.ruleset import RuleSet
 from policy.tables.table import Table
 
 __all__ = [
-    "COMMON",
-    "About",
     "Conversion",
-    "about",
     "convert",
     "hosts",
-    "portable_of",
-    "said",
-    "weakened",
 ]
 
 
 @attrs.frozen
-class About:
+class _About:
     """What is beside permissions.
 
     Attributes:
@@ -84,7 +85,7 @@ class About:
     dropped: tuple[Dropped, ...]
 
 
-def about(tree: Tree, project: Project, carried: frozenset[str]) -> About:
+def _about(tree: Tree, project: Project, carried: frozenset[str]) -> _About:
     """Return what the files of *project* say beside what its tables hold.
 
     Args:
@@ -108,7 +109,7 @@ def about(tree: Tree, project: Project, carried: frozenset[str]) -> About:
             prompt = body or _text(node.get("prompt"))
             texts.setdefault(name, (description, prompt))
         dropped += (Dropped(f"`{key}` of {file.path}", name) for key in _keys(node, carried))
-    return About(texts, tuple(dropped))
+    return _About(texts, tuple(dropped))
 
 
 def _document(source: Source) -> tuple[Node | None, str]:
@@ -141,12 +142,7 @@ def _keys(node: Document, carried: frozenset[str]) -> Iterator[str]:
             )
 
 
-# What a table says of each tool, as one list: the first line that matches decides.
-#
-# A table is a meet of lists. Where the meet cannot be written out, less is granted.
-
-
-def said(table: Table, name: str, known: Mapping[str, Argument]) -> PortableAgent:
+def _agent(table: Table, name: str, known: Mapping[str, Argument]) -> PortableAgent:
     """Return what *table*, in common words, says of every tool that it can tell apart."""
     sets = [part.rules for part in table.use.parts]
     named, _ = representatives(sets)
@@ -281,14 +277,11 @@ def _smallest(entries: list[RowEntry]) -> RowEntry | None:
     return None
 
 
-# What the agents of a project may do, as it is handed to the writer of another host.
-
-
 # The words of our notation, in which tables of all hosts are compared.
-COMMON: Final = notation.SEMANTICS.dialect
+_COMMON: Final = notation.SEMANTICS.dialect
 
 
-def portable_of(project: Project, reader: FrontEnd, said_of: About) -> Portable:
+def _portable(project: Project, reader: FrontEnd, said_of: _About) -> Portable:
     """Return what the agents of *project* may do as its host has it."""
     found = reach(project, project.enforced)
     counterparts = reader.WRITER.counterparts
@@ -301,9 +294,9 @@ def portable_of(project: Project, reader: FrontEnd, said_of: About) -> Portable:
         table = reduce(
             and_, (Table(chain.table.use, bounds=chain.table.bounds) for chain in chains)
         )
-        agent = said(in_common(table, counterparts, COMMON), name, COMMON.arguments)
+        agent = _agent(in_common(table, counterparts, _COMMON), name, _COMMON.arguments)
         started = {
-            other: _starting_of_handing(chains, other, depth) for other in found.edges.get(name, ())
+            other: _least_starting(chains, other, depth) for other in found.edges.get(name, ())
         }
         description, prompt = said_of.texts.get(name, ("", ""))
         agents.append(attrs.evolve(agent, starts=started, description=description, prompt=prompt))
@@ -313,7 +306,7 @@ def portable_of(project: Project, reader: FrontEnd, said_of: About) -> Portable:
     return Portable(project.title, project.root, tuple(agents), starts, depth)
 
 
-def _starting_of_handing(chains: Iterable[Chain], agent: str, depth: int | None) -> Effect:
+def _least_starting(chains: Iterable[Chain], agent: str, depth: int | None) -> Effect:
     """Return what every chain gets that starts *agent*, but for those as long as there can be."""
     return min(_spawning(c, agent) for c in [*_above(chains, depth)] or chains)
 
@@ -344,10 +337,7 @@ def _depth(found: Reach) -> int | None:
     return None
 
 
-# Projects that grant less, where a conversion of them granted more.
-
-
-def weakened(portable: Portable, losses: Iterable[Loss], common: Dialect) -> Portable:
+def _weakened(portable: Portable, losses: Iterable[Loss], common: Dialect) -> Portable:
     """Return *portable* with less said where *losses* show that more came of it.
 
     What matches the call of a loss gets no more than the source has that call get.
@@ -368,9 +358,7 @@ def weakened(portable: Portable, losses: Iterable[Loss], common: Dialect) -> Por
             if agent is None:
                 continue
             if loss.tool == SPAWN_TOOL:
-                agents[name] = _starting_of_weaken(
-                    agent, str(loss.call.get("subagent_type")), effect
-                )
+                agents[name] = _weaker_start(agent, str(loss.call.get("subagent_type")), effect)
             elif loss.tool in agent.tools:
                 texts = _texts(loss.tool, loss.call, common)
                 said = _less(agent.tools[loss.tool], texts, effect)
@@ -383,7 +371,7 @@ def weakened(portable: Portable, losses: Iterable[Loss], common: Dialect) -> Por
     return attrs.evolve(portable, agents=tuple(agents.values()))
 
 
-def _starting_of_weaken(agent: PortableAgent, name: str, effect: Effect) -> PortableAgent:
+def _weaker_start(agent: PortableAgent, name: str, effect: Effect) -> PortableAgent:
     starts = {one: e & effect if one == name else e for one, e in agent.starts.items()}
     return attrs.evolve(agent, starts=starts)
 
@@ -415,7 +403,11 @@ def _texts(tool: str, call: Mapping[str, object], common: Dialect) -> list[str]:
     parts = read_command(text, common.shell).parts
     return [
         text,
-        *(reading for part in parts for reading in (part.text, *part.readings, *part.feared)),
+        *(
+            reading
+            for part in parts
+            for reading in (part.text, *part.match_texts, *part.possible_texts)
+        ),
     ]
 
 
@@ -432,14 +424,6 @@ def _less(said: ToolRules, texts: Iterable[str], effect: Effect) -> ToolRules:
         return attrs.evolve(said, lines=lines)
     every = tuple(attrs.evolve(line, effect=line.effect & effect) for line in said.lines)
     return ToolRules(said.default & effect, every, said.kind)
-
-
-# From the files of one host to those of another, with every loss and a witness for it.
-#
-# A project is read into common words (`policy.hosts.project`), written by the other
-# host, and what was written is read back by that host's own front end. What then
-# differs, for any chain and call, is a loss. Where the other host cannot say
-# something, it is made to say less.
 
 
 @attrs.frozen
@@ -475,7 +459,7 @@ class Conversion:
         return tuple(loss for loss in self.losses if loss.looser)
 
     def refusal(self, *, looser: bool = False, unproven: bool = False) -> str:
-        """Return why nobody should use the files, or "".
+        """Return why the files must not be used, or "".
 
         Args:
             looser: whether more may be granted.
@@ -561,9 +545,9 @@ def convert(
 def _conversion(
     tree: Tree, project: Project, reader: FrontEnd, writer: FrontEnd, *, allow_looser: bool
 ) -> Conversion:
-    said_of = about(tree, project, reader.WRITER.carried)
-    portable = portable_of(project, reader, said_of)
-    known = KnownComparisons((reader.WRITER.counterparts, writer.WRITER.counterparts), COMMON)
+    said_of = _about(tree, project, reader.WRITER.carried)
+    portable = _portable(project, reader, said_of)
+    known = KnownComparisons((reader.WRITER.counterparts, writer.WRITER.counterparts), _COMMON)
     for _ in range(_ROUNDS):
         if reader is writer:
             written = _canonical(tree, project, reader, portable)
@@ -573,7 +557,7 @@ def _conversion(
         sides = ConversionSide(project), ConversionSide(target, written.names, written.above)
         compared = partial(losses, *sides, portable.starts, known, fixed=written.fixed)
         enforced = compared(reading="enforced")
-        weaker = weakened(portable, (loss for loss in enforced.found if loss.looser), COMMON)
+        weaker = _weakened(portable, (loss for loss in enforced.found if loss.looser), _COMMON)
         if allow_looser or reader is writer or weaker == portable:
             break
         portable = weaker

@@ -1,4 +1,12 @@
-"""What a project and its conversion decide differently, in common words."""
+"""What a project and its conversion decide differently: chain by chain, in common words.
+
+Both are walked at once, along every chain that either has. At each position their tables are
+compared by the names of tools and arguments that our notation has: exactly where both hosts
+read calls of a tool alike, else on calls that are tried, which is no proof and says so. The
+starts of agents are compared as well: by the plain call, which names the agent alone, and by
+those that say more, to which rules may apply too, such as ``Task(model:opus)``. Chains are
+those of the plain call.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +14,7 @@ import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain as chained
-from itertools import islice, product, takewhile
+from itertools import islice, product
 from typing import Final
 
 import attrs
@@ -37,12 +45,9 @@ __all__ = [
     "KnownComparisons",
     "Loss",
     "Losses",
-    "Start",
-    "TwoTables",
     "Unproven",
     "in_common",
     "losses",
-    "parameters",
 ]
 
 
@@ -90,7 +95,7 @@ def _entries(
         yield attrs.evolve(entry, tool=by_key.get(key, dialect.canonical(entry.tool)))
         return
     pattern = glob_pattern(entry.tool)
-    # A glob speaks of the host's names; what it matches by those keeps its place.
+    # A glob matches the host's names; what it matches by those keeps its place.
     for tool, name in counterparts.items():
         if tool != name and pattern.matches(tool) and not pattern.matches(name):
             yield attrs.evolve(entry, tool=name)
@@ -167,12 +172,6 @@ def _argument(argument: Argument, common: Argument | None) -> Argument:
     return attrs.evolve(argument, fields=common.fields, absent=common.absent)
 
 
-# How tables of two hosts differ, in common words: tool by tool.
-#
-# Calls are compared where both hosts read them alike, else tried. What is only tried
-# is no proof, and says so.
-
-
 @attrs.frozen
 class Unproven:
     """A tool of which it was not proven that nothing else gets looser."""
@@ -182,7 +181,7 @@ class Unproven:
 
 
 @attrs.frozen
-class TwoTables:
+class _TwoTables:
     """How two tables differ.
 
     Attributes:
@@ -209,10 +208,9 @@ class KnownComparisons:
     common: Dialect
     _lines: Lines = attrs.field(factory=dict)
     _renamed: dict[object, Table] = attrs.field(factory=dict)
-    _tools: dict[object, Comparison] = attrs.field(factory=dict)
-    _tables: dict[object, TwoTables] = attrs.field(factory=dict)
+    _tables: dict[object, _TwoTables] = attrs.field(factory=dict)
 
-    def tables(self, before: Table, after: Table, fixed: frozenset[str]) -> TwoTables:
+    def tables(self, before: Table, after: Table, fixed: frozenset[str]) -> _TwoTables:
         """Return how two tables differ, but for the tools *fixed*."""
         key = before.use.sets, after.use.sets, fixed
         if key not in self._tables:
@@ -227,7 +225,7 @@ class KnownComparisons:
             self._renamed[key] = in_common(Table(table.use), self.counterparts[side], self.common)
         return self._renamed[key]
 
-    def _compare(self, before: Table, after: Table, fixed: frozenset[str]) -> TwoTables:
+    def _compare(self, before: Table, after: Table, fixed: frozenset[str]) -> _TwoTables:
         sets = [[part.rules for part in table.use.parts] for table in (before, after)]
         tools = Tools.of(chained(*sets))
         # One by one, since a name that is left out must not stand for others.
@@ -236,23 +234,15 @@ class KnownComparisons:
         found: list[Difference] = []
         unproven: list[Unproven] = []
         for tool in sorted({*tools.spelled, *self.common.arguments} - left_out):
-            each = self._tool(tool, before.lookup(tool), after.lookup(tool))
+            each = _compared(tool, before.lookup(tool), after.lookup(tool), self._lines)
             found += each.differences
             unproven += (Unproven(tool, why) for why in each.why)
         others = compare_others(sets, tools, (before.lookup, after.lookup), self._lines)
-        read = (one for one in others.differences if is_read(one) and one.tool not in left_out)
+        read = (one for one in others.differences if _is_read(one) and one.tool not in left_out)
         found += (one for one in read if not _NO_NAME.search(one.tool))
         if not (others.exact and tools.exact):
-            unproven.append(Unproven("*", _TOLD_APART))
-        return TwoTables(tuple(found), tuple(unproven))
-
-    def _tool(self, tool: str, before: Lookup, after: Lookup) -> Comparison:
-        """Return how calls of *tool* differ, as far as the source's host can read them."""
-        before, after = _plainer(before), _plainer(after)
-        key = (tool, _manner(before), _manner(after))
-        if key not in self._tools:
-            self._tools[key] = _compared(tool, before, after, self._lines)
-        return self._tools[key]
+            unproven.append(Unproven("*", _OTHER_TOOLS))
+        return _TwoTables(tuple(found), tuple(unproven))
 
 
 def _compared(tool: str, before: Lookup, after: Lookup, lines: Lines) -> Comparison:
@@ -262,7 +252,7 @@ def _compared(tool: str, before: Lookup, after: Lookup, lines: Lines) -> Compari
         only = () if _finite(rows[1], after) else (_TRIED_ONLY,)
         return Comparison(tuple(_tried(tool, before, after)), only)
     found = compare(tool, before, after, lines)
-    differences = list(filter(is_read, found.differences))
+    differences = list(filter(_is_read, found.differences))
     if found.exact:
         return Comparison(tuple(differences))
     differences += _tried(tool, before, after)
@@ -270,80 +260,10 @@ def _compared(tool: str, before: Lookup, after: Lookup, lines: Lines) -> Compari
     return Comparison(tuple(differences), (why,) if _may_widen(before, after) else ())
 
 
-def _plainer(lookup: Lookup) -> Lookup:
-    """Return what decides alike without the rows that deny what another denies anyhow.
-
-    What a parent denies is often denied again by whom it starts; each row more
-    multiplies what must be compared.
-    """
-    kept = list(lookup.rows)
-    for pair in lookup.rows:
-        others = [other for other in kept if other is not pair]
-        if any(_denies_all_of(other, pair[0]) for other, _ in others):
-            kept = others
-    if len(kept) == len(lookup.rows):
-        return lookup
-    fixed = () if lookup.floor is Effect.ALLOW else ((_constant(lookup.floor), ()),)
-    return Lookup((*kept, *fixed), "")
-
-
-def _denies_all_of(one: Row, other: Row) -> bool:
-    """Return whether *other* only denies, and nothing that *one* does not deny first."""
-    if one.argument != other.argument or one.ruleset.dialect != other.ruleset.dialect:
-        return False
-    pairs = [(one, other)]
-    if one.argument.kind is ArgumentKind.COMMAND:
-        opened = one.ruleset.dialect.shell.files.named
-        pairs += [(one.ruleset.row(tool), other.ruleset.row(tool)) for tool in sorted(opened)]
-    return all(_denies_first(*pair) for pair in pairs)
-
-
-def _denies_first(one: Row, other: Row) -> bool:
-    first = takewhile(lambda entry: entry.effect is Effect.DENY, one.entries)
-    denied = {(entry.pattern, entry.field) for entry in first}
-    return other.default.effect is Effect.ALLOW and all(
-        entry.effect is Effect.ALLOW
-        or (entry.effect is Effect.DENY and (entry.pattern, entry.field) in denied)
-        for entry in other.entries
-    )
-
-
-def _constant(effect: Effect) -> Row:
-    return RuleSet((), effect, _NOBODY).row("")
-
-
-_NOBODY: Final = Dialect("")
-
-
-def _manner(lookup: Lookup) -> object:
-    """Return what decides every call of a tool."""
-    constant = lookup.constant
-    if constant is not None:
-        return constant.effect, constant.reason
-    return lookup.floor, tuple(_row(row) for row, _ in lookup.rows)
-
-
-def _row(row: Row, *, beside: bool = True) -> object:
-    shell = row.ruleset.dialect.shell
-    entries = tuple(
-        (entry.pattern, entry.field, entry.effect, entry.reason) for entry in row.entries
-    )
-    opened = shell.files.named
-    # What a command opens is decided by what is said of files.
-    files = sorted(opened) if beside and row.argument.kind is ArgumentKind.COMMAND else ()
-    return (
-        entries,
-        row.default.effect,
-        row.default.reason,
-        row.ruleset.dialect,
-        tuple(_row(row.ruleset.row(tool), beside=False) for tool in files),
-    )
-
-
 # Stars of some hosts match no line break; names of tools have none.
 _NO_NAME: Final = re.compile(r"\s")
 
-_TOLD_APART: Final = "tools that neither host knows are told apart in another way"
+_OTHER_TOOLS: Final = "tools that neither host knows are distinguished in another way"
 _TRIED_ONLY: Final = "its argument is read in another way; calls were tried"
 _OTHERWISE: Final = "its argument is read in another way; what rules say of it was compared"
 _WHY: Final[Mapping[ArgumentKind | None, str]] = {
@@ -371,13 +291,13 @@ def _finite(rows: list[Row], lookup: Lookup) -> bool:
     return False
 
 
-# What stands around a text that a rule speaks of, and may make it another thing.
+# Forms of commands in which a text that a rule matches may be something else.
 _FORMS: Final = ("{}", "{} && {}", "{}; zz", "zz; {}", "{} > zz", "{}\nzz", "$({})", "{} 'a\nb'")
 _TRIED: Final = 400
 
 
 def _tried(tool: str, before: Lookup, after: Lookup) -> Iterator[Difference]:
-    """Yield what differs of calls that the lines of both speak of."""
+    """Yield the differences of calls that lines of either side match."""
     rows = [row for lookup in (before, after) for row, _ in lookup.rows]
     commands = any(row.argument.kind is ArgumentKind.COMMAND for row in rows)
     forms = _FORMS if commands else ("{}",)
@@ -394,28 +314,31 @@ def _tried(tool: str, before: Lookup, after: Lookup) -> Iterator[Difference]:
         for text in written:
             call = witness_call(row.ruleset.dialect, row.argument, text)
             calls.setdefault(str(call), call)
-    told: set[object] = set()
+    reported: set[object] = set()
     for call in calls.values():
-        decided = (lookup.decide_anew(call, remembered) for lookup in (before, after))
+        decided = (
+            lookup.decide(call, remember=False, read=remembered) for lookup in (before, after)
+        )
         found = Difference(tool, call, *decided)
-        # Each rule by which more is granted is told; that less is, once.
+        # More that is granted is reported for each rule; less, once.
         because = found.after.because if found.widened else ()
         key = found.before.effect, found.after.effect, because
-        if found.before.effect is not found.after.effect and key not in told and is_read(found):
-            told.add(key)
+        if (
+            found.before.effect is not found.after.effect
+            and key not in reported
+            and _is_read(found)
+        ):
+            reported.add(key)
             yield found
 
 
-def is_read(difference: Difference) -> bool:
+def _is_read(difference: Difference) -> bool:
     """Return whether the source's host can read the call: what it cannot is no call of its tool."""
     return difference.before.reason not in (Reason.MALFORMED, Reason.TOO_LONG)
 
 
-# What it gets to start an agent, on one side of a conversion.
-
-
 @attrs.frozen
-class Start:
+class _Start:
     """One side of the start of an agent.
 
     Attributes:
@@ -430,7 +353,7 @@ class Start:
     chain: Chain | None
 
     @classmethod
-    def by(cls, parent: Chain, agent: str) -> Start:
+    def by(cls, parent: Chain, agent: str) -> _Start:
         """Return the start of *agent* by the last link of *parent*."""
         try:
             return cls(parent, agent, parent.spawn(agent))
@@ -453,20 +376,12 @@ class Start:
 _UNAVAILABLE = Decision(Effect.DENY, Reason.UNAVAILABLE)
 
 
-def parameters(chains: Sequence[Chain]) -> list[dict[str, str]] | None:
+def _parameters(chains: Sequence[Chain]) -> list[dict[str, str]] | None:
     """Return what calls that start agents may say, as far as rules of *chains* tell it apart.
 
     The plain call, which says nothing, is the first. None when there are too many.
     """
     return beside([row for chain in chains for row, _ in chain.table.lookup(SPAWN_TOOL).rows])
-
-
-# What a project and its conversion decide differently: chain by chain, in common words.
-#
-# Both are walked at once, along every chain that either has. At each position their
-# tables are compared (`policy.analysis.conversion.losses`), and what it gets to start each agent:
-# by the plain call, which names the agent alone, and by those that say more, of which
-# rules may speak too, e.g. ``Task(model:opus)``. Chains are those of the plain call.
 
 
 @attrs.frozen
@@ -603,7 +518,7 @@ class _Walk:
 
     def start(self, agent: str) -> None:
         """Take in the chain of *agent* alone."""
-        sides = [Start(None, agent, side.start(agent, self.reading)) for side in self.sides]
+        sides = [_Start(None, agent, side.start(agent, self.reading)) for side in self.sides]
         self._started(agent, (), sides, [{}])
 
     def run(self) -> None:
@@ -614,32 +529,32 @@ class _Walk:
             self.unproven.update(dict.fromkeys(compared.unproven))
             for difference in compared.found:
                 self._add(names, difference)
-            said = parameters([before, after])
+            said = _parameters([before, after])
             if said is None:
                 self.unproven[Unproven(SPAWN_TOOL, TOO_MANY_PARAMETERS)] = None
             for agent in self.agents:
                 pairs = zip((before, after), self.sides, strict=True)
-                sides = [Start.by(chain, side.names.get(agent, agent)) for chain, side in pairs]
+                sides = [_Start.by(chain, side.names.get(agent, agent)) for chain, side in pairs]
                 self._started(agent, names, sides, said or [{}])
 
     def _started(
         self,
         agent: str,
         names: _Names,
-        sides: Sequence[Start],
+        sides: Sequence[_Start],
         said: Iterable[Mapping[str, str]],
     ) -> None:
         """Compare the calls that start *agent*, and follow the chains that come of it."""
-        told: list[tuple[Mapping[str, str], tuple[Effect, Effect]]] = []
+        known: list[tuple[Mapping[str, str], tuple[Effect, Effect]]] = []
         for more in said:
             before, after = (side.decided(more) for side in sides)
             effects = before.effect, after.effect
-            # A call that says more is told where that makes a difference.
-            if any(less.items() <= more.items() and effects == known for less, known in told):
+            # A call that says more is reported where that makes a difference.
+            if any(less.items() <= more.items() and effects == old for less, old in known):
                 continue
             if more and Reason.MALFORMED in (before.reason, after.reason):
                 continue  # e.g. a model that one of the hosts does not have
-            told.append((more, effects))
+            known.append((more, effects))
             if before.effect is not after.effect:
                 call: Call = {"subagent_type": agent, **more}
                 self._add(names or (agent,), Difference(SPAWN_TOOL, call, before, after))
@@ -659,8 +574,9 @@ class _Walk:
         before, after = difference.before, difference.after
         key: object = (difference.tool, str(difference.call), before.effect, after.effect)
         if before.effect > after.effect and difference.tool != SPAWN_TOOL:
-            # Why less is granted is told once: of what the same rules granted one call is enough.
-            key = (difference.tool, before.effect, after.effect, before.because)
+            # Of what the same rules granted one call is enough to show that less is granted.
+            rules = tuple((because.rule, because.effect) for because in before.because)
+            key = (difference.tool, before.effect, after.effect, rules)
         self._found.setdefault(key, []).append((names, difference))
 
     def losses(self) -> Iterator[Loss]:

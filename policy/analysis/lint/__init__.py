@@ -1,10 +1,45 @@
-"""Findings of a workspace: what front ends met, what shows in tables, and how both are mended."""
+"""Findings of a workspace, what takes some of them away, and their edits.
+
+`lint` returns what front ends met while they read files, and what the checks find in rules,
+files, commands and tables, which are the same for every host.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
+import attrs
+
+from policy.analysis import catalogue
+from policy.analysis.lint.checks import (
+    Positions,
+    RuleSpelling,
+    of_files,
+    of_rules,
+    without_secrets,
+)
+from policy.analysis.lint.commands import command_findings
+from policy.analysis.lint.dead import dead_rule_findings
 from policy.analysis.lint.mending import Mended, UnmadeEdits, mend
-from policy.analysis.lint.running import Linted, Suppressing, lint
-from policy.analysis.lint.suppression import Compared, baseline_text, compare_with_baseline
+from policy.analysis.lint.suppression import (
+    IGNORED_FILE,
+    Compared,
+    Ignored,
+    Suppression,
+    baseline_text,
+    compare_with_baseline,
+    ignored,
+    suppressions,
+)
+from policy.compare.compare import Known
+from policy.core.decision import Because
+from policy.core.errors import PolicyError
+from policy.core.finding import Finding, Severity
+from policy.core.memory import seldom_collecting
+from policy.core.source import Edit, Source
+from policy.files.opening import Tree, is_unreadable
+from policy.hosts.workspace import Workspace
+from policy.language.mistakes import closest
 
 __all__ = [
     "Compared",
@@ -17,3 +52,157 @@ __all__ = [
     "lint",
     "mend",
 ]
+
+Suppressing = Suppression | Ignored
+
+
+@attrs.frozen
+class Linted:
+    """What there is to say of a workspace.
+
+    Attributes:
+        findings: in the order of the files.
+        suppressed: those that a comment, or a file for that, takes away, each with it.
+
+    """
+
+    findings: tuple[Finding, ...]
+    suppressed: tuple[tuple[Finding, Suppressing], ...] = ()
+
+
+@seldom_collecting
+def lint(
+    tree: Tree,
+    workspace: Workspace,
+    *,
+    most: int | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Linted:
+    """Return the findings of *workspace*, which was read from *tree*.
+
+    The findings of its front ends come first, then those of the checks, which are the same for
+    every host. What could not be read is never suppressed.
+
+    Args:
+        tree: where the files are.
+        workspace: what was read from them.
+        most: how many rules of a project to try for whether they matter; None is no bound.
+        progress: called with the title of each project in turn.
+
+    """
+    sources = _Sources(tree)
+    found = list(workspace.findings)
+    known = {(finding.code, finding.place) for finding in found}
+    compared: Known = {}
+    for project in workspace.projects:
+        progress(project.title)
+        found += (
+            finding
+            for finding in _shown(Positions(project, sources.get), most, compared)
+            if (finding.code, finding.place) not in known
+        )
+    listed = sources.get(IGNORED_FILE)
+    ignoring, problems = ignored(listed) if listed is not None else ((), ())
+    found += problems
+    by: list[Suppressing] = [*ignoring]
+    for file in sorted(workspace.files | {finding.place.file for finding in found}):
+        source = sources.get(file)
+        if source is not None:
+            found += of_files.run(source)
+            by += suppressions(source)
+    linted = _suppressed(list(dict.fromkeys(found)), by)
+    return Linted(
+        tuple(map(without_secrets, linted.findings)),
+        tuple((without_secrets(finding), one) for finding, one in linted.suppressed),
+    )
+
+
+def _shown(positions: Positions, most: int | None, compared: Known) -> Iterator[Finding]:
+    for (place, rule), entries in positions.lines.items():
+        span = positions.span(Because(rule, entries[0].effect, "", place))
+        if span is not None:
+            yield from of_rules.run(RuleSpelling(rule, span))
+    yield from command_findings(positions)
+    yield from dead_rule_findings(positions, most, compared)
+
+
+@attrs.define
+class _Sources:
+    tree: Tree
+    known: dict[str, Source | None] = attrs.field(factory=dict)
+
+    def get(self, file: str) -> Source | None:
+        """Return the text of a file, or None where there is none."""
+        if file not in self.known:
+            try:
+                self.known[file] = self.tree.source(file)
+            except PolicyError:
+                self.known[file] = None
+        return self.known[file]
+
+
+def _suppressed(found: list[Finding], by: list[Suppressing]) -> Linted:
+    """Return *found* less what is suppressed, and what is wrong with what suppresses it."""
+    in_file: dict[str, list[Suppressing]] = {}
+    for one in by:
+        file = one.file if isinstance(one, Ignored) else one.span.source.name
+        in_file.setdefault(file, []).append(one)
+    left: list[Finding] = []
+    taken: list[tuple[Finding, Suppressing]] = []
+    used: set[tuple[Suppressing, str]] = set()
+    for finding in found:
+        beside = in_file.get(finding.place.file, ())
+        because = next((one for one in beside if one.covers(finding)), None)
+        if because is None or is_unreadable(finding):
+            left.append(finding)
+        else:
+            taken.append((finding, because))
+            used.add((because, finding.code))
+    for one in by:
+        left += _about(one, used)
+    return Linted(
+        tuple(sorted(left, key=lambda finding: (finding.place, finding.code))), tuple(taken)
+    )
+
+
+def _about(by: Suppressing, used: set[tuple[Suppressing, str]]) -> Iterator[Finding]:
+    """Yield what is wrong with a suppression."""
+    if not by.codes or not by.reason:
+        missing = "a reason" if by.codes else "the code of a finding"
+        yield Finding(
+            "bad-suppression",
+            f"expected {missing}, found none; nothing is suppressed",
+            Severity.WARNING,
+            by.span,
+            help="write `# policy: ignore[CODE] REASON`",
+        )
+        return
+    what = "entry" if isinstance(by, Ignored) else "comment"
+    unused = [code for code in by.codes if (by, code) not in used]
+    for code in unused:
+        meant = "" if code in catalogue.codes() else closest(code, catalogue.codes())
+        whole = isinstance(by, Suppression) and len(unused) == len(by.codes)
+        yield Finding(
+            "unused-suppression",
+            f"there is no finding `{code}` {by.where}",
+            Severity.WARNING,
+            by.span,
+            help=meant or f"take the {what} away",
+            edits=_removal(by) if whole and not meant else (),
+        )
+
+
+def _removal(comment: Suppressing) -> tuple[Edit, ...]:
+    """Return what takes a comment away: its line, if there is nothing else on that."""
+    span = comment.span
+    text = span.source.text
+    start = span.start
+    while start and text[start - 1] in " \t":
+        start -= 1
+    alone = start == 0 or text[start - 1] == "\n"
+    end = span.end
+    if alone and text.startswith("\r\n", end):
+        end += 2
+    elif alone and text.startswith("\n", end):
+        end += 1
+    return (Edit(span.source.span(start, end), ""),)

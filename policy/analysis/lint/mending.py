@@ -13,12 +13,11 @@ from typing import Final
 
 import attrs
 
-from policy.analysis.diff import diff_workspaces, in_every_mode
-from policy.compare.compare import Known
+from policy.analysis.diff import objection
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding
 from policy.core.source import Edit, edited
-from policy.files.opening import Overlay, Tree, is_unreadable
+from policy.files.opening import Overlay, Tree
 from policy.files.text import BYTE_ORDER_MARK, decode
 from policy.hosts.workspace import Workspace, load_tree
 
@@ -84,11 +83,11 @@ def mend(
         both = {**contents, **trial}
         after = _loaded(tree, both, load)
         live = [finding for finding in taken if finding.code not in _WITHOUT_EFFECT]
-        why = _objection(workspace, after) if live else ""
+        why = objection(workspace, after) if live else ""
         if not why and len(live) < len(taken):
             others, _ = _edited(tree, live)
             kept = contents if isinstance(others, str) else {**contents, **others}
-            why = _objection(_loaded(tree, kept, load), after, any_change=True)
+            why = objection(_loaded(tree, kept, load), after, any_change=True)
         if why:
             refused.append(UnmadeEdits(files, why))
         else:
@@ -157,33 +156,3 @@ def _edited(tree: Tree, findings: Iterable[Finding]) -> tuple[_Contents | str, l
 
 def _with(newline: str, text: str) -> str:
     return text.replace("\r\n", "\n").replace("\n", newline)
-
-
-def _objection(before: Workspace, after: Workspace, *, any_change: bool = False) -> str:
-    """Return why *after* must not take the place of *before*, or "".
-
-    Args:
-        before: with the files as they were.
-        after: with the edits made.
-        any_change: whether a call that is granted less is a reason as well.
-
-    """
-    known = {(finding.code, finding.place.file) for finding in before.findings}
-    for finding in after.findings:
-        if is_unreadable(finding) and (finding.code, finding.place.file) not in known:
-            return f"{finding.place}: afterwards {finding.message}"
-    compared: Known = {}
-    for mode, old, new in in_every_mode(before, after):
-        diff = diff_workspaces(old, new, known=compared)
-        within = f" in the mode `{mode}`" if mode else ""
-        for change in diff.changes:
-            if change.widened or any_change:
-                difference = change.difference
-                call = " ".join(map(str, difference.call.values()))
-                return (
-                    f"`{'>'.join(change.chain)}` would get {difference.after.effect} instead of"
-                    f" {difference.before.effect} for `{difference.tool}({call})`{within}"
-                )
-        if not diff.exact:
-            return f"what would change{within} cannot be compared exactly"
-    return ""

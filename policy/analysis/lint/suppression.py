@@ -1,4 +1,17 @@
-"""Findings that a baseline, a comment or a file suppresses."""
+"""Findings that a baseline, a comment or a file suppresses.
+
+A comment is ``# policy: ignore[CODE] REASON``. Behind something, it is about its own line; on a
+line of its own, about the next line that is no comment. JSON has no comments, so for that there
+is a file beside the policies, ``policy-lint.yaml``, which no host reads::
+
+    ignore:
+      - code: looks-absolute
+        file: .claude/settings.json
+        rule: Read(/etc/**)
+        reason: the folder `etc` of this project is meant
+
+Without ``rule`` every finding of that code in the file is meant.
+"""
 
 from __future__ import annotations
 
@@ -119,13 +132,6 @@ def _wrong(source: Source, message: str) -> PolicyError:
     )
 
 
-# Comments that suppress a finding: ``# policy: ignore[CODE] REASON``.
-#
-# Behind something, the comment is about its own line; on a line of its own, about
-# the next line that is no comment. JSON has no comments, so that nothing in it can be
-# suppressed where it stands; a file beside it (`policy.analysis.lint.suppression`) is for that.
-
-
 _COMMENT: Final = re.compile(r"(?:^|(?<=[ \t]))#[ \t]*policy:[ \t]*ignore\b[^\n\r]*", re.MULTILINE)
 _PARTS: Final = re.compile(r"#[ \t]*policy:[ \t]*ignore\[(?P<codes>[^\]]*)\][ \t]*(?P<reason>.*)")
 # Texts of TOML, and its comments.
@@ -174,10 +180,10 @@ class Suppression:
 
 def suppressions(source: Source) -> tuple[Suppression, ...]:
     """Return the suppressions in the comments of a file, by what its name says it is."""
-    return tuple(_read_of_comments(source, span) for span in _comments(source))
+    return tuple(_suppression(source, span) for span in _comments(source))
 
 
-def _read_of_comments(source: Source, span: Span) -> Suppression:
+def _suppression(source: Source, span: Span) -> Suppression:
     number, column = source.line_and_column(span.start)
     if not source.line(number)[: column - 1].strip():
         number = _next_line(source, number)
@@ -198,7 +204,7 @@ def _next_line(source: Source, number: int) -> int:
 
 
 def _comments(source: Source) -> Iterator[Span]:
-    """Yield the comments of *source* that speak of suppressing."""
+    """Yield the comments of *source* that suppress findings."""
     found = [source.span(*match.span()) for match in _COMMENT.finditer(source.text)]
     name = source.name.rpartition("/")[2]
     if not found:
@@ -258,19 +264,6 @@ def _outside_texts(found: Iterable[Span], start: int, end: int) -> Iterator[Span
             yield span
 
 
-# Findings that a file beside the policies suppresses: ``policy-lint.yaml``.
-#
-# For formats without comments. Nothing that a host reads is touched::
-#
-#     ignore:
-#       - code: looks-absolute
-#         file: .claude/settings.json
-#         rule: Read(/etc/**)
-#         reason: the folder `etc` of this project is meant
-#
-# Without ``rule`` every finding of that code in the file is meant.
-
-
 IGNORED_FILE: Final = "policy-lint.yaml"
 
 _KEYS_IGNORED: Final = ("code", "file", "rule", "reason")
@@ -286,7 +279,7 @@ class Ignored:
         codes: of the findings that it is about: one.
         file: in which they are.
         rule: about which they are; "" for any.
-        reason: why nobody is to be told.
+        reason: why they are not reported.
 
     """
 
@@ -371,29 +364,23 @@ def _items(node: Node) -> tuple[Node, ...]:
 
 def _mistakes(item: Node) -> Iterator[Finding]:
     if not isinstance(item, MappingNode):
-        yield _wrong_of_ignored(f"expected keys and values, found {describe(item)}", item.span)
+        yield _bad_entry(f"expected keys and values, found {describe(item)}", item.span)
         return
     for entry in item.entries:
         if entry.name not in _KEYS_IGNORED:
             said = f"expected `code`, `file`, `rule` or `reason`, found `{entry.name}`"
-            yield _wrong_of_ignored(said, entry.key.span, closest(entry.name, _KEYS_IGNORED))
+            yield _bad_entry(said, entry.key.span, closest(entry.name, _KEYS_IGNORED))
         elif not isinstance(entry.value, ScalarNode) or not isinstance(entry.value.value, str):
-            yield _wrong_of_ignored(
-                f"expected a text, found {describe(entry.value)}", entry.value.span
-            )
+            yield _bad_entry(f"expected a text, found {describe(entry.value)}", entry.value.span)
         elif not entry.value.value.strip():
-            yield _wrong_of_ignored(
-                f"expected a text behind `{entry.name}`, found none", entry.key.span
-            )
+            yield _bad_entry(f"expected a text behind `{entry.name}`, found none", entry.key.span)
     missing = [name for name in _NEEDED if item.entry(name) is None]
     if missing:
         listed = ", ".join(f"`{name}`" for name in missing)
-        yield _wrong_of_ignored(
-            f"expected {listed} in this entry, found none", _first_line(item.span)
-        )
+        yield _bad_entry(f"expected {listed} in this entry, found none", _first_line(item.span))
 
 
-def _wrong_of_ignored(message: str, span: Span, help_: str = "") -> Finding:
+def _bad_entry(message: str, span: Span, help_: str = "") -> Finding:
     told = "; ".join(filter(None, (_NOTHING, help_)))
     return Finding("bad-suppression", message, Severity.WARNING, span, help=told)
 

@@ -1,4 +1,14 @@
-"""What every agent may do through every chain, declared and enforced."""
+"""What every agent may do through every chain, declared and enforced.
+
+For each agent the positions that matter are reported with a chain as witness. Where the host
+enforces something else than what is declared along the chain, that gap is reported as well: an
+*escalation* grants more, a *dead letter* is granted by the files and refused by the host.
+
+Gaps are searched along both readings at once (`policy.analysis.reach.worklist`), since the
+chain that shows one may be one that neither reading alone has to look at: where the host hands
+nothing of a narrow ancestor down, it grants behind ``main > narrow > worker`` what it grants
+behind ``main > worker``, while less is declared.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +16,20 @@ from collections.abc import Callable, Sequence
 
 import attrs
 
-from policy.analysis.reach.pairs import MANY_CHAINS, Pairs, PositionPair, ReadingSide
-from policy.analysis.reach.privileges import AtMost, Privilege, Privileges, at_most, lines
-from policy.analysis.reach.worklist import Reach, reach
+from policy.analysis.reach.privileges import AtMost, Privilege, at_most, lines, privileges
+from policy.analysis.reach.worklist import (
+    MANY_CHAINS,
+    PositionPair,
+    Reach,
+    ReadingSide,
+    Worklist,
+    reach,
+)
 from policy.compare.compare import Comparison, Difference, Known
 from policy.compare.deduplicate import is_idle, told
 from policy.compare.meets import compare_meets
 from policy.compare.overlap import representatives
+from policy.compare.tables import decided, differences
 from policy.core.effect import Effect
 from policy.core.finding import Finding
 from policy.core.memory import seldom_collecting
@@ -29,13 +46,9 @@ __all__ = [
     "AgentAudit",
     "Audit",
     "AuditPosition",
-    "Bound",
     "Gaps",
     "ProjectAudit",
     "ReadingGap",
-    "Showing",
-    "apart",
-    "are_alike",
     "audit",
 ]
 
@@ -44,7 +57,7 @@ __all__ = [
 _MOST = 16
 
 
-def apart(chains: Sequence[Chain]) -> tuple[Chain, ...]:
+def _distinct(chains: Sequence[Chain]) -> tuple[Chain, ...]:
     """Return *chains* without those that grant no more than an earlier one does."""
     if not 1 < len(chains) <= _MOST:
         return tuple(chains)
@@ -86,22 +99,11 @@ def _said(row: Row) -> object:
     return lines, others, row.default.effect, row.default.reason, id(row.ruleset.dialect)
 
 
-# Which of many chains of an agent show all that its host grants otherwise than is declared.
-#
-# An agent may stand behind thousands of chains, each bound by the rule sets of other
-# ancestors, and most show nothing that another one does not show as well:
-#
-# - the host grants more than a meet just where it grants more than one of its rule
-#   sets, so that each rule set needs one chain, among those where the host grants no less;
-# - it grants less than a meet only where it grants less than what all those meets have
-#   in common. Where that shows no such call, no chain does; else each is asked of the chains.
-
-
 _Sets = frozenset[RuleSet]
 
 
 @attrs.frozen
-class Bound:
+class _Bound:
     """What bounds an agent behind a chain.
 
     Attributes:
@@ -114,11 +116,19 @@ class Bound:
     real: _Sets
 
 
-class Showing:
-    """Chooses chains; what it compares on the way serves all agents of a project.
+class _Showing:
+    """Chooses the chains that together show every gap of an agent.
+
+    There may be thousands of chains, each bound by the rule sets of other ancestors, and most
+    show nothing that another one does not show as well:
+
+    - the host grants more than a meet just where it grants more than one of its rule sets, so
+      that each rule set needs one chain, among those where the host grants no less;
+    - it grants less than a meet only where it grants less than what all those meets have in
+      common. Where that shows no such call, no chain does; else the call is tried on the chains.
 
     Args:
-        known: what comparisons found so far (`Table.differences`).
+        known: what comparisons found so far (`compare.tables.differences`).
 
     """
 
@@ -127,7 +137,7 @@ class Showing:
         self._within: dict[tuple[RuleSet, RuleSet], bool] = {}
         self._narrowed: dict[tuple[_Sets, _Sets], tuple[Difference, ...] | None] = {}
 
-    def of(self, chains: Sequence[Bound]) -> list[int]:
+    def of(self, chains: Sequence[_Bound]) -> list[int]:
         """Return the numbers of chains that together show every gap of any of *chains*."""
         alike: dict[_Sets, list[int]] = {}
         for number, chain in enumerate(chains):
@@ -164,7 +174,7 @@ class Showing:
         return self._within[one, two]
 
     def _refused(
-        self, chains: Sequence[Bound], numbers: Sequence[int], chosen: set[int]
+        self, chains: Sequence[_Bound], numbers: Sequence[int], chosen: set[int]
     ) -> set[int]:
         """Return chains that show what the host refuses behind any of some, where it is one."""
         real = chains[numbers[0]].real
@@ -189,7 +199,7 @@ class Showing:
         if real <= declared:
             return ()
         if (declared, real) not in self._narrowed:
-            found = _table(declared).differences(_table(real), self._known)
+            found = differences(_table(declared), _table(real), self._known)
             less = (each for each in found.differences if not each.widened and not is_idle(each))
             self._narrowed[declared, real] = tuple(less) if found.exact else None
         return self._narrowed[declared, real]
@@ -213,15 +223,6 @@ def _table(sets: set[RuleSet] | _Sets) -> Table:
     return Table(Ceiling.of(map(Part, sets)))
 
 
-# Where a host grants something else than what is declared along the same chain.
-#
-# Both readings are followed at once (`policy.analysis.reach.pairs`), since the chain that shows
-# a gap
-# may be one that neither reading alone has to look at: the host hands nothing of a narrow
-# ancestor down, so behind ``main > narrow > worker`` it grants what it grants behind
-# ``main > worker``, while less is declared.
-
-
 @attrs.frozen
 class ReadingGap(Difference):
     """A call of which what is declared and what the host does differ along a chain.
@@ -236,7 +237,7 @@ class ReadingGap(Difference):
     whole: bool = False
 
 
-def are_alike(project: Project) -> bool:
+def _are_alike(project: Project) -> bool:
     """Return whether what *project* declares is what its host does, chain by chain."""
     one, other = project.attenuated, project.enforced
     return _is_met(one) and _is_met(other) and _tables(one) == _tables(other)
@@ -255,7 +256,7 @@ class Gaps:
 
     Args:
         project: whose.
-        known: what comparisons of its tables found (`Table.differences`).
+        known: what comparisons of its tables found (`compare.tables.differences`).
 
     """
 
@@ -264,12 +265,12 @@ class Gaps:
         self._known = known
         self._compared: dict[object, Comparison] = {}
         self._chains = Chains(project.attenuated), Chains(project.enforced)
-        self._showing = Showing(known)
-        self._pairs: Pairs | None = None
-        if not are_alike(project):
+        self._showing = _Showing(known)
+        self._pairs: Worklist | None = None
+        if not _are_alike(project):
             readings = (project.attenuated, project.enforced)
             sides = (ReadingSide(each, project.starts, project.asides) for each in readings)
-            self._pairs = Pairs(*sides, lonely=False)
+            self._pairs = Worklist(*sides, one_sided=False).run()
 
     def of(self, agent: str) -> tuple[tuple[ReadingGap, ...], tuple[str, ...]]:
         """Return the gaps of *agent*, and why there may be more."""
@@ -292,13 +293,13 @@ class Gaps:
         return tuple(unique.values()), tuple(why)
 
     @staticmethod
-    def _bound(pair: PositionPair, pairs: Pairs) -> Bound:
+    def _bound(pair: PositionPair, pairs: Worklist) -> _Bound:
         declared, real = (
             frozenset(pairs.rule_sets.sets[number] for number in position.use)
             for position in (pair.before, pair.after)
             if position is not None
         )
-        return Bound(declared, real)
+        return _Bound(declared, real)
 
     def _compare(self, declared: Table, real: Table) -> Comparison:
         key = (declared.use.sets, real.use.sets)
@@ -307,16 +308,8 @@ class Gaps:
             found = compare_meets(declared.use.linked, real.use.linked, self._known)
             self._compared[key] = found
         # Equal rules may stand elsewhere, and belong to others: each table decides for itself.
-        anew = [declared.decided(real, each) for each in found.differences]
+        anew = [decided(declared, real, each) for each in found.differences]
         return Comparison(told(anew, declared, real), found.why)
-
-
-# What every agent may do through every chain, declared and enforced.
-#
-# For each agent the positions that matter (`policy.analysis.reach.worklist`) are told with a chain
-# as witness. Where the host enforces something else than what is declared along
-# the chain, the difference is told as well: an *escalation* grants more, a
-# *dead letter* is granted by the files and refused by the host.
 
 
 @attrs.frozen
@@ -325,7 +318,7 @@ class AuditPosition:
 
     Attributes:
         chain: from the root.
-        confirm: agents of the chain whose start somebody must confirm.
+        confirm: agents of the chain whose start must be confirmed.
         privileges: what it may do, by tool.
 
     """
@@ -388,9 +381,9 @@ class Audit:
     Attributes:
         label: of its tree.
         projects: what was found in each.
-        findings: what is told one by one.
-        unread: files that may say something and that nobody reads.
-        further: findings that are counted, since `policy lint` tells them.
+        findings: those that are reported one by one.
+        unread: files that may say something and that no front end reads.
+        further: findings that are counted, since `policy lint` reports them.
         suppressed: how many findings a comment takes away.
 
     """
@@ -414,9 +407,9 @@ def audit(
 
     Args:
         workspace: what is audited.
-        progress: told of each project as its turn comes.
+        progress: called with the title of each project in turn.
         known: what other audits found, where some are made one by one
-            (`Table.differences`).
+            (`compare.tables.differences`).
 
     """
     known = {} if known is None else known
@@ -431,17 +424,16 @@ class _Auditor:
     def __init__(self, project: Project, known: Known) -> None:
         self.project = project
         self._gaps = Gaps(project, known)
-        self._privileges = Privileges()
-        self._told: dict[object, tuple[AtMost, ...]] = {}
+        self._known_most: dict[object, tuple[AtMost, ...]] = {}
 
     def run(self) -> ProjectAudit:
         """Return the audit of the project."""
         project = self.project
         declared = reach(project, project.attenuated, alone=project.asides)
         real = declared
-        if not are_alike(project):
+        if not _are_alike(project):
             real = reach(project, project.enforced, alone=project.asides)
-        # What somebody wrote comes before what the host has anyway.
+        # What is written in files comes before what the host has anyway.
         by_name = sorted(project.agents, key=lambda n: (project.agents[n].place is None, n))
         names = dict.fromkeys([*project.starts, *project.asides, *by_name])
         agents = tuple(self._agent(name, declared, real) for name in names)
@@ -450,7 +442,7 @@ class _Auditor:
     def _agent(self, name: str, declared: Reach, real: Reach) -> AgentAudit:
         entry = self.project.agents.get(name)
         gaps, why = self._gaps.of(name)
-        ours, theirs = (apart(found.widest.get(name, ())) for found in (declared, real))
+        ours, theirs = (_distinct(found.widest.get(name, ())) for found in (declared, real))
         return AgentAudit(
             name=name,
             place=entry.place if entry else None,
@@ -469,16 +461,16 @@ class _Auditor:
         if name in found.most:
             tables.append(found.most[name])
         key = tuple(map(lines, tables))
-        if key not in self._told:
-            self._told[key] = at_most(tables)
-        return self._told[key]
+        if key not in self._known_most:
+            self._known_most[key] = at_most(tables)
+        return self._known_most[key]
 
     def _position(self, chain: Chain) -> AuditPosition:
         confirm = tuple(link.name for link in chain.links if link.confirm)
-        return AuditPosition(chain.names, confirm, self._privileges.of(chain.table))
+        return AuditPosition(chain.names, confirm, privileges(chain.table))
 
 
 def _is_dead_letter(gap: ReadingGap) -> bool:
-    """Return whether the host refuses what a file says, rather than what nobody says."""
+    """Return whether the host refuses what a rule in a file grants."""
     written = any(because.place is not None for because in gap.before.because)
     return written and not gap.widened

@@ -1,8 +1,8 @@
 """``never`` statements: proven for all calls and all chains of a shape, or refuted by one of them.
 
 A shape is an automaton over the agents of a chain. Where it stands is part of the
-position of an agent, so that the search over positions (`policy.analysis.reach.worklist`) keeps
-apart what chains of the shape and others may do.
+position of an agent, so that the search over positions (`policy.analysis.reach.worklist`)
+separates what chains of the shape may do from what others may.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class ChainShape:
         return self._on({0})
 
     def after(self, places: frozenset[int], agent: str) -> frozenset[int]:
-        """Return where it stands behind *agent*; nowhere where no such chain is of the shape."""
+        """Return where it stands after *agent*; nowhere where no such chain is of the shape."""
         found = set()
         for place in places - {len(self.links)}:
             if self.links[place] == _ANY_NUMBER:
@@ -84,7 +84,7 @@ class _Shaped(Around):
 
 
 def _split(link: Link) -> tuple[Link, frozenset[int]]:
-    """Return the link as its host has it, and where the shape stands behind it."""
+    """Return the link as its host has it, and where the shape stands after it."""
     assert isinstance(link.state, tuple)  # noqa: S101  # every link here is of `_Shaped`
     state, places = link.state
     return attrs.evolve(link, state=state), places

@@ -1,4 +1,10 @@
-"""What agents are bound by along a chain, and how positions follow one another."""
+"""What agents are bound by along a chain, and how positions follow one another.
+
+A *position* is an agent behind some chain, as far as it matters for what can follow: the rule
+sets that bound what it may use and what it may hand on, by their numbers, and what else its host
+looks at. Where links are met as they are declared (`policy.tables.chain.Attenuated`), no table
+is made on the way. Any other reading is asked for each step.
+"""
 
 from __future__ import annotations
 
@@ -109,7 +115,7 @@ class SpawnNumbers:
         self._plain = all(map(str.isascii, self.agents))  # so that a name is read as it stands
 
     def granted(self, sets: Sets) -> tuple[int, int]:
-        """Return the agents whose start is not denied, and those where nobody asks either.
+        """Return the agents whose start is not denied, and those whose start is allowed.
 
         Each is a number with a bit for every agent at its place.
         """
@@ -133,7 +139,7 @@ class SpawnNumbers:
         return found
 
     def _at_most(self, sets: Sequence[RuleSet]) -> Iterator[Effect]:
-        """Yield what the call that starts each agent gets at most, whatever else it says."""
+        """Yield what the call that starts each agent gets at most, whatever its other arguments."""
         for agent in self.agents:
             tool, call = spawn_call(self.reading, agent)
             said = outcomes_beside([rules.row(tool) for rules in sets], call)
@@ -189,9 +195,9 @@ _NAMED = "subagent_type"
 
 
 def _masks(effects: Iterator[Effect]) -> tuple[int, int]:
-    told = list(effects)
-    granted = "".join("0" if effect is Effect.DENY else "1" for effect in reversed(told))
-    allowed = "".join("1" if effect is Effect.ALLOW else "0" for effect in reversed(told))
+    known = list(effects)
+    granted = "".join("0" if effect is Effect.DENY else "1" for effect in reversed(known))
+    allowed = "".join("1" if effect is Effect.ALLOW else "0" for effect in reversed(known))
     return int(granted or "0", 2), int(allowed or "0", 2)
 
 
@@ -201,14 +207,6 @@ def bits(mask: int) -> Iterator[int]:
         low = mask & -mask
         yield low.bit_length() - 1
         mask ^= low
-
-
-# What agents are bound by behind some chain: what a search over all chains needs of it.
-#
-# A *position* is an agent behind some chain, as far as it matters for what can
-# follow: the rule sets that bound what it may use and what it may hand on, by their
-# numbers (`policy.analysis.reach.positions`), and what else its host looks at. How positions
-# follow one another is `policy.analysis.reach.positions`.
 
 
 @attrs.define(eq=False)
@@ -222,9 +220,7 @@ class Position:
         bounds: limits beside the rules.
         depth: agents before it, where that matters for what follows; else 0.
         state: what else matters to its host.
-        parent: the position that started it; None for a root, and for a join.
         link: as its reading made it; None where all follows from the sets.
-        is_covered: whether another position covers it that was found later.
 
     """
 
@@ -234,9 +230,7 @@ class Position:
     bounds: Bounds = Bounds()
     depth: int = 0
     state: Hashable = None
-    parent: Position | None = None
     link: Link | None = None
-    is_covered: bool = False
 
     def covers(self, other: Position) -> bool:
         """Return whether whatever follows from *other* follows from this one, granting no less.
@@ -291,12 +285,6 @@ def _trusted(one: str | None, other: str | None) -> str | None:
     return None if one is None or other is None else max(one, other, key=TRUST.index)
 
 
-# How positions follow one another, as a reading has it.
-#
-# Where links are met as they are declared (`policy.tables.chain.Attenuated`), no table
-# is made on the way. Any other reading is asked for each step.
-
-
 class PositionMoves(Protocol):
     """How positions of one reading follow one another."""
 
@@ -325,7 +313,7 @@ def moves(
     Args:
         reading: how chains come about.
         rule_sets: those that have a number, where several readings share them.
-        agents: by number, likewise; those of *reading* are among them.
+        agents: by number, where several readings share them.
 
     """
     numbers = SpawnNumbers(reading, rule_sets or RuleSets(), agents or reading.agents)
@@ -375,9 +363,9 @@ class _Meets:
         limits = self._limits(bounds, position.bounds)
         met = self._met(use, above)
         if limits.is_last:
-            met = self._starting_nobody(met)
+            met = self._without_starts(met)
         handed_on = met if delegated is use else self._met(delegated, above)
-        return Position(agent, met, handed_on, limits, parent=position)
+        return Position(agent, met, handed_on, limits)
 
     def _limits(self, own: Bounds, above: Bounds) -> Bounds:
         key = (id(own), id(above))
@@ -392,10 +380,10 @@ class _Meets:
         denying = self.numbers.rule_sets.denying
         return met if denying.isdisjoint(met) else frozenset({min(denying & met)})
 
-    def _starting_nobody(self, sets: Sets) -> Sets:
+    def _without_starts(self, sets: Sets) -> Sets:
         if sets not in self._last:
             table = table_of(Position(0, sets, sets), self.numbers.rule_sets)
-            self._last[sets] = self.numbers.rule_sets.of(table.use.starting_nobody)
+            self._last[sets] = self.numbers.rule_sets.of(table.use.without_spawns)
         return self._last[sets]
 
     def incoming(self, position: Position) -> Hashable:
@@ -412,10 +400,10 @@ class _Steps:
         self.numbers = numbers
         self.reading = reading
 
-    def _position(self, link: Link, agent: int, parent: Position | None = None) -> Position:
+    def _position(self, link: Link, agent: int) -> Position:
         table = link.table
         use, delegated = self.numbers.rule_sets.of_both(table)
-        return Position(agent, use, delegated, table.bounds, link.depth, link.state, parent, link)
+        return Position(agent, use, delegated, table.bounds, link.depth, link.state, link)
 
     def start(self, agent: str) -> Position | None:
         try:
@@ -431,7 +419,7 @@ class _Steps:
             link = self.reading.step(position.link, self.numbers.agents[agent])
         except (KeyError, SpawnDenied):
             return None
-        return self._position(link, agent, position)
+        return self._position(link, agent)
 
     def incoming(self, position: Position) -> Hashable:
         return position  # a host may look at anything

@@ -1,4 +1,12 @@
-"""What a table says of every tool, and what an agent may do at most."""
+"""What a table says of every tool, and what an agent may do at most.
+
+Every position is a meet of ordered lists, and what an agent may do at most is the join of its
+positions. To write that down as a short list of patterns, the patterns of all lists are taken
+together, with whatever two of them share and neither contains. Then every call has a narrowest
+pattern, all that decides it contains that one, and so one decision of each position holds for
+all calls of which it is the narrowest. Reported is each pattern whose effect differs from that
+of the next wider ones: of the patterns that match a call the narrowest holds.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +14,6 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import combinations
-from weakref import ReferenceType, ref
 
 import attrs
 
@@ -14,15 +21,13 @@ from policy.compare.deduplicate import internal_tools
 from policy.compare.overlap import OTHER_TOOL, glob_pattern, representatives
 from policy.core.decision import Because, Reason
 from policy.core.effect import Effect
-from policy.core.memory import alive
 from policy.patterns.families import members
 from policy.patterns.pattern import Meet, Pattern, PatternKind, freeze, is_stars, named, tokens_of
 from policy.patterns.search import fresh_character
 from policy.patterns.tokens import Gap, OneOf, Token
 from policy.tables.lookup import Lookup
 from policy.tables.row import Row
-from policy.tables.ruleset import Entry
-from policy.tables.table import Part, Table
+from policy.tables.table import Table
 
 __all__ = [
     "MANY_PATTERNS",
@@ -32,11 +37,10 @@ __all__ = [
     "Layer",
     "MostGranted",
     "Privilege",
-    "Privileges",
     "at_most",
     "lines",
     "privileges",
-    "told_apart",
+    "tools_of",
 ]
 
 
@@ -80,80 +84,18 @@ class Privilege:
     layers: tuple[Layer, ...] = ()
 
 
-class Privileges:
-    """The privileges of many tables; of those with the same lines only places are told apart."""
-
-    def __init__(self) -> None:
-        self._known: dict[object, tuple[tuple[Part, ...], tuple[Privilege, ...]]] = {}
-
-    def of(self, table: Table) -> tuple[Privilege, ...]:
-        """Return what *table* says of each tool that it can tell apart."""
-        parts = table.use.parts
-        key = lines(table)
-        known = self._known.get(key)
-        if known is None:
-            self._known[key] = known = parts, privileges(table)
-        if known[0] is parts:
-            return known[1]
-        moved = _Moved.between(known[0], parts)
-        return privileges(table) if moved is None else tuple(map(moved.privilege, known[1]))
-
-
 def lines(table: Table) -> object:
-    """Return what tables have in common that are told in the same words."""
+    """Return a key that tables share whose rules are written in the same words."""
     return tuple(part.rules.worded for part in table.use.parts)
 
 
-@attrs.frozen
-class _Moved:
-    """The same lines of other links at other places."""
-
-    links: dict[tuple[str, ...], tuple[str, ...]]
-    because: dict[Because, Because]
-
-    @classmethod
-    def between(cls, before: tuple[Part, ...], after: tuple[Part, ...]) -> _Moved | None:
-        """Return what stands where; None where one thing came to stand for two."""
-        links: dict[tuple[str, ...], tuple[str, ...]] = {(): ()}
-        because: dict[Because, Because] = {}
-        for one, other in zip(before, after, strict=True):
-            if links.setdefault(one.links, other.links) != other.links:
-                return None
-            for entry, moved in zip(one.rules.entries, other.rules.entries, strict=True):
-                there = _because(moved, other)
-                if because.setdefault(_because(entry, one), there) != there:
-                    return None
-        # What is told once must not have been two things, nor the other way round.
-        alike = len(set(links.values())) == len(links)
-        return cls(links, because) if alike and len(set(because.values())) == len(because) else None
-
-    def privilege(self, told: Privilege) -> Privilege:
-        """Return *told* as it is of the other links."""
-        if not told.rules and not told.layers:
-            return told
-        layers = tuple(
-            Layer(
-                self.links[layer.links],
-                tuple(map(self.because.__getitem__, layer.rules)),
-                layer.otherwise,
-            )
-            for layer in told.layers
-        )
-        rules = tuple(map(self.because.__getitem__, told.rules))
-        return attrs.evolve(told, rules=rules, layers=layers)
-
-
-def _because(entry: Entry, part: Part) -> Because:
-    return Because(entry.rule, entry.effect, part.links[0] if part.links else "", entry.place)
-
-
 def privileges(table: Table) -> tuple[Privilege, ...]:
-    """Return what *table* says of each tool that it can tell apart."""
-    return tuple(_privilege(tool, table.lookup(tool), glob) for tool, glob in told_apart(table))
+    """Return what *table* says of each tool that its rules name."""
+    return tuple(_privilege(tool, table.lookup(tool), glob) for tool, glob in tools_of(table))
 
 
-def told_apart(table: Table) -> Iterator[tuple[str, str]]:
-    """Yield each tool that *table* can tell apart, or a made-up name and the glob it stands for."""
+def tools_of(table: Table) -> Iterator[tuple[str, str]]:
+    """Yield each tool that rules of *table* name, or a made-up name and the glob it stands for."""
     sets = [part.rules for part in table.use.parts]
     tools, _ = representatives(sets)
     named = {OTHER_TOOL}.union(*({*rules.dialect.arguments, *rules.names} for rules in sets))
@@ -161,7 +103,7 @@ def told_apart(table: Table) -> Iterator[tuple[str, str]]:
     internal = internal_tools(rules.dialect for rules in sets)
     globs = {glob: glob_pattern(glob) for rules in sets for glob in rules.globs}
     for tool in tools:
-        # An alias is told under its real name, unless it has none that all links share.
+        # An alias is reported under its real name, unless links know it by several.
         real = tool not in aliases or any(rules.dialect.canonical(tool) == tool for rules in sets)
         if tool not in internal and real:
             yield tool, "" if tool in named else _glob(tool, globs)
@@ -202,17 +144,6 @@ def _rules(row: Row, links: tuple[str, ...]) -> tuple[Because, ...]:
     return tuple(
         dict.fromkeys(Because(entry.rule, entry.effect, link, entry.place) for entry in entries)
     )
-
-
-# What an agent may do at most, over all its positions, as a short list of patterns.
-#
-# Every position is a meet of ordered lists, and what an agent may do at most is the
-# join of its positions. To write that down, the patterns of all lists are taken
-# together, with whatever two of them share and neither contains: then every call
-# has a narrowest pattern, all that decides it contains that one, and so one
-# decision of each position holds for all calls of which it is the narrowest. What
-# is told is each pattern whose effect differs from that of the next wider ones: of
-# the patterns that match a call the narrowest holds.
 
 
 MANY_PATTERNS = "there are more patterns than are taken together"
@@ -261,7 +192,7 @@ class AtMost:
     why: tuple[str, ...] = ()
 
 
-# What is granted is told first.
+# What is granted is reported first.
 _RANKS = {Effect.ALLOW: 0, Effect.ASK: 1, Effect.DENY: 2}
 
 
@@ -269,40 +200,13 @@ def at_most(positions: Sequence[Table]) -> tuple[AtMost, ...]:
     """Return what an agent at one of *positions* may do at most, by tool."""
     tools: dict[str, str] = {}
     for table in positions:
-        for tool, glob in told_apart(table):
+        for tool, glob in tools_of(table):
             tools.setdefault(tool, glob)
-    told = []
+    found = []
     for tool, glob in tools.items():
         lookups = [table.lookup(tool) for table in positions]
-        told.append(_told(_Asked.of(tool, glob, lookups)))
-    return tuple(told)
-
-
-@attrs.frozen
-class _Asked:
-    """A tool and what is said of it, by which agents and projects that say the same are alike."""
-
-    tool: str
-    glob: str
-    said: object
-    lookups: tuple[ReferenceType[Lookup], ...] = attrs.field(eq=False)
-
-    @classmethod
-    def of(cls, tool: str, glob: str, lookups: Sequence[Lookup]) -> _Asked:
-        said = tuple(
-            (
-                lookup.floor,
-                None if lookup.constant is None else lookup.constant.reason,
-                tuple(row.worded for row, _ in lookup.rows),
-            )
-            for lookup in lookups
-        )
-        return cls(tool, glob, said, tuple(map(ref, lookups)))
-
-
-@lru_cache(maxsize=1024)
-def _told(asked: _Asked) -> AtMost:
-    return _Tool(asked.tool, list(map(alive, asked.lookups))).told(asked.glob)
+        found.append(_Tool(tool, lookups).at_most(glob))
+    return tuple(found)
 
 
 @lru_cache(maxsize=1 << 16)
@@ -330,8 +234,8 @@ class _Tool:
         self.fresh = fresh_character(named(tokens_of(self.rules)))
         self._wider: dict[Pattern, frozenset[Pattern]] = {}
 
-    def told(self, glob: str) -> AtMost:
-        """Return what is to be told of the tool."""
+    def at_most(self, glob: str) -> AtMost:
+        """Return what the agent may do at most with the tool."""
         rest = self._best(None)
         if len({pattern.kind for pattern in self.rules}) > 1 or len(self.rules) > _PATTERNS:
             self.why[MANY_PATTERNS] = None
@@ -349,7 +253,7 @@ class _Tool:
             grant = found
             if all(other.effect is grant.effect for other in self._next(pattern, best, rest)):
                 continue
-            # What a rule guards in any letters is told in the words of what one allows in its own.
+            # One rule may guard a text in any case of its letters, and another allow it in one.
             named_so = [
                 other
                 for other in self.rules
@@ -405,9 +309,9 @@ class _Tool:
         elif _is_shared(one, other):
             self.why[OVERLAPPING] = None
 
-    def _is_ambiguous(self, told: Iterable[MostGranted]) -> bool:
+    def _is_ambiguous(self, grants: Iterable[MostGranted]) -> bool:
         """Return whether some calls have two narrowest patterns that get different effects."""
-        wide = [(p, g.effect) for g in told for p in g.patterns if not p.exact]
+        wide = [(p, g.effect) for g in grants for p in g.patterns if not p.exact]
         pairs = combinations(wide, 2)
         return any(
             effect is not another
@@ -453,11 +357,11 @@ class _Tool:
         rule = "" if pattern is None else self.rules[pattern]
         grants = []
         for number, lookup in enumerate(self.positions):
-            told: list[tuple[Effect, Reason | None]] = [(lookup.floor, None)]
+            said: list[tuple[Effect, Reason | None]] = [(lookup.floor, None)]
             if lookup.constant is not None:
-                told = [(lookup.constant.effect, lookup.constant.reason)]
-            told += [self._of_row(row, pattern) for row, _ in lookup.rows]
-            effect, reason = min(told, key=lambda pair: pair[0])
+                said = [(lookup.constant.effect, lookup.constant.reason)]
+            said += [self._of_row(row, pattern) for row, _ in lookup.rows]
+            effect, reason = min(said, key=lambda pair: pair[0])
             grants.append(MostGranted(effect, rule, number, reason))
         return max(grants, key=lambda grant: grant.effect)
 

@@ -1,4 +1,9 @@
-"""Who can make a call that a matcher matches, over all agents and chains."""
+"""Who can make a call that a matcher matches, over all agents and chains.
+
+An agent can when denying those calls would take something away from it: that is one comparison,
+exact and with a witness (`Table.differences`). It can without being asked when asking for them
+would, which is another one where all that the first shows is asked for.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +15,7 @@ import attrs
 from policy.analysis.reach.worklist import MANY_POSITIONS, reach
 from policy.compare.compare import Comparison, Difference
 from policy.compare.deduplicate import told
+from policy.compare.tables import differences
 from policy.core.decision import Because, Decision, Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
@@ -35,10 +41,8 @@ __all__ = [
     "CallRefusal",
     "Excess",
     "Query",
-    "asked_about",
     "dialect_of",
     "exceeds",
-    "lines",
     "matching",
     "query",
     "read_maximum",
@@ -132,9 +136,6 @@ def _patterns(
             return (notations.single(text),)
 
 
-# Why agents cannot make a call that somebody asks about: what refuses it, or to start them.
-
-
 # A tool and the arguments of a call.
 Call = tuple[str, dict[str, object]]
 
@@ -147,11 +148,11 @@ class CallRefusal:
         project: where, as `Project.title`.
         reading: ``attenuated`` or ``enforced``.
         agent: who cannot.
-        chain: who is refused the call: a chain of the agent, or where none comes to it one
+        chain: who is refused the call: a chain of the agent, or where none reaches it one
             that may not start it.
         tool: of a call that is refused.
         call: its arguments.
-        decision: what it gets; None where nobody starts chains.
+        decision: what it gets; None where no agent starts chains.
 
     """
 
@@ -170,16 +171,16 @@ class CallRefusal:
 
     @property
     def is_unreached(self) -> bool:
-        """Whether no chain comes to the agent."""
+        """Whether no chain reaches the agent."""
         return self.chain[-1:] != (self.agent,)
 
 
-def asked_about(denied: Table) -> tuple[Call, ...]:
+def _examples(denied: Table) -> tuple[Call, ...]:
     """Return calls of all that *denied* denies by a rule, one for each of its rules or more."""
     (part,) = denied.use.parts
     everything = Table.of(RuleSet((), Effect.ALLOW, part.rules.dialect))
     named = {entry.tool for entry in part.rules.entries}
-    found = [each for each in everything.differences(denied).differences if each.after.because]
+    found = [each for each in differences(everything, denied).differences if each.after.because]
     # Others do so in part only, e.g. a command that writes a file.
     found.sort(key=lambda each: each.tool not in named)
     return tuple((each.tool, each.call) for each in found)
@@ -197,7 +198,7 @@ def refusal(
     Args:
         unexplained: which agent, and where.
         calls: some of those that are asked about.
-        chains: those that come to it, the shortest first.
+        chains: those that reach it, the shortest first.
         starts: the agents that start chains.
         reading: how chains come about.
 
@@ -207,7 +208,7 @@ def refusal(
         for tool, call in calls:
             decision = chain.decide(tool, call)
             if decision.effect is Effect.DENY:
-                found.append(_told(unexplained, chain, (tool, call), decision))
+                found.append(_explained(unexplained, chain, (tool, call), decision))
     if not found:
         for start in starts:
             try:
@@ -216,22 +217,17 @@ def refusal(
             except SpawnDenied as denied:
                 if denied.agent != start:
                     call_ = spawn_call(reading, unexplained.agent)
-                    found.append(_told(unexplained, chain, call_, denied.decision))
-    # What somebody wrote says more than that nobody wrote anything.
+                    found.append(_explained(unexplained, chain, call_, denied.decision))
+    # A rule that refuses says more than that no rule grants.
     return min(found, key=lambda one: not one.because, default=unexplained)
 
 
-def _told(unexplained: CallRefusal, chain: Chain, call: Call, decision: Decision) -> CallRefusal:
+def _explained(
+    unexplained: CallRefusal, chain: Chain, call: Call, decision: Decision
+) -> CallRefusal:
     return attrs.evolve(
         unexplained, chain=chain.names, tool=call[0], call=call[1], decision=decision
     )
-
-
-# Who can make a call that a matcher matches, over all agents and chains.
-#
-# An agent can when denying those calls would take something away from it: that
-# is one comparison, exact and with a witness (`Table.differences`). It can unasked when
-# asking for them would, which is another one where all that the first shows is asked for.
 
 
 @attrs.frozen
@@ -300,7 +296,7 @@ def query(workspace: Workspace, matcher: Matcher, *, readings: Iterable[str] = R
     for project in workspace.projects:
         denied = matching(matcher, _dialect(project))
         asked = matching(matcher, _dialect(project), Effect.ASK)
-        calls = asked_about(denied)
+        calls = _examples(denied)
         for reading in readings:
             found = reach(project, project.reading(reading), project.all_starts)
             known: dict[object, Comparison] = {}
@@ -342,10 +338,10 @@ def _dialect(project: Project) -> Dialect:
 def taken(table: Table, denied: Table, effect: Effect = Effect.DENY) -> Comparison:
     """Return what *table* grants of the calls that *denied* denies, or asks for: its *effect*.
 
-    Calls of the tools that its rules name come first: a rule for `Read` is of commands too that
-    read a file, and nobody thinks of these before.
+    Calls of the tools that its rules name come first: a rule for `Read` also applies to commands
+    that read a file, which are less plain examples.
     """
-    comparison = table.differences(table & denied)
+    comparison = differences(table, table & denied)
     found = told(comparison.differences, table, denied)
     # What only cannot be read any more, or is asked for, is no call that was asked about.
     by_rule = (
@@ -365,9 +361,9 @@ def _granted(table: Table, denied: Table, asked: Table) -> Comparison:
     found = taken(table, denied)
     if {each.before.effect for each in found.differences} != {Effect.ASK}:
         return found
-    unasked = taken(table, asked, Effect.ASK)
-    why = tuple(dict.fromkeys((*found.why, *unasked.why)))
-    return Comparison((*found.differences, *unasked.differences), why)
+    when_asked = taken(table, asked, Effect.ASK)
+    why = tuple(dict.fromkeys((*found.why, *when_asked.why)))
+    return Comparison((*found.differences, *when_asked.differences), why)
 
 
 def _answers(project: Project, reading: str, chain: Chain, known: Comparison) -> Iterator[Answer]:
@@ -411,7 +407,7 @@ def exceeds(
         for reading in readings:
             positions = reach(project, project.reading(reading), project.all_starts)
             for table in positions.most.values():
-                beyond = (table & most).differences(table)
+                beyond = differences(table & most, table)
                 why.update(dict.fromkeys(beyond.why))
                 if any(each.widened for each in beyond.differences):
                     why[MANY_POSITIONS] = None
@@ -421,7 +417,7 @@ def exceeds(
                 if chain.table.use.sets in known:
                     continue
                 known.add(chain.table.use.sets)
-                comparison = (chain.table & most).differences(chain.table)
+                comparison = differences(chain.table & most, chain.table)
                 why.update(dict.fromkeys(comparison.why))
                 for each in told(comparison.differences, chain.table, most):
                     if each.widened:

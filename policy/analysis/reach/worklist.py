@@ -1,48 +1,371 @@
-"""Which positions agents can come to, over all chains that can be.
+"""A search over all chains that can be, along one reading or along two at once.
 
-A worklist over positions (`policy.analysis.reach.positions`), breadth first, so that each is
-found by a shortest chain. A position is left out when one of the same agent that
-is known covers it: whatever follows from it follows from that one as well, and
-grants no less. Of positions that cannot be compared all are kept, up to a
-bound. What is beyond the bound is *joined*: of all such positions of an agent
-one remains that grants no less than any of them. What that grants, some chain
-may grant; what it refuses, none does.
+`Worklist` follows positions (`policy.analysis.reach.positions`) breadth first, so that each is
+found by a shortest chain. It walks a *pair* of readings: those of one project before and after
+a change, or as declared and as enforced. Which chains matter for a comparison cannot be said of
+either reading alone: a chain behind which an agent may do no more than behind another may be the
+only one that differs. Where the second reading is missing, it is a search over one.
+
+A pair of positions is bound by some rule sets on either side, and grants more on one side than
+on the other just where it grants more than one of the *other's* rule sets, which is then none
+of its own. So a pair is left out when others cover it, on both sides, that together have all
+the rule sets in which its sides differ: what follows from it differs in no call that does not
+differ behind one of them. A chain on one side only is left out where a chain on that side only
+covers it.
+
+`reach` returns the positions of one reading. Of positions that cannot be compared all are kept,
+up to a bound. What is beyond the bound is *joined*: of all such positions of an agent one
+remains that grants no less than any of them. What that grants, some chain may grant; what it
+refuses, none does.
 """
 
 from __future__ import annotations
 
+import math
 from collections import deque
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from typing import Any
 
 import attrs
 
 from policy.analysis.reach.positions import (
     Position,
     PositionMoves,
-    SpawnNumbers,
+    RuleSets,
     bits,
     moves,
     startable,
     table_of,
 )
 from policy.hosts.project import Project
-from policy.tables.chain import Chain, Reading
+from policy.tables.chain import Attenuated, Chain, Reading
 from policy.tables.table import UNRESTRICTED, Table
 
-__all__ = ["MANY_POSITIONS", "Reach", "reach"]
+__all__ = [
+    "MANY_CHAINS",
+    "MANY_POSITIONS",
+    "PositionPair",
+    "Reach",
+    "ReadingSide",
+    "Worklist",
+    "reach",
+]
 
-# Why an answer is not exact where a `Reach` is not.
+# Why an answer is not exact where a `Worklist` is not whole, or a `Reach` not exact.
+MANY_CHAINS = "more chains may differ than are looked at"
 MANY_POSITIONS = "agents can come to more positions than are looked at"
+
+# Pairs before the rest is left out, the first of each agent never, and spawns that are tried,
+# each of which costs some microseconds: as many, and as many more for each agent.
+_PAIRS = 20_000
+_SPAWNS = 200_000
+_SPAWNS_EACH = 200
 
 # Positions of one agent, and of a project, before the rest is joined.
 _PER_AGENT = 64
 _IN_ALL = 20_000
 
+# In what the sides of a pair differ: rule sets of one side, limits, and that one cannot start.
+_Differing = frozenset[object]
+_NOTHING: _Differing = frozenset()
+
+# What follows from both sides of a pair depends on this (`PositionMoves.incoming`).
+_Incoming = tuple[Any, Any]
+
+# Incoming rights of pairs with which each new one is compared.
+_WIDE = 64
+
+
+@attrs.frozen
+class ReadingSide:
+    """One of two readings that are compared.
+
+    Attributes:
+        reading: how its chains come about.
+        starts: what they start with.
+        alone: starts of which only the chain of one agent is wanted.
+
+    """
+
+    reading: Reading
+    starts: Sequence[str]
+    alone: Sequence[str] = ()
+
+
+_NO_CHAINS = ReadingSide(Attenuated({}), ())
+
+
+@attrs.define(eq=False)
+class PositionPair:
+    """The positions at the end of one chain on both sides.
+
+    Attributes:
+        agent: the last of the chain, by its number among those of both sides.
+        before: its position on the first side; None where the chain is not there.
+        after: its position on the second side, or None.
+        parent: the pair whose agent started it.
+        is_covered: whether what follows from it follows from another as well.
+
+    """
+
+    agent: int
+    before: Position | None
+    after: Position | None
+    parent: PositionPair | None = None
+    is_covered: bool = False
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether the chain is on both sides."""
+        return self.before is not None and self.after is not None
+
+    @property
+    def depth(self) -> int:
+        """How many agents are before it, where that matters for what follows."""
+        return max(each.depth for each in (self.before, self.after) if each is not None)
+
+    def covers(self, other: PositionPair) -> bool:
+        """Return whether all that follows from *other* follows from this one, side by side."""
+        return _covers(self.before, other.before) and _covers(self.after, other.after)
+
+
+def _covers(one: Position | None, other: Position | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return one.covers(other)
+
+
+class Worklist:
+    """The pairs of positions that matter, of all chains that can be.
+
+    Args:
+        before: the first side; None where there are no chains.
+        after: the second side, or None.
+        one_sided: whether chains that are on one side only are wanted.
+
+    Attributes:
+        agents: the agents of both sides, by number.
+        rule_sets: those of both sides, by number.
+        edges: by the number of an agent, those that it starts on some side, as bits.
+        is_whole: whether no pair was left out for there being too many.
+
+    """
+
+    def __init__(
+        self, before: ReadingSide | None, after: ReadingSide | None, *, one_sided: bool = True
+    ) -> None:
+        self._sides = (before or _NO_CHAINS, after or _NO_CHAINS)
+        self.agents = tuple(dict.fromkeys(a for side in self._sides for a in side.reading.agents))
+        self.rule_sets = RuleSets()
+        self.edges: dict[int, int] = {}
+        self.is_whole = True
+        self._moves = tuple(moves(s.reading, self.rule_sets, self.agents) for s in self._sides)
+        self._one_sided = one_sided
+        self._numbers = {agent: number for number, agent in enumerate(self.agents)}
+        # Where a host goes by the number of agents in front, and otherwise than before, a
+        # chain that is on one side only may be a long one behind a pair that seems covered.
+        by_depth = [getattr(side.reading, "by_depth", None) for side in self._sides]
+        is_compared = before is not None and after is not None
+        self._is_deep = one_sided and is_compared and by_depth[0] != by_depth[1]
+        self._found: dict[tuple[int, bool, bool], list[tuple[PositionPair, _Differing]]] = {}
+        self._waiting: deque[PositionPair] = deque()
+        self._followed: dict[_Incoming, list[int]] = {}
+        self._refused: dict[_Incoming, int] = {}
+        # Some of what pairs hand on, none of which shows no more than another.
+        self._wide: list[tuple[_Incoming, list[int]]] = []
+        self._count = 0
+        self._left: float = _SPAWNS + _SPAWNS_EACH * len(self.agents)
+
+    def run(self) -> Worklist:
+        """Follow every spawn from every pair, and return this worklist."""
+        starts = dict.fromkeys(agent for side in self._sides for agent in side.starts)
+        alone = dict.fromkeys(agent for side in self._sides for agent in side.alone)
+        self._start(starts)
+        while self._waiting:
+            pair = self._waiting.popleft()
+            if self._left <= 0:
+                self.is_whole = False
+                break
+            if not pair.is_covered:  # what covers it starts every agent that it starts
+                self._follow(pair)
+        self._start(agent for agent in alone if agent not in starts)
+        return self
+
+    def __iter__(self) -> Iterator[PositionPair]:
+        """Yield every pair that matters."""
+        for known in self._found.values():
+            for pair, _ in known:
+                yield pair
+
+    def of(self, agent: str) -> list[PositionPair]:
+        """Return the pairs of *agent* whose chains are on both sides."""
+        number = self._numbers.get(agent, -1)
+        return [pair for pair, _ in self._found.get((number, True, True), ())]
+
+    def names(self, pair: PositionPair) -> tuple[str, ...]:
+        """Return the chain of *pair*, from the root down."""
+        names = [self.agents[pair.agent]]
+        parent = pair.parent
+        while parent is not None:
+            names.append(self.agents[parent.agent])
+            parent = parent.parent
+        return tuple(reversed(names))
+
+    def is_implied(self, pair: PositionPair) -> bool:
+        """Return whether other pairs show together what a chain on one side only shows.
+
+        One is on both sides and covers it; another is decided differently by the call that
+        starts an agent of the chain.
+        """
+        return self._is_by_call(pair) and any(
+            (pair.before is None or _covers(other.before, pair.before))
+            and (pair.after is None or _covers(other.after, pair.after))
+            for other, _ in self._found.get((pair.agent, True, True), ())
+        )
+
+    def _is_by_call(self, pair: PositionPair) -> bool:
+        """Return whether the other side has no such chain because it denies the call to start it.
+
+        The call may also be that which starts an agent in front.
+        """
+        parent = pair.parent
+        if parent is None:
+            return False
+        if parent.before is None or parent.after is None:
+            return True
+        side, above = (0, parent.before) if pair.before is None else (1, parent.after)
+        return not self._moves[side].numbers.granted(above.use)[0] >> pair.agent & 1
+
+    def _start(self, agents: Iterable[str]) -> None:
+        for agent in agents:
+            if agent in self._numbers:
+                before, after = (self._root(side, agent) for side in (0, 1))
+                self._add(PositionPair(self._numbers[agent], before, after))
+
+    def _root(self, number: int, agent: str) -> Position | None:
+        """Return *agent* as the root of chains; None where it is none on this side.
+
+        What stands alone on the other side is compared with what it would be on this one.
+        """
+        side = self._sides[number]
+        is_start = agent in side.starts or agent in side.alone
+        if not is_start and agent in side.reading.agents:
+            return None
+        return self._moves[number].start(agent)
+
+    def _follow(self, pair: PositionPair) -> None:
+        sides = tuple(zip(self._moves, (pair.before, pair.after), strict=True))
+        targets = [startable(side.numbers, at) if at is not None else 0 for side, at in sides]
+        # Pairs behind which the same follows start every agent once.
+        before, after = (side.incoming(at) if at is not None else None for side, at in sides)
+        key = before, after
+        followed = self._followed.setdefault(key, [0, 0, 0])
+        if isinstance(before, tuple) and isinstance(after, tuple):  # else a host looks at more
+            above = [(k, known) for k, known in self._wide if _shows_no_more(key, k)]
+            for _, known in above:
+                followed[0] |= known[0]
+            if not above and len(self._wide) < _WIDE:
+                self._wide.append((key, followed))
+        both = targets[0] & targets[1]
+        for number, mask in enumerate((both, targets[0] & ~both, targets[1] & ~both)):
+            new = mask & ~followed[number]
+            self._left -= new.bit_count()
+            for agent in bits(new):
+                one, other = (
+                    side.step(at, agent) if at is not None and target >> agent & 1 else None
+                    for (side, at), target in zip(sides, targets, strict=True)
+                )
+                if one is None and other is None:
+                    self._refused[key] = self._refused.get(key, 0) | 1 << agent
+                else:
+                    self._add(PositionPair(agent, one, other, pair))
+            followed[number] |= mask
+        started = (targets[0] | targets[1]) & ~self._refused.get(key, 0)
+        self.edges[pair.agent] = self.edges.get(pair.agent, 0) | started
+
+    def _known(self, pair: PositionPair) -> list[tuple[PositionPair, _Differing]]:
+        """Return the pairs of the same agent on the same sides."""
+        key = pair.agent, pair.before is not None, pair.after is not None
+        return self._found.setdefault(key, [])
+
+    def _add(self, pair: PositionPair) -> None:
+        """Add a pair, unless some that are known cover it together."""
+        if not pair.is_shared and not (self._one_sided and (pair.before or pair.after)):
+            return
+        known, differing = self._known(pair), self._differing(pair)
+        if self._is_shown(pair, differing):
+            return
+        if known and self._is_full(known):
+            self._leave_out(pair)
+            return
+        self._count += 1
+        for other, others in known:
+            if others <= differing and self._is_covered(other, pair):
+                other.is_covered = True
+        known.append((pair, differing))
+        self._waiting.append(pair)
+
+    def _is_shown(self, pair: PositionPair, differing: _Differing) -> bool:
+        """Return whether known pairs that cover *pair* differ together in all it differs in."""
+        left = differing
+        for other, others in self._known(pair):
+            if (not others.isdisjoint(left) or not left) and self._is_covered(pair, other):
+                left -= others
+                if not left:
+                    return True
+        return False
+
+    def _is_full(self, known: list[tuple[PositionPair, _Differing]]) -> bool:  # noqa: ARG002
+        """Return whether no pair of an agent is kept beside those that are *known*."""
+        return self._count >= _PAIRS
+
+    def _leave_out(self, pair: PositionPair) -> None:  # noqa: ARG002
+        """Note that a pair is not kept."""
+        self.is_whole = False
+
+    def _differing(self, pair: PositionPair) -> _Differing:
+        before, after = pair.before, pair.after
+        if before is None or after is None:
+            # The call that starts an agent shows that; where there is none, only the pair does.
+            return _NOTHING if self._is_by_call(pair) else frozenset({"start"})
+        found: set[object] = set()
+        for which, one, other in (
+            ("use", before.use, after.use),
+            ("delegate", before.delegated, after.delegated),
+        ):
+            if one != other:
+                found.update((which, 0, number) for number in one - other)
+                found.update((which, 1, number) for number in other - one)
+        if before.bounds != after.bounds:
+            found.add((before.bounds, after.bounds))
+        return frozenset(found)
+
+    def _is_covered(self, pair: PositionPair, by: PositionPair) -> bool:
+        return by.covers(pair) and not (self._is_deep and pair.depth != by.depth)
+
+
+def _shows_no_more(one: _Incoming, other: _Incoming) -> bool:
+    """Return whether agents that both sides start show behind *one* only what *other* shows.
+
+    That is so where *one* hands on no more, within the same limits, and differs in no
+    rule set in which *other* does not.
+    """
+    (before, *limits), (after, *limits_after) = one
+    (known_before, *known), (known_after, *known_limits) = other
+    return bool(
+        known_before <= before
+        and known_after <= after
+        and limits == known
+        and limits_after == known_limits
+        and before - after <= known_before - known_after
+        and after - before <= known_after - known_before
+    )
+
 
 @attrs.frozen(slots=False, eq=False)
 class Reach:
-    """The positions that matter.
+    """The positions of one reading that matter.
 
     Attributes:
         most: agent -> what it may do at most behind chains that are not among
@@ -51,8 +374,8 @@ class Reach:
     """
 
     most: Mapping[str, Table]
-    _numbers: SpawnNumbers = attrs.field(repr=False)
-    _positions: Mapping[int, tuple[Position, ...]] = attrs.field(repr=False)
+    _moves: PositionMoves = attrs.field(repr=False)
+    _pairs: tuple[PositionPair, ...] = attrs.field(repr=False)
     _edges: Mapping[int, int] = attrs.field(repr=False)
 
     @property
@@ -67,10 +390,11 @@ class Reach:
         What some chain of the agent grants, one of these grants, and it is a shortest.
         """
         known: dict[int, Chain] = {}
-        return {
-            self._numbers.agents[agent]: tuple(self._chain(each, known) for each in positions)
-            for agent, positions in self._positions.items()
-        }
+        found: dict[str, list[Chain]] = {}
+        for pair in self._pairs:
+            chains = found.setdefault(self._moves.numbers.agents[pair.agent], [])
+            chains.append(self._chain(pair, known))
+        return {agent: tuple(chains) for agent, chains in found.items()}
 
     @cached_property
     def widest(self) -> dict[str, tuple[Chain, ...]]:
@@ -80,28 +404,28 @@ class Reach:
     @cached_property
     def edges(self) -> dict[str, tuple[str, ...]]:
         """Agent -> the agents it can start from some position."""
-        names = self._numbers.agents
+        names = self._moves.numbers.agents
         return {
             names[agent]: tuple(names[target] for target in bits(targets))
             for agent, targets in self._edges.items()
         }
 
-    def _chain(self, position: Position, known: dict[int, Chain]) -> Chain:
-        missing = [position]
+    def _chain(self, pair: PositionPair, known: dict[int, Chain]) -> Chain:
+        missing = [pair]
         while missing[-1].parent is not None and id(missing[-1].parent) not in known:
             missing.append(missing[-1].parent)
         for each in reversed(missing):
             known[id(each)] = self._behind(each, known)
-        return known[id(position)]
+        return known[id(pair)]
 
-    def _behind(self, position: Position, known: Mapping[int, Chain]) -> Chain:
-        agent, parent = self._numbers.agents[position.agent], position.parent
-        reading = self._numbers.reading
-        if parent is None:
+    def _behind(self, pair: PositionPair, known: Mapping[int, Chain]) -> Chain:
+        numbers, parent = self._moves.numbers, pair.parent
+        agent, reading = numbers.agents[pair.agent], numbers.reading
+        if parent is None or parent.before is None:
             return Chain.start(agent, reading)
         chain = known[id(parent)]
-        _, allowed = self._numbers.granted(parent.use)
-        if allowed >> position.agent & 1:  # nobody has to confirm it
+        _, allowed = numbers.granted(parent.before.use)
+        if allowed >> pair.agent & 1:  # no one has to confirm it
             return Chain((*chain.links, reading.step(chain.links[-1], agent)), reading)
         return chain.spawn(agent)
 
@@ -129,114 +453,68 @@ def reach(
         project: whose agents.
         reading: how chains come about.
         starts: what chains start with; by default what starts them in the project.
-        alone: starts of further chains of which nothing but the start is wanted.
+        alone: starts of further chains, of which only that of one agent is wanted.
 
     """
-    search = _Search(moves(reading))
-    for agent in starts if starts is not None else project.starts:
-        search.start(agent)
-    search.run()
-    for agent in alone:
-        search.start(agent)
-    return search.result()
+    starts = tuple(project.starts if starts is None else starts)
+    return _Joining(ReadingSide(reading, starts, tuple(alone))).result()
 
 
-class _Search:
-    def __init__(self, moves: PositionMoves) -> None:
-        self.moves = moves
-        self.found: dict[int, list[Position]] = {}
-        self.joins: dict[tuple[int, Hashable], Position] = {}
-        self.edges: dict[int, int] = {}
-        self.unbounded = False
-        self._waiting: deque[Position] = deque()
+class _Joining(Worklist):
+    """A worklist over one reading that joins the positions beyond its bounds."""
+
+    def __init__(self, side: ReadingSide) -> None:
+        super().__init__(side, None)
+        self._left = math.inf
+        self._joins: dict[tuple[int, Hashable], Position] = {}
         self._joined: deque[Position] = deque()
-        self._followed: dict[Hashable, int] = {}
-        self._refused: dict[Hashable, int] = {}
-        self._count = 0
 
-    def start(self, agent: str) -> None:
-        """Let chains start with *agent*."""
-        position = self.moves.start(agent)
-        if position is not None:
-            self._add(position)
+    def result(self) -> Reach:
+        """Return what was found."""
+        self.run()
+        return Reach(self._most(), self._moves[0], tuple(self), self.edges)
 
-    def run(self) -> None:
-        """Follow every spawn from every position, and then from every join."""
-        while self._waiting:
-            position = self._waiting.popleft()
-            if not position.is_covered:  # what covers it starts whomever it starts
-                self._follow(position)
-        while self._joined and not self.unbounded:
-            position = self._joined.popleft()
-            if self.joins[position.agent, position.state] is position:
-                for agent in bits(startable(self.moves.numbers, position)):
-                    following = self.moves.step(position, agent)
-                    if following is not None and not self._is_known(following):
-                        self._join(following)
+    def _differing(self, pair: PositionPair) -> _Differing:  # noqa: ARG002
+        return _NOTHING
 
-    def _follow(self, position: Position) -> None:
-        targets = startable(self.moves.numbers, position)
-        # Positions of which the same follows start everybody once.
-        key = self.moves.incoming(position)
-        followed = self._followed.get(key, 0)
-        self._followed[key] = followed | targets
-        for agent in bits(targets & ~followed):
-            following = self.moves.step(position, agent)
-            if following is None:
-                self._refused[key] = self._refused.get(key, 0) | 1 << agent
-            else:
-                self._add(following)
-        started = targets & ~self._refused.get(key, 0)
-        self.edges[position.agent] = self.edges.get(position.agent, 0) | started
-
-    def _is_known(self, position: Position) -> bool:
-        use = position.use
-        for known in self.found.get(position.agent, ()):
-            if known.use <= use and known.covers(position):
-                return True
-        return False
-
-    def _add(self, position: Position) -> None:
-        """Take a position in, unless one that is known covers it."""
-        if self._is_known(position):
-            return
-        known = self.found.setdefault(position.agent, [])
+    def _is_full(self, known: list[tuple[PositionPair, _Differing]]) -> bool:
         if len(known) >= _PER_AGENT:
-            self.found[position.agent] = known = [one for one in known if not one.is_covered]
+            known[:] = [(pair, nothing) for pair, nothing in known if not pair.is_covered]
         # The first is kept in any case: it is a shortest chain.
-        if known and (len(known) >= _PER_AGENT or self._count >= _IN_ALL):
-            self._join(position)
-            return
-        self._count += 1
-        for other in known:
-            if position.use <= other.use and position.covers(other):
-                other.is_covered = True
-        known.append(position)
-        self._waiting.append(position)
+        return bool(known) and (len(known) >= _PER_AGENT or self._count >= _IN_ALL)
+
+    def _leave_out(self, pair: PositionPair) -> None:
+        if pair.before is not None:
+            self._join(pair.before)
 
     def _join(self, position: Position) -> None:
         """Take a position in of which the chain is not kept."""
         key = (position.agent, position.state)
-        known = self.joins.get(key, position)
+        known = self._joins.get(key, position)
         if known is not position and known.covers(position):
             return
-        if len(self.joins) >= _IN_ALL:
-            self.unbounded = True
+        if len(self._joins) >= _IN_ALL:
+            self.is_whole = False
             return
-        self.joins[key] = joined = self.moves.join(known, position)
+        self._joins[key] = joined = self._moves[0].join(known, position)
         self._joined.append(joined)
 
-    def result(self) -> Reach:
-        """Return what was found."""
-        numbers = self.moves.numbers
-        most: dict[str, Table] = {}
-        if self.unbounded:
-            most = dict.fromkeys(numbers.agents, UNRESTRICTED)
-        else:
-            by_agent: dict[int, Position] = {}
-            for position in self.joins.values():
-                known = by_agent.setdefault(position.agent, position)
-                by_agent[position.agent] = self.moves.join(known, position)
-            most = {numbers.agents[a]: table_of(p, numbers.rule_sets) for a, p in by_agent.items()}
-        found = {agent: tuple(positions) for agent, positions in self.found.items()}
-        return Reach(most, numbers, found, self.edges)
+    def _most(self) -> dict[str, Table]:
+        """Return what agents may do at most at the positions that were joined, and behind them."""
+        side = self._moves[0]
+        while self._joined and self.is_whole:
+            position = self._joined.popleft()
+            if self._joins[position.agent, position.state] is position:
+                for agent in bits(startable(side.numbers, position)):
+                    following = side.step(position, agent)
+                    if following is not None and not self._is_shown(
+                        PositionPair(agent, following, None), _NOTHING
+                    ):
+                        self._join(following)
+        if not self.is_whole:
+            return dict.fromkeys(self.agents, UNRESTRICTED)
+        by_agent: dict[int, Position] = {}
+        for position in self._joins.values():
+            known = by_agent.setdefault(position.agent, position)
+            by_agent[position.agent] = side.join(known, position)
+        return {self.agents[a]: table_of(p, self.rule_sets) for a, p in by_agent.items()}

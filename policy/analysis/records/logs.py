@@ -1,4 +1,10 @@
-"""Reading logs: records, calls on the command line, transcripts, Parquet."""
+"""Reading logs: records of our own, calls as `policy check` reads them, transcripts, Parquet.
+
+Each line says itself what it is. A line that is none of these is a `LogProblem`, so that nothing
+is left out in silence. Large logs and Parquet are read by DuckDB (the extra ``replay``), which
+counts equal calls first. Without it logs of lines are read line by line, with the same result,
+and Parquet is refused.
+"""
 
 from __future__ import annotations
 
@@ -16,32 +22,27 @@ from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 
 __all__ = [
-    "ROOT",
-    "GroupingFailed",
     "LogProblem",
-    "chain_of_agent",
     "groups",
     "is_installed",
-    "is_transcript",
     "log_files",
     "read_log",
-    "read_transcript",
 ]
 
 
 # The agent that a session is.
-ROOT = "main"
+_ROOT = "main"
 
 # More levels than any version of the host starts; a circle ends here.
 _DEEPEST = 16
 
 
-def is_transcript(value: Mapping[str, object]) -> bool:
+def _is_transcript(value: Mapping[str, object]) -> bool:
     """Return whether a line, parsed, is one of a transcript."""
     return "type" in value and ("sessionId" in value or "leafUuid" in value)
 
 
-def chain_of_agent(folder: Path, agent: str) -> tuple[str, ...]:
+def _chain_of_agent(folder: Path, agent: str) -> tuple[str, ...]:
     """Return the chain of the subagent with the id *agent*, by the files in *folder*.
 
     Args:
@@ -56,7 +57,7 @@ def chain_of_agent(folder: Path, agent: str) -> tuple[str, ...]:
     parent: str | None = agent
     for _ in range(_DEEPEST):
         if parent is None:
-            return (ROOT, *reversed(names))
+            return (_ROOT, *reversed(names))
         name, parent = _started(folder / f"agent-{parent}.meta.json")
         names.append(name)
     msg = "the agents that started one another go round in a circle"
@@ -86,14 +87,14 @@ def _is_id(value: object) -> bool:
     return isinstance(value, str) and value.replace("-", "").replace("_", "").isalnum()
 
 
-def read_transcript(
+def _read_transcript(
     file: Path, name: str, lines: Iterable[Mapping[str, object]]
 ) -> Iterator[Record]:
     """Yield the calls of one transcript, in the order of their results.
 
     Args:
         file: where it lies, which tells whose it is.
-        name: what its places are told by.
+        name: the name of the log in places.
         lines: its lines, parsed, in order.
 
     Raises:
@@ -126,8 +127,8 @@ def read_transcript(
 
 def _chain(file: Path) -> tuple[str, ...]:
     if file.parent.name == "subagents" and file.stem.startswith("agent-"):
-        return chain_of_agent(file.parent, file.stem.removeprefix("agent-"))
-    return (ROOT,)
+        return _chain_of_agent(file.parent, file.stem.removeprefix("agent-"))
+    return (_ROOT,)
 
 
 def _blocks(said: Mapping[str, object]) -> list[object]:
@@ -152,12 +153,6 @@ def _effect(said: object) -> Effect | None:
             return None  # a hook, say: it was not the host's rules that decided
 
 
-# Large logs and Parquet, by DuckDB: equal calls are counted before anything looks at them.
-#
-# Needs the extra ``replay``. Without it logs of lines are read line by line, with
-# the same result, and Parquet is refused.
-
-
 # What a row may say, under the names that lines have for it.
 _FIELDS: Final = (
     "gen_ai.tool.name",
@@ -177,7 +172,7 @@ _ARGUMENTS: Final = ("gen_ai.tool.call.arguments", "input")
 _ROWS: Final = 10_000  # taken from the result at a time
 
 
-class GroupingFailed(Exception):
+class _GroupingFailed(Exception):
     """The log is not what DuckDB can read; line by line it may be, or its mistakes have places."""
 
 
@@ -191,7 +186,7 @@ def groups(file: Path) -> Iterator[tuple[dict[str, object], int]]:
 
     Raises:
         PolicyError: it is Parquet and DuckDB is missing, or it cannot be read.
-        GroupingFailed: it is no Parquet, and not JSON in each line.
+        _GroupingFailed: it is no Parquet, and not JSON in each line.
 
     """
     parquet = file.suffix == ".parquet"
@@ -201,7 +196,7 @@ def groups(file: Path) -> Iterator[tuple[dict[str, object], int]]:
     import duckdb  # noqa: PLC0415  # 0.1 s that small logs need not pay
 
     connection = duckdb.connect()
-    started = False  # once rows were told, reading again would count them twice
+    started = False  # once rows were yielded, reading again would count them twice
     try:
         kinds: dict[str, str] | None = None
         if parquet:
@@ -215,7 +210,7 @@ def groups(file: Path) -> Iterator[tuple[dict[str, object], int]]:
                 yield _said(values, structured=structured), int(times)
     except duckdb.Error as error:
         if not parquet and not started:
-            raise GroupingFailed(str(error)) from None
+            raise _GroupingFailed(str(error)) from None
         msg = f"cannot be read: {str(error).partition(chr(10))[0]}"
         raise PolicyError(msg, file=str(file)) from None
     finally:
@@ -252,12 +247,6 @@ def _value(text: str) -> object:
         return json.loads(text)
     except (ValueError, RecursionError):
         return ()  # nothing that JSON can say, and so nothing that a field may hold
-
-
-# Reading logs: records of our own, calls in the form that `policy check` reads, transcripts.
-#
-# What a line is, it says itself. A line that is none of these is a `LogProblem`;
-# nothing is left out in silence.
 
 
 @attrs.frozen
@@ -303,7 +292,7 @@ def log_files(paths: list[Path]) -> dict[Path, str]:
 
 
 def read_log(file: Path, name: str) -> Iterator[Record | LogProblem]:
-    """Yield what each line of a log holds; *name* is what its places are told by.
+    """Yield what each line of a log holds; *name* stands in places.
 
     Raises:
         PolicyError: the file cannot be read.
@@ -312,7 +301,7 @@ def read_log(file: Path, name: str) -> Iterator[Record | LogProblem]:
     if file.suffix == ".parquet" or (is_installed() and _is_large(file)):
         try:
             yield from _counted(file, name)
-        except GroupingFailed:
+        except _GroupingFailed:
             pass
         else:
             return
@@ -325,7 +314,7 @@ def read_log(file: Path, name: str) -> Iterator[Record | LogProblem]:
                 return
             head.append(value)
         first, values = head[-1], chained(head, values)
-        if isinstance(first, dict) and is_transcript(first):
+        if isinstance(first, dict) and _is_transcript(first):
             yield from _transcript(file, name, values)
         else:
             yield from _lines(name, values)
@@ -347,7 +336,7 @@ def _is_large(file: Path) -> bool:
 
 def _begins_transcript(file: Path) -> bool:
     first = next((value for value in _values(file) if value is not _BLANK), None)
-    return isinstance(first, dict) and is_transcript(first)
+    return isinstance(first, dict) and _is_transcript(first)
 
 
 def _counted(file: Path, name: str) -> Iterator[Record | LogProblem]:
@@ -363,7 +352,7 @@ def _values(file: Path) -> Iterator[object]:
     with file.open("rb") as lines:
         for line in lines:
             if not line.isspace():
-                yield _value_of_reading(line)
+                yield _parsed(line)
             else:
                 yield _BLANK
 
@@ -371,7 +360,7 @@ def _values(file: Path) -> Iterator[object]:
 _BLANK, _END = object(), object()
 
 
-def _value_of_reading(line: bytes) -> object:
+def _parsed(line: bytes) -> object:
     try:
         return json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -389,7 +378,7 @@ def _transcript(file: Path, name: str, values: Iterator[object]) -> Iterator[Rec
             yield value if isinstance(value, dict) else {}
 
     try:
-        yield from read_transcript(file, name, lines())
+        yield from _read_transcript(file, name, lines())
     except PolicyError as error:
         yield LogProblem(name, error.message)
     yield from problems
@@ -421,7 +410,7 @@ def _record(value: dict[str, object], source: str) -> Record | str:
         chain = [said["gen_ai.agent.name"]]
     if isinstance(call, str):
         # As the conventions have it where attributes are texts.
-        call = _value_of_reading(call.encode("utf-8", "surrogatepass"))
+        call = _parsed(call.encode("utf-8", "surrogatepass"))
     if isinstance(chain, str):
         chain = [name.strip() for name in chain.split(">")]
     if not isinstance(tool, str) or not tool:

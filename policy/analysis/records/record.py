@@ -81,7 +81,7 @@ def line(record: Record) -> str:
         "gen_ai.agent.name": record.chain[-1] if record.chain else record.agent,
         "gen_ai.tool.name": record.tool,
         "gen_ai.tool.call.arguments": record.call,
-        # Empty where somebody called of whom nobody knows who started them.
+        # Empty where it is known which agent called, and not who started it.
         "policy.chain": record.chain or ([] if record.agent else ()),
         "policy.effect": record.effect.value if record.effect else "",
         "policy.reason": record.reason,
@@ -100,12 +100,9 @@ def _unwritable(value: object) -> str:
     return f"<{type(value).__name__}>"
 
 
-# Writing records: one line a decision, appended.
-
-
 @attrs.frozen
 class Recorder:
-    """Appends the decisions it is told of to a file.
+    """Appends decisions to a file.
 
     Each is one write of one line to a file that only its owner can read, so
     processes may share it.
@@ -183,10 +180,10 @@ def redacted(record: Record, redact: str) -> Record:
     kept: dict[str, object] = {}
     changed: list[str] = []
     for name, value in record.call.items():
-        told, shown = masked(name), None if redact == "all" else _masked(value)
-        if (told, shown) != (name, value):
-            changed.append(told)
-        kept[told] = shown
+        kept_name, shown = masked(name), None if redact == "all" else _masked(value)
+        if (kept_name, shown) != (name, value):
+            changed.append(kept_name)
+        kept[kept_name] = shown
     return attrs.evolve(
         record,
         call=kept,
@@ -203,9 +200,6 @@ def _masked(value: object) -> object:
     if isinstance(value, (list, tuple)):
         return [_masked(each) for each in value]
     return value
-
-
-# The options of every command that writes records: where to, and what is kept from them.
 
 
 def add_recording(parser: argparse.ArgumentParser) -> None:

@@ -1,4 +1,8 @@
-"""Deciding logged calls again, under another policy."""
+"""Deciding logged calls again, under another policy: what would have been otherwise.
+
+A log repeats itself, so each distinct call of a chain is decided once and then counted: a
+million lines cost what their distinct calls cost, and reading them.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +53,7 @@ class RecordDecider:
         found = self.chain(record.chain, record.cwd, record.project)
         if isinstance(found, Decision):
             return found
-        return found.table.decide_read(record.tool, record.call)
+        return found.table.decide(record.tool, record.call, checked=True)
 
     def chain(self, names: tuple[str, ...], cwd: str = "", project: str = "") -> Chain | Decision:
         """Return the chain of agents *names*, or why it cannot come about.
@@ -88,12 +92,6 @@ class RecordDecider:
         except SpawnDenied as denied:
             return denied.decision
         return chain
-
-
-# Deciding logged calls again, under another policy: what would have been otherwise.
-#
-# A log repeats itself, so each distinct call of a chain is decided once and then
-# counted: a million lines cost what their distinct calls cost, and reading them.
 
 
 @attrs.frozen
@@ -192,19 +190,19 @@ def replay(
         old: what they got, in place of what the log says.
         root: the agent that starts every chain, in place of the one in the log;
             it makes the calls too of which the log does not say who made them.
-        progress: told of the number of lines that were read, now and then.
+        progress: called with the number of lines that were read, now and then.
 
     """
     known: dict[bytes, Replayed] = {}
     outcomes: dict[object, Replayed] = {}
     undecided: dict[str, tuple[int, str]] = {}
-    lines = told = 0
+    lines = reported = 0
     for record in records:
         times = 1 if isinstance(record, LogProblem) else record.times
         lines += times
-        if lines >= told:
+        if lines >= reported:
             progress(lines)
-            told = lines + _TOLD
+            reported = lines + _REPORTED
         key = b"" if isinstance(record, LogProblem) else _digest(record)
         group = known.get(key)  # none has the key of a problem
         if group is None:
@@ -220,8 +218,8 @@ def replay(
     return Replay(tuple(ordered), undecided, lines, len(known))
 
 
-# Lines between two words of progress.
-_TOLD: Final = 20_000
+# Lines between two reports of progress.
+_REPORTED: Final = 20_000
 
 
 def _decidable(record: Record | LogProblem, root: str) -> Record:

@@ -1,6 +1,5 @@
-"""What people see: values in, text out.
+"""What people and programs read: values in, text out.
 
-Nothing here reads a file, a clock or a terminal. How wide a line may be and
-whether there is colour is a `policy.cli.report.text.Page`, and the text that a
-place stands for is handed in as a span.
+No module here reads a file, a clock or a terminal. A `policy.cli.report.text.PageLayout` gives the
+width and the colour of a page, and the caller passes the text of places as spans.
 """

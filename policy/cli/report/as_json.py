@@ -32,12 +32,12 @@ def dumps(value: object, *, indent: int | None = 2) -> str:
 
 
 def _indented(value: object, line: str, indent: str) -> str:
-    """Return the same text as `json.dumps`, whose indenting takes three times as long.
+    """Return the text of `json.dumps`, which takes three times as long.
 
     Args:
         value: with texts for the keys of its mappings.
-        line: the end of a line, and what the next one begins with.
-        indent: what lines within it begin with besides.
+        line: a line break with the indentation of the value.
+        indent: the further indentation of its items.
 
     """
     if value is None:
@@ -57,7 +57,7 @@ def _indented(value: object, line: str, indent: str) -> str:
 
 
 def place_json(place: Place | None) -> Object:
-    """Return a place; nothing but nulls where there is none."""
+    """Return a place; all values are null for None."""
     if place is None:
         return {"file": None, "line": None, "column": None}
     return {"file": place.file, "line": place.line, "column": place.column}
@@ -106,7 +106,7 @@ def finding_json(finding: Finding) -> Object:
 
 
 def difference_json(difference: Difference) -> Object:
-    """Return calls that are decided differently, by a witness."""
+    """Return a difference of decisions with its witness."""
     return {
         "tool": difference.tool,
         "from": difference.before.effect.value,

@@ -79,7 +79,7 @@ __all__ = [
 
 @attrs.frozen
 class GapRow:
-    """Calls that get one effect where another is declared."""
+    """Calls with one effect where another is declared."""
 
     before: Effect
     after: Effect
@@ -87,7 +87,7 @@ class GapRow:
 
     @property
     def enforced(self) -> Decision | None:
-        """What the host says of all of them, where it says one thing."""
+        """The decision of the host on all of them, where it is the same."""
         first = self.gaps[0].after
         said = {_why(gap.after) for gap in self.gaps}
         return first if len(said) == 1 else None
@@ -95,13 +95,13 @@ class GapRow:
 
 @attrs.frozen
 class GapGroup:
-    """Gaps of the same agents in which the same is declared.
+    """Gaps of the same agents with the same declared decision.
 
     Attributes:
-        agents: who makes the calls.
-        chain: of the first of them, a shortest.
-        declared: what is declared.
-        rows: the calls, by what they get.
+        agents: that make the calls.
+        chain: of the first agent, a shortest one.
+        declared: the declared decision.
+        rows: the calls, by their effects.
 
     """
 
@@ -112,11 +112,11 @@ class GapGroup:
 
     @property
     def size(self) -> int:
-        """How many calls there are."""
+        """The number of calls."""
         return sum(len(row.gaps) for row in self.rows)
 
     def calls(self, row: GapRow) -> list[str]:
-        """Return how the calls of *row* are told: a tool by its name where one thing changes."""
+        """Return the calls of *row* as text: the name of a tool where its calls change alike."""
         effects = {(gap.tool, each.after) for each in self.rows for gap in each.gaps}
         outcomes = Counter(tool for tool, _ in effects)
         return list(
@@ -130,26 +130,26 @@ class GapGroup:
 
 
 def escalations(agents: Iterable[AgentAudit]) -> list[GapGroup]:
-    """Return what the host grants *agents* beyond what is declared, once for all who have it."""
+    """Return what the host grants beyond what is declared; agents with equal gaps share a group."""
     return _groups(agents, lambda agent: agent.escalations)
 
 
 def dead_letters(agents: Iterable[AgentAudit]) -> list[GapGroup]:
-    """Return what files grant *agents* and the host refuses, likewise."""
+    """Return what the files grant and the host refuses; agents with equal gaps share a group."""
     return _groups(agents, lambda agent: agent.dead_letters)
 
 
 def gap_count(groups: Iterable[GapGroup]) -> int:
-    """Return how many calls the *groups* have, which is how many gaps are told."""
+    """Return the number of calls in *groups*, which is the number of gaps shown."""
     return sum(group.size for group in groups)
 
 
 def _groups(
-    agents: Iterable[AgentAudit], told: Callable[[AgentAudit], Iterable[ReadingGap]]
+    agents: Iterable[AgentAudit], gaps_of: Callable[[AgentAudit], Iterable[ReadingGap]]
 ) -> list[GapGroup]:
     once: dict[object, list[tuple[str, ReadingGap]]] = {}
     for agent in agents:
-        for gap in told(agent):
+        for gap in gaps_of(agent):
             key = (
                 gap.tool,
                 str(gap.call),
@@ -185,7 +185,7 @@ def _why(decision: Decision) -> object:
     return explained(decision)
 
 
-# Where a host does something else than its files declare, for people.
+# --- text: where the host differs from its files -------------------------------------------
 
 
 _MOST_GROUPS = 12
@@ -193,13 +193,13 @@ _MOST_AGENTS = 6
 _MOST_RULES = 2
 _MOST_CALLS = 12
 
-_COLUMN = 15  # where what a line says begins
+_COLUMN = 15  # of the text behind the label of a line
 
 
 def differences_lines(
     agents: Iterable[AgentAudit], page: PageLayout, *, everything: bool
 ) -> list[str]:
-    """Return the escalations and dead letters of a project, those of several agents once."""
+    """Return the escalations and dead letters of a project, those shared by agents once."""
     everyone = list(agents)
     lines: list[str] = []
     for title, style, told, found in (
@@ -222,13 +222,13 @@ def differences_lines(
         lines += ["", *page.prose(told, f"  {painted}: ", indent=4)]
         most = len(found) if everything else _MOST_GROUPS
         for group in found[:most]:
-            lines += _group_of_readings_text(group, page, everything=everything)
+            lines += _gap_lines(group, page, everything=everything)
         if left := gap_count(found[most:]):
             lines.append(page.paint(f"    … {left:,} more, shown with --all", "dim"))
     return lines
 
 
-def _group_of_readings_text(group: GapGroup, page: PageLayout, *, everything: bool) -> list[str]:
+def _gap_lines(group: GapGroup, page: PageLayout, *, everything: bool) -> list[str]:
     pieces: list[str | Ink] = [Ink(" > ".join(map(visible, group.chain)), "bold")]
     others = [name for name in group.agents if name != group.chain[-1]]
     if others:
@@ -270,7 +270,7 @@ def _rules(title: str, rules: Sequence[Because], page: PageLayout) -> list[str]:
     return lines
 
 
-# Who starts whom, as an indented tree in which every agent is opened up once.
+# --- text: the spawn graph as a tree in which every agent is expanded once -----------------
 
 
 _MOST_LINES = 40
@@ -279,7 +279,7 @@ _FEW = 3
 
 
 def spawn_graph(audited: ProjectAudit, page: PageLayout, *, everything: bool) -> list[str]:
-    """Return the spawn graph of a project; nothing where nobody starts anybody."""
+    """Return the spawn graph of a project; nothing where no agent starts another."""
     if not any(any(agent.spawns) for agent in audited.agents):
         return []
     graph = _Graph(audited.project.starts, {agent.name: agent for agent in audited.agents})
@@ -291,10 +291,10 @@ def spawn_graph(audited: ProjectAudit, page: PageLayout, *, everything: bool) ->
 
 
 class _Graph:
-    """Edges of both readings, and for each agent where it is opened up.
+    """Edges of both readings, and for each agent the parent below which it is expanded.
 
-    The agents that start chains hang below ``""``, which is no agent. An agent
-    is opened up below the first that starts it on a shortest chain.
+    The agents that start chains are below ``""``, which is no agent. An agent is expanded below
+    the first agent that starts it on a shortest chain.
     """
 
     def __init__(self, starts: Sequence[str], agents: Mapping[str, AgentAudit]) -> None:
@@ -316,12 +316,12 @@ class _Graph:
                     self.parent[target] = name
                     waiting.append(target)
 
-    def opened(self, name: str) -> list[str]:
-        """Return the agents that are opened up below *name*."""
+    def expanded(self, name: str) -> list[str]:
+        """Return the agents that are expanded below *name*."""
         return [target for target in self.edges.get(name, ()) if self.parent[target] == name]
 
     def above(self, name: str) -> set[str]:
-        """Return the agents around *name*."""
+        """Return the ancestors of *name* in the tree."""
         found = set()
         while name := self.parent.get(name, ""):
             found.add(name)
@@ -350,14 +350,14 @@ class _Drawing:
         return lines
 
     def _below(self, name: str, indent: int) -> list[tuple[str, list[str], int]]:
-        """Return the lines right below *name*, each with who is opened up below it, and where.
+        """Return the lines below *name*, each with the agent expanded below it and its indent.
 
-        Agents of which the same holds share one; nobody is opened up below these.
+        Agents with equal edges share a line, and no agent is expanded below it.
         """
         groups: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
-        for target in self.graph.opened(name):
+        for target in self.graph.expanded(name):
             note = self.graph.edges[name][target]
-            alone = target if self.graph.opened(target) else ""
+            alone = target if self.graph.expanded(target) else ""
             groups.setdefault((alone, note, tuple(self._back(target))), []).append(target)
         return [
             (alone, self._line(members, note, back, indent), indent + 2)
@@ -365,7 +365,7 @@ class _Drawing:
         ]
 
     def _back(self, name: str) -> list[str]:
-        """Return the agents that *name* starts and that are opened up elsewhere."""
+        """Return the agents that *name* starts and that are expanded elsewhere."""
         edges = self.graph.edges.get(name, {})
         if len(edges) > _FEW and self.graph.targets == edges.keys():
             return [f"every agent here ({len(edges)})"]
@@ -390,23 +390,23 @@ class _Drawing:
         return self.page.flow(pieces, " " * indent, indent=indent + 4)
 
 
-# One block for each agent of an audit, those that may do the same in one.
+# --- text: agents, in one block where they may do the same ---------------------------------
 
 
-# Where what a label says begins, counted from the label.
-_COLUMN_AGENTS_TEXT = 15
+# The column of the text behind a label.
+_LABEL_COLUMN = 15
 
 _READING = 13  # the column for `attenuated` and `enforced`
 
-# Names, rules and witnesses of one list that are shown unless all are wanted.
+# Names, rules and witnesses of a list that are shown without `--all`.
 _MOST = 12
 
-_FEW_AGENTS_TEXT = 3
+_FEW_NAMES = 3
 
 
 @attrs.frozen
 class _Group:
-    """Agents of which the same is to be said."""
+    """Agents with the same lines."""
 
     lines: tuple[str, ...]
     members: list[AgentAudit]
@@ -456,7 +456,7 @@ def _most(everything: bool) -> int | None:  # noqa: FBT001  # the one setting th
 
 
 class _Block:
-    """What is to be said of one agent, without its name."""
+    """The block of one agent, without its name."""
 
     def __init__(
         self, agent: AgentAudit, shown: str, names: set[str], page: PageLayout, *, everything: bool
@@ -467,7 +467,7 @@ class _Block:
         self.page = page
         self.most = _most(everything)
         self.everything = everything
-        self.told: frozenset[str] = frozenset()  # tools of which all is said already
+        self.told: frozenset[str] = frozenset()  # tools that need no further line
 
     def lines(self) -> list[str]:
         """Return the block."""
@@ -483,7 +483,7 @@ class _Block:
         return lines
 
     def _mosts(self) -> list[str]:
-        """Return what the agent may do at most, where no one of its chains says it."""
+        """Return what the agent may do at most, where no single chain shows it."""
         lines: list[str] = []
         for most in mosts(self.agent, self.shown):
             note = f", as {most.reading}" if most.reading else ""
@@ -498,14 +498,14 @@ class _Block:
                 calls = listed(said.calls, self.most)
                 pieces = [*by, *(f"{call}," for call in calls[:-1]), calls[-1]]
                 lines += self.page.flow(
-                    pieces, " " * (4 + _COLUMN_AGENTS_TEXT) + label + " ", separator=" "
+                    pieces, " " * (4 + _LABEL_COLUMN) + label + " ", separator=" "
                 )
             if not self.everything:
                 self.told |= most.tools
         return lines
 
     def _label(self, text: str, style: str = "") -> str:
-        return "    " + self.page.paint(text, style) + " " * (_COLUMN_AGENTS_TEXT - len(text))
+        return "    " + self.page.paint(text, style) + " " * (_LABEL_COLUMN - len(text))
 
     def _position(self, told: PositionSummary) -> list[str]:
         lines = self._chain(told) + self._summary(told.common)
@@ -595,12 +595,12 @@ class _Block:
             head += self.page.paint(reading.ljust(_READING), "dim")
         if not agents:
             return self.page.flow([Ink("nobody", "dim")], head)
-        if len(agents) > _FEW_AGENTS_TEXT and set(agents) == self.names:
+        if len(agents) > _FEW_NAMES and set(agents) == self.names:
             return self.page.prose(f"every agent that can be started ({len(agents)})", head)
         return self.page.flow(listed(agents, self.most), head)
 
 
-# The audit of a workspace, for people.
+# --- text: the whole audit -----------------------------------------------------------------
 
 
 _MOST_STARTS = 8
@@ -629,13 +629,13 @@ def audit_text(audit: Audit, page: PageLayout, *, everything: bool = False) -> s
 
 
 def elsewhere(audit: Audit) -> str:
-    """Return what was not read and counts as well, in a sentence; "" for nothing."""
+    """Return a sentence about files elsewhere that also count; "" for none."""
     names = dict.fromkeys(each for one in audit.projects for each in one.project.elsewhere)
     return f"not read, and may allow or deny as well: {', '.join(names)}" if names else ""
 
 
 def audit_summary(audit: Audit) -> str:
-    """Return what was found, in a line."""
+    """Return a summary on one line."""
     agents = [agent for project in audit.projects for agent in project.agents]
     if not audit.projects and not audit.findings:
         return f"nothing that a host reads was found in {visible(audit.label)}"
@@ -698,14 +698,14 @@ def _files(files: tuple[ReadFile, ...], page: PageLayout, *, everything: bool) -
     return lines
 
 
-# The JSON shape of an audit.
+# --- JSON ----------------------------------------------------------------------------------
 
 
 def audit_json(audit: Audit) -> Object:
     """Return the audit of a workspace."""
     return {
         "label": audit.label,
-        "projects": [_project_of_audit_json(project) for project in audit.projects],
+        "projects": [_project_json(project) for project in audit.projects],
         "findings": [finding_json(finding) for finding in audit.findings],
         "suppressed": audit.suppressed,
         "explain": "policy rule CODE",
@@ -714,7 +714,7 @@ def audit_json(audit: Audit) -> Object:
     }
 
 
-def _project_of_audit_json(audited: ProjectAudit) -> Object:
+def _project_json(audited: ProjectAudit) -> Object:
     project = audited.project
     return {
         "project": project.title,
@@ -739,7 +739,7 @@ def _agent(agent: AgentAudit) -> Object:
         "attenuated": [_position(position) for position in agent.attenuated],
         "enforced": [_position(position) for position in agent.enforced],
         "at_most": {
-            reading: [_most_of_audit_json(each, positions) for each in most]
+            reading: [_most_json(each, positions) for each in most]
             for reading, most, positions in zip(
                 ("attenuated", "enforced"),
                 agent.most,
@@ -760,8 +760,8 @@ def _agent(agent: AgentAudit) -> Object:
     }
 
 
-def _most_of_audit_json(most: AtMost, positions: tuple[AuditPosition, ...]) -> Object:
-    """Return what a tool may do at most; a chain is None where it is not among those told."""
+def _most_json(most: AtMost, positions: tuple[AuditPosition, ...]) -> Object:
+    """Return what a tool may do at most; a chain that is not shown is None."""
     return {
         "tool": most.tool,
         **({"glob": most.glob} if most.glob else {}),
@@ -794,7 +794,7 @@ def _position(position: AuditPosition) -> Object:
 
 
 def privilege_json(privilege: Privilege) -> Object:
-    """Return what is said of one tool."""
+    """Return the privilege of one tool."""
     answer: Object = {
         "tool": privilege.tool,
         "effect": privilege.effect.value if privilege.effect else None,
@@ -816,27 +816,27 @@ def privilege_json(privilege: Privilege) -> Object:
     return answer
 
 
-# The audit of a workspace as Markdown, e.g. for a comment or a wiki.
+# --- Markdown ------------------------------------------------------------------------------
 
 
-_MOST_AUDIT_MARKDOWN = 50
+_MOST_ROWS = 50
 
 
 def audit_markdown(audit: Audit, *, everything: bool = False) -> str:
-    """Return *audit* as a document of its own."""
-    most = None if everything else _MOST_AUDIT_MARKDOWN
+    """Return *audit* as a document."""
+    most = None if everything else _MOST_ROWS
     lines = [f"# Audit of {code(audit.label)}", "", prose(audit_summary(audit)), ""]
     if missing := elsewhere(audit):
         lines += [missing, ""]
     for project in audit.projects:
-        lines += _project_of_audit_markdown(project)
+        lines += _project_markdown(project)
     lines += _findings(audit.findings, most)
     lines += _further(audit.further)
     lines += _unread(audit.unread, most)
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _project_of_audit_markdown(audited: ProjectAudit) -> list[str]:
+def _project_markdown(audited: ProjectAudit) -> list[str]:
     project = audited.project
     lines = [f"## {code(project.title)} ({prose(project.profile)})", ""]
     lines += [
@@ -854,7 +854,7 @@ def _project_of_audit_markdown(audited: ProjectAudit) -> list[str]:
     heads = ["chain", "reading", *LABELS]
     lines += ["", *table(heads, cells), ""] if cells else [""]
     told = [
-        [code(agent.name), each.reading or "both", *_most_of_audit_markdown(each)]
+        [code(agent.name), each.reading or "both", *_most_markdown(each)]
         for agent in audited.agents
         for each in mosts(agent)
     ]
@@ -870,7 +870,7 @@ def _project_of_audit_markdown(audited: ProjectAudit) -> list[str]:
     return lines
 
 
-def _most_of_audit_markdown(most: Most) -> list[str]:
+def _most_markdown(most: Most) -> list[str]:
     return ["<br>".join(map(_said, most.labelled(label))) for label in MOST_LABELS]
 
 
@@ -880,7 +880,7 @@ def _said(said: MostRules) -> str:
 
 
 def _rows(agent: AgentAudit) -> Iterable[list[str]]:
-    """Yield the cells of each position, those of both readings once where they agree."""
+    """Yield the cells of each position, once where both readings agree."""
     declared = {p.chain: summarise(p.privileges) for p in agent.attenuated}
     real = {p.chain: summarise(p.privileges) for p in agent.enforced}
     told = frozenset[str]().union(*(most.tools for most in mosts(agent)))

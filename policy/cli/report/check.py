@@ -36,9 +36,9 @@ __all__ = [
 ]
 
 
-# Clauses of one command that are shown; there are thousands in a hostile one.
+# Clauses of one command that are shown; a hostile command has thousands.
 _MOST = 12
-# Characters that are shown of what nobody vouches for: it may be a whole statement.
+# Characters of unsupported syntax that are shown: it may be a whole statement.
 _LONGEST = 60
 
 
@@ -55,7 +55,7 @@ def clause_json(clause: Clause) -> Object:
 
 
 def says_more(clauses: Sequence[Clause], call: Mapping[str, object], decision: Decision) -> bool:
-    """Return whether the clauses of a call say more than its decision does."""
+    """Return whether the clauses of a call add to its decision."""
     if not clauses:
         return False
     first = clauses[0]
@@ -64,9 +64,9 @@ def says_more(clauses: Sequence[Clause], call: Mapping[str, object], decision: D
 
 
 def clauses_text(clauses: Sequence[Clause], page: PageLayout, label: str) -> list[str]:
-    """Return the lines of clauses, in their order: of files those that are not simply allowed.
+    """Return the lines of clauses in their order; files only where they are not simply allowed.
 
-    Of more than a page takes the strictest are shown, and the others counted.
+    Of many clauses the strictest are shown, and the others counted.
     """
     shown, more = _shown(clauses)
     lines: list[str] = []
@@ -76,7 +76,7 @@ def clauses_text(clauses: Sequence[Clause], page: PageLayout, label: str) -> lis
 
 
 def clauses_markdown(clauses: Sequence[Clause]) -> list[str]:
-    """Return the same as items below that of the call."""
+    """Return the same as items below the item of the call."""
     shown, more = _shown(clauses)
     lines = []
     for clause in shown:
@@ -87,7 +87,7 @@ def clauses_markdown(clauses: Sequence[Clause]) -> list[str]:
 
 
 def _shown(clauses: Sequence[Clause]) -> tuple[list[Clause], int]:
-    """Return what is shown of clauses, and how many others there are."""
+    """Return the clauses that are shown, and the number of the others."""
     told = [
         clause
         for clause in clauses
@@ -154,26 +154,26 @@ _WHY = {
 }
 
 
-# The answer to one call, with its reasons, for people.
+# --- answers -------------------------------------------------------------------------------
 
 
 @attrs.frozen
 class CheckAnswer:
-    """What one call gets.
+    """The answer to one call.
 
     Attributes:
-        chain: who calls; all the links that were asked for.
+        chain: all the links that were asked for.
         tool: the tool.
         call: its arguments.
         decision: the answer.
         reading: ``attenuated`` or ``enforced``.
-        project: where, as `Project.title`.
+        project: its `Project.title`.
         profile: host and version.
-        denied: the agent that may not be started, which is then why; or "".
+        denied: the agent of the chain that may not be started, or "".
         confirm: agent of the chain -> the links that must confirm its start.
-        instead: what the other reading decides, where that differs.
-        problem: why there is no such call, or "".
-        message: why, in a sentence, where the decision does not say it.
+        instead: the decision of the other reading, where it differs.
+        problem: why the call is invalid, or "".
+        message: the reason as a sentence, where the decision has none.
         clauses: what a shell command does, one by one.
 
     """
@@ -194,7 +194,7 @@ class CheckAnswer:
 
     @property
     def why(self) -> str:
-        """Why, in a clause."""
+        """The reason, as a clause."""
         if self.problem:
             return self.problem
         return self.message or explained(self.decision, self.chain[-1] if self.chain else "")
@@ -229,7 +229,7 @@ def answer_json(answer: CheckAnswer) -> Object:
 
 
 def answer_text(answer: CheckAnswer, spans: Mapping[Because, Span], page: PageLayout) -> list[str]:
-    """Return the lines of an answer; *spans* is where its rules stand."""
+    """Return the lines of an answer; *spans* are the places of its rules."""
     decision = answer.decision
     effect = Ink(decision.effect.value, f"{decision.effect.value}")
     lines = page.flow([effect, Ink(call_text(answer.tool, answer.call), "bold")], separator="  ")

@@ -1,4 +1,4 @@
-"""What came of the claims of policies, as a test runner tells it."""
+"""The results of the claims of policies, as a test runner shows them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Tested:
 
 
 def tally(tested: Iterable[Tested]) -> dict[bool | None, int]:
-    """Return how many claims hold, fail, and could not be decided."""
+    """Return the numbers of claims that hold, fail, and could not be proven."""
     totals: dict[bool | None, int] = {True: 0, False: 0, None: 0}
     for one in tested:
         for verdict in one.verdicts:
@@ -73,7 +73,7 @@ def _verdict(verdict: ClaimVerdict, page: PageLayout) -> list[str]:
 
 
 def _why(verdict: ClaimVerdict) -> str:
-    """Return what came out instead, and why."""
+    """Return the result instead of the claimed one, and its reason."""
     decision = verdict.decision
     if decision is None:
         return visible(verdict.why)

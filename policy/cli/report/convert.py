@@ -1,4 +1,4 @@
-"""What a conversion loses: for people, as JSON and as Markdown."""
+"""The losses of a conversion: text, JSON and Markdown."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from policy.core.decision import Decision
 from policy.core.source import visible
 from policy.tables.chain import SPAWN_TOOL
 
-__all__ = ["conversions_json", "conversions_markdown", "conversions_text", "told"]
+__all__ = ["conversions_json", "conversions_markdown", "conversions_text"]
 
 _MOST = 30
 _COLUMN = 8
 
 
-def told(conversion: Conversion) -> str:
-    """Return a conversion in a line."""
+def _summary(conversion: Conversion) -> str:
+    """Return a conversion on one line."""
     parts = [
         f"{len(conversion.looser):,} looser",
         f"{len(conversion.stricter):,} stricter",
@@ -49,7 +49,7 @@ def told(conversion: Conversion) -> str:
 def conversions_text(
     conversions: Iterable[Conversion], page: PageLayout, *, everything: bool = False
 ) -> str:
-    """Return what each conversion loses as lines that fit *page*."""
+    """Return the losses of each conversion as lines that fit *page*."""
     lines: list[str] = []
     for conversion in conversions:
         for title, style, losses in (
@@ -61,7 +61,7 @@ def conversions_text(
         lines += _items("not proven to be no looser", _unproven(conversion), page)
         lines += _items("names", _names(conversion), page)
         lines += _items("as declared, whatever is enforced", _declared(conversion), page)
-        lines += [*page.prose(told(conversion), indent=2), ""]
+        lines += [*page.prose(_summary(conversion), indent=2), ""]
     return "\n".join(lines[:-1]) + "\n"
 
 
@@ -90,7 +90,7 @@ def _losses(
 
 
 def _together(losses: Iterable[Loss]) -> list[list[Loss]]:
-    """Return the losses, those of agents that can be started alike in one group."""
+    """Return the losses, grouped for agents that are started alike."""
     groups: dict[object, list[Loss]] = {}
     for number, loss in enumerate(losses):
         effects = loss.before.effect, loss.after.effect
@@ -154,7 +154,7 @@ def _declared(conversion: Conversion) -> list[str]:
 
 
 def conversions_json(conversions: Iterable[Conversion], refused: str) -> Object:
-    """Return the JSON shape of some conversions; the files only where nothing is refused."""
+    """Return the JSON shape of conversions; with their files unless they are refused."""
     return {
         "conversions": [
             {
@@ -195,10 +195,10 @@ def _loss_json(loss: Loss) -> Object:
 
 
 def conversions_markdown(conversions: Iterable[Conversion], refused: str) -> str:
-    """Return some conversions as Markdown, their files among them unless they are refused."""
+    """Return conversions as Markdown, with their files unless they are refused."""
     lines: list[str] = []
     for one in conversions:
-        lines += [f"**{prose(told(one))}**", ""]
+        lines += [f"**{prose(_summary(one))}**", ""]
         rows = [
             [
                 loss.direction,

@@ -51,11 +51,11 @@ __all__ = [
     "MEANINGS",
     "NEW_FINDINGS",
     "NO_EFFECT",
+    "ChangeGroup",
     "DiffReport",
-    "Told",
     "amount",
     "beyond",
-    "churn_words",
+    "change_groups",
     "diff_json",
     "diff_markdown",
     "diff_results",
@@ -65,15 +65,15 @@ __all__ = [
     "headline",
     "meaning",
     "pool_headline",
+    "rule_change_words",
     "spawn_mermaid",
     "subject",
     "summary",
-    "told",
     "verdict",
 ]
 
 
-# What a change means to whoever reviews it, in the order it is told.
+# The meanings of changes for a reviewer, in the order of the report.
 MEANINGS = {
     "granted": "widened: granted",
     "ask-to-allow": "widened: ask -> allow",
@@ -85,7 +85,7 @@ BEYOND = "beyond the maximum"
 NEW_FINDINGS = "findings that came with the change"
 NO_EFFECT = "rules that changed without effect"
 
-# What may be said of a file that differs, in the order it is told.
+# The effects of files that differ, in the order of the report.
 FILES = {
     "unread": "changed and not read: what these files grant is not known",
     "error": "changed and not understood: what these files grant is not known",
@@ -95,25 +95,25 @@ FILES = {
 }
 
 
-# Where rules stand in the texts that are compared.
+# The places of rules in the texts that are compared.
 Spans = Mapping[Because, Span]
 
 
 @attrs.frozen
 class DiffReport:
-    """A diff and what a reader wants to know beside it.
+    """A diff with everything else that the report shows.
 
     Attributes:
-        old: what people call the one side.
-        new: and the other.
-        diff: what differs.
-        effects: path -> one of `FILES`, for each file that differs.
-        grants: index of a change -> what the agent may do that comes or goes.
-        review: what was renamed, and which rules changed.
-        spawns: project -> the edges of its spawn graph, where that changed.
+        old: the name of the old side.
+        new: the name of the new side.
+        diff: the changes.
+        effects: path -> a key of `FILES`, for each file that differs.
+        grants: index of a change -> the privileges of an added or removed agent.
+        review: renamed agents, and changed rules.
+        spawns: project -> the edges of its spawn graph, where they changed.
         excess: what the new side grants beyond a maximum.
-        findings: what the new side has and the old has not (`new_findings`).
-        spans: of each side, where the rules stand that its decisions name.
+        findings: of the new side alone (`new_findings`).
+        spans: for each side, the places of the rules that its decisions name.
 
     """
 
@@ -129,12 +129,12 @@ class DiffReport:
     spans: tuple[Spans, Spans] = ({}, {})
 
     def files(self, effect: str) -> list[FileChange]:
-        """Return the files of which *effect* is said."""
+        """Return the files with *effect*."""
         return [file for file in self.diff.files if self.effects.get(file.path) == effect]
 
 
 def meaning(change: Change) -> str:
-    """Return what a change means, a key of `MEANINGS`."""
+    """Return the meaning of a change, a key of `MEANINGS`."""
     difference = change.difference
     if change.widened:
         return "granted" if difference.before.effect is Effect.DENY else "ask-to-allow"
@@ -142,7 +142,7 @@ def meaning(change: Change) -> str:
 
 
 def beyond(report: DiffReport) -> list[tuple[Excess, tuple[str, ...]]]:
-    """Return what exceeds a maximum, the same in both readings once, with the readings."""
+    """Return what exceeds a maximum, with its readings; equal excess of both readings once."""
     groups: dict[object, tuple[Excess, list[str]]] = {}
     for one in report.excess:
         difference = one.difference
@@ -152,19 +152,19 @@ def beyond(report: DiffReport) -> list[tuple[Excess, tuple[str, ...]]]:
 
 
 def subject(change: Change) -> str:
-    """Return what a change is about, as a key for JSON: ``call`` or ``agent``."""
+    """Return the JSON key for the subject of a change: ``call`` or ``agent``."""
     return "call" if change.what == "rule" else "agent"
 
 
 def verdict(change: Change) -> tuple[Decision, Decision] | None:
-    """Return the two decisions, of a change of decisions."""
+    """Return both decisions of a change; None for an added or removed agent."""
     if change.what != "rule":
         return None
     return change.difference.before, change.difference.after
 
 
 def file_words(file: FileChange) -> str:
-    """Return what kind of file it is, and how many errors it has now."""
+    """Return the kind of a file, and the number of its errors now."""
     return visible(file.what) + (f", {count(file.errors, 'error')}" if file.errors else "")
 
 
@@ -174,7 +174,7 @@ def _side_name(name: str) -> str:
 
 
 def summary(report: DiffReport) -> str:
-    """Return the answer in a line."""
+    """Return a summary on one line."""
     diff = report.diff
     parts = [f"{_side_name(report.old)} -> {_side_name(report.new)}: "]
     if diff.changes:
@@ -197,8 +197,8 @@ def summary(report: DiffReport) -> str:
     return "".join(parts)
 
 
-def churn_words(change: RuleChange) -> tuple[str, str, str]:
-    """Return what happened to a rule, the rule with its effect, and where it stands."""
+def rule_change_words(change: RuleChange) -> tuple[str, str, str]:
+    """Return the kind of a rule's change, the rule with its effects, and its places."""
     effects = [effect.value for effect in change.effects if effect is not None]
     places = [str(place) for place in change.places if place is not None]
     rule = f"{' -> '.join(dict.fromkeys(effects))} {visible(masked(change.rule))}"
@@ -209,22 +209,22 @@ def _any(report: DiffReport, effects: Sequence[str]) -> bool:
     return any(effect in effects for effect in report.effects.values())
 
 
-# Which changes are told together, since they have one cause, and under which headline.
+# --- groups of changes with one cause ------------------------------------------------------
 
 
 @attrs.define
-class Told:
-    """Changes that are told together: the same rules make the same of several calls.
+class ChangeGroup:
+    """Changes with one cause: the same rules change several calls in the same way.
 
     Attributes:
         lead: one of them.
-        calls: what they are about, as people read it.
-        chains: which chains they concern, the shortest first.
-        readings: in which readings.
-        grants: what the agent may do that comes or goes.
-        renamed: the other name of an agent that has the same rules, or "".
-        by_effect: the calls by what they get where the tool is available, of changes that
-            say no more than that agents have, or had, more tools; else nothing.
+        calls: their subjects, as text.
+        chains: that they concern, the shortest first.
+        readings: that they concern.
+        grants: the privileges of an added or removed agent.
+        renamed: the other name of an agent with the same rules, or "".
+        by_effect: the calls by effect where the tool is available, for changes that only add
+            or remove tools of agents; empty for others.
 
     """
 
@@ -235,10 +235,10 @@ class Told:
     grants: Summary | None = None
     renamed: str = ""
     by_effect: dict[Effect, dict[str, None]] = attrs.field(factory=dict)
-    members: int = 1  # how many changes these are, of those that `Diff` counts
+    members: int = 1  # the number of changes, as `Diff` counts them
 
-    def take(self, other: Told) -> None:
-        """Tell *other* with these."""
+    def take(self, other: ChangeGroup) -> None:
+        """Add the changes of *other*."""
         self.calls |= other.calls
         for effect, calls in other.by_effect.items():
             self.by_effect[effect] = self.by_effect.get(effect, {}) | calls
@@ -247,21 +247,21 @@ class Told:
         self.members += other.members
 
     @property
-    def in_order(self) -> list[tuple[str, ...]]:
+    def sorted_chains(self) -> list[tuple[str, ...]]:
         """The chains, the shortest first."""
         return sorted(self.chains, key=lambda chain: (len(chain), chain))
 
     @property
     def agents(self) -> list[str]:
-        """The agents whose calls these are, those first that the shortest chains lead to."""
-        return list(dict.fromkeys(chain[-1] for chain in self.in_order))
+        """The agents that make the calls, those of the shortest chains first."""
+        return list(dict.fromkeys(chain[-1] for chain in self.sorted_chains))
 
 
-def told(report: DiffReport, what: str) -> list[Told]:
-    """Return the changes of one meaning by agent, those together that have one cause."""
+def change_groups(report: DiffReport, what: str) -> list[ChangeGroup]:
+    """Return the changes with the meaning *what* by agent, grouped by cause."""
     changes = list(enumerate(report.diff.changes))
     whom = _whom(changes)
-    groups: dict[object, Told] = {}
+    groups: dict[object, ChangeGroup] = {}
     for number, change in changes:
         if meaning(change) != what:
             continue
@@ -272,13 +272,13 @@ def told(report: DiffReport, what: str) -> list[Told]:
             groups[key].take(one)
         else:
             groups[key] = one
-    # Agents first that start others, so that what is told of a chain is told from its root.
+    # Agents that start others come first, so that a chain is shown from its root.
     return sorted(groups.values(), key=lambda one: _agent_order(one.lead))
 
 
-def _alone(report: DiffReport, change: Change, grants: Summary | None) -> Told:
-    """Return what tells of one change by itself."""
-    one = Told(
+def _alone(report: DiffReport, change: Change, grants: Summary | None) -> ChangeGroup:
+    """Return a group of one change."""
+    one = ChangeGroup(
         change,
         {_subject(change): None},
         dict.fromkeys((change.chain, *change.also)),
@@ -298,7 +298,7 @@ def _agent_order(change: Change) -> tuple[object, ...]:
 
 
 def _renamed(report: DiffReport, change: Change) -> str:
-    """Return the other name of an agent that comes or goes, where that is all."""
+    """Return the other name of an agent that was only renamed, or ""."""
     if change.what == "rule":
         return ""
     for renamed in report.review.renamed:
@@ -309,8 +309,8 @@ def _renamed(report: DiffReport, change: Change) -> str:
     return ""
 
 
-def amount(groups: Sequence[Told], noun: str = "") -> str:
-    """Return how many changes there are, and in how many groups they are told."""
+def amount(groups: Sequence[ChangeGroup], noun: str = "") -> str:
+    """Return the number of changes, and of their groups."""
     total = sum(group.members for group in groups)
     told_in = "" if total == len(groups) else f" in {count(len(groups), 'group')}"
     return f"{count(total, noun) if noun else f'{total:,}'}{told_in}"
@@ -322,7 +322,7 @@ def _subject(change: Change) -> str:
     return f"`{visible(change.chain[-1])}`"
 
 
-# Calls of tools that come or go, and the agents that have, or had, these tools.
+# Calls of added or removed tools, and the agents that have, or had, these tools.
 _Pools = Mapping[tuple[str, bool, str], set[str]]
 
 
@@ -340,7 +340,7 @@ def _pool_call(change: Change) -> tuple[str, bool, str]:
 
 
 def _cause(change: Change, grants: Summary | None, whom: _Pools) -> object:
-    """Return what changes have in common that are told together."""
+    """Return the key of the group of a change."""
     if change.what != "rule":
         return change.what, change.project, str(grants), len(change.chain) > 1
     difference = change.difference
@@ -348,15 +348,15 @@ def _cause(change: Change, grants: Summary | None, whom: _Pools) -> object:
     effects = (difference.before.effect, difference.after.effect)
     if _is_of_pool(change):
         return change.project, change.widened, frozenset(whom[_pool_call(change)])
-    # Where no rule of a file is behind it, what it concerns is what there is to tell.
+    # Without a rule of a file, the subject is the cause.
     alone = None if any(rules for rules, _ in sides) else (change.chain, change.also)
     return change.project, effects, tuple(sides), alone, alone and change.readings
 
 
 def _is_of_pool(change: Change) -> bool:
-    """Return whether a tool is there for an agent, or no longer, by no rule that anybody wrote.
+    """Return whether a change adds or removes a tool of an agent without a written rule.
 
-    Agents that list tools, and no longer do, differ in every tool of their host.
+    An agent whose list of tools was removed differs in every tool of its host.
     """
     decisions = (change.difference.before, change.difference.after)
     because = (rule for decision in decisions for rule in decision.because)
@@ -375,8 +375,8 @@ def _side(decision: Decision) -> tuple[tuple[object, ...], object]:
     return rules, None if rules else decision.reason
 
 
-def headline(group: Told, most: int = 8) -> str:
-    """Return what agents of which a group tells can do, or no longer do; *most* by name."""
+def headline(group: ChangeGroup, most: int = 8) -> str:
+    """Return what the agents of a group can do, or no longer do; at most *most* by name."""
     known = list(group.calls)
     if len(known) > most + 1:
         known = [*known[: max(most, 1)], f"{len(known) - max(most, 1):,} more"]
@@ -388,18 +388,18 @@ def headline(group: Told, most: int = 8) -> str:
     return f"{names} can {'' if group.lead.widened else 'no longer '}{started}"
 
 
-def pool_headline(group: Told) -> str:
-    """Return what happens to the tools of agents, of a group that is told by effects."""
+def pool_headline(group: ChangeGroup) -> str:
+    """Return the headline of a group of changes that only add or remove tools."""
     has = "has" if len(group.agents) == 1 else "have"
     said = "did not have" if group.lead.widened else f"no longer {has}"
     return f"tools that {quoted(group.agents, 8)} {said}"
 
 
-# A spawn graph before and after a change, as Mermaid, which forges draw in comments.
+# --- the spawn graph as Mermaid, which forges draw in comments -----------------------------
 
 
-# Edges of one picture. Beyond the first only what changed is drawn, and the ways to it,
-# beyond the second nothing: nobody could read it.
+# Edges of one picture: with more than the first, only changed edges and the ways to them are
+# drawn; with more than the second, none, since the picture would be unreadable.
 _WHOLE: Final = 16
 _MOST: Final = 120
 
@@ -429,7 +429,7 @@ def spawn_mermaid(edges: Sequence[Spawn]) -> list[str]:
 
 
 def _ways(edges: Sequence[Spawn]) -> set[Spawn]:
-    """Return the edges of a shortest way from a start to each agent that starts others anew."""
+    """Return the edges of a shortest way from a start to each agent with changed edges."""
     children: dict[str, list[Spawn]] = {}
     for edge in edges:
         children.setdefault(edge.parent, []).append(edge)
@@ -457,11 +457,11 @@ def _node(name: str) -> str:
         return "(( ))"
     text = visible(name)
     text = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
-    # All that could end the text or mean something in it.
+    # Everything that could end the text or has a meaning in it.
     return '["' + "".join(c if c.isalnum() or c in " -.…" else f"#{ord(c)};" for c in text) + '"]'
 
 
-# What a change grants and takes away, for people: widened before narrowed.
+# --- text: widened before narrowed ---------------------------------------------------------
 
 
 _MOST_CHANGES = 40
@@ -470,16 +470,16 @@ _MOST_CALLS = 8
 _MOST_RULES = 3
 _COLUMN = 9
 
-# So many changes that differ in their calls and rules are told in one block.
+# As many changes that differ only in calls and rules share a block.
 _ALIKE = 3
 
 
 def diff_text(report: DiffReport, page: PageLayout, *, everything: bool = False) -> str:
     """Return *report* as lines that fit *page*; *everything* leaves no list short."""
     lines: list[str] = []
-    told_why: set[tuple[str, ...]] = set()  # why a comparison is not exact is said once
+    shown_reasons: set[tuple[str, ...]] = set()  # each reason why a comparison is not exact, once
     for what, title in MEANINGS.items():
-        groups = told(report, what)
+        groups = change_groups(report, what)
         if not groups:
             continue
         lines += [page.paint(f"{title} ({amount(groups)})", title.partition(":")[0]), ""]
@@ -488,7 +488,7 @@ def diff_text(report: DiffReport, page: PageLayout, *, everything: bool = False)
             if len(alike) > 1:
                 lines += [*_together(alike, report, page, everything=everything), ""]
             else:
-                lines += [*_group(alike[0], report, page, told_why, everything=everything), ""]
+                lines += [*_group(alike[0], report, page, shown_reasons, everything=everything), ""]
         if rest := groups[most:]:
             lines += [page.paint(f"  … {amount(rest, 'more change')}, shown with --all", "dim"), ""]
     lines += _beyond(report, page, everything=everything)
@@ -499,9 +499,9 @@ def diff_text(report: DiffReport, page: PageLayout, *, everything: bool = False)
     return "\n".join(lines) + "\n"
 
 
-def _alike(groups: Sequence[Told]) -> list[list[Told]]:
-    """Return *groups*, those together that differ in the calls and the rules of one side."""
-    found: dict[object, list[Told]] = {}
+def _alike(groups: Sequence[ChangeGroup]) -> list[list[ChangeGroup]]:
+    """Return *groups*, joined where they differ only in calls and rules of one side."""
+    found: dict[object, list[ChangeGroup]] = {}
     for group in groups:
         silent = _silent(group)
         key: object = id(group)
@@ -509,7 +509,7 @@ def _alike(groups: Sequence[Told]) -> list[list[Told]]:
             difference = group.lead.difference
             effects = difference.before.effect, difference.after.effect
             why = explained((difference.before, difference.after)[silent], group.lead.chain[-1])
-            chains = tuple(group.in_order)
+            chains = tuple(group.sorted_chains)
             key = group.lead.project, effects, silent, why, chains, tuple(group.readings)
         found.setdefault(key, []).append(group)
     return [
@@ -519,8 +519,8 @@ def _alike(groups: Sequence[Told]) -> list[list[Told]]:
     ]
 
 
-def _silent(group: Told) -> int | None:
-    """Return which side of a change has no rule, 0 or 1, where the other side has rules."""
+def _silent(group: ChangeGroup) -> int | None:
+    """Return the side without a rule, 0 or 1, where the other side has rules."""
     decisions = verdict(group.lead)
     if decisions is None or group.by_effect or not group.lead.exact:
         return None
@@ -529,9 +529,9 @@ def _silent(group: Told) -> int | None:
 
 
 def _together(
-    groups: Sequence[Told], report: DiffReport, page: PageLayout, *, everything: bool
+    groups: Sequence[ChangeGroup], report: DiffReport, page: PageLayout, *, everything: bool
 ) -> list[str]:
-    """Return changes of the same chains, of which one side has the same reason."""
+    """Return the block for changes of the same chains with the same reason on one side."""
     lead, silent = groups[0].lead, _silent(groups[0])
     effects = lead.difference.before.effect, lead.difference.after.effect
     head = page.paint(f"calls that {len(groups):,} rules speak of", "bold")
@@ -555,10 +555,10 @@ def _together(
 
 
 def _group(
-    group: Told,
+    group: ChangeGroup,
     report: DiffReport,
     page: PageLayout,
-    told_why: set[tuple[str, ...]],
+    shown_reasons: set[tuple[str, ...]],
     *,
     everything: bool,
 ) -> list[str]:
@@ -578,15 +578,15 @@ def _group(
         lines += _grants(group.grants, "it may" if change.widened else "it could", page)
     if len(group.readings) == 1:
         lines.append(f"{_label('reading')}{next(iter(group.readings))} only")
-    if not change.exact and change.why not in told_why:
-        told_why.add(change.why)
+    if not change.exact and change.why not in shown_reasons:
+        shown_reasons.add(change.why)
         said = f"not exactly: further calls may differ ({'; '.join(change.why)})"
         lines += page.prose(said, _label("compared"))
     return lines
 
 
-def _pool(title: str, group: Told, page: PageLayout, *, everything: bool) -> list[str]:
-    """Return the calls of tools that come or go, by what they get."""
+def _pool(title: str, group: ChangeGroup, page: PageLayout, *, everything: bool) -> list[str]:
+    """Return the calls of added or removed tools, by effect."""
     lines: list[str] = []
     most = None if everything else _MOST_CALLS
     for effect in sorted(group.by_effect, reverse=True):
@@ -618,7 +618,7 @@ def _label(text: str) -> str:
     return f"    {text:<{_COLUMN}}"
 
 
-def _head(group: Told, page: PageLayout, *, everything: bool) -> list[str]:
+def _head(group: ChangeGroup, page: PageLayout, *, everything: bool) -> list[str]:
     change = group.lead
     if change.what != "rule":
         most = len(group.calls) if everything else _MOST_CALLS
@@ -634,8 +634,8 @@ def _head(group: Told, page: PageLayout, *, everything: bool) -> list[str]:
     return [*lines, f"    {arrow}"]
 
 
-def _chains(group: Told, page: PageLayout, *, everything: bool) -> list[str]:
-    first, *rest = group.in_order
+def _chains(group: ChangeGroup, page: PageLayout, *, everything: bool) -> list[str]:
+    first, *rest = group.sorted_chains
     shown = f"{chain_text(first)} in {visible(group.lead.project)}"
     if not rest:
         return page.prose(shown, _label("chain"))
@@ -662,7 +662,7 @@ def _why(title: str, decision: Decision, agent: str, spans: Spans, page: PageLay
     return lines
 
 
-# Project, readings, call, effects and rules: what differs is the chain.
+# Project, readings, call, effects and rules: only the chain differs.
 _SameExcess = tuple[str, tuple[str, ...], tuple[str, str], tuple[Effect, Effect], object]
 
 
@@ -677,9 +677,9 @@ def _beyond(report: DiffReport, page: PageLayout, *, everything: bool) -> list[s
         effects = difference.before.effect, difference.after.effect
         call = (difference.tool, str(difference.call))
         groups.setdefault((one.project, readings, call, effects, rules), []).append(one)
-    told = f"{len(excess):,}"
-    told += f" in {count(len(groups), 'group')}" if len(groups) < len(excess) else ""
-    lines = [page.paint(f"{BEYOND} ({told})", "widened"), ""]
+    size = f"{len(excess):,}"
+    size += f" in {count(len(groups), 'group')}" if len(groups) < len(excess) else ""
+    lines = [page.paint(f"{BEYOND} ({size})", "widened"), ""]
     shown = list(groups.items())
     most = len(shown) if everything else _MOST_CHANGES
     for (_, readings, *_), (one, *others) in shown[:most]:
@@ -700,16 +700,16 @@ def _beyond(report: DiffReport, page: PageLayout, *, everything: bool) -> list[s
 
 
 def _churn(report: DiffReport, page: PageLayout, *, everything: bool) -> list[str]:
-    churn = report.review.churn
-    if not churn:
+    rule_changes = report.review.churn
+    if not rule_changes:
         return []
-    lines = page.prose(f"{NO_EFFECT} ({len(churn):,})", style="bold")
-    most = len(churn) if everything else _MOST_FILES
-    for change in churn[:most]:
-        what, rule, place = churn_words(change)
+    lines = page.prose(f"{NO_EFFECT} ({len(rule_changes):,})", style="bold")
+    most = len(rule_changes) if everything else _MOST_FILES
+    for change in rule_changes[:most]:
+        what, rule, place = rule_change_words(change)
         lines += page.flow([Ink(rule), Ink(f" {place}", "dim")], f"  {what:<9}", separator=" ")
-    if len(churn) > most:
-        lines.append(page.paint(f"  … {len(churn) - most:,} more, shown with --all", "dim"))
+    if len(rule_changes) > most:
+        lines.append(page.paint(f"  … {len(rule_changes) - most:,} more, shown with --all", "dim"))
     return [*lines, ""]
 
 
@@ -737,7 +737,7 @@ def _files(report: DiffReport, page: PageLayout, *, everything: bool) -> list[st
     return lines
 
 
-# The JSON shape of a diff.
+# --- JSON ----------------------------------------------------------------------------------
 
 
 def diff_json(report: DiffReport) -> Object:
@@ -832,25 +832,25 @@ def _spawn(edge: Spawn) -> Object:
     }
 
 
-# What a change grants and takes away, as Markdown for the review of a pull request.
+# --- Markdown, for the review of a pull request --------------------------------------------
 #
-# A comment on GitHub holds 65,536 characters; what does not fit is counted. What
-# widens and what nobody reads is in sight, the rest is folded away.
+# A comment on GitHub has room for 65,536 characters; what does not fit is counted. Widened calls
+# and files that were not read are visible, the rest is folded.
 
 
 # Bytes of a comment, with room for a line above it.
 LIMIT: Final = 65_000
 
 _HEADS: Final = ("", "call", "chain", "before", "after")
-_LINE: Final = 80  # characters of a line that an author wrote
+_LINE: Final = 80  # characters of a line of a policy
 _WORDS: Final = {what: title.rpartition(": ")[2] for what, title in MEANINGS.items()}
 
 
 @attrs.frozen
-class _Room:
-    """How much is shown: agents, changes of one, calls of one, files, characters of a cell.
+class _Limits:
+    """How much a comment shows: agents, changes of an agent, calls of a change, files, characters.
 
-    And whether the lines of authors are.
+    And whether it shows the lines of policies.
     """
 
     agents: int
@@ -861,13 +861,13 @@ class _Room:
     lines: bool = True
 
 
-_EVERYTHING: Final = _Room(10**9, 10**9, 10**9, 10**9, 10**9)
-_ROOMS: Final = (
-    _Room(40, 50, 8, 40),
-    _Room(20, 20, 6, 20, 200),
-    _Room(10, 10, 3, 10, 120, lines=False),
-    _Room(5, 5, 1, 5, 80, lines=False),
-    _Room(0, 0, 0, 3, 80, lines=False),
+_EVERYTHING: Final = _Limits(10**9, 10**9, 10**9, 10**9, 10**9)
+_LIMITS: Final = (
+    _Limits(40, 50, 8, 40),
+    _Limits(20, 20, 6, 20, 200),
+    _Limits(10, 10, 3, 10, 120, lines=False),
+    _Limits(5, 5, 1, 5, 80, lines=False),
+    _Limits(0, 0, 0, 3, 80, lines=False),
 )
 
 
@@ -875,14 +875,14 @@ def diff_markdown(report: DiffReport, *, everything: bool = False) -> str:
     """Return *report* as Markdown; *everything* leaves no list short, whatever the size."""
     if everything:
         return _Writer(report, _EVERYTHING).text()
-    texts = (_Writer(report, room).text() for room in _ROOMS)
+    texts = (_Writer(report, limits).text() for limits in _LIMITS)
     return next((text for text in texts if len(text.encode()) <= LIMIT), summary(report)[:LIMIT])
 
 
 @attrs.frozen
 class _Writer:
     report: DiffReport
-    room: _Room
+    limits: _Limits
 
     def text(self) -> str:
         """Return the whole comment."""
@@ -898,38 +898,38 @@ class _Writer:
         return "\n".join(line for block in blocks for line in block).rstrip() + "\n"
 
     def _agents(self) -> Iterable[list[str]]:
-        """Yield a block for each agent; what is told of several is told of the first."""
-        by_agent: dict[tuple[str, str], list[tuple[str, Told]]] = {}
+        """Yield a block for each agent; a group of several agents is in the block of the first."""
+        by_agent: dict[tuple[str, str], list[tuple[str, ChangeGroup]]] = {}
         for what in MEANINGS:
-            for group in told(self.report, what):
+            for group in change_groups(self.report, what):
                 key = (group.lead.project, group.lead.chain[-1])
                 by_agent.setdefault(key, []).append((what, group))
         blocks = list(by_agent.items())
-        for (_, name), groups in blocks[: self.room.agents]:
+        for (_, name), groups in blocks[: self.limits.agents]:
             yield self._block(name, groups)
-        rest = [group for _, groups in blocks[self.room.agents :] for _, group in groups]
+        rest = [group for _, groups in blocks[self.limits.agents :] for _, group in groups]
         if rest:
             yield [f"and {amount(rest, 'more change')}, in `policy diff --format json`", ""]
 
-    def _block(self, name: str, groups: list[tuple[str, Told]]) -> list[str]:
-        by_meaning: dict[str, list[Told]] = {}
+    def _block(self, name: str, groups: list[tuple[str, ChangeGroup]]) -> list[str]:
+        by_meaning: dict[str, list[ChangeGroup]] = {}
         for what, group in groups:
             by_meaning.setdefault(what, []).append(group)
         said = ", ".join(f"{_WORDS[what]} {amount(some)}" for what, some in by_meaning.items())
         is_open = " open" if any(group.lead.widened for _, group in groups) else ""
         head = f"<code>{self._html(name)}</code>: {html.escape(said)}"
         lines = [f"<details{is_open}><summary>{head}</summary>", ""]
-        rows = [self._row(what, group) for what, group in groups[: self.room.changes]]
+        rows = [self._row(what, group) for what, group in groups[: self.limits.changes]]
         lines += table(_HEADS, rows)
-        if rest := [group for _, group in groups[self.room.changes :]]:
+        if rest := [group for _, group in groups[self.limits.changes :]]:
             lines += ["", f"and {amount(rest, 'more change')}"]
         return [*lines, "", "</details>", ""]
 
-    def _row(self, what: str, group: Told) -> list[str]:
+    def _row(self, what: str, group: ChangeGroup) -> list[str]:
         change = group.lead
-        first, *rest = group.in_order
+        first, *rest = group.sorted_chains
         chain = self._code(chain_text(first))
-        if self.room is _EVERYTHING:
+        if self.limits is _EVERYTHING:
             chain = "<br>".join([chain, *(code(chain_text(also)) for also in rest)])
         elif rest:
             chain += f"<br>and {count(len(rest), 'more chain')}"
@@ -940,7 +940,7 @@ class _Writer:
         if decisions is None:
             may = "" if group.renamed else self._grants(group.grants)
             sides = ["", may] if change.widened else [may, ""]
-            return [word, prose(self._cut(headline(group, self.room.calls))), chain, *sides]
+            return [word, prose(self._cut(headline(group, self.limits.calls))), chain, *sides]
         agent = change.chain[-1]
         if group.by_effect:
             open_ = "<br>".join(
@@ -961,14 +961,14 @@ class _Writer:
         ]
 
     def _calls(self, calls: list[str]) -> str:
-        cell = "<br>".join(map(self._code, calls[: self.room.calls]))
-        rest = len(calls) - self.room.calls
+        cell = "<br>".join(map(self._code, calls[: self.limits.calls]))
+        rest = len(calls) - self.limits.calls
         return f"{cell}<br>and {rest} more" if rest > 0 else cell
 
     def _why(self, decision: Decision, agent: str, spans: Spans) -> str:
         if not decision.because:
             return f"{decision.effect}: {prose(explained(decision, agent))}"
-        because = decision.because[: max(self.room.calls, 1)]
+        because = decision.because[: max(self.limits.calls, 1)]
         lines = [
             f"{one.effect} {self._code(one.rule)}"
             + (f" at {self._code(str(one.place))}" if one.place else "")
@@ -979,8 +979,8 @@ class _Writer:
         return "<br>".join([*lines, *([f"and {rest} more rules"] if rest else [])])
 
     def _line(self, span: Span | None) -> str:
-        """Return the author's line, where it says more than the rule."""
-        if span is None or not self.room.lines or not says_more(span):
+        """Return the line of the policy, where it has more than the rule."""
+        if span is None or not self.limits.lines or not says_more(span):
             return ""
         return f"<br>{code(line_around(span, _LINE))}"
 
@@ -992,16 +992,16 @@ class _Writer:
             f"{self._code(tool)}: strictest of {'; '.join(map(self._code, layers))}"
             for tool, layers in grants.layered.items()
         ]
-        return "<br>".join(lines[: self.room.changes])
+        return "<br>".join(lines[: self.limits.changes])
 
     def _listed(self, items: tuple[str, ...]) -> str:
-        shown = ", ".join(map(self._code, items[: self.room.changes]))
-        rest = len(items) - self.room.changes
+        shown = ", ".join(map(self._code, items[: self.limits.changes]))
+        rest = len(items) - self.limits.changes
         return f"{shown} and {rest} more" if rest > 0 else shown
 
     def _graphs(self) -> Iterable[list[str]]:
         """Yield a picture of each spawn graph that changed."""
-        for project, edges in list(self.report.spawns.items())[: self.room.agents]:
+        for project, edges in list(self.report.spawns.items())[: self.limits.agents]:
             totals = [sum(e.change == change for e in edges) for change in ("added", "removed")]
             said = f"{totals[0]:,} added, {totals[1]:,} removed"
             title = f"<summary>spawn graph of <code>{self._html(project)}</code>: {said}</summary>"
@@ -1020,7 +1020,7 @@ class _Writer:
                 str(one.difference.before.effect),
                 self._why(one.difference.after, one.chain[-1], self.report.spans[1]),
             ]
-            for one, readings in excess[: self.room.changes]
+            for one, readings in excess[: self.limits.changes]
         ]
         head = f"<summary>{BEYOND}: {len(excess):,}</summary>"
         rest = len(excess) - len(rows)
@@ -1039,30 +1039,30 @@ class _Writer:
         if not found:
             return []
         lines = [f"<details open><summary>{NEW_FINDINGS}: {len(found):,}</summary>", ""]
-        for one in found[: self.room.files]:
+        for one in found[: self.limits.files]:
             said = prose(self._cut(masked(f"{one.severity.value}: {one.message}")))
             place = str(one.place) if one.span else one.place.file
             lines.append(item(f"{said} (`{one.code}`) at {self._code(place)}"))
         return [*lines, *self._more(len(found)), "", "</details>", ""]
 
     def _churn(self) -> list[str]:
-        churn = self.report.review.churn
-        if not churn:
+        rule_changes = self.report.review.churn
+        if not rule_changes:
             return []
-        lines = [f"<details><summary>{NO_EFFECT}: {len(churn):,}</summary>", ""]
-        for change in churn[: self.room.files]:
-            what, rule, place = churn_words(change)
+        lines = [f"<details><summary>{NO_EFFECT}: {len(rule_changes):,}</summary>", ""]
+        for change in rule_changes[: self.limits.files]:
+            what, rule, place = rule_change_words(change)
             lines.append(item(f"{what} {self._code(rule)} at {self._code(place)}"))
-        lines += self._more(len(churn))
+        lines += self._more(len(rule_changes))
         return [*lines, "", "</details>", ""]
 
     def _files(self) -> Iterable[list[str]]:
-        """Yield what is said of the files that differ, but of those that rules name."""
+        """Yield the files that differ, except those whose rules are named."""
         for effect, what in FILES.items():
             files = self.report.files(effect)
             if not files or effect == "decisions":
                 continue
-            shown = files[: self.room.files]
+            shown = files[: self.limits.files]
             lines = [f"{prose(what.capitalize())}:", ""]
             lines += [
                 item(f"{self._code(file.path)} ({prose(file_words(file))})") for file in shown
@@ -1070,12 +1070,12 @@ class _Writer:
             yield [*lines, *self._more(len(files)), ""]
 
     def _more(self, total: int) -> list[str]:
-        rest = total - self.room.files
+        rest = total - self.limits.files
         return [item(f"and {rest} more")] if rest > 0 else []
 
     def _cut(self, text: str) -> str:
         shown = visible(text)
-        return shown if len(shown) <= self.room.cell else f"{shown[: self.room.cell - 1]}…"
+        return shown if len(shown) <= self.limits.cell else f"{shown[: self.limits.cell - 1]}…"
 
     def _code(self, text: str) -> str:
         return code(self._cut(text))
@@ -1084,7 +1084,7 @@ class _Writer:
         return html.escape(self._cut(text))
 
 
-# The changes of a diff as results, for code scanning, annotations and test reports.
+# --- results, for code scanning, annotations and test reports ------------------------------
 
 
 _TITLES: Final = {
@@ -1112,20 +1112,20 @@ _LEVELS: Final = {rule.code: rule.level for rule in _RULES}
 
 
 def diff_rules(results: Iterable[Result]) -> list[ResultRule]:
-    """Return what the codes of *results* mean, and all that a diff may tell."""
+    """Return the meanings of the codes of *results*, and of all codes of a diff."""
     return [*_RULES, *rules_of([one for one in results if one.code not in _LEVELS])]
 
 
 def diff_results(report: DiffReport) -> list[Result]:
-    """Return the changes of *report*, causes told once; then findings and files."""
+    """Return the changes of *report*, each cause once; then findings and files."""
     elsewhere = _changed_file(report)
     spans = report.spans[1]
     results = [
-        _change_of_diff_results(what, group, elsewhere, spans)
+        _change_result(what, group, elsewhere, spans)
         for what in MEANINGS
-        for group in told(report, what)
+        for group in change_groups(report, what)
     ]
-    results += (_beyond_of_diff_results(one, readings, spans) for one, readings in beyond(report))
+    results += (_excess_result(one, readings, spans) for one, readings in beyond(report))
     if not report.diff.exact:
         reasons = "; ".join(report.diff.why)
         message = f"more calls may be decided differently than could be compared ({reasons})"
@@ -1142,7 +1142,7 @@ def diff_results(report: DiffReport) -> list[Result]:
     return results
 
 
-def _beyond_of_diff_results(one: Excess, readings: tuple[str, ...], spans: Spans) -> Result:
+def _excess_result(one: Excess, readings: tuple[str, ...], spans: Spans) -> Result:
     difference = one.difference
     place, end = _where(difference.after, difference.before, spans)
     call = quoted([call_text(difference.tool, difference.call)])
@@ -1154,17 +1154,15 @@ def _beyond_of_diff_results(one: Excess, readings: tuple[str, ...], spans: Spans
 
 
 def _changed_file(report: DiffReport) -> Place | None:
-    """Return where to tell what no rule is behind: forges show nothing that has no place."""
+    """Return the place of a change without a rule: forges show no result without a place."""
     order = list(FILES)[::-1]
     files = sorted(report.diff.files, key=lambda file: order.index(report.effects[file.path]))
     return Place(files[0].path) if files else None
 
 
-def _change_of_diff_results(
-    what: str, group: Told, elsewhere: Place | None, spans: Spans
-) -> Result:
+def _change_result(what: str, group: ChangeGroup, elsewhere: Place | None, spans: Spans) -> Result:
     change = group.lead
-    first, *rest = group.in_order
+    first, *rest = group.sorted_chains
     chains = f"`{chain_text(first)}`" + (f" and {count(len(rest), 'more chain')}" if rest else "")
     readings = "" if len(group.readings) > 1 else f" ({next(iter(group.readings))} only)"
     decisions = verdict(change)
@@ -1187,14 +1185,14 @@ def _change_of_diff_results(
 def _where(
     after: Decision, before: Decision, spans: Spans
 ) -> tuple[Place | None, tuple[int, int] | None]:
-    """Return where the first rule stands that somebody wrote, as it is now or was before."""
+    """Return the place of the first written rule, of the new side before the old."""
     now = next((one for one in after.because if one.place), None)
     if now is not None and now.place is not None:
         if now in spans:
             return now.place, end_of(spans[now])
         line, column = now.place.line, now.place.column
         return now.place, (line, column + max(len(now.rule), 1))
-    # The line is of the old text: only the file is still the same.
+    # The line is of the old text, so only the file is certain.
     was = next((one.place for one in before.because if one.place), None)
     return (Place(was.file), None) if was is not None else (None, None)
 

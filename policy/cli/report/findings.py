@@ -34,19 +34,19 @@ __all__ = [
 ]
 
 
-# Said once wherever findings are shown.
+# Shown once with findings.
 EXPLAIN: Final = "`policy rule CODE` says what a code means"
 
-# Said above findings that are only counted.
+# The title of findings that are only counted.
 FURTHER: Final = "further findings, which `policy lint` lists"
 
-# Findings of one code, and files of one kind, before the rest is only counted.
+# Findings of one code, and files of one kind, that are shown; others are counted.
 _MOST_ALIKE = 5
 _MOST_FILES = 4
 
 
 def findings_lines(findings: Iterable[Finding], page: PageLayout, *, everything: bool) -> list[str]:
-    """Return the findings in their order; many of one code are cut short."""
+    """Return the findings in their order; of many with one code, the first ones."""
     found = list(findings)
     totals = Counter(finding.code for finding in found)
     seen: Counter[str] = Counter()
@@ -63,7 +63,7 @@ def findings_lines(findings: Iterable[Finding], page: PageLayout, *, everything:
 
 
 def counted(findings: Iterable[Finding]) -> list[tuple[int, Finding]]:
-    """Return how often each code is there, with the first of its findings."""
+    """Return the number of findings of each code, with the first one."""
     by_code: dict[str, list[Finding]] = {}
     for finding in findings:
         by_code.setdefault(finding.code, []).append(finding)
@@ -73,7 +73,7 @@ def counted(findings: Iterable[Finding]) -> list[tuple[int, Finding]]:
 
 
 def counted_lines(findings: Iterable[Finding], page: PageLayout) -> list[str]:
-    """Return a line for each code: how many, what it means, and where the first is."""
+    """Return a line for each code: its number, meaning and first place."""
     lines: list[str] = []
     for number, finding in counted(findings):
         word = finding.severity.value
@@ -86,20 +86,20 @@ def counted_lines(findings: Iterable[Finding], page: PageLayout) -> list[str]:
 
 
 def findings_report(findings: Iterable[Finding], page: PageLayout) -> list[str]:
-    """Return every finding, and below them where to read more; nothing where there is none."""
+    """Return every finding, and a hint to their explanation; nothing where there are none."""
     lines = [line for finding in findings for line in finding_report(finding, page)]
     return [*lines, *page.prose(EXPLAIN, style="dim")] if lines else []
 
 
 def findings_summary(findings: Sequence[Finding]) -> str:
-    """Return how many findings there are, by severity."""
+    """Return the numbers of findings by severity."""
     totals = Counter(finding.severity.value for finding in findings)
     parts = [count(totals[word], word) for word in ("error", "warning", "note") if totals[word]]
     return ", ".join(parts) or "no findings"
 
 
 def unread_lines(unread: Sequence[Unread], page: PageLayout, *, everything: bool) -> list[str]:
-    """Return the files nobody read, by kind."""
+    """Return the unread files by kind."""
     kinds: dict[str, list[str]] = {}
     for file in unread:
         kinds.setdefault(file.what, []).append(file.path)
@@ -111,21 +111,21 @@ def unread_lines(unread: Sequence[Unread], page: PageLayout, *, everything: bool
     return lines
 
 
-# The findings of a workspace: for people, as JSON, as Markdown, and as results.
+# --- the report of lint --------------------------------------------------------------------
 
 
 @attrs.frozen
 class LintReport:
-    """What lint has to say.
+    """The report of lint.
 
     Attributes:
         label: of the tree.
-        findings: those that count.
-        suppressed: those that a comment took away, with that comment.
-        known: those that the baseline knows.
-        gone: how many the baseline knows that are there no longer.
-        unread: how many files nobody reads.
-        read: how many files were read.
+        findings: that count.
+        suppressed: findings with the comment that suppresses them.
+        known: findings in the baseline.
+        gone: the number of entries of the baseline without a finding.
+        unread: the number of files that no front end reads.
+        read: the number of files that were read.
 
     """
 
@@ -139,7 +139,7 @@ class LintReport:
 
     @property
     def summary(self) -> str:
-        """The whole in a line."""
+        """A summary on one line."""
         parts = [findings_summary(self.findings)]
         if not self.findings:
             parts.append(f"{count(self.read, 'file') if self.read else 'no file'} read")
@@ -206,7 +206,7 @@ def lint_markdown(report: LintReport) -> str:
 
 
 def lint_results(report: LintReport) -> list[Result]:
-    """Return *report* as results, those that do not count marked as such."""
+    """Return *report* as results; those that do not count are marked."""
     return [
         *map(of_finding, report.findings),
         *(of_finding(one, suppressed=comment.reason) for one, comment in report.suppressed),

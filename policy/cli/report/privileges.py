@@ -35,13 +35,13 @@ __all__ = [
 # The lines of a summary, in the order they are shown.
 LABELS = ("allow", "ask", "deny", "not available", "otherwise")
 
-# Names that rules of a host itself have in common are told up to so many.
+# Names that built-in rules of a host have in common are shown up to this number.
 _MOST_NAMES = 8
 
 # Characters of one rule.
 _LONGEST = 160
 
-# A rule that no file holds: what it is for, and why the host has it.
+# A built-in rule of a host: its subject, and why the host has it.
 _BUILT_IN = re.compile(r"(\S+) \((.+)\)")
 
 
@@ -50,8 +50,8 @@ class Summary:
     """The privileges of one position.
 
     Attributes:
-        lines: label -> what it holds for, of `LABELS`.
-        layered: tool -> what several links say of it, the strictest of which holds.
+        lines: label, one of `LABELS` -> matchers.
+        layered: tool -> the rules of several links, of which the strictest counts.
 
     """
 
@@ -63,17 +63,17 @@ class Summary:
 
     @property
     def size(self) -> int:
-        """How much there is to be read."""
+        """The number of matchers."""
         return sum(map(len, (*self.lines.values(), *self.layered.values())))
 
 
 def summarise(
     privileges: Iterable[Privilege], agent: str = "", *, everything: bool = False
 ) -> Summary:
-    """Return *privileges* by effect; rules of *agent* itself are told as such."""
+    """Return *privileges* by effect; rules of *agent* itself do not name it."""
     by_tool = {privilege.tool: privilege for privilege in privileges}
     other = by_tool.pop(OTHER_TOOL, None)
-    told = [p for p in by_tool.values() if other is None or _is_told(p, other)]
+    told = [p for p in by_tool.values() if other is None or _needs_line(p, other)]
     return _summary(told, other, agent, everything=everything)
 
 
@@ -84,7 +84,7 @@ def side_by_side(
     *,
     everything: bool = False,
 ) -> tuple[Summary, Summary, Summary]:
-    """Return what two readings have in common, and what each has of the tools they differ in."""
+    """Return what two readings have in common, and what each has for the tools they differ in."""
     pairs, others = _paired(declared, real)
     common: list[Privilege] = []
     apart: tuple[list[Privilege], list[Privilege]] = ([], [])
@@ -92,8 +92,8 @@ def side_by_side(
         if _key(pair[0]) != _key(pair[1]):
             apart[0].append(pair[0])
             apart[1].append(pair[1])
-        elif any(_is_told(*each) for each in zip(pair, others, strict=True)):
-            # The one that says why, where the host itself has the rule.
+        elif any(_needs_line(*each) for each in zip(pair, others, strict=True)):
+            # The one with a reason, where it is a built-in rule of the host.
             common.append(pair[0] if _reason(pair[0].rules) else pair[1])
     same = _key(others[0]) == _key(others[1])
     shared = _summary(common, others[1] if same else None, agent, everything=everything)
@@ -110,7 +110,7 @@ def side_by_side(
 
 
 def beyond(first: Iterable[Privilege], then: Iterable[Privilege], agent: str = "") -> Summary:
-    """Return what *then* says of the tools in which it differs from *first*."""
+    """Return what *then* has for the tools in which it differs from *first*."""
     pairs, others = _paired(first, then)
     told = [other for one, other in pairs if _key(one) != _key(other)]
     same = _key(others[0]) == _key(others[1])
@@ -120,7 +120,7 @@ def beyond(first: Iterable[Privilege], then: Iterable[Privilege], agent: str = "
 def _paired(
     one: Iterable[Privilege], other: Iterable[Privilege]
 ) -> tuple[list[tuple[Privilege, Privilege]], tuple[Privilege, Privilege]]:
-    """Return what two sides say of each tool that either speaks of, and of any other tool."""
+    """Return the privileges of both sides for each tool that either names, and any other."""
     left, right = ({each.tool: each for each in side} for side in (one, other))
     others = left.pop(OTHER_TOOL, _NOTHING), right.pop(OTHER_TOOL, _NOTHING)
     pairs = [
@@ -137,12 +137,12 @@ _NOTHING = Privilege(OTHER_TOOL, Effect.DENY, reason=Reason.UNAVAILABLE)
 
 
 def rule_parts(layer: str) -> list[str]:
-    """Return what a layer says, cut where a line may be broken: between its rules."""
+    """Return the text of a layer in pieces, between which a line may be broken."""
     return re.split(r"(?<=[,;]) ", layer)
 
 
-def _is_told(privilege: Privilege, other: Privilege) -> bool:
-    """Return whether more is to be said of a tool than of any other tool."""
+def _needs_line(privilege: Privilege, other: Privilege) -> bool:
+    """Return whether a tool needs more text than any other tool."""
     if _key(privilege) != _key(other):
         return True
     return _is_written(privilege) and privilege.rules != other.rules
@@ -153,7 +153,7 @@ def _is_written(privilege: Privilege) -> bool:
 
 
 def _key(privilege: Privilege) -> object:
-    """Return what makes two tools alike to a reader."""
+    """Return a key that is equal for tools with the same text."""
     if privilege.effect is not None:
         return _label(privilege)
     rules = frozenset((because.effect, because.rule) for because in privilege.rules)
@@ -216,7 +216,7 @@ def _differs(otherwise: Effect, other: Privilege | None) -> bool:
 
 
 def _reason(rules: Iterable[Because]) -> str:
-    """Return why a host itself has a rule that no file holds, or ""."""
+    """Return the reason of a built-in rule of a host, or ""."""
     for because in rules:
         found = None if because.place else _BUILT_IN.fullmatch(because.rule)
         return visible(found[2]) if found else ""
@@ -224,14 +224,14 @@ def _reason(rules: Iterable[Because]) -> str:
 
 
 def _named(names: list[str], why: str, *, everything: bool) -> str:
-    """Return tools that the host itself treats alike; many of them by their number."""
+    """Return tools with the same built-in rule; many of them by their number."""
     if len(names) > _MOST_NAMES and not everything:
         return f"{len(names)} tools ({why or 'of the host'})"
     return f"{'/'.join(names)} ({why})" if why else ", ".join(names)
 
 
 def _short(rule: str) -> str:
-    """Return *rule*, its middle left out where it is very long."""
+    """Return *rule*, without its middle where it is very long."""
     if len(rule) <= _LONGEST:
         return rule
     return f"{rule[: _LONGEST - 20]} … {rule[-15:]}"
@@ -258,20 +258,20 @@ def _layer(layer: Layer, agent: str) -> str:
     return f"{who}: {'; '.join(parts)}" if who else "; ".join(parts)
 
 
-# What is to be told of each chain of an agent: all of it, or how it differs from one before.
+# --- the chains of an agent: each in full, or by its difference from an earlier one --------
 
 
 @attrs.frozen
 class PositionSummary:
-    """What is to be told of an agent at the end of one chain.
+    """The text on an agent at the end of one chain.
 
     Attributes:
-        position: the chain, and whose start must be confirmed.
-        reading: ``attenuated`` or ``enforced`` where it is told of that one alone, or "".
-        but_for: the chain by which the agent may do the same, but for what is told; or nothing.
-        common: what both readings have, or the one there is.
-        attenuated: what is declared of the tools in which two readings differ.
-        enforced: what the host does with these.
+        position: the chain, and the agents whose start must be confirmed.
+        reading: ``attenuated`` or ``enforced`` for text on one reading alone, or "".
+        but_for: the chain by which the agent may do the same except for this text; or ().
+        common: what both readings have, or the only one.
+        attenuated: what is declared for the tools in which two readings differ.
+        enforced: what the host does for these tools.
 
     """
 
@@ -286,7 +286,7 @@ class PositionSummary:
 def position_summaries(
     agent: AgentAudit, *, everything: bool = False
 ) -> tuple[PositionSummary, ...]:
-    """Return what is to be told of each chain of *agent*, those of both readings together."""
+    """Return the text on each chain of *agent*, both readings together."""
     declared = {position.chain: position for position in agent.attenuated}
     real = {position.chain: position for position in agent.enforced}
     return tuple(
@@ -320,7 +320,7 @@ def _alone(
     *,
     everything: bool,
 ) -> PositionSummary:
-    """Return what is told of a chain that one reading has: in full, or in fewer words."""
+    """Return the text on a chain of one reading alone: in full, or by a difference."""
     said = summarise(position.privileges, agent.name, everything=everything)
     first = positions[0]
     if first is not position and not everything:
@@ -330,10 +330,10 @@ def _alone(
     return PositionSummary(position, reading, (), said)
 
 
-# What an agent may do at most, where no one of its chains says it already.
+# --- what an agent may do at most, where no single chain shows it --------------------------
 
 
-# The lines of what is told, in the order they are shown.
+# The labels of these lines, in the order they are shown.
 MOST_LABELS = ("allow", "ask", "never", "otherwise", "not exact")
 
 _LABELS = {Effect.ALLOW: "allow", Effect.ASK: "ask", Effect.DENY: "never"}
@@ -341,12 +341,12 @@ _LABELS = {Effect.ALLOW: "allow", Effect.ASK: "ask", Effect.DENY: "never"}
 
 @attrs.frozen
 class MostRules:
-    """Calls of which the same is to be told.
+    """Calls with the same label and chain.
 
     Attributes:
         label: of `MOST_LABELS`.
-        by: the chain by which they are granted; "" is the first there is.
-        calls: as patterns, or tools as a whole.
+        by: the chain by which they are granted; "" is the first chain.
+        calls: as patterns, or whole tools.
 
     """
 
@@ -357,12 +357,12 @@ class MostRules:
 
 @attrs.frozen
 class Most:
-    """What is told of one reading, or of both.
+    """What an agent may do at most, in one reading or in both.
 
     Attributes:
         reading: ``attenuated``, ``enforced``, or "" where both are the same.
         said: in the order of `MOST_LABELS`.
-        tools: the tools of which all is told.
+        tools: the tools that are covered completely.
 
     """
 
@@ -371,16 +371,16 @@ class Most:
     tools: frozenset[str]
 
     def labelled(self, label: str) -> tuple[MostRules, ...]:
-        """Return what is told under *label*."""
+        """Return the calls with *label*."""
         return tuple(each for each in self.said if each.label == label)
 
 
 def mosts(agent: AgentAudit, shown: str | None = None) -> tuple[Most, ...]:
-    """Return what is to be told of *agent*: nothing where a single list says it.
+    """Return what *agent* may do at most: nothing where a single list shows it.
 
     Args:
-        agent: whose.
-        shown: what stands for its name at the end of a chain; None is the name.
+        agent: to show.
+        shown: replaces its name at the end of a chain; None keeps the name.
 
     """
     name = agent.name if shown is None else shown
@@ -404,14 +404,14 @@ def _said(
     lines: dict[tuple[str, str], dict[str, None]] = {}
     tools = set()
     for each in most:
-        if not _is_told_of_most(each, positions):
+        if not _needs_text(each, positions):
             continue
         name = visible(each.glob or each.tool)
         if not each.why:
             tools.add(name)
         for grant in each.grants:
             label = _LABELS[grant.effect] if grant.rule else "otherwise"
-            said = visible(grant.rule) if grant.rule else f"{name}: {_rest_of_most(grant)}"
+            said = visible(grant.rule) if grant.rule else f"{name}: {_rest_text(grant)}"
             if len(each.grants) == 1 and not each.why:
                 label, said = _LABELS[grant.effect], name
             lines.setdefault((label, _by(grant, positions, shown)), {})[said] = None
@@ -422,20 +422,20 @@ def _said(
     return tuple(told), frozenset(tools)
 
 
-def _is_told_of_most(most: AtMost, positions: Sequence[AuditPosition]) -> bool:
-    """Return whether the first chain does not say it all, or only as several lists."""
+def _needs_text(most: AtMost, positions: Sequence[AuditPosition]) -> bool:
+    """Return whether the first chain does not show everything, or only in several lists."""
     if any(grant.position and grant.effect is not Effect.DENY for grant in most.grants):
         return True
     first = positions[0].privileges if positions else ()
     return any(privilege.layers for privilege in first if privilege.tool == most.tool)
 
 
-def _rest_of_most(grant: MostGranted) -> str:
+def _rest_text(grant: MostGranted) -> str:
     return "not available" if grant.reason is Reason.UNAVAILABLE else grant.effect.value
 
 
 def _by(grant: MostGranted, positions: Sequence[AuditPosition], shown: str) -> str:
-    """Return by which chain a grant comes, where it is not the first."""
+    """Return the chain of a grant, where it is not the first."""
     if grant.effect is Effect.DENY or not grant.position:
         return ""
     if grant.position >= len(positions):

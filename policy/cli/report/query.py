@@ -1,4 +1,4 @@
-"""Who can make a call: for people, as JSON and as Markdown."""
+"""The agents that can make a call: text, JSON and Markdown."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class QueryReport:
         matcher: as written.
         label: of the tree.
         found: the answer.
-        without: whether it was asked who cannot.
+        without: whether the question is which agents cannot.
 
     """
 
@@ -48,7 +48,7 @@ class QueryReport:
 
     @property
     def together(self) -> list[tuple[Answer, tuple[str, ...]]]:
-        """The answers, the same of both readings once, with the readings."""
+        """The answers with their readings; equal answers of both readings once."""
         groups: dict[object, tuple[Answer, list[str]]] = {}
         for answer in self.found.answers:
             decision = answer.decision
@@ -58,7 +58,7 @@ class QueryReport:
 
     @property
     def cannot(self) -> dict[tuple[str, str], list[str]]:
-        """Project and agent that cannot -> in which readings."""
+        """Project and agent that cannot -> the readings."""
         groups: dict[tuple[str, str], list[str]] = {}
         for project, reading, agent in self.found.without:
             groups.setdefault((project, agent), []).append(reading)
@@ -66,7 +66,7 @@ class QueryReport:
 
     @property
     def summary(self) -> str:
-        """The answer in a line."""
+        """A summary on one line."""
         can = len({(answer.project, answer.agent) for answer in self.found.answers})
         exact = (
             ""
@@ -121,7 +121,7 @@ def _label(text: str) -> str:
 
 
 def _by_reason(asked: QueryReport) -> list[list[CallRefusal]]:
-    """Return who cannot, together where the same rules refuse it for the same reason."""
+    """Return the agents that cannot, grouped by refusing rules and reason."""
     first: dict[tuple[str, str], CallRefusal] = {}
     for each in asked.found.refused:
         first.setdefault((each.project, each.agent), each)
@@ -133,14 +133,14 @@ def _by_reason(asked: QueryReport) -> list[list[CallRefusal]]:
         if decision is None or not {*decision.links} <= {agent}:
             why: object = _why([each])
         else:
-            why = decision.reason  # each by what it says itself
+            why = decision.reason  # each with its own text
         key = project, readings, why, each.because, call
         groups.setdefault(key, []).append(each)
     return list(groups.values())
 
 
 def _why(group: Sequence[CallRefusal]) -> str:
-    """Return why agents cannot that are refused for the same reason, in a clause."""
+    """Return the common reason why agents cannot, as a clause."""
     first = group[0]
     if first.decision is None:
         return "no chain comes to it"

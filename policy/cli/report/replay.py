@@ -1,4 +1,4 @@
-"""Logged calls that are decided otherwise: for people, as JSON and as Markdown."""
+"""Logged calls with another decision: text, JSON and Markdown."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ _COLUMN = 9
 
 @attrs.frozen
 class ReplayReport:
-    """What was replayed, by what.
+    """A replay, and the policies that decided.
 
     Attributes:
         found: the result.
-        logs: how many files were read.
-        new: of the policy that decides now.
-        old: of the policy that decided before; "" where the log says what it got.
+        logs: the number of files that were read.
+        new: the label of the new policy.
+        old: the label of the old policy; "" where the log has the decisions.
 
     """
 
@@ -49,7 +49,7 @@ class ReplayReport:
 
     @property
     def groups(self) -> list[tuple[str, tuple[Replayed, ...]]]:
-        """What changed: title -> the calls."""
+        """The changes: title -> the calls."""
         changed = self.found.changes
         return [
             ("granted more", tuple(each for each in changed if each.outcome.widened)),
@@ -58,7 +58,7 @@ class ReplayReport:
 
     @property
     def unsaid(self) -> dict[Effect, int]:
-        """Of calls of which nobody knows what they got: what they get -> how many."""
+        """Calls whose earlier decision is unknown: their new effect -> their number."""
         counts: dict[Effect, int] = {}
         for each in self.found.outcomes:
             if each.outcome.before is None:
@@ -68,7 +68,7 @@ class ReplayReport:
 
     @property
     def summary(self) -> str:
-        """The result in a line."""
+        """A summary on one line."""
         found = self.found
         calls = sum(each.calls for each in found.outcomes)
         changes = f"{count(found.widened, 'call')} granted more, {found.narrowed:,} less"
@@ -120,13 +120,13 @@ def _label(text: str) -> str:
 
 
 def _call(each: Replayed) -> str:
-    """Return the call as a rule would speak of it, where one argument matters alone."""
+    """Return the call as a rule would name it, where only one argument matters."""
     call = each.example.call
     telling = {name: value for name, value in call.items() if name not in _ASIDE}
     return call_text(each.outcome.tool, telling or call)
 
 
-# Arguments that say something to people and nothing to rules.
+# Arguments for people, which no rule matches.
 _ASIDE = frozenset({"description", "prompt", "content", "old_string", "new_string", "timeout"})
 
 

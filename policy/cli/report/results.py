@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
@@ -12,20 +14,31 @@ import attrs
 
 import policy
 from policy.analysis import catalogue
-from policy.cli.report.as_json import Object
+from policy.cli.report.as_json import Object, dumps
 from policy.core.finding import Finding, Severity
 from policy.core.source import Place, Span, visible
+from policy.files.trees import Folder, SingleFile, Tree
 
-__all__ = ["Result", "ResultRule", "end_of", "github", "junit", "of_finding", "rules_of", "sarif"]
+__all__ = [
+    "Result",
+    "ResultRule",
+    "end_of",
+    "github",
+    "junit",
+    "machine_formats",
+    "of_finding",
+    "rules_of",
+    "sarif",
+]
 
 
 @attrs.frozen
 class ResultRule:
-    """What a code means.
+    """The meaning of a code.
 
     Attributes:
         code: stable.
-        level: how much it matters.
+        level: its severity.
         title: the defect, in a few words.
         text: Markdown, or "".
 
@@ -39,18 +52,17 @@ class ResultRule:
 
 @attrs.frozen
 class Result:
-    """One thing to be told.
+    """A finding or a change, for a format that lists results one by one.
 
     Attributes:
         code: of its rule.
-        level: how much it matters.
-        message: in one line.
-        detail: what else there is to say, in lines; or "".
-        place: where; None where there is no file.
-        end: where it ends, line and column behind its last character; None where there
-            is no text, so that the place is a file.
-        suppressed: why somebody suppressed it; None where nobody did.
-        known: whether a baseline knows it.
+        level: its severity.
+        message: on one line.
+        detail: further lines, or "".
+        place: of the result; None without a file.
+        end: line and column behind its last character; None where the place is a whole file.
+        suppressed: the reason of its suppression; None where it is not suppressed.
+        known: whether it is in the baseline.
 
     """
 
@@ -65,7 +77,7 @@ class Result:
 
     @property
     def fingerprint(self) -> str:
-        """What stays the same when lines move: the file, the code and the message."""
+        """A hash that does not change when lines move: of the file, the code and the message."""
         file = self.place.file if self.place else ""
         return hashlib.sha256(f"{file}\0{self.code}\0{self.message}".encode()).hexdigest()[:32]
 
@@ -92,7 +104,7 @@ def end_of(span: Span) -> tuple[int, int]:
 
 
 def rules_of(results: list[Result]) -> list[ResultRule]:
-    """Return the rules behind *results*, by code; those of the catalogue with its text."""
+    """Return the rules of *results* by code; those of the catalogue with its text."""
     rules: dict[str, ResultRule] = {}
     for result in sorted(results, key=lambda one: one.code):
         if result.code not in rules:
@@ -107,10 +119,9 @@ def _rule(result: Result) -> ResultRule:
     return ResultRule(page.code, page.severity, page.title, page.text)
 
 
-# Results as SARIF 2.1.0, for code scanning.
+# --- SARIF 2.1.0, for code scanning --------------------------------------------------------
 #
-# https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html; the numbers of
-# sections below are its.
+# Numbers of sections are those of https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html.
 
 
 _SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -124,8 +135,8 @@ def sarif(
 
     Args:
         results: in their order.
-        rules: what their codes mean; by default what the catalogue says.
-        exact: whether these are all; said as a property of the run.
+        rules: of their codes; by default those of the catalogue.
+        exact: whether these are all results, a property of the run.
 
     """
     known = list(rules_of(list(results)) if rules is None else rules)
@@ -196,10 +207,10 @@ def _location(result: Result) -> Object:
     return location
 
 
-# Results as JUnit XML, which test reports of every forge read.
+# --- JUnit XML, for test reports -----------------------------------------------------------
 #
-# A file is a suite, a result a test case that failed. What is only worth knowing,
-# suppressed or known is skipped, so that it fails nothing.
+# A file is a suite, and a result is a failed test case. Notes, suppressed and known results are
+# skipped, so that they fail nothing.
 
 
 _NOWHERE: Final = "policy"
@@ -208,8 +219,7 @@ _NOWHERE: Final = "policy"
 def junit(results: Sequence[Result], name: str) -> str:
     """Return *results* as one document; *name* is that of the whole report.
 
-    Where there are none, one test case passes, since a report without any is
-    taken for one that was not run.
+    Without results one test case passes, since a report without test cases counts as not run.
     """
     root = Element("testsuites", name=name)
     suites: dict[str, list[Result]] = {}
@@ -264,7 +274,7 @@ def _case(suite: Element, result: Result) -> None:
         failure.text += "\n" + "\n".join(map(visible, result.detail.splitlines()))
 
 
-# Results as workflow commands of GitHub Actions, which show them beside the lines of a change.
+# --- workflow commands of GitHub Actions, which annotate lines of a change -----------------
 #
 # https://docs.github.com/actions/reference/workflow-commands-for-github-actions
 
@@ -277,7 +287,7 @@ _COMMANDS: Final = {
 
 
 def github(results: Iterable[Result]) -> str:
-    """Return a line for each result that nobody suppressed and no baseline knows."""
+    """Return a line for each result that is neither suppressed nor in the baseline."""
     lines = [_line(result) for result in results if result.suppressed is None and not result.known]
     return "".join(f"{line}\n" for line in lines)
 
@@ -290,7 +300,7 @@ def _line(result: Result) -> str:
     if place is not None and result.end is not None:
         line, column = result.end
         properties |= {"line": str(place.line), "endLine": str(line)}
-        # Without an end of its own on the same line the column is shown from 1.
+        # Without an end on the same line the column would be shown from 1.
         properties |= {"col": str(place.column), "endColumn": str(max(column - 1, place.column))}
     properties["title"] = result.code
     text = "%0A".join(map(_data, (result.message, *result.detail.splitlines())))
@@ -299,9 +309,62 @@ def _line(result: Result) -> str:
 
 
 def _data(text: str) -> str:
-    # What the runner decodes; all other control characters are spelled out.
+    # The runner decodes these; `visible` spells out all other control characters.
     return visible(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def _property(text: str) -> str:
     return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def machine_formats(
+    results: Callable[[], Iterable[Result]],
+    tree: Tree,
+    name: str,
+    *,
+    rules: Callable[[Sequence[Result]], Iterable[ResultRule]] | None = None,
+    exact: bool = True,
+) -> dict[str, Callable[[], str]]:
+    """Return the formats for programs -> *results* in each, with paths from the working folder.
+
+    Args:
+        results: returns them, with paths relative to *tree*.
+        tree: of the files.
+        name: of the report.
+        rules: returns the rules of results; by default those of the catalogue.
+        exact: whether these are all results.
+
+    """
+
+    def located() -> list[Result]:
+        prefix = _prefix(tree)
+        return [_located(result, prefix) for result in results()]
+
+    def log() -> str:
+        found = located()
+        return dumps(sarif(found, rules(found) if rules else None, exact=exact)) + "\n"
+
+    return {
+        "sarif": log,
+        "github": lambda: github(located()),
+        "junit": lambda: junit(located(), name),
+    }
+
+
+def _prefix(tree: Tree) -> str:
+    """Return the path of *tree* from the working folder, with a slash; or ""."""
+    if not isinstance(tree, Folder | SingleFile):
+        return ""
+    folder = tree.path if isinstance(tree, Folder) else tree.path.parent
+    try:
+        relative = Path(os.path.relpath(folder)).as_posix()
+    except ValueError:  # on another drive
+        return ""
+    return "" if relative == "." or relative.startswith("..") else f"{relative}/"
+
+
+def _located(result: Result, prefix: str) -> Result:
+    if result.place is None or not prefix:
+        return result
+    place = attrs.evolve(result.place, file=prefix + result.place.file)
+    return attrs.evolve(result, place=place)

@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 
-# What a style is on a terminal (ECMA-48, "select graphic rendition").
+# The codes of styles on a terminal (ECMA-48, "select graphic rendition").
 _STYLES = {
     "allow": "32",
     "ask": "33",
@@ -59,7 +59,7 @@ _STYLES = {
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 
-# The least a line has room for behind its label, however narrow the page.
+# The least columns behind a label, however narrow the page.
 _LEAST = 16
 
 
@@ -79,7 +79,7 @@ def _columns(character: str) -> int:
 
 
 def clipped(text: str, columns: int) -> str:
-    """Return *text*, its end replaced by ``…`` where it is wider than *columns*."""
+    """Return *text*, with ``…`` for its end where it is wider than *columns*."""
     if width(text) <= columns:
         return text
     return _fitting(text, max(columns - 1, 0)) + "…"
@@ -99,7 +99,7 @@ def _fitting(text: str, columns: int) -> str:
 
 @attrs.frozen
 class Ink:
-    """A piece of text in a style; it is broken over lines only where it must be."""
+    """A piece of text in a style, which is broken over lines only where it must be."""
 
     text: str
     style: str = ""
@@ -107,7 +107,7 @@ class Ink:
 
 @attrs.frozen
 class PageLayout:
-    """How wide lines may be, and whether they have colour."""
+    """The width of lines, and whether they have colour."""
 
     width: int = 100
     colour: bool = False
@@ -132,8 +132,8 @@ class PageLayout:
         """Return *pieces* filled into lines, a piece in one line where it fits.
 
         Args:
-            pieces: what to show.
-            head: what stands before the first, painted or not.
+            pieces: to fill in.
+            head: of the first line, painted or not.
             indent: of the lines that follow; by default the width of *head*.
             separator: between two pieces; at the end of a line without blanks.
 
@@ -188,12 +188,12 @@ def _broken(text: str, first: int, rest: int, tail: int) -> list[str]:
     return [*parts, text]
 
 
-# How calls, chains, reasons and rules are spelled, wherever they are shown.
+# --- calls, chains, reasons and rules ------------------------------------------------------
 #
-# Names and rules come from strangers' files: all of them pass through `visible`.
+# Names and rules may come from untrusted files, so all of them pass through `visible`.
 
 
-# Arguments that the specifier of a call speaks of, in all hosts.
+# Arguments that a rule of some host matches.
 _PRIMARY = frozenset(
     {
         "agent",
@@ -236,7 +236,7 @@ def _call_text(tool: str, call: Mapping[str, object]) -> str:
     return f"{visible(tool)} {visible(arguments)}"
 
 
-# What a command does to a file, by the end of the name that its host has for it.
+# What a command does to a file, by the suffix of the host's name for it.
 _FILES = {
     ":read": "reading",
     ":write": "writing",
@@ -249,7 +249,7 @@ _PATHS = frozenset({"filePath", "file_path", "notebook_path", "path"})
 
 
 def _path(path: str) -> str:
-    """Return *path* as people write it, relative to where the agent works."""
+    """Return *path* relative to the folder of the agent."""
     for anchor, shown in (("/@project", ""), ("/@home", "~/")):
         if path == anchor:
             return shown or "."
@@ -259,7 +259,7 @@ def _path(path: str) -> str:
 
 
 def chain_text(chain: Iterable[str]) -> str:
-    """Return a chain as people read it."""
+    """Return a chain, e.g. ``main > explore``."""
     return " > ".join(map(visible, chain))
 
 
@@ -270,7 +270,7 @@ def rule_text(because: Because) -> str:
 
 
 def quoted(names: Sequence[str], most: int = 6, *, last: str = "and") -> str:
-    """Return names in backticks, e.g. ```a`, `b` and `c```; *last* stands before the last."""
+    """Return names in backticks, e.g. ```a`, `b` and `c```; *last* precedes the last one."""
     shown = [f"`{visible(name)}`" for name in names[:most]]
     if len(names) > most:
         return ", ".join(shown) + f" {last} {len(names) - most} more"
@@ -278,7 +278,7 @@ def quoted(names: Sequence[str], most: int = 6, *, last: str = "and") -> str:
 
 
 def listed(names: Sequence[str], most: int | None) -> list[str]:
-    """Return names, and how many there are beyond the first *most*."""
+    """Return the first *most* names, and the number of the others."""
     if most is None or len(names) <= most + 1:
         return [visible(name) for name in names]
     return [*(visible(name) for name in names[:most]), f"and {len(names) - most:,} more"]
@@ -295,11 +295,11 @@ _VERBS = {Effect.ALLOW: "allowed", Effect.ASK: "asked for", Effect.DENY: "denied
 
 
 def verb(effect: Effect) -> str:
-    """Return what an effect does to a call: ``allowed``, ``asked for``, ``denied``."""
+    """Return the verb of an effect: ``allowed``, ``asked for``, ``denied``."""
     return _VERBS[effect]
 
 
-# Why, by reason, where no rule is named. `{who}` is the links that decide, `{any}` one of them.
+# Reasons without a named rule. `{who}` are the links that decide, `{any}` is one of them.
 _WHY: dict[Reason, dict[Effect | None, str]] = {
     Reason.RULE: {
         Effect.ALLOW: "a rule of {who} allows it",
@@ -341,7 +341,7 @@ def explained(decision: Decision, agent: str = "") -> str:
     return text.format(who=who, any=any_)
 
 
-# A line of a file with carets under a part of it, and reports built on that.
+# --- lines of files with carets ------------------------------------------------------------
 
 
 _LEAST_EXCERPT = 24  # columns of a line that are shown, however narrow the page
@@ -375,13 +375,13 @@ def excerpt(span: Span, page: PageLayout, *, style: str = "error", indent: str =
 
 
 def says_more(span: Span) -> bool:
-    """Return whether the line of *span*, a rule, holds more than its effect: rules, a comment."""
+    """Return whether the line of the rule *span* has more than its effect: rules, a comment."""
     line = span.source.line(span.place.line)
     return line.replace(span.text, "", 1).strip(" \t-,;") not in _EFFECTS
 
 
 def line_around(span: Span, most: int) -> str:
-    """Return at most *most* characters of the line of *span*, those among them where it starts."""
+    """Return at most *most* characters of the line of *span*, with the start of *span*."""
     number, column = span.source.line_and_column(span.start)
     line = masked(span.source.line(number))
     text = line.strip()
@@ -405,7 +405,7 @@ def _end(text: str, columns: int) -> str:
 
 
 def error_report(error: PolicyError, page: PageLayout) -> list[str]:
-    """Return every mistake of *error*, each with its place and its line."""
+    """Return every error in *error*, each with its place and its line."""
     errors = error.errors if isinstance(error, PolicyErrors) else (error,)
     lines: list[str] = []
     for one in errors:
@@ -448,15 +448,15 @@ def because_line(because: Because, page: PageLayout, head: str) -> Sequence[str]
     return page.flow([piece for piece in pieces if piece.text], head, separator=" ")
 
 
-# Pieces of Markdown that no name of a file can break out of.
+# --- Markdown that no name of a file can break out of --------------------------------------
 
 
-# What would make more of a text than text.
+# Characters with a meaning in Markdown.
 _SPECIAL = str.maketrans({char: f"\\{char}" for char in "\\`*_{}[]<>()#|!~&@"})
 
 
 def code(text: str) -> str:
-    """Return *text* as code, whatever it holds."""
+    """Return *text* as code."""
     shown = visible(masked(text)).replace("|", "\\|")
     longest = run = 0
     for character in shown:
@@ -468,7 +468,7 @@ def code(text: str) -> str:
 
 
 def prose(text: str) -> str:
-    """Return *text* as text, on one line; what stands in backticks stays code."""
+    """Return *text* as text on one line, with code for its parts in backticks."""
     parts = visible(masked(" ".join(text.split()))).split("`")
     if len(parts) % 2 == 0:
         return "`".join(parts).translate(_SPECIAL)

@@ -6,6 +6,8 @@ from policy.hosts.a3s.definitions import (
     AgentDefinition,
     AgentRegistry,
     ConfirmationInheritance,
+    ScriptToolLimits,
+    ScriptToolSpec,
     built_in_agents,
 )
 from policy.hosts.a3s.files import AgentDir, load_agent_dir, read_agent, register
@@ -14,32 +16,30 @@ from policy.hosts.a3s.gate import (
     Facts,
     GateScope,
     Provider,
+    ScriptSession,
     TimeoutAction,
+    check_program,
+    check_task,
     child_visible,
     delegate,
     evaluate,
     evaluate_call,
+    inner_call,
+    mcp_needs_confirmation,
+    program_tools,
     skill_policy,
+    verifier_preflight,
 )
 from policy.hosts.a3s.guardrail import Guardrail, Mode
 from policy.hosts.a3s.loading import HOST, A3sOptions, canonical, load
-from policy.hosts.a3s.neighbours import check_task, mcp_needs_confirmation, verifier_preflight
 from policy.hosts.a3s.rules import PermissionManager, PermissionPolicy
-from policy.hosts.a3s.scripts import (
-    ScriptSession,
-    ScriptToolLimits,
-    ScriptToolSpec,
-    check_program,
-    inner_call,
-    program_tools,
-)
-from policy.hosts.a3s.versions import A3sError, A3sProfile
+from policy.hosts.a3s.versions import A3sProfile
 from policy.hosts.a3s.writer import WRITER
+from policy.hosts.errors import HostError
 
 __all__ = [
     "HOST",
     "WRITER",
-    "A3sError",
     "A3sOptions",
     "A3sProfile",
     "AgentDefinition",
@@ -50,6 +50,7 @@ __all__ = [
     "Facts",
     "GateScope",
     "Guardrail",
+    "HostError",
     "Mode",
     "PermissionManager",
     "PermissionPolicy",

@@ -1,4 +1,7 @@
-"""The gate: everything one call passes, in the host's order, and who confirms."""
+"""The gate: everything one call passes, in the order of A3S, and who confirms it.
+
+Permissions are one stage. No later stage lifts a denial, and no earlier stage grants a call.
+"""
 
 from __future__ import annotations
 
@@ -9,37 +12,61 @@ from typing import Any, Final, NoReturn
 import attrs
 
 from policy.core.effect import Effect
-from policy.hosts.a3s.definitions import AgentDefinition, ConfirmationInheritance
+from policy.hosts.a3s.definitions import (
+    AgentDefinition,
+    ConfirmationInheritance,
+    ScriptToolSpec,
+    excluded,
+)
 from policy.hosts.a3s.rules import PermissionPolicy, PermissionRule
-from policy.hosts.a3s.versions import NEWEST, SPAWNING, A3sProfile, Lane, lane_of
+from policy.hosts.a3s.versions import (
+    MODES,
+    NEWEST,
+    SPAWNING,
+    A3sErrorKind,
+    A3sProfile,
+    Lane,
+    lane_of,
+)
+from policy.hosts.errors import HostError
 
 __all__ = [
+    "INHERITED",
     "ConfirmationPolicy",
     "Facts",
     "GateReason",
     "GateScope",
     "Passage",
     "Provider",
+    "ScriptSession",
     "TimeoutAction",
+    "admits",
     "all_settled",
     "bound_of",
+    "check_program",
+    "check_source",
+    "check_task",
     "child_visible",
     "compose",
     "delegate",
     "evaluate",
     "evaluate_call",
+    "inner_call",
+    "mcp_needs_confirmation",
     "own_provider",
+    "program_tools",
     "settled",
     "skill_policy",
     "skill_restricts",
+    "verifier_preflight",
 ]
 
 
 def _grants(text: str) -> tuple[tuple[str, str], ...]:
     """Return the tools that the text of ``allowed-tools`` names, each with its pattern.
 
-    It is split at commas if it has any; else it is one rule if its only blanks
-    stand between parentheses; else it is split at blanks.
+    It is split at commas if it has any. Otherwise it is one rule if all its blanks are between
+    parentheses, and is split at blanks if not.
     """
     if "," in text:
         parts = text.split(",")
@@ -60,11 +87,11 @@ def _grant(text: str) -> tuple[str, str]:
 def skill_policy(
     allowed: str | Iterable[str] | None, profile: A3sProfile = NEWEST
 ) -> PermissionPolicy:
-    """Return the policy of a skill that runs: what it lists, and nothing else.
+    """Return the policy of a running skill: the tools that it lists, and no others.
 
     Args:
-        allowed: ``allowed-tools``, a text or a list; None where it is absent,
-            which is no tool. A list is one text with commas between its items.
+        allowed: ``allowed-tools``, a text or a list; None if it is absent, which is no tool.
+            A list is read as one text with commas between the items.
         profile: the version.
 
     """
@@ -74,13 +101,13 @@ def skill_policy(
 
 
 def skill_restricts(tool: str, active: Iterable[str]) -> bool:
-    """Return whether the skills in effect keep a session from calling *tool*.
+    """Return whether the active skills forbid a session to call *tool*.
 
     Args:
         tool: the name.
-        active: ``allowed-tools`` of each that declares it. A tool is let through by
-            one that names it, in any case, for every argument; a pattern over names or
-            over arguments counts for nothing, and a list of nothing restricts nothing.
+        active: ``allowed-tools`` of each skill that declares it. One skill that names the
+            tool, in any case and for every argument, is enough. Patterns over names or
+            arguments match nothing, and an empty list restricts nothing.
 
     """
     lists = [_grants(text) for text in active]
@@ -91,16 +118,16 @@ def skill_restricts(tool: str, active: Iterable[str]) -> bool:
     )
 
 
-# Who confirms what is asked for, and what comes of it.
+# --- confirmation ---------------------------------------------------------------------
 
 
 class Provider(enum.Enum):
-    """Who answers for a scope."""
+    """Who confirms the calls of a scope."""
 
-    NONE = "none"  # nobody was wired in
-    UNAVAILABLE = "unavailable"  # somebody, but not here
-    DISABLED = "disabled"  # nobody is asked, so it happens
-    AUTO = "auto"  # everything is approved
+    NONE = "none"  # no provider is configured
+    UNAVAILABLE = "unavailable"  # the provider cannot be reached
+    DISABLED = "disabled"  # calls go on without confirmation
+    AUTO = "auto"  # every call is approved
     MANAGER = "manager"  # a person
 
     __hash__ = object.__hash__
@@ -116,12 +143,12 @@ _SETTLED: Final = {
 
 
 def settled(provider: Provider) -> Effect:
-    """Return what an ask comes to: an ask is left only where a person is asked."""
+    """Return the effect that replaces ASK: it stays ASK only if a person confirms."""
     return _SETTLED[provider]
 
 
 class TimeoutAction(enum.Enum):
-    """What a timeout did before version 9."""
+    """What happened after a timeout before version 9."""
 
     REJECT = "reject"
     AUTO_APPROVE = "auto_approve"
@@ -131,13 +158,13 @@ class TimeoutAction(enum.Enum):
 
 @attrs.frozen
 class ConfirmationPolicy:
-    """How a scope asks. As the host has it by default it does not ask at all.
+    """How a scope confirms calls. By default the host confirms none.
 
     Attributes:
-        enabled: whether anybody is asked; if not, what is asked for happens.
-        default_timeout_ms: how long an answer may take.
-        timeout_action: what happens then, before version 9.
-        yolo_lanes: lanes that are not asked for, before version 9.
+        enabled: whether calls are confirmed; if not, calls that ask go on.
+        default_timeout_ms: the time for an answer.
+        timeout_action: what happens after that, before version 9.
+        yolo_lanes: lanes that are not confirmed, before version 9.
 
     """
 
@@ -148,15 +175,15 @@ class ConfirmationPolicy:
 
     @property
     def provider(self) -> Provider:
-        """Who answers where this is the policy of a manager."""
+        """The provider of a manager with this policy."""
         return Provider.MANAGER if self.enabled else Provider.DISABLED
 
     def is_yolo(self, tool: str, profile: A3sProfile = NEWEST) -> bool:
-        """Return whether *tool* is in a lane that is not asked for."""
-        return profile.timers_settle and lane_of(tool) in self.yolo_lanes
+        """Return whether *tool* is in a lane that is not confirmed."""
+        return not profile.waits_for_people and lane_of(tool) in self.yolo_lanes
 
     def requires_confirmation(self, tool: str, profile: A3sProfile = NEWEST) -> bool:
-        """Return whether a person is asked about a call of *tool*."""
+        """Return whether a person confirms a call of *tool*."""
         return self.enabled and not self.is_yolo(tool, profile)
 
     def request(
@@ -167,18 +194,18 @@ class ConfirmationPolicy:
         timed_out: bool = False,
         duplicate_id: bool = False,
     ) -> Effect:
-        """Return what a request for confirmation comes to without any answer."""
+        """Return the effect of a request for confirmation that gets no answer."""
         if not self.requires_confirmation(tool, profile):
             return Effect.ALLOW
-        if duplicate_id and not profile.timers_settle:
-            return Effect.DENY  # two live requests with one id reject each other
-        if timed_out and profile.timers_settle:
+        if duplicate_id and profile.waits_for_people:
+            return Effect.DENY  # two requests with one id reject each other
+        if timed_out and not profile.waits_for_people:
             approves = self.timeout_action is TimeoutAction.AUTO_APPROVE
             return Effect.ALLOW if approves else Effect.DENY
         return Effect.ASK
 
     def __and__(self, other: ConfirmationPolicy) -> ConfirmationPolicy:
-        """Return the policy of two scopes at once: the stricter in every respect."""
+        """Return the policy of two scopes together: the stricter in every respect."""
         rejects = TimeoutAction.REJECT in (self.timeout_action, other.timeout_action)
         return ConfirmationPolicy(
             self.enabled or other.enabled,
@@ -189,18 +216,15 @@ class ConfirmationPolicy:
 
 
 def all_settled(providers: Iterable[Provider]) -> Effect:
-    """Return what an ask of several scopes comes to: each must confirm."""
+    """Return the effect that replaces ASK in several scopes, each of which must confirm."""
     return min(map(settled, providers), default=Effect.ALLOW)
 
 
-# The gate: everything one call passes, in the host's order, and what stopped it.
-#
-# The permissions are one stage of it. Nothing behind them lifts a denial, and
-# nothing before them grants.
+# --- the stages of the gate -----------------------------------------------------------
 
 
 class GateReason(enum.Enum):
-    """Why the gate answers as it does. The values are the host's."""
+    """Why the gate decides as it does. The values are those of the host."""
 
     SKILL = "skill_restriction"
     HOOK = "hook_block"
@@ -211,7 +235,7 @@ class GateReason(enum.Enum):
     NOT_REQUIRED = "confirmation_not_required"
     HOST_DIRECT = "host_direct_trusted"
     INTERNAL = "runtime_internal"
-    # Stages that the host gives no name.
+    # Stages that have no name in the host.
     ASKED = "confirmation_required"
     REQUEST_HOOK = "permission_request_hook"
     BUDGET = "budget"
@@ -221,12 +245,12 @@ class GateReason(enum.Enum):
 
 @attrs.frozen
 class Passage:
-    """What a call gets at the gate.
+    """The decision of the gate on a call.
 
     Attributes:
-        effect: the answer.
-        reason: why.
-        confirm: the scopes that must confirm, of an ASK.
+        effect: the effect.
+        reason: the stage that decided.
+        confirm: the scopes that must confirm, if the effect is ASK.
 
     """
 
@@ -241,12 +265,12 @@ class Passage:
 
 @attrs.frozen
 class GateScope:
-    """One scope that a call passes: a session, or an agent it started.
+    """One scope that a call passes: a session, or an agent that it started.
 
     Attributes:
-        name: as it is told.
-        effect: what its permissions say; None where it has none, which asks.
-        provider: who confirms for it.
+        name: its name in `Passage.confirm`.
+        effect: the effect of its permissions; None if it has none, which asks.
+        provider: who confirms its calls.
 
     """
 
@@ -257,14 +281,14 @@ class GateScope:
 
 @attrs.frozen
 class Facts:
-    """What else decides, and no file says.
+    """Facts of a running session that no file contains.
 
     Attributes:
-        pre_tool_block: the reason why a hook blocks the call, or None.
-        request_hook: what a hook answers an ask with, or None.
-        active_skills: the tools of the skills in effect, where a session
-            enforces them; None where it does not.
-        needs_confirmation: whether the tool itself wants to be confirmed.
+        pre_tool_block: the reason for which a hook blocks the call, or None.
+        request_hook: the answer of a hook to a request for confirmation, or None.
+        active_skills: the tools of the active skills; None if the session does not enforce
+            them.
+        needs_confirmation: whether the tool itself requires confirmation.
         budget_denied: whether the budget is used up.
         host_direct: whether the host program itself makes the call.
 
@@ -281,7 +305,7 @@ class Facts:
 def evaluate(
     tool: str, scopes: Iterable[GateScope], facts: Facts = Facts(), profile: A3sProfile = NEWEST
 ) -> Passage:
-    """Return what a call of *tool* gets that passes *scopes*, the outermost first."""
+    """Return the decision on a call of *tool* that passes *scopes*, the outermost first."""
     if facts.host_direct:
         return Passage(Effect.ALLOW, GateReason.HOST_DIRECT)
     passed = list(scopes)
@@ -302,15 +326,15 @@ def _permitted(scopes: list[GateScope], facts: Facts, profile: A3sProfile) -> Pa
     asking = [s for s, effect in zip(scopes, effects, strict=True) if effect is Effect.ASK]
     if not asking and not facts.needs_confirmation:
         return Passage(Effect.ALLOW, GateReason.ALLOWED)
-    # What the tool wants where nobody asks goes to the outermost.
+    # If only the tool itself requires confirmation, the outermost scope confirms.
     passage = _confirmed(asking or scopes[:1])
-    if passage.effect is not Effect.ASK or not asking or not profile.since(6, 9):
+    if passage.effect is not Effect.ASK or not asking or not profile.has_request_hooks:
         return passage
     match facts.request_hook:
         case Effect.DENY:
             return Passage(Effect.DENY, GateReason.REQUEST_HOOK)
         case Effect.ALLOW if not facts.needs_confirmation:
-            # It answers for a person that is there; it puts nobody in the place of one.
+            # A hook answers instead of a person, and only where a person would be asked.
             return Passage(Effect.ALLOW, GateReason.REQUEST_HOOK)
         case _:
             return passage
@@ -329,7 +353,7 @@ def _confirmed(asking: list[GateScope]) -> Passage:
 
 
 def compose(scopes: Iterable[Effect | None]) -> Effect:
-    """Return the stricter of what scopes say; scopes without permissions say nothing."""
+    """Return the strictest effect of scopes; those without permissions are ignored."""
     return min((effect for effect in scopes if effect is not None), default=Effect.ASK)
 
 
@@ -340,20 +364,20 @@ def evaluate_call(
     provider: Provider,
     facts: Facts = Facts(),
 ) -> Passage:
-    """Return what a call gets in a session with this policy."""
+    """Return the decision on a call in a session with this policy."""
     effect = None if policy is None else policy.check(tool, args).effect
     profile = NEWEST if policy is None else policy.profile
     return evaluate(tool, [GateScope("session", effect, provider)], facts, profile)
 
 
-# What an agent gets that was started by another: the stricter of two, and who confirms.
+# --- started agents -------------------------------------------------------------------
 #
-# The host does not take every definition for permissions: one that only asks, or
-# only has a default, is dropped, and the agent has the permissions of its parent.
+# An agent whose permissions are not in force (`PermissionPolicy.is_in_force`) has those of its
+# parent.
 
 
 def own_provider(agent: AgentDefinition, parent: Provider) -> Provider:
-    """Return who confirms what the agent itself asks for."""
+    """Return who confirms calls that the agent's own permissions ask for."""
     if agent.tool_free:
         return Provider.NONE
     match agent.confirms:
@@ -368,7 +392,7 @@ def own_provider(agent: AgentDefinition, parent: Provider) -> Provider:
 def bound_of(
     parent: PermissionPolicy | None, agent: AgentDefinition
 ) -> tuple[PermissionPolicy | None, PermissionPolicy | None]:
-    """Return whose permissions bound the agent: of its parent, and its own."""
+    """Return the permissions that bound the agent: those of its parent, and its own."""
     profile = agent.permissions.profile
     own = agent.permissions if agent.has_permissions else None
     if not profile.children_are_checked or (own is not None and not profile.parent_bounds):
@@ -386,16 +410,16 @@ def delegate(  # a parent, who confirms for it, an agent and a call
     needs_confirmation: bool = False,
     only_permissions: bool = False,
 ) -> Passage:
-    """Return what a call gets of an agent that *parent* started.
+    """Return the decision on a call of an agent that *parent* started.
 
     Args:
         parent: the permissions of the session that starts it, or None.
-        confirmation: who confirms for that session.
-        agent: what was started.
-        tool: what it calls; it never has the tools that start agents.
-        args: and with what.
-        needs_confirmation: whether the tool itself wants to be confirmed.
-        only_permissions: whether to leave out who confirms.
+        confirmation: who confirms the calls of that session.
+        agent: the started agent.
+        tool: the tool that it calls; it never has the tools that start agents.
+        args: the arguments.
+        needs_confirmation: whether the tool itself requires confirmation.
+        only_permissions: whether to ignore who confirms.
 
     """
     if agent.tool_free:
@@ -428,14 +452,14 @@ def child_visible(
     *,
     hidden: tuple[str, ...] = (),
 ) -> bool:
-    """Return whether the model of an agent that was started is shown *tool*.
+    """Return whether the model of a started agent is shown *tool*.
 
     Args:
         tool: the name.
         parent: the permissions of the session that started it, or None.
-        agent: what was started.
-        hidden: what the host program hides from the parent without denying it:
-            an agent that names such a tool is shown it all the same.
+        agent: the started agent.
+        hidden: rules for tools that the host program hides from the parent without denying
+            them; an agent whose rules name such a tool is shown it.
 
     """
     if tool.lower() in SPAWNING or agent.tool_free:
@@ -454,3 +478,321 @@ def child_visible(
 
 def _names(text: str, tool: str, profile: A3sProfile) -> bool:
     return PermissionRule.of(text, profile).names(tool)
+
+
+# --- calls that a script makes --------------------------------------------------------
+
+
+def admits(
+    allowed: tuple[str, ...] | None,
+    tool: str,
+    args: Mapping[str, Any],
+    profile: A3sProfile = NEWEST,
+) -> bool:
+    """Return whether the list of a script admits a call; the session still decides it."""
+    if tool in excluded(profile):
+        return False
+    if (
+        allowed is not None
+        and tool not in allowed
+        and not _mode_listed(allowed, tool, args, profile)
+    ):
+        return False
+    if tool == "task":
+        tasks = args.get("tasks")
+        return not isinstance(tasks, (list, tuple)) or len(tasks) <= 1
+    return True
+
+
+def _mode_listed(
+    allowed: tuple[str, ...], tool: str, args: Mapping[str, Any], profile: A3sProfile
+) -> bool:
+    mode = args.get("mode")
+    return profile.one_search and tool == "search" and mode in MODES and mode in allowed
+
+
+@attrs.frozen
+class ScriptSession:
+    """The session that bounds the calls of a script.
+
+    Attributes:
+        policy: its policy, or None if it has none, which asks.
+        provider: who confirms its calls.
+        facts: facts of the running session.
+
+    """
+
+    policy: PermissionPolicy | None = None
+    provider: Provider = Provider.NONE
+    facts: Facts = Facts()
+
+
+def inner_call(  # a call has a script, a tool, arguments, a number, a session, a version
+    spec: ScriptToolSpec,
+    tool: str,
+    args: Mapping[str, Any],
+    *,
+    session: ScriptSession | None = None,
+    number: int = 1,
+    profile: A3sProfile = NEWEST,
+) -> Effect:
+    """Return the effect of a call that a script makes.
+
+    Args:
+        spec: the script, whose list and limits no argument can widen.
+        tool: the tool that it calls.
+        args: the arguments.
+        session: the session that bounds the call; None to ask the list alone, as versions
+            before 5 do.
+        number: the number of the call, from 1.
+        profile: the version.
+
+    Raises:
+        HostError: it has made too many calls.
+
+    """
+    limit = spec.limits.effective(spec.allowed_tools or ())[1]
+    if number > limit:
+        raise HostError(
+            A3sErrorKind.TOO_MANY_CALLS, f"PTC script exceeded maxToolCalls={limit}", spec.span
+        )
+    if not admits(spec.allowed_tools, tool, args, profile):
+        return Effect.DENY
+    if session is None or not profile.governs_inner_calls:
+        return Effect.ALLOW
+    passage = evaluate_call(tool, args, session.policy, session.provider, session.facts)
+    return passage.effect
+
+
+# --- the `program` tool: which sources the host runs. No source is run here. ----------
+
+
+SOURCE_BYTES: Final = 192 * 1024
+
+# Refused anywhere in the source, also in strings.
+_FORBIDDEN: Final = (
+    "import ",
+    "import(",
+    "eval(",
+    "Function(",
+    "Worker(",
+    "WebSocket",
+    "fetch(",
+)
+
+# The host searches for this text, so `function runner` is accepted.
+_ENTRY: Final = "function run"
+
+
+def check_program(args: Mapping[str, Any]) -> None:
+    """Refuse arguments of `program` that the host does not run.
+
+    Raises:
+        HostError: the first reason.
+
+    """
+    kind = args.get("type", "script")
+    if kind != "script":
+        raise HostError(
+            A3sErrorKind.PROGRAM_TYPE,
+            f"unsupported program type '{kind}'",
+            help="only `script` is run",
+        )
+    language = args.get("language", "javascript")
+    if language != "javascript":
+        raise HostError(
+            A3sErrorKind.LANGUAGE,
+            f"unsupported language '{language}'",
+            help="only `javascript` is run",
+        )
+    source = args.get("source")
+    if isinstance(source, str):
+        check_source(source)
+
+
+def check_source(source: str) -> None:
+    """Refuse a source that the host does not run.
+
+    Raises:
+        HostError: it is too long, has no function `run`, or contains a refused text.
+
+    """
+    size = len(source.encode("utf-8", "surrogatepass"))
+    if size > SOURCE_BYTES:
+        msg = f"the source has {size:,} bytes; at most {SOURCE_BYTES:,} are run"
+        raise HostError(A3sErrorKind.SOURCE_SIZE, msg)
+    found = next((text for text in _FORBIDDEN if text in source), None)
+    if found is not None:
+        raise HostError(
+            A3sErrorKind.SOURCE_FORBIDDEN,
+            f"the source holds `{found.strip()}`, which is refused",
+            help="it is refused in strings and comments too",
+        )
+    if _ENTRY not in source:
+        raise HostError(
+            A3sErrorKind.NO_ENTRY_POINT,
+            "the source has no function `run`",
+            help="write `async function run(ctx, inputs) { … }`",
+        )
+
+
+def program_tools(
+    args: Mapping[str, Any], registered: Iterable[str], profile: A3sProfile = NEWEST
+) -> tuple[str, ...]:
+    """Return the tools that a program may call.
+
+    Without a list it may call every registered tool, unlike a script tool, which may call none.
+    """
+    listed = args.get("allowed_tools")
+    tools = tuple(registered)
+    if isinstance(listed, (list, tuple)):
+        tools = tuple(name for name in listed if isinstance(name, str))
+    return tuple(name for name in tools if name not in excluded(profile))
+
+
+# --- other gates: servers, verifiers, task lists --------------------------------------
+
+
+# --- tools of servers -----------------------------------------------------------------
+
+_RISK_KEYS: Final = frozenset({"x-a3s-risk", "a3s/risk", "a3s.risk", "risk"})
+_LOW_RISK: Final = frozenset({"read", "read_only", "read-only", "routine", "closed_world_read"})
+
+
+def mcp_needs_confirmation(
+    annotations: Mapping[str, Any] | None, meta: Mapping[str, Any] | None = None
+) -> bool:
+    """Return whether a tool of a server requires confirmation. It never lifts a denial."""
+    if not annotations:
+        return True
+    if annotations.get("readOnlyHint") is not True:
+        return True
+    if annotations.get("openWorldHint") is not False:
+        return True
+    if annotations.get("destructiveHint") is True:
+        return True
+    return any(_risky(given) for given in (annotations, meta or {}))
+
+
+def _risky(given: Mapping[str, Any]) -> bool:
+    return any(_risky_label(value) for key, value in given.items() if key.lower() in _RISK_KEYS)
+
+
+def _risky_label(value: object) -> bool:
+    if isinstance(value, (list, tuple)):
+        return any(map(_risky_label, value))
+    return not isinstance(value, str) or value.strip().lower() not in _LOW_RISK
+
+
+# --- turns of a verifier --------------------------------------------------------------
+
+_REFUSED: Final = frozenset({"write", "edit", "patch", "download", "skill", "task", "batch"})
+_CHANGES: Final = (">", "rm ", "mv ", "tee ")
+
+
+def verifier_preflight(
+    tool: str, args: Mapping[str, Any], *, nested: bool = False, read_only: bool = False
+) -> Effect:
+    """Return DENY for a call that a turn of a verifier refuses, else ALLOW.
+
+    Args:
+        tool: the name, in any case.
+        args: the arguments.
+        nested: whether a program makes the call.
+        read_only: whether the tool declares itself read-only.
+
+    """
+    name = tool.lower()
+    if name in _REFUSED:
+        return Effect.DENY
+    if name == "bash":
+        command = args.get("command")
+        text = command if isinstance(command, str) else ""
+        changes = "changed_paths" in args or any(sign in text for sign in _CHANGES)
+        return Effect.DENY if changes else Effect.ALLOW
+    if name == "git":
+        return Effect.DENY if _git_changes(args) else Effect.ALLOW
+    if nested and name != "program" and not read_only:
+        return Effect.DENY
+    return Effect.ALLOW
+
+
+def _git_changes(args: Mapping[str, Any]) -> bool:
+    command = args.get("command")
+    match command:
+        case "checkout":
+            return True
+        case "branch":
+            return isinstance(args.get("name"), str)
+        case "stash":
+            return isinstance(args.get("message"), str) or args.get("include_untracked") is True
+        case "worktree":
+            return args.get("subcommand") in ("create", "remove")
+        case _:
+            return False
+
+
+# --- starting agents ------------------------------------------------------------------
+
+_TASK_NEEDS: Final = ("agent", "description", "prompt")
+_TASK_FIELDS: Final = frozenset({*_TASK_NEEDS, "background", "max_steps", "output_schema"})
+_CALL_FIELDS: Final = frozenset(
+    "tasks allow_partial_failure timeout_ms timeoutMs min_success_count minSuccessCount".split()
+)
+_MOST_TASKS: Final = 32
+
+
+def check_task(args: Mapping[str, Any], profile: A3sProfile = NEWEST) -> tuple[str, ...]:
+    """Return the agents that a call of `task` starts; before 6.8 a call started one.
+
+    Raises:
+        HostError: there is no task, there are too many, or a field is unknown or missing.
+
+    """
+    if not profile.one_search:
+        return (_task(args),)
+    _no_others(args, _CALL_FIELDS)
+    tasks = args.get("tasks")
+    if not isinstance(tasks, (list, tuple)) or not 1 <= len(tasks) <= _MOST_TASKS:
+        msg = f"expected 1 to {_MOST_TASKS} entries in `tasks`"
+        raise HostError(A3sErrorKind.TASK_ARGUMENTS, msg)
+    return tuple(map(_task, tasks))
+
+
+def _task(given: object) -> str:
+    if not isinstance(given, Mapping):
+        raise HostError(A3sErrorKind.TASK_ARGUMENTS, "expected a mapping in `tasks`")
+    _no_others(given, _TASK_FIELDS)
+    for field in _TASK_NEEDS:
+        if not isinstance(given.get(field), str):
+            raise HostError(A3sErrorKind.TASK_ARGUMENTS, f"missing field `{field}`")
+    return str(given["agent"])
+
+
+def _no_others(given: Mapping[str, Any], known: frozenset[str]) -> None:
+    unknown = sorted(set(given) - known)
+    if unknown:
+        raise HostError(
+            A3sErrorKind.TASK_ARGUMENTS,
+            f"unknown field `{unknown[0]}`",
+            help="known are " + ", ".join(f"`{field}`" for field in sorted(known)),
+        )
+
+
+# What a started agent inherits from the agent that starts it, apart from permissions.
+INHERITED: Final = {
+    "security provider": True,
+    "hooks": True,
+    "skills": True,
+    "permission checker": True,
+    "timeouts": True,
+    "max_parallel_tasks": True,
+    "budget guard": True,
+    "sandbox": True,
+    "workspace": True,
+    "tools of servers": True,
+    "memory": False,
+    "queue": False,
+    "planning": False,
+    "context providers": False,
+}

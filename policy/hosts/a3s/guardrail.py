@@ -1,4 +1,4 @@
-"""`InteractiveToolGuardrail`: the risk of a call, and how a mode answers it."""
+"""`InteractiveToolGuardrail`: the risk of a call, and the effect of a risk in each mode."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Guardrail", "Mode", "Risk", "assess", "command_risk", "git_risk", "w
 
 
 class Risk(enum.Enum):
-    """How much harm a call may do; the values are in this order."""
+    """How much harm a call may do, in the order of the values."""
 
     ROUTINE = 0
     BOUNDED = 1
@@ -29,11 +29,11 @@ class Risk(enum.Enum):
 
 @attrs.frozen
 class _Part:
-    """A simple command: its words, and what else is in it.
+    """A simple command.
 
     Attributes:
-        words: without quotes.
-        operator: what stands in front of it.
+        words: its words, without quotes.
+        operator: the operator before it.
 
     """
 
@@ -75,7 +75,7 @@ def _unquoted(word: str) -> str:
     )
 
 
-# --- what must never happen ------------------------------------------------------
+# --- critical commands ----------------------------------------------------------------
 
 _ROOT: Final = frozenset({"sudo", "doas", "su", "shutdown", "reboot", "halt", "poweroff"})
 _SHELLS: Final = frozenset({"sh", "bash", "zsh", "dash", "ksh", "fish"})
@@ -84,8 +84,8 @@ _WRAPPERS: Final = frozenset(
 )
 _FORK_BOMB: Final = re.compile(r"(\S{1,80})\s*\(\)\s*\{[^}]{0,200}\1\s*\|\s*\1\s*&?[^}]{0,200}\}")
 
-# What is refused wherever it stands, in lower case and with one blank between words: the
-# host does not look whether it is data.
+# Texts that make a command critical anywhere in it, even as data; compared in lower case with
+# one blank between words.
 _CATASTROPHES: Final = (
     *("diskutil erase", ":(){", "kill -9 -1"),
     *(f"rm -{options} {what}" for options in ("rf", "fr") for what in ("/", "~", "$home", "*")),
@@ -112,7 +112,7 @@ _EVERYTHING: Final = frozenset(
 
 
 def _command_words(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the words from the program on, wrappers and assignments left out."""
+    """Return the words from the program on, without wrappers and assignments."""
     position = 0
     while position < len(words):
         word = words[position].rpartition("/")[2]
@@ -163,16 +163,16 @@ def _removes_everything(arguments: tuple[str, ...]) -> bool:
     return recursive and any(a in _EVERYTHING for a in arguments if not a.startswith("-"))
 
 
-# --- what only looks --------------------------------------------------------------
+# --- read-only commands ---------------------------------------------------------------
 
 
 @attrs.frozen
 class _Options:
-    """Options with which a program does more than look.
+    """Options with which a program is not read-only.
 
     Attributes:
-        words: whole options; ``--x`` stands for ``--x=…`` too.
-        letters: of options with one dash, wherever they stand among others.
+        words: whole options; ``--x`` includes ``--x=…``.
+        letters: letters of options with one dash, at any place in a cluster.
 
     """
 
@@ -180,7 +180,7 @@ class _Options:
     letters: str = ""
 
     def hold(self, argument: str) -> bool:
-        """Return whether *argument* is one of them."""
+        """Return whether *argument* is one of the options."""
         if argument in self.words or argument.startswith(tuple(f"{w}=" for w in self.words)):
             return True
         short = argument.startswith("-") and not argument.startswith("--")
@@ -189,8 +189,8 @@ class _Options:
 
 _ANY_PROGRAM: Final = _Options(("--output", "--exec", "--command", "--config", "--files-from"))
 
-# Programs that only look, and the options with which each does not.
-_LOOKING: Final = {
+# Read-only programs -> the options with which each is not read-only.
+_READ_ONLY: Final = {
     **dict.fromkeys("pwd cat head tail wc stat file cut tr whoami df uname".split(), _Options()),
     "ls": _Options(("--dereference", "--recursive"), "LR"),
     "du": _Options(("--dereference",), "L"),
@@ -207,33 +207,33 @@ _LOOKING: Final = {
     "echo": _Options(),
 }
 
-# What `find` does something with, wherever it stands in a word.
+# Actions of `find`, at any place in a word.
 _FIND_ACTIONS: Final = re.compile(r" -(?:delete|exec|ok|fprint|fls|follow|lname)")
 
 _GIT_OPTIONS: Final = _Options(
     ("--ext-diff", "--textconv", "--exec-path", "--config-env", "--paginate", "-p")
 )
-_GIT_LOOKING: Final = frozenset("status diff log show blame grep ls-files rev-parse".split())
+_GIT_READ_ONLY: Final = frozenset("status diff log show blame grep ls-files rev-parse".split())
 _GIT_BRANCH: Final = frozenset("--all -a --list --show-current --verbose -v -vv".split())
 _GIT_BEFORE: Final = ("--no-pager", "-P", "--no-optional-locks")
 
-# With any of these in it a command is not taken apart; of blanks only the space is.
+# Characters with which a command is not split into words; the only blank is the space.
 _NOT_PLAIN: Final = re.compile(r"""['"*?\[\]{};<>`$&]|[^\S ]|\|\|""")
 
 _EDGES: Final = "'\"()[]{},:"
 
 
 def words_of(command: str) -> list[str]:
-    """Return the words of a command without what is around them, as paths are looked for."""
+    """Return the words of a command without quotes and brackets, to search them for paths."""
     return [word for word in (part.strip(_EDGES) for part in command.split()) if word]
 
 
 def command_risk(command: str, outside: Callable[[str], bool] = bool) -> Risk:
-    """Return the risk of a command; one that is not known to only look is high.
+    """Return the risk of a command; it is high unless the command is known to be read-only.
 
     Args:
         command: the text.
-        outside: whether a word, taken for a path, leads out of the workspace.
+        outside: returns whether a word, read as a path, leads out of the workspace.
 
     """
     command = command.strip()
@@ -246,17 +246,17 @@ def command_risk(command: str, outside: Callable[[str], bool] = bool) -> Risk:
             return Risk.CRITICAL
     if not command or _NOT_PLAIN.search(command) or any(map(outside, words_of(command))):
         return Risk.HIGH
-    looks = all(_only_looks(segment.split()) for segment in command.split("|"))
-    return Risk.ROUTINE if looks else Risk.HIGH
+    read_only = all(_is_read_only(segment.split()) for segment in command.split("|"))
+    return Risk.ROUTINE if read_only else Risk.HIGH
 
 
-def _only_looks(words: list[str]) -> bool:
+def _is_read_only(words: list[str]) -> bool:
     if not words:
         return False
     program, arguments = words[0].strip(_EDGES), words[1:]
     if program == "git":
-        return words[0] == "git" and _git_looks(arguments)
-    options = _LOOKING.get(program)
+        return words[0] == "git" and _is_git_read_only(arguments)
+    options = _READ_ONLY.get(program)
     if options is None or any(_ANY_PROGRAM.hold(a) or options.hold(a) for a in arguments):
         return False
     match program:
@@ -270,7 +270,7 @@ def _only_looks(words: list[str]) -> bool:
             return True
 
 
-def _git_looks(arguments: list[str]) -> bool:
+def _is_git_read_only(arguments: list[str]) -> bool:
     while arguments and arguments[0] in _GIT_BEFORE:
         arguments = arguments[1:]
     if not arguments or any(_ANY_PROGRAM.hold(a) or _GIT_OPTIONS.hold(a) for a in arguments):
@@ -282,10 +282,10 @@ def _git_looks(arguments: list[str]) -> bool:
         case "branch":
             return _GIT_BRANCH.issuperset(rest)
         case _:
-            return command in _GIT_LOOKING
+            return command in _GIT_READ_ONLY
 
 
-# The risk of a call of the tool `git`, as a guardrail sees it: by its command and its keys.
+# --- the tool `git` -------------------------------------------------------------------
 
 
 _Check = Callable[[object], bool]
@@ -314,8 +314,8 @@ _PAGES: Final[dict[str, _Check]] = {
     "cursor": _text,
 }
 
-# Command -> the only keys with which it looks, and what their values must be.
-_LOOKS: Final[dict[str, dict[str, _Check]]] = {
+# Command -> the only keys with which it is read-only, and a check of their values.
+_GIT_ROUTINE: Final[dict[str, dict[str, _Check]]] = {
     "status": {},
     "log": _PAGES,
     "diff": {"target": _no_option, "byte_offset": _count, "max_bytes": _positive},
@@ -325,7 +325,7 @@ _LOOKS: Final[dict[str, dict[str, _Check]]] = {
     "worktree": {"subcommand": lambda value: value == "list", "cursor": _text},
 }
 
-# Command -> keys of which one must be there for a change that can be taken back.
+# Command -> keys, one of which makes the call a change that can be undone.
 _BOUNDED: Final[dict[str, dict[str, _Check]]] = {
     "branch": {"name": _no_option},
     "checkout": {"ref": _no_option},
@@ -336,13 +336,13 @@ _BOUNDED: Final[dict[str, dict[str, _Check]]] = {
 
 
 def git_risk(args: Mapping[str, Any]) -> Risk:
-    """Return the risk of a call; one with `force`, or with what is not known, is high."""
+    """Return the risk of a call of `git`; one with `force` or unknown keys is high."""
     command = args.get("command")
     if not isinstance(command, str) or args.get("force", False) is not False:
         return Risk.HIGH
     others = {key: value for key, value in args.items() if key not in {"command", "force"}}
-    looks = _LOOKS.get(command)
-    if looks is not None and "force" not in args and _all_known(others, looks):
+    routine = _GIT_ROUTINE.get(command)
+    if routine is not None and "force" not in args and _all_known(others, routine):
         return Risk.ROUTINE
     bounded = _BOUNDED.get(command, {})
     if any(key in others and check(others[key]) for key, check in bounded.items()):
@@ -354,7 +354,7 @@ def _all_known(given: Mapping[str, Any], known: Mapping[str, _Check]) -> bool:
     return all(key in known and known[key](value) for key, value in given.items())
 
 
-# `InteractiveToolGuardrail`: how a mode answers to a risk, and the risk of a call.
+# --- the guardrail --------------------------------------------------------------------
 
 
 class Mode(enum.Enum):
@@ -369,7 +369,7 @@ class Mode(enum.Enum):
 
     @classmethod
     def of(cls, text: str) -> Mode:
-        """Return the mode of that name; what is no mode is the default one."""
+        """Return the mode of that name; any other text is the default mode."""
         name = text.strip().lower()
         if name == "yolo":
             return cls.FORCE
@@ -378,7 +378,7 @@ class Mode(enum.Enum):
 
 _DENY, _ASK, _ALLOW = Effect.DENY, Effect.ASK, Effect.ALLOW
 
-# Mode -> what routine, bounded, high and critical calls get.
+# Mode -> the effects of routine, bounded, high and critical calls.
 _MATRIX: Final = {
     Mode.DEFAULT: (_ALLOW, _ASK, _ASK, _DENY),
     Mode.PLAN: (_ALLOW, _DENY, _DENY, _DENY),
@@ -393,9 +393,9 @@ class Guardrail:
     """The guardrail of a session.
 
     Attributes:
-        mode: how much it does by itself.
-        workspace: the folder paths may lead into, absolute, or None.
-        links: names of files that are links; none may be on a path of a call.
+        mode: how much the session does by itself.
+        workspace: the folder that paths may not leave, absolute, or None.
+        links: symbolic links; a path through one is critical.
         profile: the version.
 
     """
@@ -406,14 +406,14 @@ class Guardrail:
     profile: A3sProfile = NEWEST
 
     def check(self, tool: str, args: Mapping[str, Any]) -> Effect:
-        """Return what a call gets."""
+        """Return the effect of a call."""
         row = _MATRIX[self.mode]
         if self.mode is Mode.PLAN and not self.profile.has_lanes:
             row = _PLAN_BEFORE_9
         return row[assess(tool, args, self).value]
 
     def is_outside(self, path: str) -> bool:
-        """Return whether *path*, as written, leads out of the workspace."""
+        """Return whether *path* leads out of the workspace, by its text."""
         text = path.replace("\\", "/").strip()
         if text.startswith(("~", "$HOME", "${HOME}")) or _DRIVE.match(text):
             return True
@@ -422,7 +422,7 @@ class Guardrail:
         return self.workspace is None or text.startswith("//") or not self._is_inside(text)
 
     def crosses_link(self, path: str) -> bool:
-        """Return whether a link is on *path*, wherever it leads."""
+        """Return whether *path* passes a link."""
         if self.workspace is None or not self.links or self.is_outside(path):
             return False
         full = self._absolute(path.replace("\\", "/").strip())
@@ -449,21 +449,19 @@ def _climbs_out(path: str) -> bool:
     return False
 
 
-# --- the risk of a call ---------------------------------------------------------
+# --- the risk of a call ---------------------------------------------------------------
 
 _QUIET: Final = frozenset(
     "web_search web_fetch search_skills generate_object update_plan ask_user".split()
 )
-_LOOKS_GUARDRAIL: Final = frozenset(
-    "search ls code_symbols code_navigation code_diagnostics".split()
-)
-_MODES: Final = frozenset({"grep", "glob"})  # tools of their own once
+_SEARCHES: Final = frozenset("search ls code_symbols code_navigation code_diagnostics".split())
+_MODES: Final = frozenset({"grep", "glob"})  # tools of their own in old versions
 _WRITES: Final = frozenset("write edit patch download".split())
 _DEEPEST: Final = 16
 
 
 def assess(tool: str, args: object, guardrail: Guardrail, depth: int = 0) -> Risk:
-    """Return the risk of a call; what is not known is high."""
+    """Return the risk of a call; an unknown tool is high."""
     name = tool.lower()
     if not isinstance(args, Mapping):
         return Risk.HIGH
@@ -481,10 +479,10 @@ def assess(tool: str, args: object, guardrail: Guardrail, depth: int = 0) -> Ris
         return _read(args, guardrail)
     if name in _QUIET:
         return Risk.ROUTINE
-    if name in _LOOKS_GUARDRAIL or (name in _MODES and not guardrail.profile.one_search):
+    if name in _SEARCHES or (name in _MODES and not guardrail.profile.one_search):
         return _at(args.get("path"), Risk.ROUTINE, guardrail, absent=Risk.ROUTINE)
     if name in _WRITES:
-        # A download without a destination gets one inside the workspace.
+        # A download without a destination is written into the workspace.
         absent = Risk.BOUNDED if name == "download" and "file_path" not in args else Risk.HIGH
         return _at(args.get("file_path"), Risk.BOUNDED, guardrail, absent=absent)
     return Risk.HIGH
@@ -508,12 +506,12 @@ def _read(args: Mapping[str, Any], guardrail: Guardrail) -> Risk:
 
 
 def _paths(name: str, args: Mapping[str, Any]) -> list[str]:
-    """Return the texts of a call that are taken for paths."""
+    """Return the texts of a call that are read as paths."""
     if name == "bash":
         command = args.get("command")
         words = words_of(command) if isinstance(command, str) else []
         return [word for word in words if not word.startswith("-")]
-    one = args.get("path" if name in _LOOKS_GUARDRAIL | _MODES else "file_path")
+    one = args.get("path" if name in _SEARCHES | _MODES else "file_path")
     if isinstance(one, str):
         return [one]
     several = args.get("files") if name == "read" else ()

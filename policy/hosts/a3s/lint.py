@@ -1,4 +1,4 @@
-"""What is wrong with rules, agents and sessions of A3S."""
+"""Findings about rules, agents, directories and sessions of A3S."""
 
 from __future__ import annotations
 
@@ -10,16 +10,18 @@ from policy.core.effect import Effect
 from policy.core.finding import Finding, Severity
 from policy.core.source import Edit, Source, Span
 from policy.hosts.a3s.definitions import (
+    LIMITS,
     AgentDefinition,
     ConfirmationInheritance,
+    ScriptToolSpec,
     ToolNames,
+    excluded,
     kind_of,
     policy_of,
 )
 from policy.hosts.a3s.files import AgentDir, McpTool, SessionSettings
 from policy.hosts.a3s.gate import Provider, own_provider, settled
 from policy.hosts.a3s.rules import PermissionPolicy, PermissionRule, lane_rule
-from policy.hosts.a3s.scripts import LIMITS, ScriptToolSpec, excluded
 from policy.hosts.a3s.versions import MODES, QUERIES, SHIPPED, SPAWNING, A3sProfile, Lane
 from policy.language.mistakes import closest
 from policy.language.syntax import Presence
@@ -34,7 +36,7 @@ __all__ = [
     "policy_findings",
     "rule_findings",
     "session_findings",
-    "unasked_findings",
+    "unconfirmed_findings",
 ]
 
 
@@ -121,7 +123,7 @@ def finding(
     return Finding(code, message, SEVERITIES[code], span, file, help, tuple(edits))
 
 
-# What is wrong with one rule: each trap of the language, where it is written.
+# --- one rule -------------------------------------------------------------------------
 
 
 _PATH_TOOLS: Final = frozenset({"read", "write", "edit", "download", "ls"})
@@ -131,7 +133,7 @@ _TEXT_TOOLS: Final = frozenset({*_PATH_TOOLS, "bash", "search"})
 def rule_findings(
     rule: PermissionRule, effect: Effect, policy: PermissionPolicy, known: frozenset[str]
 ) -> Iterator[Finding]:
-    """Yield what is wrong with *rule* of *policy*; *known* are tools beside those of the host."""
+    """Yield the findings about *rule* of *policy*; *known* are tools of other programs."""
     if rule.text.startswith("lane:"):
         yield from _lane(rule, effect, policy)
     elif rule.problem:
@@ -143,10 +145,10 @@ def rule_findings(
             edits=_mended(rule) if effect is Effect.DENY else (),
         )
     elif rule.is_too_long:
-        told = "grants nothing" if effect is Effect.ALLOW else "denies every call of its tool"
+        does = "grants nothing" if effect is Effect.ALLOW else "denies every call of its tool"
         yield finding(
             "a3s-rule-too-long",
-            f"a rule of {len(rule.text):,} characters is not read, and {told} here",
+            f"a rule of {len(rule.text):,} characters is not read, and {does} here",
             rule.span,
             help="write several rules, or one with a `*`",
         )
@@ -169,14 +171,14 @@ def _lane(rule: PermissionRule, effect: Effect, policy: PermissionPolicy) -> Ite
     elif lane is Lane.EXECUTE:
         yield finding(
             "a3s-lane-execute",
-            f"`{rule.text}` allows every tool that does not only look, known or not",
+            f"`{rule.text}` allows every tool that is not read-only, known or not",
             rule.span,
             help="name the tools",
         )
 
 
 def _mended(rule: PermissionRule) -> tuple[Edit, ...]:
-    """Return the edit that makes a rule one that matches; for one that denies."""
+    """Return the edit that makes a deny rule match its tool."""
     span = rule.span
     if span is None or span.text != rule.text:
         return ()
@@ -185,7 +187,7 @@ def _mended(rule: PermissionRule) -> tuple[Edit, ...]:
     return () if PermissionRule.of(text).problem else (Edit(span, text),)
 
 
-# --- the tool ----------------------------------------------------------------
+# --- the tool -------------------------------------------------------------------------
 
 
 def _name(rule: PermissionRule, effect: Effect, known: frozenset[str]) -> Iterator[Finding]:
@@ -228,7 +230,7 @@ def _name_help(name: str) -> str:
     return f"did you mean `{known}`?" if known else near or "remove it if no other program adds it"
 
 
-# --- the pattern -------------------------------------------------------------
+# --- the pattern ----------------------------------------------------------------------
 
 _BRACES: Final = re.compile(r"\{[^{}]*,[^{}]*\}|\[[^\[\]]+\]")
 
@@ -246,7 +248,7 @@ def _pattern(rule: PermissionRule, pattern: str, effect: Effect) -> Iterator[Fin
         if "*" not in pattern:
             yield finding(
                 "a3s-inert-spawn-rule",
-                f"`{rule.text}` does not speak of the agent it names",
+                f"`{rule.text}` does not match the agent that it names",
                 rule.span,
                 help=f"agents cannot be told apart; `{name}` is every one of them",
             )
@@ -327,18 +329,18 @@ def _search(rule: PermissionRule, pattern: str) -> Iterator[Finding]:
         )
 
 
-# What is wrong with the rules of one policy, taken together, and with each by itself.
+# --- one policy -----------------------------------------------------------------------
 
 
 def policy_findings(
     policy: PermissionPolicy, span: Span | None = None, known: frozenset[str] = frozenset()
 ) -> Iterator[Finding]:
-    """Yield what is wrong with *policy*, which starts at *span*.
+    """Yield the findings about *policy*, which starts at *span*.
 
     Args:
-        policy: what one scope says.
+        policy: the permissions of a session or an agent.
         span: where it is written.
-        known: tools that there are beside those of the host.
+        known: tools that the host does not ship.
 
     """
     if not policy.enabled:
@@ -356,7 +358,7 @@ def policy_findings(
         (Effect.ASK, policy.ask),
     ):
         for rule in rules:
-            if rule.span is not None:  # else nobody wrote it
+            if rule.span is not None:  # else it is not written in a file
                 yield from rule_findings(rule, effect, policy, known)
     yield from _order(policy)
     if Lane.QUERY in policy.lanes and policy.default_decision is Effect.DENY:
@@ -372,7 +374,7 @@ def policy_findings(
 
 
 def _order(policy: PermissionPolicy) -> Iterator[Finding]:
-    """Yield a finding for every rule that another one leaves nothing."""
+    """Yield a finding for every rule that another rule shadows."""
     never = _never(policy.ask, policy.allow)
     for ask, cover in never:
         yield finding(
@@ -396,7 +398,7 @@ def _order(policy: PermissionPolicy) -> Iterator[Finding]:
 def _never(
     rules: Sequence[PermissionRule], before: Sequence[PermissionRule]
 ) -> list[tuple[PermissionRule, PermissionRule]]:
-    """Return the written rules that one of those asked before covers, each with that one."""
+    """Return the written rules that an earlier rule covers, each with that rule."""
     found = []
     for rule in rules:
         cover = next((earlier for earlier in before if _covers(earlier, rule)), None)
@@ -406,7 +408,7 @@ def _never(
 
 
 def _covers(larger: PermissionRule, smaller: PermissionRule) -> bool:
-    """Return whether *larger* surely matches all that *smaller* matches."""
+    """Return whether *larger* is shown to match every call that *smaller* matches."""
     if larger.problem or smaller.problem or smaller.is_glob:
         return larger.tool == smaller.tool and larger.any_argument and not larger.problem
     if not larger.names(smaller.tool):
@@ -429,13 +431,12 @@ _REST = re.compile(r"['\"]?[ \t]*\}?[ \t]*\r?(?:\n|\Z)")
 
 
 def _without_line(rule: PermissionRule, others: int) -> tuple[Edit, ...]:
-    """Return the edit that takes out the line of a rule that never decides.
+    """Return the edit that removes the line of a rule that never decides.
 
-    None where the line holds anything else, or where no item would be left: a list
-    without items is none.
+    There is no edit if the line contains anything else, or if the list would become empty.
     """
     span = rule.span
-    # A server's prefix reaches names with a slash, which `*` before it may not.
+    # The prefix of a server matches names with a slash, which an earlier `*` may not.
     if span is None or others < 1 or rule.tool.startswith("mcp__"):
         return ()
     text = span.source.text
@@ -446,13 +447,13 @@ def _without_line(rule: PermissionRule, others: int) -> tuple[Edit, ...]:
     return (Edit(span.source.span(start, rest.end()), ""),)
 
 
-# What is wrong with an agent file: each trap, where it is written.
+# --- one agent ------------------------------------------------------------------------
 
 
 _UNRESTRICTED: Final = frozenset({Presence.EMPTY, Presence.ILL_TYPED, Presence.NULL})
 _ASKS: Final = Effect.ASK
 
-# Tables of kinds that sound as if nothing could be changed, and what their agents may do.
+# Tables of kinds that sound read-only -> what their agents may do.
 _NOT_READ_ONLY: Final = {
     "explore": "`find . -delete` and `cat x > y`",
     "verification": "every command",
@@ -460,7 +461,7 @@ _NOT_READ_ONLY: Final = {
 
 
 def agent_findings(agent: AgentDefinition) -> Iterator[Finding]:
-    """Yield what is wrong with an agent file."""
+    """Yield the findings about an agent file."""
     yield from policy_findings(agent.permissions, agent.span)
     yield from _lists(agent)
     yield from _lost(agent)
@@ -468,7 +469,7 @@ def agent_findings(agent: AgentDefinition) -> Iterator[Finding]:
     if agent.has_permissions and not agent.permissions.profile.parent_bounds:
         yield finding(
             "a3s-agent-unbounded",
-            f"what the session denies, `{agent.name}` may do where its own permissions allow it",
+            f"`{agent.name}` may do what the session denies if its own permissions allow it",
             agent.span,
             help="use version 5.3.1 or later",
         )
@@ -477,9 +478,9 @@ def agent_findings(agent: AgentDefinition) -> Iterator[Finding]:
     for key, span in agent.unknown:
         yield finding(
             "a3s-unknown-key",
-            f"`{key}` means nothing to the host",
+            f"the host ignores `{key}`",
             span,
-            help="remove it, or mend its name",
+            help="remove it, or correct its name",
         )
 
 
@@ -488,14 +489,14 @@ def _lists(agent: AgentDefinition) -> Iterator[Finding]:
     if tools.presence in _UNRESTRICTED:
         yield finding(
             "a3s-empty-tools",
-            f"`{tools.key}` names no tool, which the host takes for no restriction",
+            f"`{tools.key}` names no tool, which the host reads as no restriction",
             tools.span,
-            help="deny what it must not have by `disallowedTools`, or set `tool_free: true`",
+            help="deny tools with `disallowedTools`, or set `tool_free: true`",
         )
     if disallowed.presence in {Presence.ILL_TYPED, Presence.NULL}:
         yield finding(
             "a3s-list-ignored",
-            f"`{disallowed.key}` is no list of tools, so nothing is denied",
+            f"`{disallowed.key}` is not a list of tools, so nothing is denied",
             disallowed.span,
             help="write the tools as a list, a name a line",
         )
@@ -507,7 +508,7 @@ def _items(listed: ToolNames) -> Iterator[Finding]:
     for span in listed.dropped:
         yield finding(
             "a3s-item-dropped",
-            f"`{span.text}` is no text, so the host leaves it out of `{listed.key}`",
+            f"`{span.text}` is not a string, so the host leaves it out of `{listed.key}`",
             span,
             help="put it into quotes, or remove it",
         )
@@ -522,7 +523,7 @@ def _items(listed: ToolNames) -> Iterator[Finding]:
 
 
 def _lost(agent: AgentDefinition) -> Iterator[Finding]:
-    """Yield a finding where one part of the file makes another part nothing."""
+    """Yield a finding where one part of the file cancels another part."""
     policy, block, tools = agent.permissions, agent.block, agent.tools
     preset = kind_of(agent.kind)
     own = preset is not None and block == policy_of(preset.table, policy.profile)
@@ -530,7 +531,7 @@ def _lost(agent: AgentDefinition) -> Iterator[Finding]:
         by = tools.key if own else "permissions"
         yield finding(
             "a3s-preset-replaced",
-            f"`{by}` replaces all that `kind: {agent.kind}` stands for, also what it denies",
+            f"`{by}` replaces every rule of `kind: {agent.kind}`, also those that deny",
             agent.kind_span or agent.span,
             help="write down what is denied, or remove `kind`",
         )
@@ -550,8 +551,8 @@ def _lost(agent: AgentDefinition) -> Iterator[Finding]:
             lost[0].span if lost else tools.span,
             help="write what is denied under `disallowedTools`",
         )
-    said = policy.ask or (block is not None and block.default_decision is not _ASKS)
-    if said and not agent.has_permissions and not agent.tool_free:
+    only_asks = policy.ask or (block is not None and block.default_decision is not _ASKS)
+    if only_asks and not agent.has_permissions and not agent.tool_free:
         yield finding(
             "a3s-definition-dropped",
             f"`{agent.name}` neither allows nor denies anything, so its permissions are dropped",
@@ -564,13 +565,13 @@ def _confirmation(agent: AgentDefinition) -> Iterator[Finding]:
     policy = agent.permissions
     approves = agent.confirms is ConfirmationInheritance.AUTO_APPROVE and agent.has_permissions
     if approves and (policy.ask or policy.default_decision is _ASKS):
-        said = agent.confirmation_said
+        is_explicit = agent.has_confirmation_key
         yield finding(
             "a3s-auto-approve",
-            f"what `{agent.name}` asks for is approved at once",
+            f"calls that `{agent.name}` asks for are approved without a person",
             agent.span,
             help="write `confirmation_inheritance: inherit_parent`",
-            edits=() if said or agent.span is None else _line_behind(agent.span, _INHERIT),
+            edits=() if is_explicit or agent.span is None else _line_behind(agent.span, _INHERIT),
         )
 
 
@@ -578,7 +579,7 @@ _INHERIT: Final = "confirmation_inheritance: inherit_parent"
 
 
 def _line_behind(name: Span, line: str) -> tuple[Edit, ...]:
-    """Return the edit that adds a key behind that of the name, where each has a line."""
+    """Return the edit that adds a line after that of the name, if the name has its own line."""
     text = name.source.text
     start = text.rfind("\n", 0, name.start) + 1
     end = text.find("\n", name.end)
@@ -591,7 +592,7 @@ def _line_behind(name: Span, line: str) -> tuple[Edit, ...]:
 
 
 def override_findings(earlier: AgentDefinition, agent: AgentDefinition) -> Iterator[Finding]:
-    """Yield what is wrong with *agent*, which takes the place of *earlier*."""
+    """Yield the findings about *agent*, which replaces *earlier*."""
     by = agent.span.place if agent.span else agent.name
     help_ = "" if earlier.span else "the host ships an agent of this name"
     yield finding(
@@ -611,28 +612,28 @@ def override_findings(earlier: AgentDefinition, agent: AgentDefinition) -> Itera
 
 def _grants_no_more(agent: AgentDefinition, earlier: AgentDefinition) -> bool:
     if agent.tool_free or not (earlier.has_permissions or earlier.tool_free):
-        return True  # nothing, or no more than whoever starts it
+        return True  # it has no tool, or those of its parent
     if earlier.tool_free or not agent.has_permissions:
         return False
     return agent.permissions.table <= earlier.permissions.table
 
 
-def unasked_findings(agent: AgentDefinition, session: SessionSettings) -> Iterator[Finding]:
-    """Yield a finding where neither agent nor session says anything, and nobody is asked."""
+def unconfirmed_findings(agent: AgentDefinition, session: SessionSettings) -> Iterator[Finding]:
+    """Yield a finding if neither agent nor session has rules and no person can confirm."""
     bounded = session.permissions is not None or session.style is not None
     if bounded or agent.has_permissions or agent.tool_free or agent.span is None:
         return
     if settled(own_provider(agent, session.provider)) is Effect.DENY:
         yield finding(
             "a3s-nobody-asked",
-            f"every call of `{agent.name}` is refused: nothing allows one, and nobody is asked",
+            f"every call of `{agent.name}` is refused: no rule allows one, and no person is asked",
             agent.span,
             help="allow what it needs, or write `confirmation_inheritance: inherit_parent`",
         )
 
 
 def header_findings(source: Source, end: int) -> Iterator[Finding]:
-    """Yield a finding where the header of a Markdown file is cut within a line."""
+    """Yield a finding if the header of a Markdown file ends within a line."""
     before = source.text[:end].rpartition("\n")[2]
     if before.strip():
         yield finding(
@@ -643,15 +644,15 @@ def header_findings(source: Source, end: int) -> Iterator[Finding]:
         )
 
 
-# What is wrong with an agent directory, its scripts, or a session.
+# --- directories, scripts and sessions ------------------------------------------------
 
 
 def directory_findings(directory: AgentDir, profile: A3sProfile) -> Iterator[Finding]:
-    """Yield what is wrong with the tools and schedules of an agent directory."""
+    """Yield the findings about the tools and schedules of an agent directory."""
     if directory.acl and directory.acl.strip():
         yield Finding(
             "key-not-applied",
-            "`agent.acl` may say something about permissions, and is not read",
+            "`agent.acl` may contain permissions, and is not read",
             Severity.WARNING,
             file=f"{directory.root}/agent.acl".lstrip("/"),
         )
@@ -690,7 +691,7 @@ def directory_findings(directory: AgentDir, profile: A3sProfile) -> Iterator[Fin
 def _listed(
     script: ScriptToolSpec, profile: A3sProfile, scripts: Collection[str]
 ) -> Iterator[Finding]:
-    """Yield what is wrong with single items of the list of a script."""
+    """Yield the findings about the items in the list of a script."""
     for name, span in zip(script.allowed_tools or (), script.spans, strict=True):
         if name in excluded(profile):
             yield finding(
@@ -737,11 +738,11 @@ def _script(script: ScriptToolSpec, profile: A3sProfile) -> Iterator[Finding]:
         )
     keys = ", ".join(f"`{limit.key}`" for limit in LIMITS)
     for key, at in script.unknown_limits:
-        yield finding("a3s-limit-ignored", f"`{key}` is no limit", at, help=f"known are {keys}")
+        yield finding("a3s-limit-ignored", f"`{key}` is not a limit", at, help=f"known are {keys}")
     for key, at in script.unknown:
         close = key.lower().replace("-", "").replace("_", "") == "allowedtools"
-        help_ = "did you mean `allowed_tools`?" if close else "remove it, or mend its name"
-        yield finding("a3s-unknown-key", f"`{key}` means nothing to the host", at, help=help_)
+        help_ = "did you mean `allowed_tools`?" if close else "remove it, or correct its name"
+        yield finding("a3s-unknown-key", f"the host ignores `{key}`", at, help=help_)
 
 
 _UNASKED: Final = frozenset({Provider.DISABLED, Provider.AUTO})
@@ -750,14 +751,14 @@ _UNASKED: Final = frozenset({Provider.DISABLED, Provider.AUTO})
 def session_findings(
     session: SessionSettings, known: frozenset[str] = frozenset()
 ) -> Iterator[Finding]:
-    """Yield what is wrong with a session; *known* are tools of its directory."""
+    """Yield the findings about a session; *known* are the tools of its directory."""
     if session.permissions is not None:
         yield from policy_findings(session.permissions, session.span, known)
     if session.provider in _UNASKED:
         span = session.confirmation_span
         yield finding(
             "a3s-confirmation-off",
-            "nobody is asked, so what rules ask for happens",
+            "no person is asked, so calls that ask rules match go on",
             span,
             help="write `confirmation: manager`",
             edits=[Edit(span, Provider.MANAGER.value)] if span else (),
@@ -767,7 +768,7 @@ def session_findings(
     if not session.auto_delegation.allow_manual_delegation and not denied:
         yield finding(
             "a3s-delegation-only-hidden",
-            "the tools that start agents are hidden from the model, and may be called",
+            "the tools that start agents are hidden from the model, but calls are allowed",
             session.hiding_span,
             help="deny `task` as well",
         )

@@ -1,4 +1,4 @@
-"""Every project of A3S below a tree, with all that is the matter with its files.
+"""Every project of A3S below a tree, with the findings about its files.
 
 A folder with ``.a3s/`` is a project, and so is an agent directory. Both may
 have an ``a3s.session.yaml`` (`policy.hosts.a3s.files`).
@@ -19,7 +19,7 @@ from policy.core.finding import Finding
 from policy.core.source import Source
 from policy.files.layout import layout_markdown_file, layout_yaml_file
 from policy.files.opening import Tree
-from policy.hosts.a3s.definitions import AgentDefinition, built_in_agents
+from policy.hosts.a3s.definitions import AgentDefinition, ScriptToolSpec, built_in_agents
 from policy.hosts.a3s.files import (
     SESSION_FILE,
     AgentDir,
@@ -30,6 +30,7 @@ from policy.hosts.a3s.files import (
     read_session,
     register,
 )
+from policy.hosts.a3s.gate import SOURCE_BYTES, check_source
 from policy.hosts.a3s.lint import (
     agent_findings,
     directory_findings,
@@ -37,11 +38,10 @@ from policy.hosts.a3s.lint import (
     header_findings,
     override_findings,
     session_findings,
-    unasked_findings,
+    unconfirmed_findings,
 )
-from policy.hosts.a3s.reading import MAIN, A3sEnforced, World, declared_reading
+from policy.hosts.a3s.reading import MAIN, World, declared_reading, enforced_reading
 from policy.hosts.a3s.rules import PermissionPolicy
-from policy.hosts.a3s.scripts import SOURCE_BYTES, ScriptToolSpec, check_source
 from policy.hosts.a3s.versions import NEWEST, SHIPPED, A3sProfile
 from policy.hosts.project import AgentEntry, Project, ReadFile
 
@@ -50,11 +50,11 @@ __all__ = ["HOST", "A3sOptions", "canonical", "load"]
 HOST: Final = "a3s"
 _FOLDER: Final = ".a3s/"
 
-# Where agents are looked for; a later definition of a name replaces an earlier one.
+# The folders of agents; a later definition of a name replaces an earlier one.
 _AGENTS: Final = (".claude/agents/", ".a3s/agents/")
 _SUFFIXES: Final = (".yaml", ".yml", ".md")
 _KIND: Final = re.compile(r"\A\s*---\s*\n(?:.*\n)*?kind\s*:")
-# Folder of an agent directory -> what the headers of its files begin as.
+# Folder of an agent directory -> how the headers of its files start.
 _HEADERS: Final = {
     "tools": _KIND,
     "schedules": re.compile(r"\A\s*---\s*\n(?:.*\n)*?cron\s*:"),
@@ -63,11 +63,11 @@ _HEADERS: Final = {
 
 @attrs.frozen
 class A3sOptions:
-    """How sessions are made, where no file says so.
+    """The session of projects without a session file.
 
     Attributes:
-        profile: the version; a file that states one beats it.
-        session: an ``a3s.session.yaml`` that holds where a project has none.
+        profile: the version; a file that states one overrides it.
+        session: an ``a3s.session.yaml`` for projects that have none.
 
     """
 
@@ -85,7 +85,7 @@ def canonical(path: str, source: Source) -> str | None:
     """Return a session, an agent or a tool laid out, None for any other file.
 
     Raises:
-        PolicyError: it cannot be read, or not be laid out without loss.
+        PolicyError: it cannot be read, or cannot be laid out without loss.
 
     """
     parts = path.split("/")
@@ -140,7 +140,7 @@ class _Loader:
     options: A3sOptions
     files: list[ReadFile] = attrs.field(factory=list)
     findings: list[Finding] = attrs.field(factory=list)
-    written: bool = False  # whether a session is, and can be read
+    has_session: bool = False  # whether a session file was read
 
     def run(self) -> Project:
         """Return the project."""
@@ -148,10 +148,10 @@ class _Loader:
         agents = self._agents(session.profile)
         directory = self._directory(session.profile)
         known = frozenset(tool.name.lower() for tool in directory.tools) if directory else ()
-        if self.written:
+        if self.has_session:
             self.findings += session_findings(session, frozenset(known))
         for agent in agents.values():
-            self.findings += unasked_findings(agent, session)
+            self.findings += unconfirmed_findings(agent, session)
         scripts = self._scripts(directory) if directory is not None else {}
         world = World(session, agents, scripts)
         reading = declared_reading(world)
@@ -168,7 +168,7 @@ class _Loader:
             agents=entries,
             starts=(MAIN,),
             attenuated=reading,
-            enforced=A3sEnforced(world),
+            enforced=enforced_reading(world),
             files=tuple(self.files),
             findings=tuple(sorted(dict.fromkeys(self.findings), key=lambda found: found.place)),
         )
@@ -190,10 +190,10 @@ class _Loader:
             self.findings += Finding.of(
                 error, "a3s-bad-session", consequence="nothing is granted until it can be read"
             )
-            # A session that cannot be read denies: a rule of it might have.
+            # A session that cannot be read denies every call, since a rule of it might.
             nothing = PermissionPolicy(default_decision=Effect.DENY, profile=self.options.profile)
             return SessionSettings(self.options.profile, nothing)
-        self.written = True
+        self.has_session = True
         return session
 
     def _agents(self, profile: A3sProfile) -> dict[str, AgentDefinition]:
@@ -283,7 +283,7 @@ class _Loader:
         return {script.name: script for script in scripts if self._runs(script)}
 
     def _runs(self, script: ScriptToolSpec) -> bool:
-        """Return whether the host runs the text of a script; one that is not here may run."""
+        """Return whether the host runs a script; one whose source is absent counts as run."""
         path = self._path(script.path)
         if path not in self.tree.paths():
             return True

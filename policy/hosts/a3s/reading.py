@@ -1,7 +1,7 @@
-"""How chains of A3S come about: as declared, and as the host has them.
+"""The two readings of chains of A3S: as declared, and as the host enforces them.
 
-Behind the session stands an agent, or ``script:name``, the calls that a script
-tool makes; behind a script that may call `task`, an agent. An agent starts none.
+The session starts agents and scripts. The link ``script:name`` stands for the calls that a
+script tool makes; a script that may call `task` starts agents. An agent starts none.
 """
 
 from __future__ import annotations
@@ -15,18 +15,17 @@ import attrs
 from policy.core import limits
 from policy.core.decision import Reason
 from policy.core.effect import Effect
-from policy.hosts.a3s.definitions import AGENT_ALIASES, AgentDefinition
+from policy.hosts.a3s.definitions import AGENT_ALIASES, AgentDefinition, ScriptToolSpec
 from policy.hosts.a3s.files import SessionSettings
 from policy.hosts.a3s.gate import Provider, own_provider, settled
-from policy.hosts.a3s.scripts import ScriptToolSpec
 from policy.hosts.a3s.versions import MODES, SPAWNING, dialect
-from policy.hosts.project import Attenuated
+from policy.hosts.project import DeclaredReading, EnforcedReading
 from policy.patterns.notations import slashed
 from policy.tables.chain import Link, SpawnDenied
 from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Bounds, Ceiling, Part, Table
 
-__all__ = ["MAIN", "SCRIPT", "A3sDeclared", "A3sEnforced", "World", "declared_reading"]
+__all__ = ["MAIN", "SCRIPT", "World", "declared_reading", "enforced_reading"]
 
 MAIN: Final = "main"
 SCRIPT: Final = "script:"
@@ -34,11 +33,11 @@ SCRIPT: Final = "script:"
 
 @attrs.frozen(slots=False)
 class World:
-    """What one project has: a session, agents and scripts.
+    """The session, agents and scripts of one project.
 
     Attributes:
-        session: what bounds it.
-        agents: by name, those that the host ships among them.
+        session: the settings of the session.
+        agents: by name, with those that the host ships.
         scripts: by name.
 
     """
@@ -49,23 +48,23 @@ class World:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Every link there can be."""
+        """Every agent that can be a link."""
         return (MAIN, *self.agents, *(f"{SCRIPT}{name}" for name in self.scripts))
 
     @cached_property
     def own_rules(self) -> tuple[RuleSet, ...]:
-        """What the session may do, before anybody confirms."""
+        """The rule sets of the session, before any confirmation."""
         session = self.session
         found = [p.rules for p in (session.permissions, session.style) if p is not None]
         return tuple(found) or (RuleSet((), Effect.ASK, dialect(session.profile)),)
 
     def resolve(self, name: str) -> str:
-        """Return the link that *name* stands for: itself, or what it is another name of."""
+        """Return the agent with the name or alias *name*; any other name is returned as it is."""
         other = AGENT_ALIASES.get(name, "")
         return other if name not in self.names and other in self.agents else name
 
     def script_rules(self, name: str, *, without: Collection[str] = ()) -> RuleSet:
-        """Return the list of a script: exact names, and nothing else; *without* are left out."""
+        """Return the list of a script as rules over exact names, except the tools *without*."""
         spec, profile = self.scripts[name], self.session.profile
         place = spec.list_span.place if spec.list_span else None
         entries = [_ONE_TASK] if profile.one_search else []
@@ -78,27 +77,27 @@ class World:
         return RuleSet(tuple(entries), Effect.DENY, dialect(profile), Reason.UNAVAILABLE)
 
     def spawn_call(self, agent: str) -> tuple[str, dict[str, object]]:
-        """Return the call that starts an agent, or is a call of a script."""
+        """Return the call that starts an agent or a script."""
         if agent.startswith(SCRIPT):
             return agent.removeprefix(SCRIPT), {}
         task: dict[str, object] = {"agent": agent}
         return "task", {"tasks": [task]} if self.session.profile.one_search else task
 
 
-# A script starts one agent a call. `agent` is the first key of every task, since keys are
-# sorted where arguments are compared as JSON, and within a text its quote would be escaped.
+# A script starts one agent a call. Keys are sorted where arguments are compared as JSON, so
+# `agent` is the first key of every task; within a text its quote would be escaped.
 _ONE_TASK: Final = Entry(
     "=task", Effect.DENY, slashed('**},{"agent":**'), rule="a script starts one agent a call"
 )
 
 
 def _listable(name: str) -> bool:
-    # `*` and `Bash(ls:*)` are names that no tool has; one that is too long grants nothing.
+    # No tool is called `*` or `Bash(ls:*)`; a name that is too long grants nothing.
     return 0 < len(name) < limits.PATTERN_CHARACTERS and not set(name) & set("*?()\\ ")
 
 
 def no_spawning(world: World) -> RuleSet:
-    """Return the rule set of what an agent that was started does not have."""
+    """Return the rules that take from a started agent the tools that start agents."""
     entries = tuple(
         Entry(tool, Effect.DENY, reason=Reason.UNAVAILABLE, rule="no recursion")
         for tool in SPAWNING
@@ -107,29 +106,25 @@ def no_spawning(world: World) -> RuleSet:
 
 
 @attrs.frozen(slots=False)
-class A3sDeclared(Attenuated):
-    """The attenuated reading, whose agents are started by the host's own call."""
+class _Declared(DeclaredReading):
+    """The attenuated reading, in which agents may go by other names."""
 
     world: World = attrs.field(kw_only=True, eq=False)
 
     def step(self, parent: Link, agent: str) -> Link:
-        """Return the link behind *parent*; nobody starts the session."""
+        """Return the link after *parent*; no agent starts the session."""
         if agent == MAIN:
             raise KeyError(agent)
         return super().step(parent, self.world.resolve(agent))
 
-    def spawn_call(self, agent: str) -> tuple[str, dict[str, object]]:
-        """Return the call that starts *agent*."""
-        return self.world.spawn_call(agent)
 
-
-def declared_reading(world: World) -> A3sDeclared:
-    """Return the reading in which every link is bound by all that the files say."""
-    return A3sDeclared(declared_tables(world), world=world)
+def declared_reading(world: World) -> DeclaredReading:
+    """Return the reading in which all that the files say bounds every link."""
+    return _Declared(declared_tables(world), spawn_call=world.spawn_call, world=world)
 
 
 def declared_tables(world: World) -> dict[str, Table]:
-    """Return what every link declares, with nothing above it."""
+    """Return the table that each agent declares."""
     own = Ceiling.of(Part(rules, (MAIN,)) for rules in world.own_rules)
     handed_on = own if world.session.permissions or world.session.style else Ceiling()
     tables = {MAIN: Table(own, handed_on, Bounds(depth=2))}
@@ -139,83 +134,68 @@ def declared_tables(world: World) -> dict[str, Table]:
         tables[name] = Table(use, bounds=Bounds(depth=0))
     for name in world.scripts:
         link = f"{SCRIPT}{name}"
-        # The host leaves out `program` so that no script starts a script, and not their names.
+        # The host excludes `program`, but not the names of scripts; no script starts a script.
         rules = world.script_rules(name, without=world.scripts)
         tables[link] = Table(Ceiling.of([Part(rules, (link,))]), bounds=Bounds(depth=1))
     return tables
 
 
-@attrs.frozen(slots=False)
-class A3sEnforced:
-    """What the host really does, confirmations that nobody is asked for included."""
+def enforced_reading(world: World) -> EnforcedReading:
+    """Return what the host does, its answers to asks that no person confirms included."""
+    session = world.session
 
-    world: World
-    name: str = "enforced"
-
-    @property
-    def agents(self) -> tuple[str, ...]:
-        """Every agent that can be a link."""
-        return self.world.names
-
-    def spawn_call(self, agent: str) -> tuple[str, dict[str, object]]:
-        """Return the call that starts *agent*."""
-        return self.world.spawn_call(agent)
-
-    def start(self, agent: str) -> Link:
-        """Return the first link."""
+    def start(agent: str) -> Link:
         if agent != MAIN:
-            return Link(agent, self._table(self._child(agent, None, Provider.NONE)))
-        provider = self.world.session.provider
-        sets = [answered(rules, provider) for rules in self.world.own_rules]
-        return Link(MAIN, self._table([(rules, MAIN) for rules in sets]))
+            return Link(agent, _table(_child_rules(world, agent, None, Provider.NONE)))
+        sets = [answered(rules, session.provider) for rules in world.own_rules]
+        return Link(MAIN, _table([(rules, MAIN) for rules in sets]))
 
-    def step(self, parent: Link, agent: str) -> Link:
-        """Return the link behind *parent*: the session itself, or a script."""
-        name = self.world.resolve(agent)
-        if name not in self.world.names or name == MAIN:
+    def step(parent: Link, agent: str) -> Link:
+        name = world.resolve(agent)
+        if name not in world.names or name == MAIN:
             raise KeyError(agent)
         if parent.depth and not (parent.depth == 1 and parent.name.startswith(SCRIPT)):
             raise SpawnDenied(agent, parent.name, "depth")
-        session = self.world.session
-        sets = self._child(name, session, session.provider)
-        return Link(name, self._table(sets), parent.depth + 1)
+        sets = _child_rules(world, name, session, session.provider)
+        return Link(name, _table(sets), parent.depth + 1)
 
-    def _child(
-        self, link: str, above: SessionSettings | None, provider: Provider
-    ) -> list[tuple[RuleSet, str]]:
-        parent = [] if above is None else [answered(r, provider) for r in self.world.own_rules]
-        bounds = [(rules, MAIN) for rules in parent]
-        if link.startswith(SCRIPT):
-            listed = (self.world.script_rules(link.removeprefix(SCRIPT)), link)
-            governed = self.world.session.profile.governs_inner_calls
-            return [*bounds, listed] if governed else [listed]
-        agent = self.world.agents[link]
-        pool = (no_spawning(self.world), link)
-        if agent.tool_free:
-            none = RuleSet((), Effect.DENY, pool[0].dialect, Reason.UNAVAILABLE)
-            return [(none, link)]
-        has_parent = above is not None and bool(above.permissions or above.style)
-        own = agent.permissions if agent.has_permissions else None
-        profile = self.world.session.profile
-        bounded = profile.children_are_checked if own is None else profile.parent_bounds
-        confirms = own_provider(agent, provider)
-        found = [pool]
-        if has_parent and bounded:
-            found += bounds
-        if own is not None:
-            found.append((answered(own.rules, confirms), link))
-        if len(found) == 1:
-            nobody = RuleSet((), Effect.ASK, pool[0].dialect)
-            found.append((answered(nobody, confirms), link))
-        return found
+    return EnforcedReading(world.names, start, step, world.spawn_call)
 
-    @staticmethod
-    def _table(sets: list[tuple[RuleSet, str]]) -> Table:
-        return Table(Ceiling.of(Part(rules, (link,)) for rules, link in sets))
+
+def _child_rules(
+    world: World, link: str, above: SessionSettings | None, provider: Provider
+) -> list[tuple[RuleSet, str]]:
+    """Return the rule sets that bound a started agent or script, each with its link."""
+    parent = [] if above is None else [answered(r, provider) for r in world.own_rules]
+    bounds = [(rules, MAIN) for rules in parent]
+    if link.startswith(SCRIPT):
+        listed = (world.script_rules(link.removeprefix(SCRIPT)), link)
+        return [*bounds, listed] if world.session.profile.governs_inner_calls else [listed]
+    agent = world.agents[link]
+    found = [(no_spawning(world), link)]
+    names = dialect(world.session.profile)
+    if agent.tool_free:
+        return [(RuleSet((), Effect.DENY, names, Reason.UNAVAILABLE), link)]
+    has_parent = above is not None and bool(above.permissions or above.style)
+    own = agent.permissions if agent.has_permissions else None
+    profile = world.session.profile
+    bounded = profile.children_are_checked if own is None else profile.parent_bounds
+    confirms = own_provider(agent, provider)
+    if has_parent and bounded:
+        found += bounds
+    if own is not None:
+        found.append((answered(own.rules, confirms), link))
+    if len(found) == 1:
+        found.append((answered(RuleSet((), Effect.ASK, names), confirms), link))
+    return found
+
+
+def _table(sets: list[tuple[RuleSet, str]]) -> Table:
+    return Table(Ceiling.of(Part(rules, (link,)) for rules, link in sets))
 
 
 def answered(rules: RuleSet, provider: Provider) -> RuleSet:
-    """Return *rules* with what an ask comes to in place of it."""
+    """Return *rules* with the effect that *provider* gives instead of ASK."""
     effect = settled(provider)
     if effect is Effect.ASK:
         return rules

@@ -1,4 +1,8 @@
-"""`PermissionRule` and `PermissionPolicy`: rules, lists of them, and what they come to."""
+"""`PermissionRule` and `PermissionPolicy`: rules, lists of rules, and how they decide.
+
+The lists are tried in the order deny, allow, ask, so an ask rule cannot narrow an allow rule. A
+policy that is not enabled allows everything.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +21,12 @@ from policy.hosts.a3s.versions import (
     MODES,
     NEWEST,
     QUERIES,
-    A3sError,
     A3sErrorKind,
     A3sProfile,
     Lane,
     dialect,
 )
+from policy.hosts.errors import HostError
 from policy.language.syntax import Rule
 from policy.patterns.notations import Unusable, names, slashed
 from policy.patterns.pattern import Pattern
@@ -47,8 +51,8 @@ class PermissionRule:
 
     Attributes:
         text: as written.
-        tool: the tool it names, or a glob over names.
-        pattern: what the argument must be; None and ``*`` are any.
+        tool: the tool that it names, or a glob over names.
+        pattern: a glob over the argument; None and ``*`` match any.
         span: where it is written.
 
     """
@@ -62,7 +66,7 @@ class PermissionRule:
     def of(
         cls, text: str, profile: A3sProfile = NEWEST, span: Span | None = None
     ) -> PermissionRule:
-        """Return what *text* says; nothing is trimmed, and nothing is refused."""
+        """Return the rule in *text*. Blanks are kept, and no text is refused."""
         tool, opened, rest = text.partition("(")
         pattern: str | None = None
         if opened and text.endswith(")"):
@@ -77,17 +81,17 @@ class PermissionRule:
 
     @property
     def any_argument(self) -> bool:
-        """Whether every call of the tool is meant."""
+        """Whether the rule matches every call of the tool."""
         return self.pattern in (None, "*")
 
     @property
     def is_glob(self) -> bool:
-        """Whether the tool is a glob over names, in which case counts."""
+        """Whether the tool is a glob over names. Globs respect case."""
         return "*" in self.tool or "?" in self.tool
 
     @property
     def is_too_long(self) -> bool:
-        """Whether what the rule matches is not told here, though the host would."""
+        """Whether the rule is longer than this program matches; the host has no such limit."""
         return len(self.text) > _LONGEST and not self._misnamed
 
     @property
@@ -112,26 +116,26 @@ class PermissionRule:
         """Return the rule itself.
 
         Raises:
-            A3sError: it can match no call, which the host would not say, or is too long.
+            HostError: it can match no call, or is too long. The host reports neither.
 
         """
         if self.is_too_long:
             msg = f"a rule has at most {_LONGEST:,} characters"
-            raise A3sError(A3sErrorKind.RULE, msg, self.span)
+            raise HostError(A3sErrorKind.RULE, msg, self.span)
         if self.problem:
             msg = f"`{self.text}` matches no call: {self.problem}"
-            raise A3sError(A3sErrorKind.RULE, msg, self.span, help=_MEND)
+            raise HostError(A3sErrorKind.RULE, msg, self.span, help=_MEND)
         return self
 
     def names(self, tool: str) -> bool:
-        """Return whether the rule is about *tool*, whatever the arguments are."""
+        """Return whether the rule applies to some call of *tool*."""
         return not self.problem and any(names_tool(named, tool) for named in self._tools())
 
     def entries(self, effect: Effect) -> tuple[Entry, ...]:
-        """Return the lines that the rule becomes; none where it matches no call.
+        """Return the entries of the rule; none if it matches no call.
 
-        A rule that is too long grants nothing; one that was to deny or to ask denies
-        every call of its tool, since it might have spoken of that call.
+        A rule that is too long grants nothing. If it denies or asks, it denies every call of
+        its tool, since it might match any of them.
         """
         if self.problem or (self.is_too_long and effect is Effect.ALLOW):
             return ()
@@ -157,29 +161,29 @@ class PermissionRule:
             slashed(self.tool)
             return (f"={self.tool}",)
         if self.tool.startswith("mcp__"):
-            # A raw prefix: `mcp__pencil` is about `mcp__pencil2__wipe` too.
+            # A prefix of the name: `mcp__pencil` matches `mcp__pencil2__wipe` too.
             return (f"={self.tool}:*", self.tool)
         return (self.tool,)
 
 
-# As long as what is matched may be, with the `:*` that a prefix gets.
+# The limit of patterns, with the `:*` that is added to a prefix.
 _LONGEST: Final = limits.PATTERN_CHARACTERS - len(":*")
 
-# What no name of a tool holds.
+# Found in no name of a tool.
 _NO_NAME: Final = re.compile(r"[\s()]|^=")
 
 _MEND: Final = "write `Tool` or `Tool(pattern)` without a blank around the parentheses"
 
 
 def names_tool(named: str, tool: str) -> bool:
-    """Return whether the tool of a line is, or is a pattern over, *tool*."""
+    """Return whether the tool of an entry is *tool*, or a pattern that matches it."""
     if named.startswith("="):
         return names(named).matches(tool)
     return _folded(named) == _folded(tool)
 
 
 def _folded(name: str) -> str:
-    # Letters of ASCII alone: a Kelvin sign is no `k`.
+    # Only letters of ASCII: a Kelvin sign is not `k`.
     return name.encode("utf-8", "surrogatepass").lower().decode("utf-8", "surrogatepass")
 
 
@@ -189,12 +193,6 @@ def lane_rule(text: str) -> Lane | None:
     if kind != "lane":
         return None
     return next((lane for lane in Lane if lane.value == name), None)
-
-
-# `PermissionPolicy`: three lists of rules and a default, and what they come to.
-#
-# The lists are asked in the order deny, allow, ask: an ask cannot narrow an
-# allow. A policy that is not enabled allows everything, denied or not.
 
 
 def semantics(profile: A3sProfile = NEWEST) -> Semantics:
@@ -215,7 +213,7 @@ def semantics(profile: A3sProfile = NEWEST) -> Semantics:
 
 @attrs.frozen
 class MatchingRules:
-    """Every rule that matches a call, whether it decides or not."""
+    """Every rule that matches a call, also those that do not decide it."""
 
     deny: tuple[str, ...] = ()
     allow: tuple[str, ...] = ()
@@ -224,16 +222,16 @@ class MatchingRules:
 
 @attrs.frozen(slots=False)
 class PermissionPolicy:
-    """What one scope says.
+    """The permissions of one session or agent.
 
     Attributes:
-        deny: asked first.
-        allow: asked next; since 9.0 it may hold lanes.
-        ask: asked last.
-        default_decision: of what no rule matches.
-        enabled: whether any of this counts; if not, everything is allowed.
+        deny: tried first.
+        allow: tried next; since 9.0 it may contain lanes.
+        ask: tried last.
+        default_decision: the effect of a call that no rule matches.
+        enabled: whether the policy is in force; if not, everything is allowed.
         profile: the version that reads it.
-        enabled_span: where it is written whether it counts.
+        enabled_span: where `enabled` is written.
 
     """
 
@@ -265,26 +263,26 @@ class PermissionPolicy:
 
     @classmethod
     def strict(cls, profile: A3sProfile = NEWEST) -> PermissionPolicy:
-        """Return the policy that the host calls strict: it asks for everything."""
+        """Return the policy that the host calls strict: every call asks."""
         return cls(profile=profile)
 
     @classmethod
     def permissive(cls) -> PermissionPolicy:
-        """Refuse: the host had such a policy once and has it no more.
+        """Refuse a policy that the host no longer has.
 
         Raises:
-            A3sError: always.
+            HostError: always.
 
         """
-        raise A3sError(
+        raise HostError(
             A3sErrorKind.PERMISSIVE,
             "`permissive` was removed",
             help="write `default_decision: allow`, with what is to be denied",
         )
 
     @property
-    def says_something(self) -> bool:
-        """Whether the host takes it for permissions at all: asks and defaults do not count."""
+    def is_in_force(self) -> bool:
+        """Whether the host uses the policy: one with only ask rules or a default is ignored."""
         return bool(self.allow or self.deny)
 
     def _is_lane(self, rule: PermissionRule) -> bool:
@@ -298,14 +296,14 @@ class PermissionPolicy:
 
     @cached_property
     def rules(self) -> RuleSet:
-        """The ordered list of all of it."""
+        """The rules, as an ordered list of entries."""
         if not self.enabled:
             return RuleSet((), Effect.ALLOW, dialect(self.profile))
         return RuleSet(tuple(self.entries), self.default_decision, dialect(self.profile))
 
     @cached_property
     def entries(self) -> list[Entry]:
-        """The lines in the order they are asked, without the default."""
+        """The entries in the order in which they are tried, without the default."""
         deny = [entry for rule in self.deny for entry in rule.entries(Effect.DENY)]
         allow: list[Entry] = []
         execute: Entry | None = None
@@ -324,7 +322,7 @@ class PermissionPolicy:
         ask = [entry for rule in self.ask for entry in rule.entries(Effect.ASK)]
         if execute is None:
             return [*deny, *allow, *ask]
-        # The lane is every tool but some: those are spoken of before it.
+        # The lane is every tool but those of the query lane, which get entries before it.
         others = [line for tool in QUERIES for line in self._without_lane(tool, ask)]
         return [*deny, *allow, *others, execute]
 
@@ -340,11 +338,11 @@ class PermissionPolicy:
         return Table.of(self.rules)
 
     def check(self, tool: str, args: Mapping[str, Any]) -> Decision:
-        """Return what a call gets."""
+        """Return the decision on a call."""
         return self.table.decide(tool, args)
 
     def is_allowed(self, tool: str, args: Mapping[str, Any]) -> bool:
-        """Return whether a call is allowed without being asked for."""
+        """Return whether a call is allowed without confirmation."""
         return self.check(tool, args).effect is Effect.ALLOW
 
     def is_denied(self, tool: str, args: Mapping[str, Any]) -> bool:
@@ -352,11 +350,11 @@ class PermissionPolicy:
         return self.check(tool, args).effect is Effect.DENY
 
     def requires_confirmation(self, tool: str, args: Mapping[str, Any]) -> bool:
-        """Return whether a call is asked for."""
+        """Return whether a call must be confirmed."""
         return self.check(tool, args).effect is Effect.ASK
 
     def matching_rules(self, tool: str, args: Mapping[str, Any]) -> MatchingRules:
-        """Return every rule that matches a call, in the order written; no lanes."""
+        """Return every rule that matches a call, in the order written, lanes excepted."""
 
         def matching(rules: Iterable[PermissionRule]) -> tuple[str, ...]:
             return tuple(rule.text for rule in rules if self._matches(rule, tool, args))
@@ -368,11 +366,11 @@ class PermissionPolicy:
         return alone.row(tool).outcome(args).effect is Effect.ALLOW
 
     def declares(self, tool: str) -> bool:
-        """Return whether a rule that allows or asks is about *tool*; lanes are not."""
+        """Return whether an allow rule or an ask rule names *tool*; a lane does not."""
         return any(rule.names(tool) for rule in (*self.allow, *self.ask))
 
     def visible(self, tool: str) -> bool:
-        """Return whether the model is shown *tool*. It is no authority to call it."""
+        """Return whether the model is shown *tool*, which does not mean that calls are allowed."""
         if not self.enabled or not self.profile.hides_tools:
             return True
         if any(rule.any_argument and rule.names(tool) for rule in self.deny):
@@ -393,9 +391,9 @@ _DEFAULT = "default_decision"
 
 @attrs.frozen(slots=False)
 class PermissionManager:
-    """A policy for all sessions, and one for this session, which replaces it but for denies.
+    """A policy for all sessions, and one for this session that replaces all but its deny rules.
 
-    Whether either is enabled does not count here.
+    Both are in force, enabled or not.
     """
 
     everyone: PermissionPolicy
@@ -403,7 +401,7 @@ class PermissionManager:
 
     @cached_property
     def rules(self) -> RuleSet:
-        """The ordered list of both."""
+        """The rules of both, as an ordered list of entries."""
         first, then = self.session or self.everyone, self.everyone
         profile = first.profile
         rules = dict.fromkeys((*first.deny, *then.deny))
@@ -412,5 +410,5 @@ class PermissionManager:
         return RuleSet((*denied, *rest), first.default_decision, dialect(profile))
 
     def check(self, tool: str, args: Mapping[str, Any]) -> Decision:
-        """Return what a call gets."""
+        """Return the decision on a call."""
         return Table.of(self.rules).decide(tool, args)

@@ -1,16 +1,11 @@
-"""Versions of A3S Code, its tools, and what it refuses."""
+"""Versions of A3S Code, the kinds of its errors, and its tools."""
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable
 from typing import Final
 
-import attrs
-
-from policy.core.errors import PolicyError, PolicyErrors
-from policy.core.source import Span
-from policy.hosts.names import Version, version_of, version_text
+from policy.hosts.versions import HostVersion, Since
 from policy.tables.dialect import Argument, ArgumentKind, Dialect
 
 __all__ = [
@@ -19,9 +14,7 @@ __all__ = [
     "QUERIES",
     "SHIPPED",
     "SPAWNING",
-    "A3sError",
     "A3sErrorKind",
-    "A3sErrors",
     "A3sProfile",
     "Lane",
     "dialect",
@@ -29,79 +22,38 @@ __all__ = [
 ]
 
 
-@attrs.frozen
-class A3sProfile:
-    """One version, and what differs in it.
+class A3sProfile(HostVersion):
+    """One version of A3S, and what differs in it."""
 
-    Attributes:
-        version: major, minor and patch.
+    HOST = "a3s"
+    EXAMPLE = "9"
 
-    """
-
-    version: Version = (9, 1, 2)
-
-    @classmethod
-    def of(cls, text: str) -> A3sProfile:
-        """Return the profile of ``9.0``, ``a3s@6.8.1`` or the like.
-
-        Raises:
-            ValueError: *text* is no version.
-
-        """
-        return cls(version_of(text, "a3s", "9"))
-
-    def __str__(self) -> str:
-        return version_text("a3s", self.version)
-
-    def since(self, major: int, minor: int = 0, patch: int = 0) -> bool:
-        """Return whether this version is the one named or a later one."""
-        return self.version >= (major, minor, patch)
-
-    @property
-    def children_are_checked(self) -> bool:
-        """Whether an agent without permissions of its own has those of its parent."""
-        return self.since(2, 5)
-
-    @property
-    def parent_bounds(self) -> bool:
-        """Whether the parent's permissions bound an agent that has its own."""
-        return self.since(5, 3, 1)
-
-    @property
-    def governs_inner_calls(self) -> bool:
-        """Whether the calls of a script pass the permissions of the session."""
-        return self.since(5)
-
-    @property
-    def hides_tools(self) -> bool:
-        """Whether what a policy says of a tool decides if the model sees it."""
-        return self.since(5, 2, 8)
-
-    @property
-    def one_search(self) -> bool:
-        """Whether ``search`` stands for ``grep``, ``glob`` and ``bm25``."""
-        return self.since(6, 8)
-
-    @property
-    def has_plan_tool(self) -> bool:
-        """Whether there is ``update_plan``."""
-        return self.since(8, 4)
-
-    @property
-    def has_lanes(self) -> bool:
-        """Whether ``lane:query`` may stand among the rules that allow."""
-        return self.since(9)
-
-    @property
-    def timers_settle(self) -> bool:
-        """Whether a timeout, or a lane that is trusted, answers for a person."""
-        return not self.since(9)
+    # An agent without permissions of its own has those of its parent.
+    children_are_checked = Since(2, 5)
+    # The permissions of the session bound the calls of a script.
+    governs_inner_calls = Since(5)
+    # A tool that no rule allows is not shown to the model.
+    hides_tools = Since(5, 2, 8)
+    # The permissions of the parent bound an agent that has its own.
+    parent_bounds = Since(5, 3, 1)
+    # `search` stands for `grep`, `glob` and `bm25`.
+    one_search = Since(6, 8)
+    # A hook may answer for the person who would confirm.
+    has_request_hooks = Since(6, 9)
+    # The style of a session is a bound of its own.
+    has_styles = Since(8, 3)
+    # There is a tool `update_plan`.
+    has_plan_tool = Since(8, 4)
+    # `lane:query` may stand among the rules that allow.
+    has_lanes = Since(9)
+    # Only a person confirms; before, a timeout or a trusted lane did as well.
+    waits_for_people = Since(9)
 
 
-NEWEST: Final = A3sProfile()
+NEWEST: Final = A3sProfile((9, 1, 2))
 
 
-# What A3S refuses, by kind and in its own words.
+# --- errors ---------------------------------------------------------------------------
 
 
 class A3sErrorKind(enum.Enum):
@@ -115,7 +67,7 @@ class A3sErrorKind(enum.Enum):
     ALIAS_CONFLICT = "alias_conflict"
     # permissions
     POLICY_PARSE = "policy_parse"
-    RULE = "malformed_rule"  # in strict reading only
+    RULE = "malformed_rule"  # only of `PermissionRule.checked`
     PERMISSIVE = "permissive_removed"
     # agent directories and script tools
     NO_DIRECTORY = "agent_dir_not_found"
@@ -143,47 +95,16 @@ class A3sErrorKind(enum.Enum):
     __hash__ = object.__hash__
 
 
-class A3sError(PolicyError):
-    """A mistake as A3S reports it, and where it is.
-
-    Attributes:
-        kind: of the error.
-
-    """
-
-    def __init__(
-        self,
-        kind: A3sErrorKind,
-        message: str,
-        span: Span | None = None,
-        *,
-        help: str = "",
-        file: str = "",
-    ) -> None:
-        super().__init__(message, span, help=help, file=file)
-        self.kind = kind
+# --- tools: the argument that a rule sees, and their lanes ----------------------------
 
 
-class A3sErrors(A3sError, PolicyErrors):
-    """Every independent mistake of one file; the kind is that of the first."""
-
-    def __init__(self, errors: Iterable[A3sError]) -> None:
-        PolicyErrors.__init__(self, errors)
-        self.kind = next(error.kind for error in self.errors if isinstance(error, A3sError))
-
-    __str__ = PolicyErrors.__str__
-
-
-# The tools of A3S: what a rule speaks of in a call of each, and their lanes.
-
-
-# The modes of `search`, each a tool of its own before there was one for all.
+# The modes of `search`, each of which was a tool of its own before.
 MODES: Final = ("grep", "glob", "bm25")
 
-# The tools that start agents. An agent that was started has none of them.
+# The tools that start agents. A started agent has none of them.
 SPAWNING: Final = ("task", "parallel_task")
 
-# The tools of the host itself in any version, by which a rule for no tool is told.
+# The tools of the host itself in any version.
 SHIPPED: Final = frozenset(
     "bash read write edit download search grep glob ls list_files git patch batch program skill"
     " task parallel_task web_fetch web_search update_plan generate_object dynamic_workflow"
@@ -214,8 +135,8 @@ def _arguments(profile: A3sProfile) -> dict[str, Argument]:
 def dialect(profile: A3sProfile) -> Dialect:
     """Return how the host names tools and reads calls.
 
-    A rule that names one tool ignores the case of its letters. Of a tool that
-    is not listed here a rule sees all arguments, as JSON.
+    A rule that names one tool ignores case. A rule for a tool without an entry here sees all
+    arguments, as JSON.
     """
     found = _DIALECTS.get(profile)
     if found is None:
@@ -232,7 +153,7 @@ _DIALECTS: Final[dict[A3sProfile, Dialect]] = {}
 
 
 class Lane(enum.Enum):
-    """Where the host queues a call. No tool is in the last two."""
+    """The queues of the host. No tool is in the last two."""
 
     QUERY = "query"
     EXECUTE = "execute"
@@ -242,7 +163,7 @@ class Lane(enum.Enum):
     __hash__ = object.__hash__
 
 
-# The tools of the first lane, in this case only; all others are in the second.
+# The tools of the query lane, with these exact names; every other tool is in the execute lane.
 QUERIES: Final = (
     "read",
     "ls",

@@ -1,7 +1,7 @@
-"""A project as files of A3S: a session, written down, and an agent file for each that it starts.
+"""Writes a project as files of A3S: a session file, and a file for each agent that it starts.
 
-Rules of A3S see the text of a call and nothing else, so of commands and files only
-what is allowed, asked for or denied as a whole can be said, and single plain commands.
+Rules of A3S match the text of a call, so commands and files can be allowed, asked for or denied
+only as a whole; single plain commands are the exception.
 """
 
 from __future__ import annotations
@@ -14,8 +14,19 @@ import attrs
 
 from policy.core.effect import Effect
 from policy.hosts.a3s.reading import MAIN
-from policy.hosts.names import constants, least, one_line, quoted, renamed, spoken
-from policy.hosts.project import Dropped, Portable, PortableAgent, ToolRules, WrittenFiles
+from policy.hosts.portable import (
+    Dropped,
+    Portable,
+    PortableAgent,
+    ToolRules,
+    WrittenFiles,
+    host_names,
+    host_tools,
+    least,
+    one_line,
+    quoted,
+    renamed,
+)
 
 __all__ = ["WRITER"]
 
@@ -32,9 +43,9 @@ _COUNTERPARTS: Final = {
     "skill": "Skill",
     "task": "Task",
 }
-_THEIRS: Final = spoken(_COUNTERPARTS)
+_THEIRS: Final = host_names(_COUNTERPARTS)
 
-# A command that is one text to every reader: no quotes, no operators, no slashes.
+# A command without quotes, operators and slashes.
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.,:@+-]*(?: [A-Za-z0-9_.,:@+-]+)*")
 
 _NAME: Final = re.compile(r"[\w-]+")
@@ -52,25 +63,25 @@ class _Writer:
     )
 
     def knows(self, tool: str) -> bool:
-        """Return whether there is a counterpart."""
+        """Return whether A3S has a counterpart of *tool*."""
         return tool in _THEIRS
 
     def write(self, portable: Portable) -> WrittenFiles:
-        """Return the session and the agents that it starts; those start nobody."""
+        """Return the session file and the files of the agents that it starts."""
         first = portable.first
         names = {**renamed(portable, [MAIN]), first.name: MAIN}
         rules = _rules(first)
         for started, effect in first.starts.items():
             if effect is not Effect.DENY and started in names and started != first.name:
                 rules[effect].append(f'task({{"tasks":[{{"agent":"{names[started]}"**)')
-        # Of several agents in one call such a rule sees the first alone.
+        # Such a rule matches the first of several agents in one call only.
         rules[Effect.DENY].append('task(**},{"agent":**)')
         files = {"a3s.session.yaml": f'version: "9.0"\nconfirmation: manager\n{_block(rules)}'}
         for agent in portable.agents[1:]:
             name = names[agent.name]
             rules = _rules(agent)
             if not rules[Effect.ALLOW] and not rules[Effect.DENY]:
-                rules[Effect.DENY].append("*")  # a file that only asks is taken for none
+                rules[Effect.DENY].append("*")  # a file with only ask rules is ignored
             lines = [f"name: {quoted(name)}", f"description: {quoted(one_line(agent))}"]
             if agent.prompt:
                 lines.append(f"prompt: {quoted(agent.prompt)}")
@@ -83,31 +94,31 @@ class _Writer:
 
 def _rules(agent: PortableAgent) -> dict[Effect, list[str]]:
     rules: dict[Effect, list[str]] = {effect: [] for effect in Effect}
-    for tool, theirs, said in constants(agent, _THEIRS):
+    for tool, theirs, tool_rules in host_tools(agent, _THEIRS):
         if tool == "Glob":
-            continue  # one tool searches names and texts
-        effect = least(said)
+            continue  # `search` does both
+        effect = least(tool_rules)
         if tool == "Grep":
             effect &= least(agent.about("Glob"))
         if effect is Effect.DENY:
-            rules[Effect.ALLOW] += _commands(theirs, said) if tool == "Bash" else ()
+            rules[Effect.ALLOW] += _commands(theirs, tool_rules) if tool == "Bash" else ()
         elif theirs.startswith(_SERVERS):
             longer = (other for other in agent.tools if other.startswith(tool) and other != tool)
             if _NAME.fullmatch(theirs) and all(
                 least(agent.about(other)) is Effect.DENY for other in longer
             ):
                 rules[effect].append(theirs)
-                # Such a rule is about every name that begins with this one.
+                # Such a rule matches every name that starts with this one.
                 rules[Effect.DENY] += (f"{theirs}?**", f"{theirs}/**")
         elif _NAME.fullmatch(theirs):
             rules[effect].append(theirs)
     return rules
 
 
-def _commands(tool: str, said: ToolRules) -> Iterator[str]:
-    """Yield rules for single commands; a rule for more would match what stands behind it."""
-    for number, line in enumerate(said.lines):
-        before = said.lines[:number]
+def _commands(tool: str, tool_rules: ToolRules) -> Iterator[str]:
+    """Yield rules for single commands; a rule with a wildcard would match operators too."""
+    for number, line in enumerate(tool_rules.lines):
+        before = tool_rules.lines[:number]
         text = "".join(map(str, line.pattern.tokens))
         decided = any(one.field or one.pattern.matches(text) for one in before)
         is_plain = line.pattern.exact and _PLAIN.fullmatch(text)

@@ -1,4 +1,7 @@
-"""Claude Code: settings, agents, plugins, and what 2.1.329 makes of them."""
+"""Claude Code: its settings, agents, skills and plugins, read as 2.1.329 does.
+
+README.md tells which module does what.
+"""
 
 from __future__ import annotations
 
@@ -185,7 +188,7 @@ def _agents(built: ClaudeSession) -> OnDemand[AgentEntry]:
 
 
 def _elsewhere(found: FoundProject, options: ClaudeOptions, built: ClaudeSession) -> Iterator[str]:
-    """Yield what counts for a session beside these files, and was not read."""
+    """Yield what also counts for a session, and was not read."""
     if built.granted:
         yield f"what an agent invokes of skills itself (below `{TURN}` it has what all allow)"
     of_user = any(role.scope == "user" for role in found.files)

@@ -1,4 +1,9 @@
-"""Agent definitions: Markdown with front matter, and what is wrong with them."""
+"""Agent definitions: Markdown with front matter, and what is wrong with them.
+
+What the host does not read it leaves out without a word (2.1.329, observed): a file without a name
+or a description, YAML that it cannot mend, and every key it does not know. The last leaves an agent
+all tools that a list under a misspelt key was to take away.
+"""
 
 from __future__ import annotations
 
@@ -34,6 +39,7 @@ __all__ = [
     "unloadable",
 ]
 
+# --- YAML that the host mends ---------------------------------------------------------
 
 READ_ANYWAY: Final = "the host reads it anyway, with quotes around what needs them"
 
@@ -64,8 +70,6 @@ def _salvaged(header: Span) -> Node | None:
 _ENTRY: Final = re.compile(r"([A-Za-z_-]+:[ \t]+)([^\n\r\u2028\u2029]+)")
 _SPECIAL: Final = re.compile(r"[{}\[\]*&#!|>%@`]|: |^,")
 _IN_QUOTES: Final = re.compile(r"\".*\"|'.*'")
-
-
 # A list in brackets stays one, where it is a list.
 _LIST: Final = re.compile(r"\[[^\[\]]*\][ \t]*")
 
@@ -151,8 +155,8 @@ class _Quoted:
         return self.header.source.span(self.places[span.start], self.places[span.end])
 
 
-# Lists of tools in the front matter of agents, in every spelling the host takes.
-#
+# --- lists of tools, in every spelling that the host takes ---------------------------
+
 # A string is cut at commas and spaces outside parentheses, and so is each entry of a
 # list. A tab or a line break cuts nothing, so that what it stands between is no tool; an
 # entry that is left empty is none, and so is one of a list that is no text (2.1.329, observed).
@@ -233,11 +237,9 @@ def _cut(text: str) -> Iterator[tuple[int, int]]:
             start = position + 1
 
 
-# Hooks that guard calls, in the front matter of an agent, and cannot be loaded.
-#
-# Nothing of what such a hook sits in is applied: the host leaves the agent out rather than
-# run it without its guard (2.1.329, observed).
+# --- hooks that guard calls, and cannot be loaded ------------------------------------
 
+# The host leaves the agent out rather than run it without its guard (2.1.329, observed).
 
 # How far below a value the host looks for hooks in places that are none of theirs.
 _DEPTH: Final = 3
@@ -245,10 +247,10 @@ _GROUPS: Final = "an object of events, each a list of matchers,"
 
 
 def unloadable(front: MappingNode) -> Iterator[ShapeMistake]:
-    """Yield why the host loads nothing of the agent with this front matter."""
+    """Yield why the host does not load the agent with this front matter."""
     given = front.get("hooks")
     for entry in front.entries:
-        lost = entry.name in known_hooks.GUARDS and _says(entry.value)
+        lost = entry.name in known_hooks.GUARDS and _has_hooks(entry.value)
         if entry.name != "hooks" and (lost or _elsewhere(entry.name, entry.value)):
             yield ShapeMistake("it below `hooks`", f"`{entry.name}`", entry.value)
     if given is None or (isinstance(given, ScalarNode) and not given.value):
@@ -298,9 +300,7 @@ def _holds(
             _holds(item, depth - 1, matchers=matchers, but=but, listed=listed)
             for item in node.items
         )
-    if not isinstance(node, MappingNode) or (
-        listed and _is_text_of_guarding_hooks(node.get("type"))
-    ):
+    if not isinstance(node, MappingNode) or (listed and _is_string(node.get("type"))):
         return False
     return any(
         _holds(
@@ -318,7 +318,7 @@ def _holds(
 def _is_guard(node: Node) -> bool:
     """Return whether *node* says events that guard calls, and hooks for them."""
     return isinstance(node, MappingNode) and any(
-        entry.name in known_hooks.GUARDS and _says(entry.value) for entry in node.entries
+        entry.name in known_hooks.GUARDS and _has_hooks(entry.value) for entry in node.entries
     )
 
 
@@ -332,27 +332,20 @@ def _is_matcher(node: Node) -> bool:
     hooks = node.get("hooks")
     if isinstance(hooks, SequenceNode):
         return bool(hooks.items)
-    return isinstance(hooks, MappingNode) and (
-        "matcher" in keys or _is_text_of_guarding_hooks(hooks.get("type"))
-    )
+    return isinstance(hooks, MappingNode) and ("matcher" in keys or _is_string(hooks.get("type")))
 
 
-def _says(node: Node) -> bool:
+def _has_hooks(node: Node) -> bool:
     if isinstance(node, SequenceNode):
         return bool(node.items)
     return not isinstance(node, ScalarNode) or node.value is not None
 
 
-def _is_text_of_guarding_hooks(node: Node | None) -> bool:
+def _is_string(node: Node | None) -> bool:
     return isinstance(node, ScalarNode) and isinstance(node.value, str)
 
 
-# Agent definitions: Markdown with front matter, and what is wrong with them.
-#
-# What the host does not read it leaves out without a word (2.1.329, observed):
-# a file without a name or a description, YAML that it cannot mend, and every key
-# it does not know. The last leaves an agent all tools that a list of another
-# spelling was to take away.
+# --- a definition ---------------------------------------------------------------------
 
 
 @attrs.frozen
@@ -401,7 +394,7 @@ class Definition:
 
 @attrs.frozen
 class Definitions:
-    """What came of one file: an agent or none, and findings."""
+    """The agent that one file defines, if any, and findings."""
 
     definition: Definition | None = None
     findings: tuple[Finding, ...] = ()
@@ -424,17 +417,17 @@ def looks_like_agent(source: Source, *, certainly: bool = False) -> bool:
     header = "\n" + front.header.text
     if "\nname:" not in header or "\ndescription:" not in header:
         return False
-    return not certainly or any(f"\n{key}:" in header for key in _TELLING)
+    return not certainly or any(f"\n{key}:" in header for key in _KEYS_OF_AGENTS)
 
 
-_TELLING: Final = ("tools", "disallowedTools", "color", "permissionMode")
+_KEYS_OF_AGENTS: Final = ("tools", "disallowedTools", "color", "permissionMode")
 
 
 _SKIPPED: Final = "the host leaves the file out, so there is no such agent"
 
 
 def read_agent(source: Source, *, plugin: bool = False, unnamed: str = "") -> Definitions:
-    """Return the agent that *source* defines. Whatever is wrong with it is among the findings.
+    """Return the agent that *source* defines, with what is wrong with it among the findings.
 
     Args:
         source: the file.

@@ -1,4 +1,8 @@
-"""What is declared, and what the host does: a page worked out from the front end."""
+"""What is declared, and what the host does: a page made from the front end.
+
+``python -m policy.hosts.claude.declared_page`` prints ``DECLARED.md``, which a test compares with
+the page that is kept beside this module.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +26,7 @@ __all__ = ["DIFFERENCES", "TRAPS", "ExampleTrap", "page"]
 
 @attrs.frozen
 class ExampleTrap:
-    """An example.
+    """What a file declares, and a call that shows what the host does.
 
     Attributes:
         title: what is declared.
@@ -195,7 +199,7 @@ TRAPS: Final = (
 DIFFERENCES: Final = (
     (
         "`deny` for `Bash(curl *)` does not stop `/usr/bin/curl`, nor `git 'push'` be stopped",
-        "rules that deny or ask look through folders, quotes, `env`, `sudo` and more",
+        "rules that deny or ask match behind folders, quotes, `env`, `sudo` and more",
     ),
     ("`deny` decides before `ask`", "an `ask` without a star decides before a `deny` with one"),
     ("`ask` for `Agent(name)` or `Skill(name)` asks", "neither does"),
@@ -233,11 +237,7 @@ DIFFERENCES: Final = (
 )
 
 
-# What is declared, and what the host does: a page, worked out from the front end.
-#
-# ``python -m policy.hosts.claude.declared_page`` prints ``DECLARED.md``, which a test
-# compares with the page that is kept beside this module.
-
+# --- the page -------------------------------------------------------------------------
 
 # A version for each that changed something the examples show.
 _VERSIONS: Final = (VERSION, "2.1.240", "2.1.200", "2.1.170", "2.1.130")
@@ -245,7 +245,7 @@ _VERSIONS: Final = (VERSION, "2.1.240", "2.1.200", "2.1.170", "2.1.130")
 _HEAD: Final = """\
 # Claude Code: declared, but does
 
-What files declare, and what the host makes of it. *Declared* is the attenuated reading, in which a
+What files declare, and what the host does. *Declared* is the attenuated reading, in which a
 chain only narrows; then follows what each version enforces. {observed} was run and observed; of
 the others the release notes were read. Printed by `python -m policy.hosts.claude.declared_page`.
 """
@@ -317,11 +317,11 @@ def _changes() -> Iterator[str]:
     after = dict(attrs.asdict(Behaviour()))
     for change in CHANGES:
         cells = (change.field.replace("_", " "), change.since, change.before, after[change.field])
-        yield "| " + " | ".join(map(_shown, cells)) + " |"
+        yield "| " + " | ".join(map(_cell, cells)) + " |"
         after[change.field] = change.before
 
 
-def _shown(value: object) -> str:
+def _cell(value: object) -> str:
     if isinstance(value, frozenset):
         return " ".join(sorted(value)) or "none"
     if isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""What calls get that no rule applies to, and what precedes every rule."""
+"""Entries that no rule stands for: guarded files, and what calls get that no rule applies to."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ __all__ = [
     "built_in",
     "by_default",
     "defaults",
-    "disguised_files",
     "files_of_settings",
     "folders_to_enter",
     "guarded_files",
     "guarded_last",
     "inside",
+    "invisible_files",
     "is_judged",
     "known_hosts",
     "leading_out",
@@ -56,6 +56,7 @@ __all__ = [
     "skills_of_users",
 ]
 
+# --- files that are guarded, or whose names are odd ----------------------------------
 
 # A name of a file, or of a folder with all below it.
 _Name = tuple[Token, ...]
@@ -72,8 +73,8 @@ def guarded_files(folder: str = "") -> Pattern:
 
 
 @lru_cache(maxsize=64)
-def disguised_files(folder: str = "") -> Pattern:
-    """Return those below *folder* whose names hold what a system passes over."""
+def invisible_files(folder: str = "") -> Pattern:
+    """Return those below *folder* whose names hold characters that a system ignores."""
     return _anywhere(folder, _glob(f"*[{IGNORED}]*"))
 
 
@@ -137,7 +138,7 @@ def _of_administrators(folder: str) -> tuple[Pattern, ...]:
     )
 
 
-# Lines that the host itself adds to what rules say, and why it asks.
+# --- entries of the host ----------------------------------------------------------------
 
 
 def built_in(
@@ -147,7 +148,7 @@ def built_in(
     reason: Reason = Reason.DEFAULT,
     why: str = "built in",
 ) -> Entry:
-    """Return a line that no rule is behind."""
+    """Return an entry that comes of no rule."""
     return Entry(tool, effect, pattern, reason=reason, rule=f"{tool} ({why})")
 
 
@@ -159,11 +160,11 @@ def below(folder: str) -> Pattern:
 def inside(
     folders: Iterable[str], tool: str, effect: Effect, reason: Reason, why: str = "working folder"
 ) -> Iterator[Entry]:
-    """Yield what lets *tool* do as it likes in *folders*, and *effect* where a name is odd.
+    """Yield what allows *tool* everything in *folders*, and *effect* where a name is odd.
 
     Args:
         folders: canonical.
-        tool: that is let.
+        tool: that is allowed.
         effect: for a file whose name leads out of its folder, as Windows reads it.
         reason: for that effect.
         why: it may.
@@ -184,16 +185,16 @@ def led_out_names(
 
 
 def is_judged(session: ClaudeSession, mode: str) -> bool:
-    """Return whether a model decides what no rule speaks of: in plans too, where there is one."""
+    """Return whether a model decides the calls that no rule applies to: in plans too, if any."""
     return mode == "auto" or (is_judged_plan(mode) and not session.no_auto)
 
 
 def by_default(session: ClaudeSession, mode: str) -> Reason:
-    """Return why a call is asked for that no rule speaks of."""
+    """Return the reason why a call is asked for that no rule applies to."""
     return Reason.CLASSIFIER if is_judged(session, mode) else Reason.DEFAULT
 
 
-# What calls get that no rule speaks of, and what comes before every rule.
+# --- what calls get that no rule applies to ------------------------------------------
 
 
 def defaults(session: ClaudeSession, mode: str) -> Iterator[Entry]:
@@ -210,10 +211,7 @@ def defaults(session: ClaudeSession, mode: str) -> Iterator[Entry]:
     yield from known_hosts(session)
     yield from _skills(session, mode)
     yield from agents(session, mode)
-    unasked = known.UNASKED - {"Agent"}
-    if judged:
-        unasked = unasked - _JUDGED
-    for tool in sorted(unasked):
+    for tool in sorted(known.UNASKED - {"Agent"} - (_JUDGED if judged else set())):
         yield built_in(tool, Effect.ALLOW, why="needs no permission")
 
 
@@ -254,13 +252,13 @@ def folders_to_enter(session: ClaudeSession) -> Iterator[Entry]:
 def agents(session: ClaudeSession, mode: str) -> Iterator[Entry]:
     """Yield which agents there are to be started."""
     if is_judged(session, mode):
-        # The model is asked before anybody looks whether there is such an agent.
+        # The model is asked before the host checks whether there is such an agent.
         yield built_in("Agent", Effect.ASK, reason=Reason.CLASSIFIER)
         return
     found = agent_pattern if session.options.behaves.loose_types else Pattern.exactly
     for name in session.agents:
         yield built_in("Agent", Effect.ALLOW, found(name), why="needs no permission")
-    if session.options.strangers:
+    if session.options.unknown_agents:
         yield built_in("Agent", Effect.ALLOW, why="may be defined elsewhere")
     else:
         yield built_in("Agent", Effect.DENY, reason=Reason.DEFAULT, why="no such agent")
@@ -315,7 +313,7 @@ def _upwards(*folders: str) -> Iterator[str]:
 
 
 def known_hosts(session: ClaudeSession) -> tuple[Entry, ...]:
-    """Return the addresses that are fetched from unasked."""
+    """Return what allows the addresses that are fetched from without asking."""
     hosts = session.options.preapproved
     return _fetched_from(PREAPPROVED if hosts is None else hosts)
 

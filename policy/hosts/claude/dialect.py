@@ -21,17 +21,16 @@ from policy.commands.knowledge import (
 from policy.hosts.claude.data import shell as commands
 from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.data.guarded import OWN
-from policy.hosts.claude.data.powershell import ALIASES
 from policy.hosts.claude.data.programs import (
+    CARRYING,
     EDITING_PROGRAMS,
-    GUARDED,
+    GRANTING,
     READ_ONLY_PROGRAMS,
-    UNCHECKED,
-    UNEXPANDED,
+    WRAPPING,
 )
 from policy.hosts.claude.data.tools import INPUTS
+from policy.hosts.claude.data.unchecked import GUARDED, UNCHECKED, UNEXPANDED
 from policy.hosts.claude.data.versions import Behaviour
-from policy.hosts.claude.data.wrappers import CARRYING, GRANTING, WRAPPING
 from policy.hosts.claude.defaults import is_judged
 from policy.hosts.claude.modes import EDITING_MODES
 from policy.hosts.claude.session import ClaudeSession
@@ -58,7 +57,6 @@ _SHELL: Final = Shell(
     syntax=Syntax(
         structures=commands.STRUCTURES,
         redirected=commands.REDIRECTED,
-        abandoned=commands.ABANDONED,
     ),
     files=FileTools(
         output=known.REDIRECT_OUT,
@@ -89,7 +87,7 @@ _EDITING_SHELL: Final = attrs.evolve(_SHELL, programs=EDITING_PROGRAMS)
 
 
 def denies_rest(session: ClaudeSession, mode: str) -> bool:
-    """Return whether what no rule speaks of is denied, as nobody is asked and no model judges."""
+    """Return whether a call that no rule applies to is denied: not asked for, and not judged."""
     return session.asks_nobody(mode) and not is_judged(session, mode)
 
 
@@ -178,7 +176,7 @@ def _dialect(session: ClaudeSession, mode: str) -> Dialect:
         fold=True,
         cased=() if session.options.os == "windows" else session.folders,
         drives=session.options.os == "windows",
-        commands=ALIASES,
+        commands=commands.ALIASES,
         links=tuple(
             (folded(link), folded(target))
             for link, target in session.options.links.items()

@@ -1,4 +1,11 @@
-"""Which files of a tree are Claude Code's, and to which project each belongs."""
+"""Which files of a tree are Claude Code's, and to which project each belongs.
+
+Every folder with a ``.claude/`` is a project, every folder with a ``.claude-plugin/plugin.json`` a
+plugin. A session in a folder also has the agents, skills and commands of every folder above it, the
+nearest of a name, and the local settings of the top; of other settings it has those of its own
+folder alone (2.1.329, observed). Repositories also keep such files where the host does not look, to
+be copied from there: those are read as well, as projects of their own, with the reason.
+"""
 
 from __future__ import annotations
 
@@ -34,6 +41,7 @@ __all__ = [
     "user_roles",
 ]
 
+# --- plugins --------------------------------------------------------------------------
 
 _MANIFEST: Final = ".claude-plugin/plugin.json"
 
@@ -134,7 +142,7 @@ def _read(source: Source) -> _Manifest:
     """Return what a manifest says.
 
     Raises:
-        PolicyError: it is such that the host loads nothing of the plugin.
+        PolicyError: the host does not load the plugin.
 
     """
     node = read_json(source)
@@ -191,16 +199,7 @@ def _named_commands(node: Node | None) -> Iterator[tuple[str, str]]:
             yield _place(source), entry.name
 
 
-# Which files of a tree are Claude Code's, and to which project each belongs.
-#
-# Every folder with a ``.claude/`` is a project, every folder with a
-# ``.claude-plugin/plugin.json`` a plugin. A session in a folder also has the agents,
-# skills and commands of every folder above it, the nearest of a name, and the local
-# settings of the top; of other settings it has those of its own folder alone (2.1.329,
-# observed). Repositories also keep such files where the host does not look, to be
-# copied from there: those are read as well, as projects of their own, and the
-# reason is said.
-
+# --- projects -------------------------------------------------------------------------
 
 FOLDER: Final = ".claude"
 # Folders of other hosts, whose agents have front matter of their own.
@@ -255,7 +254,7 @@ class FoundProject:
         root: its folder.
         files: in the order of their paths, behind them those of folders above.
         passed: settings of folders above, which are not in force in it.
-        refused: why the host loads nothing of the plugin that lies there, or None.
+        refused: why the host does not load the plugin that lies there, or None.
         is_home: whether it is the home folder of a user.
     """
 
@@ -276,7 +275,7 @@ def discover(tree: Tree) -> tuple[FoundProject, ...]:
     for root, role in discovery.run():
         discovery.found.setdefault(root, FoundProject(root)).files.append(role)
     found = discovery.found
-    discovery.part()
+    discovery.separate()
     for root, error in discovery.refused.items():
         if root in found:
             found[root].refused = error
@@ -393,7 +392,7 @@ class _Discovery:
             yield from self._stray_text(path, segments)
 
     def _unread(self, path: str, segments: list[str]) -> Iterator[tuple[str, Role]]:
-        """Yield what is not looked at, such as a link out of the tree, and the host may read."""
+        """Yield what is not read here, such as a link out of the tree, and the host may read."""
         if FOLDER not in segments:
             return
         at = len(segments) - 1 - segments[::-1].index(FOLDER)
@@ -408,8 +407,8 @@ class _Discovery:
             return
         yield "/".join(segments[:at]), self._read(path, kind, scope, limits.AGENT_BYTES)
 
-    def part(self) -> None:
-        """Make of settings beside a project, in no place of the host, projects of their own."""
+    def separate(self) -> None:
+        """Make projects of the settings that lie beside one, where the host does not look."""
         for root in filter(self.is_project, tuple(self.found)):
             files = self.found[root].files
             self.found[root].files = [role for role in files if not _is_stray(role)]
@@ -487,13 +486,12 @@ def _mentions_rules(text: str) -> bool:
     )
 
 
-# What users and administrators keep beside a project: settings, agents, skills and commands.
-#
+# --- what users and administrators keep beside a project -----------------------------
+
 # Agents of an administrator come before those of a project, and those of a user behind
 # them; skills of all are there (2.1.329, observed).
 
-
-# The names in either folder that are looked at.
+# The names in either folder that are read.
 OF_USERS: Final = frozenset({"agents", "commands", "settings.json", "skills"})
 OF_ADMINISTRATORS: Final = frozenset({".claude", "managed-settings.d", "managed-settings.json"})
 

@@ -1,4 +1,9 @@
-"""What Claude Code 2.1.329 holds back or lends, whatever rules say."""
+"""What Claude Code 2.1.329 denies, asks for or allows, whatever rules say.
+
+Entries of `policy.hosts.claude.rulesets`, in five parts: reads and edits that settings keep in
+working folders, what a mode holds back, critical removals in PowerShell, what rules for `Edit` mean
+for reads and for links, and which rules are left to the model in `auto`.
+"""
 
 from __future__ import annotations
 
@@ -13,19 +18,18 @@ from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.data.guarded import LEFT_OPEN, LINKED
-from policy.hosts.claude.data.powershell import SYSTEM_FOLDERS
 from policy.hosts.claude.data.settings import EDITS_INSIDE, FILE_READS_INSIDE, READS_INSIDE
-from policy.hosts.claude.data.tools import FILE_TOOLS
+from policy.hosts.claude.data.shell import RUN_SCRIPTS, RUNNERS, STARTERS, SYSTEM_FOLDERS
 from policy.hosts.claude.data.versions import Behaviour
 from policy.hosts.claude.defaults import (
     below,
     built_in,
     by_default,
-    disguised_files,
     files_of_settings,
     guarded_files,
     guarded_last,
     inside,
+    invisible_files,
     is_judged,
     led_out_names,
     misread_files,
@@ -52,9 +56,11 @@ __all__ = [
     "power_shell_removals",
 ]
 
+_READING: Final = known.FILE_TOOLS["Read"]
+_EDITING: Final = known.FILE_TOOLS["Edit"]
 
-_READING = known.FILE_TOOLS["Read"]
-_EDITING = known.FILE_TOOLS["Edit"]
+
+# --- reads and edits that settings keep in working folders ---------------------------
 
 
 @attrs.frozen
@@ -63,7 +69,7 @@ class Fence:
 
     Attributes:
         entries: in order.
-        traces: whether commands are asked for of which nobody can tell what they read.
+        traces: whether a command is asked for if the files that it reads cannot be told.
     """
 
     entries: tuple[Entry, ...]
@@ -71,7 +77,7 @@ class Fence:
 
 
 def fences(session: ClaudeSession) -> Iterator[Fence]:
-    """Yield what each setting that is on comes to."""
+    """Yield the fence of each setting that is on."""
     if READS_INSIDE in session.fences:
         yield Fence(tuple(_reads(session, session.fences[READS_INSIDE])), traces=True)
     if EDITS_INSIDE in session.fences:
@@ -101,22 +107,21 @@ def _reads(session: ClaudeSession, folders: Iterable[str]) -> Iterator[Entry]:
 
 
 def _edits(folders: Iterable[str]) -> Iterator[Entry]:
-    """Yield what keeps edits inside; those of settings, which could lift that, are none."""
+    """Yield what keeps edits inside, and denies those of settings, which could lift that."""
     for tool in _EDITING:
         for pattern in notations.paths("**/.claude/settings*.json", fold=True):
             yield built_in(tool, Effect.DENY, pattern, Reason.PROTECTED, "settings are kept")
     yield from _denied(folders, _EDITING, "outside edits are blocked")
 
 
-# What Claude Code 2.1.329 holds back in a mode, whatever rules allow.
-
+# --- what a mode holds back, whatever rules allow ------------------------------------
 
 # What a plan changes only after it was agreed to, whatever rules allow.
 _NOT_PLANNED: Final = ("Edit", "Write", "NotebookEdit", "mcp__*")
 
 
 def held(session: ClaudeSession, mode: str) -> Iterator[Entry]:
-    """Yield what the host guards, and what waits for a plan to be agreed to."""
+    """Yield what the host guards, and what it asks for until a plan is agreed to."""
     judged = is_judged(session, mode)
     if session.guarded:
         yield from guards(session, mode, Reason.CLASSIFIER if judged else Reason.PROTECTED)
@@ -134,7 +139,7 @@ def guards(session: ClaudeSession, mode: str, reason: Reason) -> Iterator[Entry]
 def guards_before(asked: Entry, session: ClaudeSession, mode: str) -> Iterator[Entry]:
     """Yield what comes of guarded files before a hook asks, as *asked* does of all others.
 
-    Where the mode takes the guard away, nobody asks for such a file at all.
+    Where the mode takes the guard away, such a file is not asked for at all.
     """
     waived = mode == "bypassPermissions" and session.options.behaves.bypass_of_guarded
     opened = (
@@ -149,9 +154,9 @@ def guards_before(asked: Entry, session: ClaudeSession, mode: str) -> Iterator[E
 def _guards(
     session: ClaudeSession, effect: Effect, reason: Reason, opened: Iterable[Entry]
 ) -> Iterator[Entry]:
-    # Names with letters that nobody sees behind those that people know.
+    # Names with invisible characters stand behind those that people know.
     settings = files_of_settings(session.options)
-    files = (*misread_files(), *settings, guarded_files(), disguised_files())
+    files = (*misread_files(), *settings, guarded_files(), invisible_files())
     yield from _guarded(files, effect, reason)
     yield from opened
     yield from _guarded((guarded_last(),), effect, reason)
@@ -196,8 +201,7 @@ def misread(session: ClaudeSession, mode: str) -> Iterator[Entry]:
         yield from led_out_names(session.folders, tool, Effect.ASK, reason)
 
 
-# What Claude Code removes for nobody who asks in PowerShell (documented, not observed).
-
+# --- critical removals in PowerShell (documented, not observed) ----------------------
 
 _LETTERS: Final = OneOf(frozenset("abcdefghijklmnopqrstuvwxyz"))
 _BEFORE: Final = OneOf(frozenset(" '\""))
@@ -206,7 +210,7 @@ _SLASH: Final = OneOf(frozenset("/\\"))
 
 @lru_cache(maxsize=1)
 def power_shell_removals() -> tuple[Entry, ...]:
-    """Return what PowerShell removes in no mode: all of a folder, and the system's own."""
+    """Return the removals that no mode allows: all of a folder, and the system's own."""
     drive: tuple[Token, ...] = (_BEFORE, _LETTERS, ":", _SLASH)
     targets: list[tuple[Token, ...]] = [
         (_SLASH, "*", Gap.ANY),
@@ -229,27 +233,22 @@ def power_shell_removals() -> tuple[Entry, ...]:
     )
 
 
-# What a rule for `Edit` means for reads, and for files behind links.
-#
-# A file that a rule lets be edited may be read, unless the edit would be held back: by
-# another path rule, or since the file is guarded. A rule for every edit lends nothing, takes
-# nothing back, and allows no edit through a link that leads out (2.1.329, observed).
+# --- what a rule for `Edit` means for reads, and for files behind links --------------
 
-
-_READS: Final = FILE_TOOLS["Read"]
+# A file that a rule allows to edit may be read, unless the edit would be held back: by another path
+# rule, or since the file is guarded. A rule for every edit allows no reads, takes none back, and
+# allows no edit through a link that leads out (2.1.329, observed).
 
 
 def lent(session: ClaudeSession, mode: str) -> Iterator[Entry]:
-    """Yield what may be read since rules let it be edited."""
+    """Yield what may be read since rules allow to edit it."""
     lending = [line.entry for line in session.lines if line.borrowed]
     if not lending or is_judged(session, mode):
         return  # where a model judges, every file may be read
     kept = [*_kept(session), *files_of_settings(session.options)]
     # Of what lies in a folder it is named what is kept, not all of it: what links in it lead to
     # is lent where both names are.
-    here = [
-        p for folder in session.folders for p in (*_in(kept, folder), *_guarded_of_lending(folder))
-    ]
+    here = [p for folder in session.folders for p in (*_in(kept, folder), *_all_guarded(folder))]
     named = frozenset(here)
     outside = [pattern for pattern in kept if pattern not in named]
     reason = by_default(session, mode)
@@ -258,16 +257,16 @@ def lent(session: ClaudeSession, mode: str) -> Iterator[Entry]:
         if any(_may_be_in(pattern, target) or _is_in(pattern, target) for pattern in kept):
             is_inside = any(_is_in(below(link), folder) for folder in session.folders)
             (here if is_inside else outside).append(below(link))
-    for tool in _READS:
+    for tool in _READING:
         for pattern in here:
             yield built_in(tool, Effect.ALLOW, pattern, why="working folder")
-        for pattern in (*outside, *_guarded_of_lending()):
+        for pattern in (*outside, *_all_guarded()):
             yield built_in(tool, Effect.ASK, pattern, reason, "is not edited")
     yield from lending
 
 
-def _guarded_of_lending(folder: str = "") -> tuple[Pattern, ...]:
-    return guarded_files(folder), disguised_files(folder), guarded_last(folder)
+def _all_guarded(folder: str = "") -> tuple[Pattern, ...]:
+    return guarded_files(folder), invisible_files(folder), guarded_last(folder)
 
 
 def _kept(session: ClaudeSession) -> Iterator[Pattern]:
@@ -306,25 +305,22 @@ def _may_be_in(pattern: Pattern, folder: str) -> bool:
 def led_out(session: ClaudeSession, allowed: list[Entry]) -> Iterator[Entry]:
     """Yield what asks for edits through links that lead out, behind what of *allowed* lifts it.
 
-    A rule about paths lifts it where one speaks of the name of the link, and one of the
-    file that it leads to; a rule for every edit speaks of neither.
+    Rules about paths lift it if one applies to the name of the link, and one to the file that it
+    leads to; a rule for every edit applies to neither.
     """
-    about = [e for e in allowed if e.tool in _EDITS and e.pattern is not None]
+    about = [e for e in allowed if e.tool in _EDITING and e.pattern is not None]
     for link, target in session.options.links.items():
         if any(f"{target}/".startswith(f"{folder}/") for folder in session.folders):
             continue
         for entry in about:
             rests = [behind for e in about if e.tool == entry.tool and (behind := _of(e, target))]
             yield from _lifted(entry, link, rests)
-        for tool in _EDITS:
+        for tool in _EDITING:
             yield built_in(tool, Effect.ASK, below(link), Reason.PROTECTED, "a link leads out")
 
 
-_EDITS: Final = FILE_TOOLS["Edit"]
-
-
 def _of(entry: Entry, folder: str) -> Pattern | None:
-    """Return what a line says of the files below *folder*, by their names in it."""
+    """Return the files below *folder* that a line applies to, by their names in it."""
     pattern, folder = entry.pattern, folded(folder)
     if pattern is None or pattern >= below(folder):
         return below("")
@@ -337,7 +333,7 @@ def _of(entry: Entry, folder: str) -> Pattern | None:
 
 
 def _lifted(entry: Entry, link: str, rests: list[Pattern]) -> Iterator[Entry]:
-    """Yield what *entry* allows below *link*, of which each of *rests* speaks too."""
+    """Yield what *entry* allows below *link*, where one of *rests* applies as well."""
     named = _of(entry, link)
     if named is None:
         return
@@ -348,37 +344,14 @@ def _lifted(entry: Entry, link: str, rests: list[Pattern]) -> Iterator[Entry]:
             yield attrs.evolve(entry, pattern=inside)
 
 
-# Which rules that allow are left to the model where one judges (2.1.329).
-#
+# --- rules that are left to the model where one judges (2.1.329) ---------------------
+
 # In `auto` a rule with a star allows nothing where what stands before the star may lead to a
 # program that runs what it is told to: an interpreter or a runner, by itself or behind programs
 # that start others, or the beginning of its name. Nor does it where that cannot be read.
 
-
-# Interpreters and runners, which no rule with a star may hand to.
-_RUNNERS: Final = frozenset(
-    "python node deno tsx ruby perl php lua npx bunx pnpx bash sh ssh zsh fish eval exec env xargs"
-    " sudo".split()
-)
-_SCRIPTS: Final = frozenset(
-    f"{manager} {verb}"
-    for manager, verbs in {
-        "npm": ("run", "exec", "x"),
-        "yarn": ("run", "exec", "dlx"),
-        "pnpm": ("run", "exec", "dlx"),
-        "bun": ("run", "exec", "x"),
-    }.items()
-    for verb in verbs
-)
-# Programs that start others, which are named behind them.
-_STARTERS: Final = frozenset(
-    "sh bash zsh fish csh tcsh ksh mksh dash ash hush rbash rsh busybox toybox wsl cmd powershell"
-    " pwsh env xargs command builtin noglob nice stdbuf nohup timeout time watch ionice chrt setsid"
-    " taskset strace ltrace script flock unshare nsenter sandbox-exec sudo doas pkexec su"
-    " runuser".split()
-)
-# As they are written, with their versions: names that only begin like a text count by these.
-_NAMES: Final = _RUNNERS | _STARTERS | {"python2", "python3"}
+# Names as they are written, with their versions: a text that begins one of them may become it.
+_NAMES: Final = RUNNERS | STARTERS | {"python2", "python3"}
 
 _FIXED: Final = re.compile(r"(?:\\[*\\]|[^*])*")
 _WORD: Final = re.compile(r"""\s*((?:\\.|'[^']*'|"(?:\\.|[^"\\])*"|[^\s\\'"])+)(?=\s)""", re.DOTALL)
@@ -415,7 +388,7 @@ def _may_lead_to_runner(text: str) -> bool:
     words = _plain(fixed).split(" ")
     while words and _OPTION.match(words[-1]):
         words.pop()
-    if " ".join(words) in _SCRIPTS | _RUNNERS:
+    if " ".join(words) in RUNNERS | RUN_SCRIPTS:
         return True
     at = 0
     while word := _WORD.match(fixed, at):
@@ -437,7 +410,7 @@ def _may_lead_to_runner(text: str) -> bool:
 def _names_runner(text: str) -> bool:
     """Return whether a rule is a runner by itself, whatever follows it or options of it."""
     plain = _plain(text)
-    for runner in _RUNNERS | _SCRIPTS:
+    for runner in RUNNERS | RUN_SCRIPTS:
         if plain in (runner, f"{runner}:*", f"{runner} *", f"{runner}*"):
             return True
         rest = plain.removeprefix(f"{runner} ")

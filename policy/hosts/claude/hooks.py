@@ -47,7 +47,7 @@ class Hook:
 
 # A matcher of these is a list of names; of anything else, an expression.
 LIST: Final = re.compile(r"[\w\-, |]*", re.ASCII)
-# Expressions that are tried: of any other nobody knows in bounded time what it matches.
+# Expressions that are tried: what any other matches cannot be told in bounded time.
 _PLAIN: Final = re.compile(
     r"(?:\\[bwWdDsS.()*+?|/-]|[^\\()\[\]{}]|\((?!\?)|\)(?![*+?{]))*", re.DOTALL
 )
@@ -58,7 +58,7 @@ _NONE: Final = re.compile(r"\(\?[a-zA-Z]+\)|[*+?]\+|\[[^]]*\Z")
 
 
 def takes(matcher: str, tool: str) -> bool | None:
-    """Return whether a matcher takes a tool; None where that is not known_hooks."""
+    """Return whether a matcher takes a tool; None where that is not known."""
     if tool == "Monitor":  # what is monitored is a command
         both = takes(matcher, "Bash"), _takes(matcher, tool)
         return any(both) if None not in both else None
@@ -149,9 +149,7 @@ _RUN: Final = ("command", "prompt", "url", "tool")
 def _hook(event: str, matcher: Node | None, item: MappingNode, key: Span) -> Hook:
     condition = item.get("if")
     values = {e.name: e.value for e in item.entries}
-    runs = next(
-        (v for name in ("command", "prompt", "url", "tool") if (v := values.get(name))), item
-    )
+    runs = next((value for name in _RUN if (value := values.get(name))), item)
     waits = values.get("async")
     return Hook(
         event,

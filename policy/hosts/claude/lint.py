@@ -1,4 +1,7 @@
-"""Defects that show only where rules, hooks, agents and modes are seen together."""
+"""Findings about rules, hooks, skills, agents and modes taken together.
+
+What is wrong with one file alone is found where it is read.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from policy.commands.ambiguities import (
     doubtful,
     fills_guarded,
     has_half_assignment,
+    is_substituted,
     is_unchecked,
     is_worked_out,
 )
@@ -21,7 +25,6 @@ from policy.commands.bash import read_script
 from policy.commands.knowledge import Shell, Wrapper, Wrappers
 from policy.commands.match_texts import KEYWORDS, is_assignment
 from policy.commands.plain import read_plain
-from policy.commands.unsupported import is_substituted
 from policy.commands.words import Script, Word
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
@@ -30,8 +33,8 @@ from policy.core.source import Place, Span
 from policy.hosts.claude.agents import Definition
 from policy.hosts.claude.data import settings as known_hooks
 from policy.hosts.claude.data import tools as known
+from policy.hosts.claude.data.programs import GRANTING, WRAPPING
 from policy.hosts.claude.data.tools import ALIASES, FILE_TOOLS, MEMORY_TOOLS, NAMES
-from policy.hosts.claude.data.wrappers import GRANTING, WRAPPING
 from policy.hosts.claude.dialect import dialect
 from policy.hosts.claude.hooks import LIST, Hook, takes
 from policy.hosts.claude.modes import child_mode
@@ -67,8 +70,11 @@ __all__ = [
 ]
 
 
+# --- shadowed rules -------------------------------------------------------------------
+
+
 def shadowed(session: ClaudeSession, files: Sequence[Settings]) -> Iterator[Finding]:
-    """Yield the rules about commands that are asked of no call, or before the one that denies."""
+    """Yield the shadowed rules about commands, and those that ask before another denies."""
     commands = [
         line
         for line in session.lines
@@ -149,10 +155,11 @@ class _Spans:
         }
 
 
-# Which calls a hook sees: its condition is a rule, and means less than one in `deny`.
-#
-# It looks through assignments and substitutions but through hardly any wrapper, and it
-# speaks of its own tool alone. What cannot be taken apart is seen (2.1.329, observed).
+# --- the condition of a hook ----------------------------------------------------------
+
+# A condition is a rule, and matches less than the same rule in `deny`: it matches behind
+# assignments and in substitutions but behind hardly any wrapper, and applies to its own tool alone.
+# A command that cannot be read is seen (2.1.329, observed).
 
 
 def of_conditions(dialect: Dialect) -> Dialect:
@@ -163,7 +170,10 @@ def of_conditions(dialect: Dialect) -> Dialect:
         denying=Wrappers({"xargs": Wrapper()}),
         granting=Wrappers(),
     )
-    return attrs.evolve(dialect, shell=attrs.evolve(dialect.shell, wrapping=wrapping))
+    # A condition does not look into `bash -c SCRIPT` either.
+    kinds = attrs.evolve(dialect.shell.kinds, scripted=frozenset())
+    shell = attrs.evolve(dialect.shell, wrapping=wrapping, kinds=kinds)
+    return attrs.evolve(dialect, shell=shell)
 
 
 @attrs.frozen(slots=False)
@@ -183,7 +193,7 @@ class Condition:
 
     @property
     def tool(self) -> str:
-        """The tool that it speaks of."""
+        """The tool that it applies to."""
         return ALIASES.get(self.matcher.tool, self.matcher.tool)
 
     @property
@@ -211,7 +221,7 @@ class Condition:
             return False
         if not self.content:
             return True
-        if tool in _SHELLS and _is_unclear(
+        if tool in known.SHELLS and _is_unclear(
             str(call.get("command", "")), dialect.shell, self.content
         ):
             return True
@@ -242,7 +252,7 @@ class Condition:
         return any(Pattern.text(each).matches(path) for each in texts)
 
     def _patterns(self, anchors: Anchors) -> tuple[Pattern, ...]:
-        if self.tool in _SHELLS:
+        if self.tool in known.SHELLS:
             return notations.commands(self.content)
         if self.tool in known_hooks.OF_FILES:
             try:
@@ -252,8 +262,7 @@ class Condition:
         return ()
 
 
-_SHELLS: Final = ("Bash", "Monitor", "PowerShell")
-# What the host does not take apart: a program that is the value of something, process
+# What the host does not read: a program that is the value of something, process
 # substitution, escaped blanks, braces, `${`, a lone `$`, files that are redirected to by the value
 # of something, and values within a pipeline.
 _UNREAD: Final = re.compile(
@@ -268,10 +277,10 @@ _PIPE: Final = re.compile(r"(?<!\|)\|(?!\|)")
 
 
 def _is_unclear(command: str, shell: Shell, content: str) -> bool:
-    """Return whether the host takes it for one that it cannot take apart.
+    """Return whether the host takes a command for one that it cannot read.
 
-    With values that nobody knows it still tells a plain program from one that *content*,
-    a condition such as ``git *``, names.
+    Where values are unknown it still tells a plain program from one that *content*, a condition
+    such as ``git *``, names.
     """
     if 0 < shell.longest < len(command):
         return True
@@ -354,20 +363,20 @@ def _is_typed(word: Word, program: Word) -> bool:
     return program.plain != "private" or not _PLAIN.fullmatch(word.raw)
 
 
-# Builtins of zsh that declare variables: what they are given it works out.
+# Builtins of zsh that declare variables, and evaluate what they are given.
 _TYPED: Final = frozenset("private float integer".split())
 _PLAIN: Final = re.compile(r"[A-Za-z_]\w*")
 _WRAPPERS: Final = frozenset(GRANTING) | frozenset(WRAPPING)
 _NAMES_PROGRAM: Final = re.compile(r"[a-z]+[ :]\*")
 _PROGRAM: Final = re.compile(r"[a-z]+")
 _VARIABLE: Final = re.compile(r"\$[A-Za-z_]\w*")
-# Words of the language that no program is called by: a command that begins with one was not
-# taken apart as it was meant.
+# Words of the language that no program is called by: a command that begins with one was not read
+# as it was meant.
 _OF_LANGUAGE: Final = (KEYWORDS | {"in", "for"}) - {"time", "coproc", "function", "select"}
 
 
 def why_never(hook: Hook) -> str:
-    """Return why no call is seen by a hook, "" where one may be."""
+    """Return why a hook sees no call; "" if it may see one."""
     if hook.event not in known_hooks.EVENTS:
         return f"`{hook.event}` is no event"
     if hook.event not in known_hooks.TOOL_EVENTS:
@@ -416,8 +425,7 @@ _SEVERAL: Final = re.compile(r"\)\s*[|,;]\s*\w+\(|^\w+\s*\|")
 _WITHOUT: Final = frozenset({"Agent", "Skill", "WebFetch"})
 
 
-# What is wrong with hooks: those that never run, and those that see less than they seem to.
-
+# --- hooks that never run, or see less than they seem to -----------------------------
 
 _EDITING: Final = FILE_TOOLS["Edit"]
 
@@ -435,14 +443,14 @@ def hook_findings(hooks: Iterable[Hook], session: ClaudeSession) -> Iterator[Fin
         elif hook.event == "PreToolUse" and hook.waits:
             guards.setdefault(hook.runs, []).append(hook)
             wrapped += _wrapped(hook, session)
-    # Conditions are written one beside the other: what is true of all is told of the first.
+    # Conditions stand side by side: what is true of all is reported for the first.
     yield from wrapped[:1]
     for same in guards.values():
         yield from _missing(same)
 
 
 def _missing(hooks: list[Hook]) -> Iterator[Finding]:
-    """Yield that what guards some of the tools that edit files does not guard the others."""
+    """Yield that hooks see some of the tools that edit files, and not the others."""
     seen = [tool for tool in _EDITING if any(takes(h.matcher, tool) is not False for h in hooks)]
     missing = [tool for tool in _EDITING if tool not in seen]
     if seen and missing:
@@ -502,12 +510,10 @@ def switch_findings(files: Iterable[Settings]) -> Iterator[Finding]:
         return  # the strongest that says so counts
 
 
-# What people take `allowed-tools` of skills and commands for, and what it is.
+# --- `allowed-tools` of skills and commands ------------------------------------------
 
-
-_SHELLS_SKILL_LINT: Final = ("Bash", "PowerShell")
-# What only looks: a list of nothing else looks like a bound.
-_LOOKING: Final = frozenset(
+# Tools that only read: a list of nothing else looks like a limit.
+_READING: Final = frozenset(
     {*FILE_TOOLS["Read"], "WebFetch", "WebSearch", "Skill", "TodoWrite", "AskUserQuestion", "LS"}
 )
 
@@ -519,16 +525,16 @@ def skill_findings(skill: Skill) -> Iterator[Finding]:
         name = ALIASES.get(matcher.tool, matcher.tool)
         names.add(name)
         content = "" if matcher.specifier is None else matcher.specifier.text.strip()
-        if name in _SHELLS_SKILL_LINT and content in ("", "*"):
+        if name in ("Bash", "PowerShell") and content in ("", "*"):
             yield Finding(
                 "skill-allows-every-command",
-                f"while `{skill.name}` is active every command runs unasked, and so it does in"
-                " every agent that is started then",
+                f"while `{skill.name}` is active every command is auto-allowed, also in every agent"
+                " that is started then",
                 Severity.WARNING,
                 matcher.span,
                 help=f"name the commands, as in `{name}(git add *)`",
             )
-    if names and names <= _LOOKING:
+    if names and names <= _READING:
         yield Finding(
             "skill-list-is-no-bound",
             f"the list takes no tool from `{skill.name}`: what is not in it is there as before",
@@ -538,8 +544,7 @@ def skill_findings(skill: Skill) -> Iterator[Finding]:
         )
 
 
-# Defects that show only where rules, agents and modes are seen together.
-
+# --- lists and modes of agents --------------------------------------------------------
 
 _HANDED_DOWN: Final = ("acceptEdits", "auto", "bypassPermissions")
 
@@ -559,7 +564,7 @@ def agent_findings(definition: Definition, session: ClaudeSession) -> Iterator[F
 
 
 def _pool(definition: Definition, session: ClaudeSession) -> Iterator[Finding]:
-    """Yield what is wrong with the tools that the agent comes to."""
+    """Yield what is wrong with the tools that the agent has in the end."""
     position = PoolPosition(main=False, background=session.options.in_background(1))
     if has_no_tools(definition, session, position):
         yield Finding(
@@ -688,6 +693,9 @@ def _unknown(matcher: Matcher) -> Iterator[Finding]:
     )
 
 
+# --- settings of several files --------------------------------------------------------
+
+
 def passed_findings(
     root: str, passed: Iterable[Settings], files: list[Settings]
 ) -> Iterator[Finding]:
@@ -759,7 +767,7 @@ def _negations(files: list[Settings]) -> Iterator[Finding]:
                 yield Finding(
                     "order-matters",
                     f"`{rule.text}` opens `{path.removeprefix('/@project/')}` only because it"
-                    f" stands behind `{before[0][0]}`",
+                    f" follows `{before[0][0]}`",
                     Severity.NOTE,
                     rule.span,
                     help="a list that is sorted, or put together from others, shuts it again",
@@ -769,8 +777,8 @@ def _negations(files: list[Settings]) -> Iterator[Finding]:
                     "negation-ineffective",
                     f"`{rule.text}` opens nothing: no rule before it shuts what it names",
                     rule.span,
-                    help="it speaks of rules of its own list and file that stand before it, and"
-                    " that begin with neither `/` nor `~`",
+                    help="it applies to earlier rules of its own list and file that begin with"
+                    " neither `/` nor `~`",
                 )
 
 

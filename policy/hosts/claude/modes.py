@@ -1,8 +1,8 @@
 """Permission modes along a chain, as 2.1.329 was observed to hand them down.
 
 Beside the modes that people write there are three that come about below others: the
-plan of an agent, in which no model judges, and a plan in which nobody is asked. Once
-an agent plans, whoever it starts plans; `dontAsk` below a plan stays a plan.
+plan of an agent, in which no model judges, and a plan that denies what would be asked for. Once an
+agent plans, the agents that it starts plan; `dontAsk` below a plan stays a plan.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = [
 # Modes that edit files in working folders without asking.
 EDITING_MODES: Final = frozenset({"acceptEdits", "auto"})
 
-# What whoever starts an agent in one of these hands down, whatever its definition says.
+# An agent in one of these hands it down, whatever the definition of the other says.
 _HANDED_DOWN: Final = frozenset({"acceptEdits", "auto", "bypassPermissions"})
 
 _PLAN_OF_AGENT: Final = "plan of an agent"
@@ -62,14 +62,14 @@ def is_judged_plan(mode: str) -> bool:
 
 
 def is_silent(mode: str) -> bool:
-    """Return whether nobody is asked in it."""
+    """Return whether it denies what would be asked for."""
     return mode == "dontAsk" or mode in _SILENT.values()
 
 
 def session_mode(
     settings: Iterable[Settings], options: ClaudeOptions, *, no_bypass: bool, no_auto: bool
 ) -> str:
-    """Return the mode that a session comes to, whoever asks for one.
+    """Return the mode of a session.
 
     Args:
         settings: of every scope, the strongest first.
@@ -94,7 +94,7 @@ def _said(settings: Iterable[Settings], options: ClaudeOptions) -> str:
     }
     if scope not in _OF_PROJECT or taken.get(mode or "", True):
         return mode or "default"
-    # It counts where somebody else says it too, and nothing else does (2.1.329, observed).
+    # It counts if a file of another scope says it too, and nothing else does (2.1.329, observed).
     others = {other for scope, other in said if scope not in _OF_PROJECT}
     return mode if mode and mode in others else "default"
 

@@ -1,4 +1,4 @@
-"""What the files of a project do not say: who starts the host, where and how."""
+"""How a session is started, which the files of a project do not say."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class ClaudeOptions:
         managed_files: the folder of an administrator, e.g. ``/etc/claude-code``.
         command_line: rules given as flags, as settings.
         flag: the file given as settings, whose name is its path where that is known: absolute,
-            so that nobody edits it unasked.
+            so that edits of it are asked for.
         flag_folder: the folder of that file, absolute.
         servers: tools of MCP servers, by server; None is not known, so all may be there.
         interactive: tools whose server wants the user asked each time.
@@ -52,11 +52,11 @@ class ClaudeOptions:
         hooks: what hooks before a call answer to every call: ``allow``, ``ask`` or ``deny``.
         aliases: other names of skills, and the skill that each is.
         teammate: whether agents are members of a team.
-        strangers: whether there may be agents that no file here defines, e.g. those of plugins.
+        unknown_agents: whether there may be agents that no file here defines, e.g. of plugins.
         active_skill: the skill whose lists hold in this turn, or "".
-        sandboxed: whether commands run in a sandbox that lets them run unasked (documented, not
-            observed). No file tells whether a machine has one: what settings that switch it on
-            come to there is told of chains that start with ``main+sandbox``.
+        sandboxed: whether commands run in a sandbox that auto-allows them (documented, not
+            observed). No file tells whether a machine has one: chains that start with
+            ``main+sandbox`` show what settings that switch it on allow there.
         cowork: whether the server `workspace` of the desktop program runs commands and fetches
             for the host, so that denials of its tools hold for those (documented, not observed).
     """
@@ -85,7 +85,7 @@ class ClaudeOptions:
     hooks: tuple[str, ...] = ()
     aliases: Mapping[str, str] = attrs.field(factory=dict, hash=False)
     teammate: bool = False
-    strangers: bool = False
+    unknown_agents: bool = False
     active_skill: str = ""
     sandboxed: bool = False
     cowork: bool = False

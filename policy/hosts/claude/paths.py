@@ -1,4 +1,8 @@
-"""Path rules: which files they match, and what they are relative to."""
+"""Path rules: which files they match, and what they are relative to.
+
+As Claude Code 2.1.329 was observed to read them, on Linux: globs without regard to case, anchored
+by how they begin.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +29,8 @@ __all__ = [
     "read_glob",
     "relative_glob",
 ]
+
+# --- globs ----------------------------------------------------------------------------
 
 
 class GlobAnchor(enum.Enum):
@@ -55,11 +61,8 @@ class Negation(Unusable):
 
 # `[!a]` is one of `!` and `a`, and so is `[^a]`: no set is negated.
 _SET: Final = re.compile(r"\[([!^]+)([^]]+)\]")
-
-
 # What has only backslashes that take the meaning from a character.
 _ESCAPED: Final = re.compile(r"(?:[^\\]|\\[^\\/])*", re.DOTALL)
-
 
 # What a backslash makes of some letters: one character of a set (2.1.329, observed of `d`, `s`
 # and `w`). Of other letters and numbers it makes something else, for which any one stands here.
@@ -164,10 +167,7 @@ def _above(glob: str) -> str:
     return glob
 
 
-# Path rules: what they are relative to, and which files they match.
-#
-# As Claude Code 2.1.329 was observed to read them, on Linux: globs
-# (`policy.hosts.claude.paths`) without regard to case, anchored by how they begin.
+# --- patterns -------------------------------------------------------------------------
 
 
 @attrs.frozen
@@ -181,8 +181,8 @@ class Anchors:
             file given as a flag.
         others: the additional working folders, which rules without a prefix are relative
             to as well where they deny or ask.
-        links: folders of the system that are links, and where each leads: what a rule says
-            of files by such a name it says of them there too.
+        links: folders of the system that are links, and where each leads: a rule for files by
+            such a name holds there too.
         named: all links: a rule that denies or asks, and is anchored, holds where a link leads
             that it names.
     """
@@ -213,7 +213,7 @@ def path_patterns(text: str, anchors: Anchors, effect: Effect) -> tuple[Pattern,
 
 
 def _names(pattern: Pattern, link: str) -> bool:
-    """Return whether a pattern is of *link*, or of what is behind it, in so many letters."""
+    """Return whether a pattern begins with the name of *link* as it is written."""
     first, others = pattern.tokens[0], pattern.tokens[1:]
     if not isinstance(first, str) or not first.startswith(link):
         return False

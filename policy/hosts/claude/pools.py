@@ -1,4 +1,4 @@
-"""Which tools an agent has: what its lists come to in the host, and what they declare.
+"""Which tools an agent has: those that the host gives it, and those that its lists declare.
 
 The *enforced* pool is what 2.1.329 was observed to give: specifiers are
 dropped, a list of types counts in the agent that the session is started as alone,
@@ -17,7 +17,6 @@ from policy.core.effect import Effect
 from policy.core.source import Place
 from policy.hosts.claude.agents import Definition
 from policy.hosts.claude.data import tools as known
-from policy.hosts.claude.data import tools as known_agents
 from policy.hosts.claude.paths import Anchors
 from policy.hosts.claude.rules import RuleScope, agent_pattern, read_rule
 from policy.hosts.claude.session import ClaudeSession
@@ -81,7 +80,7 @@ def pool(
         for tool, rule, place in _removed(definition, session)
     ]
     # What is taken away a memory does not give back: those lines stand before its own.
-    memory = known_agents.MEMORY_TOOLS if definition.memory else ()
+    memory = known.MEMORY_TOOLS if definition.memory else ()
     entries += _elsewhere(definition, session)
     available = _available(session, position)
     if position.main and session.enters:
@@ -96,7 +95,7 @@ def pool(
                 for name in _offered(tool, session)
             )
     if session.options.teammate and not position.main:
-        team = sorted(known_agents.OF_TEAMS & available)
+        team = sorted(known.OF_TEAMS & available)
         entries += (Entry(tool, Effect.ALLOW, rule="a member of a team") for tool in team)
     entries += (Entry(tool, Effect.ALLOW, rule="memory", place=definition.place) for tool in memory)
     return RuleSet(tuple(entries), Effect.DENY, dialect, Reason.UNAVAILABLE)
@@ -118,15 +117,15 @@ def _available(session: ClaudeSession, position: PoolPosition) -> frozenset[str]
     tools = session.offered
     if position.main:
         return tools
-    kept = tools - known_agents.NEVER_BELOW
+    kept = tools - known.NEVER_BELOW
     if position.plans:
         kept |= tools & {"ExitPlanMode"}
     if position.background:
-        kept &= known_agents.BACKGROUND
+        kept &= known.BACKGROUND
         if not session.options.behaves.lsp_in_background:
             kept -= {"LSP"}
     if session.options.teammate:
-        kept |= tools & known_agents.OF_TEAMS
+        kept |= tools & known.OF_TEAMS
     return kept if position.may_start else kept - {"Agent"}
 
 
@@ -184,7 +183,7 @@ def _listed(definition: Definition, session: ClaudeSession) -> Iterator[_Tool]:
 
 
 def _types(types: tuple[str, ...] | None, entry: Entry, session: ClaudeSession) -> Iterator[Entry]:
-    """Yield the tool, or of the tool that starts agents what its list of types comes to."""
+    """Yield the entry of a tool; of the tool that starts agents, one for each type of its list."""
     if types is None:
         yield entry
         return
@@ -224,8 +223,8 @@ def has_no_tools(definition: Definition, session: ClaudeSession, position: PoolP
 def _is_meant(tool: str, rule: str, definition: Definition) -> bool:
     """Return whether a tool is taken away so that the host does not take the list for mistaken.
 
-    `Bash(git *)` takes all of `Bash` away as well, but then the list comes to nothing that
-    anybody meant. Servers, and `Agent` where it is written so, may be taken away in any way.
+    `Bash(git *)` takes all of `Bash` away as well, but that is hardly what the list means.
+    Servers, and `Agent` where it is written so, may be taken away in any way.
     """
     for matcher in definition.disallowed.matchers:
         name, specifier = _name(matcher), matcher.specifier

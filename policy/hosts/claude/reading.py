@@ -19,8 +19,7 @@ from policy.hosts.claude.pools import PoolPosition, declared, has_no_tools, pool
 from policy.hosts.claude.rules import agent_pattern
 from policy.hosts.claude.rulesets import rule_sets
 from policy.hosts.claude.session import ASIDES, ClaudeSession
-from policy.hosts.project import Attenuated
-from policy.tables.chain import Link, SpawnDenied
+from policy.tables.chain import Attenuated, Link, SpawnDenied
 from policy.tables.dialect import Dialect
 from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Bounds, Ceiling, Part, Table
@@ -29,7 +28,7 @@ __all__ = ["MAIN", "WORKFLOW", "ClaudeEnforced", "ClaudeState", "attenuated", "m
 
 MAIN: Final = "main"
 
-# What a workflow starts: nobody's agent, which accepts edits whatever the session does
+# What a workflow starts: an agent of no file, which accepts edits whatever the session does
 # (documented for 2.1.240, not observed).
 WORKFLOW: Final = "workflow"
 
@@ -40,7 +39,7 @@ class ClaudeState:
 
     Attributes:
         mode: permission mode of the agent there.
-        fork: whether it is a fork, which has the tools of whoever started it.
+        fork: whether it is a fork, which has the tools of the agent that started it.
         aside: the one of `Session.asides` that the chain began in, or "".
         types: the agents that may be started in the session, by the list of the one that
             it was started as; None is all.
@@ -61,7 +60,7 @@ def main_definition(session: ClaudeSession) -> Definition:
 def attenuated(session: ClaudeSession) -> Attenuated:
     """Return the reading in which settings and every list along a chain are met."""
     tables = OnDemand(session.agents, partial(_declared_table, session))
-    # Nobody starts these, even where rules ask for every agent: there is none of the name.
+    # These are never started, even where rules ask for every agent: no agent has the name.
     roots = [MAIN, *session.asides]
     if WORKFLOW not in tables:
         roots.append(WORKFLOW)
@@ -118,13 +117,13 @@ def depth_limit(session: ClaudeSession) -> int:
     return options.depth or options.behaves.depth
 
 
-def _is_unasked(session: ClaudeSession, position: PoolPosition) -> bool:
-    """Return whether nobody is asked there."""
+def _cannot_ask(session: ClaudeSession, position: PoolPosition) -> bool:
+    """Return whether an agent there cannot ask the user."""
     return position.background and not session.options.behaves.background_asks
 
 
-def _unasked(rules: RuleSet) -> RuleSet:
-    """Return the rules where nobody can be asked, so that what would be is denied."""
+def _silenced(rules: RuleSet) -> RuleSet:
+    """Return *rules* for an agent that cannot ask the user: what would be asked for is denied."""
     entries = tuple(
         attrs.evolve(entry, effect=Effect.DENY) if entry.effect is Effect.ASK else entry
         for entry in rules.entries
@@ -142,8 +141,8 @@ def _asking_nobody(dialect: Dialect) -> Dialect:
 class ClaudeEnforced:
     """What the host does, position by position.
 
-    Every agent has the pool of its own definition, not cut by whoever starts
-    it; settings hold for all; the mode is handed down.
+    Every agent has the pool of its own definition, which the agent that starts it does not
+    narrow; settings hold for all; the mode is handed down.
     """
 
     session: ClaudeSession
@@ -163,7 +162,7 @@ class ClaudeEnforced:
         return limit, options.background, options.behaves.in_background, self._barred_last(limit)
 
     def _barred_last(self, limit: int) -> frozenset[str]:
-        """Return the agents that do not start on the last level alone: there they start nobody."""
+        """Return the agents that do not start on the last level, where none can start another."""
         known = self.session.cache.get(("barred", limit))
         if isinstance(known, frozenset):
             return known
@@ -279,8 +278,8 @@ class ClaudeEnforced:
             return found
         links = (link,)
         own = pool(definition, session, position, dialect(session, mode))
-        if _is_unasked(session, position):
-            own = _unasked(own)
+        if _cannot_ask(session, position):
+            own = _silenced(own)
         sets = (own, *self._shared(session, mode, position))
         table = Table(Ceiling.of(Part(rules, links) for rules in sets))
         session.cache[key] = table
@@ -290,9 +289,9 @@ class ClaudeEnforced:
         self, session: ClaudeSession, mode: str, position: PoolPosition
     ) -> tuple[RuleSet, ...]:
         """Return what the pools of all agents at such a position are met with, made once."""
-        unasked = _is_unasked(session, position)
+        silent = _cannot_ask(session, position)
         starting = (position.main, position.leads_on) if position.may_start else None
-        key = ("shared", mode, unasked, starting)
+        key = ("shared", mode, silent, starting)
         found = session.cache.get(key)
         if not isinstance(found, tuple):
             sets = rule_sets(session, mode)
@@ -300,7 +299,7 @@ class ClaudeEnforced:
                 background = self.session.options.in_background(1 if position.main else 2)
                 below = PoolPosition(main=False, background=background, may_start=position.leads_on)
                 sets = (*sets, _startable(self.session, mode, below))
-            found = tuple(map(_unasked, sets)) if unasked else sets
+            found = tuple(map(_silenced, sets)) if silent else sets
             session.cache[key] = found
         return found
 

@@ -1,4 +1,9 @@
-"""One rule of a settings file: text to the lines of a table, and what is wrong with it."""
+"""One rule of a settings file: text to the lines of a table, and what is wrong with it.
+
+What a rule matches depends on its tool, its list and the scope it stands in. Everything here is as
+Claude Code 2.1.329 was observed to decide. A rule that the host skips or never matches gives no
+line and a finding.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +26,11 @@ from policy.core.limits import PATTERN_CHARACTERS
 from policy.core.source import Place, Span
 from policy.files.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from policy.hosts.claude.data import tools as known
-from policy.hosts.claude.data.powershell import ALIASES
-from policy.hosts.claude.data.programs import STARTING
+from policy.hosts.claude.data.shell import ALIASES
+from policy.hosts.claude.data.unchecked import STARTING
 from policy.hosts.claude.data.versions import Behaviour
 from policy.hosts.claude.paths import Anchors, Negation, path_patterns
-from policy.hosts.names import looks_absolute
+from policy.language.mistakes import looks_absolute
 from policy.language.parse import parse_matcher
 from policy.language.syntax import Matcher
 from policy.patterns import notations
@@ -57,12 +62,12 @@ __all__ = [
 
 @attrs.frozen
 class RuleLine:
-    """What one rule says of one tool.
+    """A rule for one tool.
 
     Attributes:
         entry: the line of a table.
-        exact: whether the rule has no wildcard, which decides when it is asked.
-        late: whether it asks behind every rule that allows, as an administrator's did once.
+        exact: whether the rule has no wildcard, which decides its place in the order.
+        late: whether it comes behind every rule that allows, as an administrator's did once.
     """
 
     entry: Entry
@@ -71,13 +76,13 @@ class RuleLine:
 
     @property
     def borrowed(self) -> bool:
-        """Whether it lets files be read since they may be edited."""
+        """Whether it allows to read files since they may be edited."""
         return self.entry.form is Form.LENT
 
 
 @attrs.frozen
 class RuleLines:
-    """What came of one rule."""
+    """The lines of one rule, and what is wrong with it."""
 
     lines: tuple[RuleLine, ...] = ()
     findings: tuple[Finding, ...] = ()
@@ -88,7 +93,7 @@ class RuleLines:
 
 @attrs.frozen
 class RuleScope:
-    """What a rule means beside what it says, the same for all of one file.
+    """What decides the meaning of a rule beside its text, the same for all of one file.
 
     Attributes:
         anchors: the folders that its paths are relative to.
@@ -176,11 +181,11 @@ class RuleText:
         return self.finding(code, f"`{self.text}` {message}; it has no effect", severity, help)
 
 
-# Rules for shell commands: what stands between the parentheses of ``Bash(...)``.
+# --- commands: `Bash(...)` and `PowerShell(...)` -------------------------------------
 
 
 def command_lines(rule: RuleText, content: str) -> RuleLines:
-    """Return what ``Bash(content)`` comes to."""
+    """Return the lines of ``Bash(content)``."""
     # Only what the rule ends in is special: behind `:*` no blank may stand, nor a line end before.
     text, is_prefix = content, _PREFIX.fullmatch(content) is not None
     if text.endswith(":*") and not is_prefix and text != ":*":
@@ -214,9 +219,9 @@ def command_lines(rule: RuleText, content: str) -> RuleLines:
             "`:*` is special at the end only; here commands must have a literal colon",
         )
     if rule.effect is Effect.ALLOW:
-        findings += _doubtful(rule, text)
+        findings += _starts_others(rule, text)
     if rule.scope.behaves.stars_end:
-        findings += _joined(rule, text, is_prefix=is_prefix)
+        findings += _compound(rule, text, is_prefix=is_prefix)
     patterns = _patterns(text, is_prefix=is_prefix, stars=rule.scope.behaves.command_stars)
     if rule.effect is Effect.ALLOW and _ASSIGNING.match(text):
         patterns = tuple(one for one in patterns if not one.exact)
@@ -224,7 +229,7 @@ def command_lines(rule: RuleText, content: str) -> RuleLines:
     form = Form.PLAIN if exact else Form.PREFIX if is_prefix else Form.BARE
     lines = _lines(rule, patterns, form, exact=exact)
     if rule.effect is not Effect.ALLOW and "*" in text and not text.strip("* "):
-        # What is nothing but stars speaks of all that is monitored, whatever it is.
+        # A rule of stars alone applies to everything that is monitored.
         lines += RuleLines((RuleLine(rule.entry("Monitor", reason=rule.removal)),))
     return lines + findings
 
@@ -266,7 +271,7 @@ _ESCAPED: Final = re.compile(r"\\[*\\]|.", re.DOTALL)
 _LITERALS: Final = {r"\*": "*", r"\\": "\\"}
 
 
-def _doubtful(rule: RuleText, text: str) -> RuleLines:
+def _starts_others(rule: RuleText, text: str) -> RuleLines:
     if _EXACT_ONLY.match(text) and "*" in text:
         return rule.finding(
             "exec-wrapper-not-approvable",
@@ -275,10 +280,10 @@ def _doubtful(rule: RuleText, text: str) -> RuleLines:
     return RuleLines()
 
 
-def _joined(rule: RuleText, text: str, *, is_prefix: bool) -> RuleLines:
-    """Return the finding that no command is all that a rule spells out, if none is."""
+def _compound(rule: RuleText, text: str, *, is_prefix: bool) -> RuleLines:
+    """Return the finding that a rule for a compound command matches no single command."""
     script = read_plain(text)
-    if script is None or len(script.commands) < 2:  # nothing is joined
+    if script is None or len(script.commands) < 2:  # no compound command
         return RuleLines()
     if script.split and rule.effect is Effect.ALLOW:
         why = "each part of a pipe is looked at by itself"
@@ -308,7 +313,7 @@ def _parts(script: Script) -> tuple[str, ...]:
 
 
 def power_shell_lines(rule: RuleText, content: str) -> RuleLines:
-    """Return what ``PowerShell(content)`` comes to."""
+    """Return the lines of ``PowerShell(content)``."""
     text = content.rstrip(" ") if content.rstrip(" ").endswith("*") else content
     patterns = notations.commands(canonical_powershell(text, ALIASES))
     return rule.lines(["PowerShell"], patterns, exact="*" not in text)
@@ -322,17 +327,13 @@ _EXACT_ONLY: Final = re.compile(
 )
 
 
-# What stands between the parentheses of a rule, tool by tool.
-#
-# As Claude Code 2.1.329 was observed to read it. A specifier that no call can
-# match gives no line and a finding.
-
+# --- specifiers, tool by tool ---------------------------------------------------------
 
 PARAMETER: Final = re.compile(r"\s*([A-Za-z_]\w*)\s*:\s*(.*)", re.DOTALL)
 
 
 def read_specifier(rule: RuleText, tool: str, content: str) -> RuleLines | None:
-    """Return what ``tool(content)`` comes to; None for a tool that has no specifiers."""
+    """Return the lines of ``tool(content)``; None for a tool that has no specifiers."""
     parameter = PARAMETER.fullmatch(content)
     if (
         parameter
@@ -341,7 +342,7 @@ def read_specifier(rule: RuleText, tool: str, content: str) -> RuleLines | None:
     ):
         return rule.skipped(
             "primary-field-param",
-            f"speaks of `{parameter[1]}`, which is what `{tool}(...)` itself speaks of",
+            f"names `{parameter[1]}`, which `{tool}(...)` itself applies to",
             f"write `{tool}({parameter[2]})`",
         )
     of_files = tool in _DEAD or tool in known.FILE_TOOLS
@@ -357,7 +358,7 @@ def read_specifier(rule: RuleText, tool: str, content: str) -> RuleLines | None:
         if tool == "Bash" and content.endswith(":*") and not _may_have_parameters(rule):
             return own  # it is the name of a program
         found = read_parameter(rule, tool, parameter[1], parameter[2].strip())
-        # A rule speaks of a command of that name as well, and where it denies or asks of a file.
+        # The rule applies to a command of that name as well and, if it denies or asks, to a file.
         return found + own if tool == "Bash" or rule.effect is not Effect.ALLOW else found
     if tool in _DEAD:
         return rule.skipped(
@@ -380,7 +381,7 @@ def read_specifier(rule: RuleText, tool: str, content: str) -> RuleLines | None:
 
 
 def _own(rule: RuleText, tool: str, content: str) -> RuleLines:
-    """Return what a rule says of the commands, or of the files, that *content* spells."""
+    """Return the lines for the commands, or for the files, that *content* matches."""
     if tool == "Bash":
         return command_lines(rule, content)
     return _path(rule, tool, content) if tool in known.FILE_TOOLS else RuleLines()
@@ -400,14 +401,14 @@ def _has_parameter(rule: RuleText, tool: str, name: str) -> bool:
 
 
 def read_parameter(rule: RuleText, tool: str, name: str, value: str) -> RuleLines:
-    """Return what ``tool(name:value)`` comes to."""
+    """Return the lines of ``tool(name:value)``."""
     if rule.effect is Effect.ALLOW:
         return rule.skipped(
             "param-in-allow",
             f"allows by the parameter `{name}`, which only `deny` and `ask` can",
         )
     if not rule.scope.behaves.parameters:
-        return rule.skipped("param-too-new", "speaks of a parameter, which came with 2.1.178")
+        return rule.skipped("param-too-new", "names a parameter, which came with 2.1.178")
     if tool == "WebSearch" and "*" in value and not rule.scope.flag:
         return rule.skipped(
             "specifier-not-accepted",
@@ -422,7 +423,7 @@ def read_parameter(rule: RuleText, tool: str, name: str, value: str) -> RuleLine
     found = RuleLines(tuple(RuleLine(rule.entry(tool, pattern, name)) for pattern in patterns))
     assumed = known.ASSUMED.get((tool, name))
     if assumed is not None and any(pattern.matches(assumed) for pattern in patterns):
-        # It speaks of calls that do not say it too, and so of more than can be told here.
+        # It applies to calls without the parameter as well, and so to more than a line can match.
         return RuleLines((RuleLine(rule.entry(tool)),)) + found
     return found
 
@@ -454,7 +455,7 @@ def _path(rule: RuleText, tool: str, content: str) -> RuleLines:
 
 
 def _counted(rule: RuleText, tool: str) -> RuleLines:
-    """Return what a rule comes to that matches no file: it counts as one that denies reads."""
+    """Return the lines of a rule that matches no file: it counts as one that denies reads."""
     if (tool, rule.effect) != ("Read", Effect.DENY):
         return RuleLines()
     return rule.lines([known.ANY_READ], [_NO_FILE])
@@ -464,7 +465,7 @@ _NO_FILE: Final = Pattern.exactly("", PatternKind.PATH)
 
 
 def unread(rule: RuleText) -> tuple[str, ...]:
-    """Return the tools that may not edit or write what a rule keeps from being read."""
+    """Return the tools that may not change a file that a rule denies to read."""
     behaves = rule.scope.behaves
     names = ("Edit", behaves.read_blocks_edit), ("Write", behaves.read_blocks_write)
     return tuple(name for name, blocked in names if blocked)
@@ -612,10 +613,10 @@ def _spellings(name: str) -> Iterator[Token]:
             yield character
 
 
-# What settings of an administrator come to where a restriction cannot be read as it is meant.
-#
-# The host reads such a value as if it restricted, and holds back what the same file allows
-# where nothing is left of what it denies or asks for (2.1.329, observed).
+# --- restrictions of an administrator that cannot be read as they are meant ----------
+
+# The host reads such a value as if it restricted, and holds back what the same file allows where
+# nothing is left of what it denies or asks for (2.1.329, observed).
 
 
 def is_set(node: Node | None) -> bool:
@@ -681,27 +682,23 @@ def _closes(text: str) -> bool:
     return text.endswith(")") and (len(before) - len(before.rstrip("\\"))) % 2 == 0
 
 
-_ESCAPED_RESTRICTIONS: Final = re.compile(r"(?:^|[^\\])\\[()]")
+_ESCAPED_PARENTHESIS: Final = re.compile(r"(?:^|[^\\])\\[()]")
 _BARE: Final = {each: re.compile(rf"(?<!\\)(?:\\\\)*\{each}") for each in "()"}
 
 
 def is_ambiguous(content: str) -> bool:
-    """Return whether nobody knows which parentheses are meant: of a file it is no rule."""
-    if not _ESCAPED_RESTRICTIONS.search(content):
+    """Return whether it cannot be told which parentheses are meant: in a file it is no rule."""
+    if not _ESCAPED_PARENTHESIS.search(content):
         return False
     opened, closed = (len(bare.findall(content)) for bare in _BARE.values())
     return opened != closed
 
 
-# One rule of a settings file: text to the lines of a table, and what is wrong with it.
-#
-# What a rule matches depends on its tool, its list and the scope it stands in.
-# Everything here is as Claude Code 2.1.329 was observed to decide. A rule that
-# the host skips or never matches gives no line and a finding.
+# --- a whole rule ---------------------------------------------------------------------
 
 
 def read_rule(text: str, span: Span, effect: Effect, scope: RuleScope) -> RuleLines:
-    """Return what one rule comes to in the list of *effect*.
+    """Return the lines of one rule in the list of *effect*.
 
     Args:
         text: the rule as its file says it.
@@ -735,11 +732,11 @@ _WIDENED: Final = "it is taken for a rule about every call of its tool"
 
 
 def _wider(text: str) -> str:
-    """Return a short rule that speaks of every call that *text* may speak of."""
+    """Return a short rule that applies to every call that *text* may apply to."""
     tool = text.partition("(")[0]
     if len(tool) > PATTERN_CHARACTERS:
         return "*"
-    # What commands do to files is spoken of by rules about paths, not by those about tools.
+    # Rules about paths apply to what commands do to files, rules about tools do not.
     return f"{tool}(//**)" if tool in known.FILE_TOOLS else tool
 
 
@@ -775,7 +772,7 @@ def _read(rule: RuleText) -> RuleLines:
         found = rule.skipped(
             "empty-specifier", "has an empty specifier", f"write `{tool}` for every call"
         )
-        # Of blanks alone it speaks of all that is monitored (2.1.329, observed).
+        # Of blanks alone it applies to everything that is monitored (2.1.329, observed).
         monitored = tool == "Bash" and content and rule.effect is not Effect.ALLOW
         line = RuleLine(rule.entry("Monitor", reason=rule.removal))
         return found + RuleLines((line,)) if monitored else found
@@ -821,10 +818,7 @@ def _built_in(rule: RuleText, tool: str, content: str | None) -> RuleLines:
 
 def _is_every(tool: str, content: str) -> bool:
     # For a shell a star with blanks behind it is a pattern like others.
-    return (content if tool in _SHELLS else content.rstrip(" ")) == "*"
-
-
-_SHELLS: Final = ("Bash", "Monitor", "PowerShell")
+    return (content if tool in known.SHELLS else content.rstrip(" ")) == "*"
 
 
 def _call_of_server(rule: RuleText, tool: str, content: str) -> RuleLines:
@@ -907,15 +901,15 @@ def _unknown(rule: RuleText, tool: str) -> RuleLines:
 
 def _whole(rule: RuleText, tool: str) -> RuleLines:
     lines = [RuleLine(rule.entry(tool, reason=rule.removal))]
-    # As a flag it takes the tool away, and says nothing of files but that some are denied.
-    if _speaks_of("Read", tool) and rule.effect is Effect.DENY and not rule.scope.flag:
+    # As a flag it takes the tool away, and adds of files only that some are denied.
+    if _applies_to("Read", tool) and rule.effect is Effect.DENY and not rule.scope.flag:
         lines += [RuleLine(rule.entry(name)) for name in (*unread(rule), known.ANY_READ)]
     elif tool == "Read" and rule.effect is Effect.DENY:
         lines.append(RuleLine(rule.entry(known.ANY_READ)))
-    if rule.effect is not Effect.ALLOW and _speaks_of("Bash", tool):
+    if rule.effect is not Effect.ALLOW and _applies_to("Bash", tool):
         lines.append(RuleLine(rule.entry("Monitor", reason=rule.removal)))
     return RuleLines(tuple(lines))
 
 
-def _speaks_of(name: str, tool: str) -> bool:
+def _applies_to(name: str, tool: str) -> bool:
     return names(tool).matches(name) if is_glob(tool) else tool == name

@@ -16,8 +16,8 @@ import attrs
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.hosts.claude.data import tools as known
-from policy.hosts.claude.data.programs import EXACT_ONLY
 from policy.hosts.claude.data.tools import STARTING
+from policy.hosts.claude.data.unchecked import EXACT_ONLY
 from policy.hosts.claude.defaults import (
     agents,
     built_in,
@@ -54,10 +54,10 @@ __all__ = ["rule_sets"]
 
 
 def rule_sets(session: ClaudeSession, mode: str) -> tuple[RuleSet, ...]:
-    """Return the rule sets whose meet is what settings and defaults come to in *mode*.
+    """Return the rule sets whose meet decides calls in *mode*.
 
-    Rules that negations open in part are sets of their own, which say nothing
-    where they are opened: what else speaks of a call decides it then.
+    Rules that negations open in part are sets of their own, which allow what is opened, so that
+    the other sets decide it.
     """
     key = ("rules", mode)
     found = session.cache.get(key)
@@ -79,16 +79,16 @@ def _rule_sets(session: ClaudeSession, mode: str) -> Iterator[RuleSet]:
         said = tuple(_answered(fence.entries, session, mode))
         yield RuleSet(said, Effect.ALLOW, traced if fence.traces else reading)
     yield _rule_set(session, mode)
-    # What these ask for is asked of somebody, also where a model judges the rest.
+    # The user is asked for what these ask for, also where a model judges the rest.
     yield from opened
 
 
 def _choices(session: ClaudeSession, reading: Dialect) -> Iterator[RuleSet]:
-    # What the host does not know of these it refuses before any rule is asked, as calls are
-    # read. What rules say of such a call nobody compares.
-    spoken = {(line.entry.tool, line.entry.field) for line in session.lines}
+    # The host refuses a word that it does not know before it reads a rule, so that what rules say
+    # of such a call decides nothing.
+    named = {(line.entry.tool, line.entry.field) for line in session.lines}
     for each in STARTING:
-        if not each.words or ("Agent", each.name) not in spoken:
+        if not each.words or ("Agent", each.name) not in named:
             continue
         entries = [
             Entry("Agent", Effect.ALLOW, Pattern.exactly(word), each.name, rule=word)
@@ -99,7 +99,7 @@ def _choices(session: ClaudeSession, reading: Dialect) -> Iterator[RuleSet]:
 
 
 def _answered(entries: Iterable[Entry], session: ClaudeSession, mode: str) -> Iterator[Entry]:
-    """Yield what entries come to where nobody is asked; what a model judges it judges still."""
+    """Yield *entries*, which deny what would be asked for where the mode never asks the user."""
     silent, kept = session.asks_nobody(mode), "" if session.silent else _HOOK_ASKS.rule
     for entry in entries:
         asks = entry.effect is Effect.ASK and entry.reason is not Reason.CLASSIFIER
@@ -123,7 +123,7 @@ def _rule_set(session: ClaudeSession, mode: str) -> RuleSet:
         entries += guards_before(_HOOK_ASKS, session, mode)
         entries.append(_HOOK_ASKS)
     elif "allow" in hooks and mode != "bypassPermissions":
-        # It opens neither what is guarded nor what waits for a plan.
+        # It opens neither what is guarded nor what is asked for until a plan is agreed to.
         entries += held(session, mode)
         entries += _planned(session, mode) if is_plan(mode) else ()
         entries += agents(session, mode)
@@ -195,7 +195,7 @@ def _early(session: ClaudeSession) -> Iterator[Entry]:
         yield from known_hosts(session)
     types = [line.entry for line in session.lines if line.entry.tool == "Agent"]
     if not behaves.named_agents_denied and all(e.pattern and not e.field for e in types):
-        # Where other rules speak of agents, those count for agents with names too.
+        # Where other rules apply to agents, those count for agents with names too.
         yield Entry("Agent", Effect.ALLOW, Pattern.text("*"), "name", rule="Agent (with a name)")
 
 
@@ -243,7 +243,7 @@ def _in_sandbox(session: ClaudeSession, mode: str) -> Iterator[Entry]:
 
 
 def _allowed(session: ClaudeSession, mode: str) -> Iterator[Entry]:
-    # Agents are started unasked: a rule that allows it adds nothing, nor makes an agent be there.
+    # Starting an agent needs no permission: a rule that allows it adds nothing, and no agent.
     allowed = [
         line
         for line in session.lines

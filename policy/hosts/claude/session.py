@@ -1,4 +1,9 @@
-"""What holds for every agent of one project: scopes merged, folders, skills, agents."""
+"""What holds for every agent of one project: rules of all scopes, folders, skills, agents.
+
+`session` merges settings files into a `ClaudeSession`. Lists of all scopes are put together; of
+modes that of the strongest scope counts: an administrator, flags, local, project, user (2.1.329,
+documented and observed).
+"""
 
 from __future__ import annotations
 
@@ -25,13 +30,13 @@ from policy.hosts.claude.rules import RuleLine, RuleLines, RuleScope, read_rule
 from policy.hosts.claude.settings import (
     Settings,
     SettingsRule,
+    auto_allowing_sandbox,
     connected,
     heard,
     invocable,
     kept_outside,
     left_out,
     offered,
-    runs_unasked,
     started,
     switched_off,
 )
@@ -60,9 +65,10 @@ __all__ = [
     "session",
 ]
 
+# --- negations: `Read(!a)` opens what a rule before it shut --------------------------
 
 _DEEP: Final = "**"
-_FRESH: Final = "\ue000"
+_STAR: Final = "\ue000"  # stands for a star while globs are intersected
 # Segments of both globs, multiplied: beyond that nothing is opened.
 _MOST: Final = 400
 
@@ -73,14 +79,14 @@ class Opening:
 
     Attributes:
         shut: what the rule still covers, though a negation may name it.
-        opened: what it does not cover any more.
+        opened: what it no longer covers.
     """
 
     shut: tuple[Pattern, ...]
     opened: tuple[Pattern, ...]
 
     def entries(self, lines: RuleLines) -> tuple[Entry, ...]:
-        """Return the list that stands for the *lines* of the rule; it says no more than these."""
+        """Return the entries in place of the *lines* of the rule; they match no more calls."""
         rule = [line.entry for line in lines.lines]
         return (
             *(attrs.evolve(entry, pattern=shut) for entry in rule for shut in self.shut),
@@ -198,21 +204,21 @@ def _segment(one: str, other: str) -> Iterator[str]:
             if any(pattern.matches("/" + name) for pattern in notations.paths("/" + glob)):
                 yield name
     elif not any(letter in one + other for letter in "?[\\"):
-        frozen = [one.replace("*", _FRESH), other.replace("*", _FRESH)]
-        for member in members(frozen, _FRESH):
-            yield member.replace(_FRESH, "*")
+        frozen = [one.replace("*", _STAR), other.replace("*", _STAR)]
+        for member in members(frozen, _STAR):
+            yield member.replace(_STAR, "*")
 
 
 def _is_literal(segment: str) -> bool:
     return not any(letter in segment for letter in "*?[\\")
 
 
-# What the rules of all settings files come to, file by file.
+# --- the rules of all settings files, file by file ------------------------------------
 
 
 @attrs.define
 class ScopeRules:
-    """What the rules of all scopes come to, which are added from the strongest on.
+    """The rules of all scopes, which are added from the strongest on.
 
     Attributes:
         locked: whether the rules of an administrator are the only ones.
@@ -265,7 +271,7 @@ class ScopeRules:
 
 
 def _is_path(found: RuleLines) -> bool:
-    """Return whether a rule speaks of files of some names."""
+    """Return whether a rule applies to files of some names."""
     patterns = [line.entry.pattern for line in found.lines]
     return any(pattern is not None and pattern.kind is PatternKind.PATH for pattern in patterns)
 
@@ -279,7 +285,7 @@ def _kept(scope: str, effect: Effect) -> bool:
     return scope == "managed" or (scope == "cli" and effect is Effect.DENY)
 
 
-# What skills allow and deny while they are active, and what all of them allow together.
+# --- what skills allow and deny while they are active --------------------------------
 
 
 def by_skills(
@@ -337,17 +343,12 @@ def _as_rule(line: RuleLine) -> RuleLine:
     return attrs.evolve(line, entry=attrs.evolve(line.entry, reason=Reason.RULE))
 
 
-# What holds for every agent of one project: scopes merged, folders, skills, agents.
-#
-# Lists of all scopes are put together; of modes the one of the strongest scope
-# counts: an administrator, flags, local, project, user (2.1.329, documented and
-# observed).
+# --- the session ----------------------------------------------------------------------
 
-
-# The main conversation in a turn in which every skill was invoked: it and whoever it starts
-# have what the skills allow.
+# The main conversation in a turn in which every skill was invoked: it and the agents that it
+# starts have what the skills allow.
 TURN: Final = "main+skills"
-# The main conversation on a machine that has a sandbox, where commands run unasked in one.
+# The main conversation on a machine with a sandbox in which commands are auto-allowed.
 SANDBOX: Final = "main+sandbox"
 ASIDES: Final = (TURN, SANDBOX)
 
@@ -371,13 +372,12 @@ class ClaudeSession:
         main_agent: the agent that the session is started as, or "".
         skills: by name, commands among them.
         granted: lines of every rule that a skill allows while it is active.
-        sandbox: what lets commands run unasked on a machine that has a sandbox; None where
-            nothing does.
-        outside: what is asked of commands that never run in one.
+        sandbox: where settings auto-allow commands in a sandbox; None where they do not.
+        outside: entries for the commands that never run in one.
         tools: the built-in tools that are offered; None is all.
         no_bypass: whether no agent may go without permissions.
         no_auto: whether no agent may have its calls judged by a model.
-        silent: whether nobody is asked, in any mode.
+        silent: whether what would be asked for is denied, in every mode.
         starts: whether the host starts at all, and all that it reads is known.
         fences: what is kept in working folders, by the names that settings have for it, and
             the folders that it is kept in.
@@ -455,7 +455,7 @@ class ClaudeSession:
 
     @cached_property
     def asides(self) -> Mapping[str, ClaudeSession]:
-        """The same where more runs unasked, by the name that chains there start with."""
+        """The sessions that auto-allow more, by the name that chains there start with."""
         found = {}
         if self.granted:
             found[TURN] = attrs.evolve(self, lines=self.lines + self.granted, granted=())
@@ -475,7 +475,7 @@ def session(
     agents: Mapping[str, Definition],
     skills: Mapping[str, Skill],
 ) -> ClaudeSession:
-    """Return what the settings *files* of every scope come to."""
+    """Return the session that the settings *files* of every scope describe."""
     settings = sorted(files, key=lambda each: SCOPES.index(each.scope))
     variables = {n: value for each in reversed(settings) for n, value in each.variables}
     options, agents = started(options, variables), offered(agents, variables)
@@ -510,7 +510,7 @@ def session(
             *active.lines,
             *left_out(variables),
             *switched_off(settings),
-            *_unasking(silent),
+            *_asking_tools(silent),
             *connected(options.servers),
         ),
         reopened=tuple(said.reopened),
@@ -520,7 +520,7 @@ def session(
         main_agent=options.main_agent or next((s.agent for s in settings if s.agent), ""),
         skills=skills,
         granted=granted,
-        sandbox=runs_unasked(settings) if options.os != "windows" else None,
+        sandbox=auto_allowing_sandbox(settings) if options.os != "windows" else None,
         outside=tuple(
             line.entry
             for rule in kept_outside(settings)
@@ -542,17 +542,17 @@ def session(
 
 
 def _of_workspace(lines: Iterable[RuleLine]) -> Iterator[RuleLine]:
-    """Yield what rules that take tools away say of the server that does the same."""
+    """Yield the rules that take tools away for the tools of the server that does the same."""
     for line in lines:
         other = known.OF_WORKSPACE.get(line.entry.tool)
         if other is not None and line.entry.reason is Reason.UNAVAILABLE:
             yield attrs.evolve(line, entry=attrs.evolve(line.entry, tool=other))
 
 
-def _unasking(silent: bool) -> Iterator[RuleLine]:  # noqa: FBT001  # one question
-    """Yield what takes away the tools that ask, where nobody is asked."""
+def _asking_tools(silent: bool) -> Iterator[RuleLine]:  # noqa: FBT001  # one question
+    """Yield what takes away the tools that ask the user, where the user is never asked."""
     for tool in ASKING_TOOLS if silent else ():
-        rule = f"{tool} (nobody is asked)"
+        rule = f"{tool} (the user is never asked)"
         yield RuleLine(Entry(tool, Effect.DENY, reason=Reason.UNAVAILABLE, rule=rule))
 
 
@@ -570,7 +570,7 @@ _Links = tuple[tuple[str, str], ...]
 
 
 def _ruled_links(options: ClaudeOptions) -> tuple[_Links, _Links]:
-    """Return the links of the system that rules look through, and all that there are."""
+    """Return the links of the system that rules follow, and all that there are."""
     if not options.behaves.links_ruled:
         return (), ()
     links = tuple((folded(k), folded(target)) for k, target in options.links.items())

@@ -1,4 +1,11 @@
-"""Settings files: JSON to rules, a mode, folders and switches."""
+"""Settings files: what one says, and what is wrong with it.
+
+The host reads a file as strict JSON. One comment, one trailing comma or one value of a wrong type,
+and nothing in the file is in force, its deny rules included. Two things are milder: of an
+administrator's file the host skips the value, and of a list of rules it skips single entries
+(2.1.329, observed). `read_settings` returns a `Settings` with the findings; the functions behind it
+say what the files of a session come to together, from the strongest on.
+"""
 
 from __future__ import annotations
 
@@ -29,13 +36,13 @@ from policy.files.nodes import (
 from policy.files.nodes import MappingNode as Object
 from policy.hosts.claude.agents import Definition
 from policy.hosts.claude.data import settings as known
-from policy.hosts.claude.data.keys import SECTIONS
 from policy.hosts.claude.data.settings import (
     EDITS_INSIDE,
     FENCES,
     FILE_READS_INSIDE,
     NO_AUTO,
     READS_INSIDE,
+    SECTIONS,
     SILENT,
     SILENT_SCOPES,
     VALUES,
@@ -60,6 +67,7 @@ __all__ = [
     "Sandbox",
     "Settings",
     "SettingsRule",
+    "auto_allowing_sandbox",
     "connected",
     "cut_flag",
     "heard",
@@ -74,7 +82,6 @@ __all__ = [
     "read_settings",
     "read_switches",
     "read_variables",
-    "runs_unasked",
     "sandbox_findings",
     "started",
     "strictest",
@@ -98,12 +105,12 @@ class Sandbox:
 
     Attributes:
         on: whether there is one, and where that stands; None where it is not said.
-        unasked: whether what runs in it runs unasked, likewise.
+        auto_allowed: whether what runs in it is auto-allowed, and where that stands.
         outside: the commands that never run in it, as rules that ask for them.
     """
 
     on: tuple[bool, Span] | None = None
-    unasked: tuple[bool, Span] | None = None
+    auto_allowed: tuple[bool, Span] | None = None
     outside: tuple[SettingsRule, ...] = ()
 
 
@@ -122,7 +129,7 @@ class Settings:
         fences: what is kept in working folders, by the names that settings have for it.
         no_bypass: whether no session may go without permissions.
         no_auto: whether no session may have its calls judged by a model.
-        silent: whether nobody is asked, and what would be asked for is denied.
+        silent: whether what would be asked for is denied.
         agent: the agent that a session is started as, or "".
         hooks: what runs at events of a session.
         hooks_off: whether hooks are switched off, and where that stands; None where it
@@ -135,8 +142,8 @@ class Settings:
         variables: what it sets in the environment of the host, by name.
         findings: what is wrong with the file.
         unreadable: whether nothing in it is in force.
-        unknown: whether the host may read what was not read here: a bound of this
-            program, not of the host, so that nobody knows what else is denied.
+        unknown: whether the host may read what was not read here: a limit of this
+            program, not of the host, so that the rest may deny more.
     """
 
     scope: str
@@ -164,17 +171,16 @@ class Settings:
     unknown: bool = False
 
 
-# What settings say of a sandbox: whether commands run unasked in it, and which run outside.
-#
-# Whether a machine has one no file tells, and a host without one asks as ever. So nothing is
-# said of it below `main`; chains that start with `main+sandbox` are those of a machine that has
-# one. What the keys mean is documented; of 2.1.329 the text of the program was read as well.
-# There ``autoAllowBashIfSandboxed`` says that it is off where nobody sets it, and is on: what
-# somebody serves beside the settings decides. It is taken to be on.
+# --- the sandbox: whether commands are auto-allowed in it, and which run outside -----
 
+# No file tells whether a machine has a sandbox, and a host without one asks as usual. So chains
+# that start with `main` have none; chains that start with `main+sandbox` are those of a machine
+# that has one. What the keys mean is documented; the text of 2.1.329 was read as well. It describes
+# `autoAllowBashIfSandboxed` as off by default, though a value served beside the settings decides.
+# It is taken to be on.
 
 _ON: Final = "enabled"
-_UNASKED: Final = "autoAllowBashIfSandboxed"
+_AUTO_ALLOWED: Final = "autoAllowBashIfSandboxed"
 _OUTSIDE: Final = "excludedCommands"
 
 
@@ -185,7 +191,7 @@ def read_sandbox(node: Node | None) -> Sandbox:
     listed = node.get(_OUTSIDE)
     return Sandbox(
         _switch(node, _ON),
-        _switch(node, _UNASKED),
+        _switch(node, _AUTO_ALLOWED),
         tuple(
             SettingsRule(f"Bash({item.value})", Effect.ASK, item.span)
             for item in (listed.items if isinstance(listed, SequenceNode) else ())
@@ -203,19 +209,19 @@ def _switch(node: MappingNode, name: str) -> tuple[bool, Span] | None:
     )
 
 
-def runs_unasked(files: Iterable[Settings]) -> Span | None:
-    """Return what lets commands run unasked in a sandbox; None where they do not.
+def auto_allowing_sandbox(files: Iterable[Settings]) -> Span | None:
+    """Return where settings auto-allow commands in a sandbox; None where they do not.
 
     Args:
-        files: from the strongest on; the first that says something of a switch decides it.
+        files: from the strongest on; the first that has a switch decides it.
 
     """
     said = [each.sandbox for each in files]
     on = next((each.on for each in said if each.on), None)
-    unasked = next((each.unasked for each in said if each.unasked), None)
-    if on is None or not on[0] or (unasked and not unasked[0]):
+    allowed = next((each.auto_allowed for each in said if each.auto_allowed), None)
+    if on is None or not on[0] or (allowed and not allowed[0]):
         return None
-    return (unasked or on)[1]
+    return (allowed or on)[1]
 
 
 def kept_outside(files: Iterable[Settings]) -> Iterator[SettingsRule]:
@@ -225,25 +231,20 @@ def kept_outside(files: Iterable[Settings]) -> Iterator[SettingsRule]:
 
 
 def sandbox_findings(span: Span | None) -> Iterator[Finding]:
-    """Yield that commands run unasked where *span* lets them."""
+    """Yield that commands are auto-allowed in a sandbox, where *span* says so."""
     if span is not None:
         yield Finding(
             "sandbox-runs-unasked",
-            "on a machine that has a sandbox every command runs unasked, but for those that a"
+            "on a machine that has a sandbox every command is auto-allowed, except those that a"
             " rule denies, or asks for by its text",
             Severity.WARNING,
             span,
-            help=f'`"{_UNASKED}": false` asks for them as ever; below `main+sandbox` it is told'
-            " what this allows",
+            help=f'`"{_AUTO_ALLOWED}": false` asks for them as usual; chains that start with'
+            " `main+sandbox` show what this allows",
         )
 
 
-# What is wrong with one settings file, as it is read, and what the host makes of that.
-#
-# One value of a wrong type, and nothing in the file is in force, its deny rules included; but
-# for an administrator's, of which the host skips that value. Of lists of rules it skips single
-# entries (2.1.329, observed).
-
+# --- what is wrong with a file --------------------------------------------------------
 
 REJECTED: Final = "the host rejects the file: nothing in it is in force, deny rules included"
 NO_START: Final = "the host does not start"
@@ -308,21 +309,19 @@ class Mistakes:
                 )
 
 
-# Rules that are given as flags, `--allowedTools` and `--disallowedTools`: each value is a list.
-#
-# A value is cut at commas and spaces outside parentheses. The first that closes counts for all
-# that are open, so that `Bash(echo $(date) && make)` falls into `Bash(echo $(date)`, `&&` and
-# `make)`; what a value denies is, beside these, what stands between parentheses that match
-# (2.1.329, by its text and observed).
+# --- rules given as flags, `--allowedTools` and `--disallowedTools` -------------------
 
-
+# Each value is a list, cut at commas and spaces outside parentheses. The first that closes counts
+# for all that are open, so that `Bash(echo $(date) && make)` falls into `Bash(echo $(date)`, `&&`
+# and `make)`; beside these a value denies what is cut outside parentheses that match (2.1.329, by
+# its text and observed).
 _ENTRY: Final = re.compile(r"(?:\([^)]*(?:\)|\Z)|[^, (])+")
 # A rule that falls apart; one that begins with a negation opens no more than its pieces do.
 _APART: Final = re.compile(r"[^( ]+\((?![\s./~\\]*!).*\)[ ,].*\)", re.DOTALL)
 
 
 def cut_flag(text: str, effect: Effect) -> Iterator[str]:
-    """Yield the rules of *effect* that one value of a flag comes to."""
+    """Yield the rules of *effect* that one value of a flag holds."""
     yield from (entry.strip() for entry in _ENTRY.findall(text))
     if effect is Effect.DENY:
         yield from filter(_APART.fullmatch, _balanced(text))
@@ -349,20 +348,19 @@ def _balanced(text: str) -> Iterator[str]:
             start, stray = position + 1, False
 
 
-# What ``permissions`` of one settings file says: rules, a mode, folders and switches.
-
+# --- `permissions`: rules, a mode, folders and switches ------------------------------
 
 _TEXTS: Final = ListOf(ValueKind.TEXT, "a list of strings")
 LISTS: Final = {"deny": Effect.DENY, "ask": Effect.ASK, "allow": Effect.ALLOW}
 _SWITCHES: Final = (NO_AUTO, "disableBypassPermissionsMode")
-# Modes that do nothing unasked that others ask for.
+# Modes that allow nothing that others ask for.
 _CAREFUL: Final = frozenset({"default", "plan", "dontAsk"})
 _KEYS: Final = frozenset(
     {*LISTS, *FENCES, *_SWITCHES, SILENT, "additionalDirectories", "defaultMode"}
 )
 
 
-UNKNOWN: Final = "every call is denied here, since nobody knows what the rest of it denies"
+UNKNOWN: Final = "every call is denied here, since the rest of it may deny any"
 _HELD_BACK: Final = "the host holds back what the file allows, its folders and its mode"
 
 
@@ -506,7 +504,7 @@ class PermissionsReader:
 
 
 def strictest(settings: Settings) -> Settings:
-    """Return what an administrator's file comes to whose restrictions nobody can read."""
+    """Return the settings of an administrator's file whose restrictions cannot be read."""
     fences = frozenset({READS_INSIDE, EDITS_INSIDE})
     return attrs.evolve(settings, fences=fences, silent=True, no_bypass=True, no_auto=True)
 
@@ -515,10 +513,9 @@ def _shown(node: Node) -> str:
     return f"`{node.raw}`" if isinstance(node, ScalarNode) else describe(node)
 
 
-# What settings switch off by keys of their own: tools, and skills for the model.
-#
-# Of several files the strongest that says something of a key, or of a skill, decides
-# (2.1.329, observed).
+# --- tools and skills that settings switch off ---------------------------------------
+
+# Of several files the strongest that has a key, or names a skill, decides (2.1.329, observed).
 
 
 def read_switches(node: Object) -> tuple[tuple[str, bool], ...]:
@@ -565,7 +562,7 @@ _WITHOUT: Final = DeclaredTools(Presence.ABSENT)
 def invocable(skills: Mapping[str, Skill], files: Iterable[Settings]) -> dict[str, Skill]:
     """Return *skills* as *files* override them, from the strongest on.
 
-    One that is ``off`` nobody invokes, so that what it allows is never in force.
+    One that is ``off`` is never invoked, so that what it allows is never in force.
     """
     said: dict[str, str] = {}
     for each in files:
@@ -582,8 +579,8 @@ def invocable(skills: Mapping[str, Skill], files: Iterable[Settings]) -> dict[st
 def connected(servers: Mapping[str, object] | None) -> Iterator[RuleLine]:
     """Yield what takes away the tool that waits for *servers*, where it is known what all offer.
 
-    It is there as long as one of them is not connected (2.1.329, observed), and of such a one
-    nobody knows what it offers.
+    The tool is there as long as a server is not connected (2.1.329, observed), and what such a
+    server offers is not known.
     """
     if servers is not None:
         rule = f"{WAITING} (no server is waited for)"
@@ -593,8 +590,8 @@ def connected(servers: Mapping[str, object] | None) -> Iterator[RuleLine]:
 def heard(hooks: tuple[str, ...], files: Iterable[Settings]) -> tuple[str, ...]:
     """Return which answers of *hooks* count under *files*, the strongest first.
 
-    Where none runs but an administrator's, nobody knows of one that it is: what it allows
-    does not count, and what it asks for or denies does.
+    Where only an administrator's run, a hook may be one of those or not: what it allows does not
+    count, and what it asks for or denies does.
     """
     files = list(files)
     said = [each.hooks_off[0] for each in files if each.hooks_off is not None]
@@ -602,14 +599,13 @@ def heard(hooks: tuple[str, ...], files: Iterable[Settings]) -> tuple[str, ...]:
     return tuple(each for each in hooks if not (silenced and each == "allow"))
 
 
-# What settings set in the environment of the host, as far as it decides calls.
-#
-# The ``env`` of a project counts whether or not the user trusts it, and before what the
+# --- `env`: variables of the host that decide calls ----------------------------------
+
+# The `env` of a project counts whether or not the user trusts the project, and before what the
 # host was started with (2.1.329, observed).
 
-
 _LEVELS: Final = re.compile(r"\s*0*([1-9][0-9]*)\s*", re.ASCII)
-# Agents below more of them are said to start nobody: every level is looked at.
+# Agents on this level are reported to start no others, as every level is followed.
 _MOST: Final = 20
 
 
@@ -633,7 +629,7 @@ def variable_findings(node: Node | None) -> Iterator[Finding]:
             f"the host starts agents on more levels than the {_MOST} that are followed here",
             Severity.WARNING,
             value.span,
-            help=f"agents on level {_MOST} are said to start nobody",
+            help=f"agents on level {_MOST} are reported to start no others",
         )
 
 
@@ -671,11 +667,7 @@ def left_out(variables: Mapping[str, str]) -> Iterator[RuleLine]:
                 yield RuleLine(Entry(tool, Effect.DENY, reason=Reason.UNAVAILABLE, rule=rule))
 
 
-# Settings files: JSON to rules, a mode and folders, and what is wrong with them.
-#
-# The host reads them as strict JSON. One comment or trailing comma, or one value of
-# a wrong type, and nothing in the file is in force, its deny rules included. Only
-# entries of a list of rules are skipped one by one (2.1.329, observed).
+# --- a whole file ---------------------------------------------------------------------
 
 
 def looks_like_settings(node: Node) -> bool:
@@ -688,7 +680,7 @@ def looks_like_settings(node: Node) -> bool:
 
 
 def read_settings(source: Source, scope: str, behaves: Behaviour | None = None) -> Settings:
-    """Return what *source* says. Whatever is wrong with it is among the findings."""
+    """Return what *source* says, with what is wrong with it among the findings."""
     if not source.text.strip():
         return Settings(scope)  # a file without a text says nothing
     try:

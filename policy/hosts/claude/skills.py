@@ -36,7 +36,7 @@ class Skill:
         disallowed: what it denies while it is active.
         asked: whether invoking it is asked for.
         typed: whether only the user may invoke it.
-        forked: whether an agent of its own runs it, and nobody else has what it allows.
+        forked: whether an agent of its own runs it, which alone has what it allows.
         hooks: what runs while it is active.
         span: of its list of allowed tools; None where it has none.
         findings: what is wrong with it.
@@ -61,10 +61,10 @@ def looks_like_skill(source: Source) -> bool:
     except PolicyError:
         return False
     header = "\n" + front.header.text if front is not None else ""
-    return any(f"\n{key}:" in header for key in _TELLING)
+    return any(f"\n{key}:" in header for key in _LISTS)
 
 
-_TELLING: Final = ("allowed-tools", "disallowed-tools")
+_LISTS: Final = ("allowed-tools", "disallowed-tools")
 
 
 _UNREAD: Final = "the host reads nothing of it, so the lists allow nothing and take nothing away"

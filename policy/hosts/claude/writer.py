@@ -1,4 +1,9 @@
-"""A project as settings and agents of Claude Code."""
+"""A project as settings and agents of Claude Code.
+
+Settings hold for every agent, and the file of an agent says no more than which tools it has. So the
+settings are those of the agent that starts the others, and another agent has a tool only where the
+settings grant no more of it than that agent may do.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +23,7 @@ from policy.hosts.claude.data.versions import behaviour
 from policy.hosts.claude.options import VERSION
 from policy.hosts.claude.paths import Anchors
 from policy.hosts.claude.rules import RuleScope, read_rule
-from policy.hosts.names import least, one_line, quoted, renamed
-from policy.hosts.project import (
+from policy.hosts.portable import (
     Dropped,
     Portable,
     PortableAgent,
@@ -27,8 +31,12 @@ from policy.hosts.project import (
     ToolRules,
     WrittenFiles,
     covers,
+    least,
     no_more,
+    one_line,
+    quoted,
     ranked,
+    renamed,
 )
 from policy.language.pattern_text import host, path, stars
 from policy.patterns import notations
@@ -51,7 +59,7 @@ HOSTS: Final = tuple(
 def commands(granted: Sequence[Pattern]) -> Iterator[str]:
     """Yield the commands that run without a rule and of which not all calls are *granted*.
 
-    Where some are, the rest cannot be told apart from them, and all are yielded.
+    If some are granted, no rule can name the rest alone, so all are yielded.
     """
     yield from _below("", READ_ONLY_PROGRAMS, granted)
 
@@ -77,14 +85,6 @@ def _below(
 def _starts(pattern: Pattern, text: str) -> bool:
     first = pattern.tokens[0] if pattern.tokens else ""
     return isinstance(first, str) and first.startswith(f"{text} ")
-
-
-# A project as settings and agents of Claude Code.
-#
-# Settings hold for every agent, and the file of an agent says no more than which
-# tools it has. So the settings are those of the agent that starts the others, and
-# another agent has a tool only where the settings grant no more of it than that
-# agent may do.
 
 
 _MAIN: Final = "main"
@@ -148,16 +148,16 @@ class _Settings:
 
     @property
     def asks(self) -> bool:
-        """Whether what no rule speaks of is asked for; else it is denied."""
+        """Whether a call that no rule applies to is asked for; else it is denied."""
         return self.agent.otherwise is not _DENY
 
     @property
     def default(self) -> Effect:
-        """What no rule speaks of."""
+        """The effect for a call that no rule applies to."""
         return _ASK if self.asks else _DENY
 
     def add(self, effect: Effect, rule: str) -> None:
-        """Add a rule; where nobody is asked, what would be asked for is denied."""
+        """Add a rule; in a mode that never asks, one that denies in place of one that asks."""
         self.rules[_DENY if effect is _ASK and not self.asks else effect][rule] = None
 
     def text(self) -> str:
@@ -195,10 +195,10 @@ class _Settings:
     def _whole(self, tool: str, effect: Effect) -> None:
         """Have every call of a tool get *effect*, or less."""
         self.granted[tool] = ToolRules(effect)
-        unasked = tool in known.UNASKED or tool in _READING
+        auto_allowed = tool in known.UNASKED or tool in _READING
         if effect is _ALLOW and tool not in known.UNASKED:
             self.add(_ALLOW, tool)
-        elif effect < self.default or (effect is not _ALLOW and unasked):
+        elif effect < self.default or (effect is not _ALLOW and auto_allowed):
             self.add(effect, tool)
             if effect is _ASK and not self.asks:
                 self.granted[tool] = ToolRules(_DENY)
@@ -216,12 +216,11 @@ class _Settings:
     def _files(self, tools: tuple[str, ...], rule: str) -> None:
         """Write what is said of the tools that rules of one name govern together."""
         wanted: dict[str, ToolRules] = {}
+        working_folder = Pattern.of(PatternKind.PATH, [self.portable.cwd, Gap.DEEP])
         for tool in tools:
             said = self.agent.about(tool)
             lists, default = ranked(said)
-            inside = any(
-                covers(line.pattern, [_below_of_writer(self.portable)]) for line in lists[_ALLOW]
-            )
+            inside = any(covers(line.pattern, [working_folder]) for line in lists[_ALLOW])
             in_part = rule == "Read" and default is not _ALLOW and not inside
             if said.constant is not None or in_part:
                 # What is read in the working folder needs no permission, whatever is allowed.
@@ -303,7 +302,7 @@ class _Settings:
             and monitor.constant is not None
             and monitor.constant is not _ALLOW
         ):
-            # Rules of some commands leave out the one that is empty, which nobody is asked about.
+            # Rules of some commands leave out the empty one, which is not asked for.
             self.add(monitor.constant, "Monitor")
         self.granted["Monitor"] = ToolRules(_DENY) if "Monitor" in self.rules[_DENY] else monitor
 
@@ -393,10 +392,6 @@ class _Settings:
 def glob_matches(glob: str, tool: str) -> bool:
     """Return whether the name of *tool* is one of *glob*."""
     return Pattern.text(glob).matches(tool)
-
-
-def _below_of_writer(portable: Portable) -> Pattern:
-    return Pattern.of(PatternKind.PATH, [portable.cwd, Gap.DEEP])
 
 
 WRITER: Final = _Writer()

@@ -1,8 +1,7 @@
 """Our own notation: ``*.policy`` files.
 
-One file is one project. Effects are as they are written: deny decides before
-ask, ask before allow, and what no rule speaks of is denied. What is written is
-also what is enforced, since it is this package that enforces it.
+One file is one project. Deny rules decide before ask rules, ask before allow, and a call that
+no rule matches is denied. Both readings are the same, since this package enforces the files.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from policy.hosts.claims import ChainTest, Claim, ClaimVerdict, NeverClaim, Sett
 from policy.hosts.notation.lint import document_findings
 from policy.hosts.notation.semantics import PROFILE, SEMANTICS, read_rule
 from policy.hosts.notation.writer import WRITER
-from policy.hosts.project import AgentEntry, Attenuated, Project, ReadFile
+from policy.hosts.project import AgentEntry, Project, ReadFile
 from policy.language.parse import parse_notation
 from policy.language.printer import print_document
 from policy.language.syntax import (
@@ -40,6 +39,7 @@ from policy.language.syntax import (
 )
 from policy.language.syntax import Never as NeverStatement
 from policy.language.syntax import Test as TestStatement
+from policy.tables.chain import Attenuated
 from policy.tables.compile import compile_policy
 from policy.tables.table import TRUST
 
@@ -91,21 +91,21 @@ _NOTHING: Final = "nothing in this file is in force"
 
 
 def _refused(path: str, findings: tuple[Finding, ...], claims: tuple[Claim, ...] = ()) -> Project:
-    nobody = Attenuated({})
+    nothing = Attenuated({})
     files = (ReadFile(path, "policy"),)
-    return Project(HOST, PROFILE, path, {}, (), nobody, nobody, files, findings, claims)
+    return Project(HOST, PROFILE, path, {}, (), nothing, nothing, files, findings, claims)
 
 
 class Unmet(PolicyErrors):
-    """Examples that the rules beside them do not bear out.
+    """Examples (`expect`) that do not hold, so that their file is refused.
 
     Attributes:
-        claims: all that the file claims, these among them.
+        claims: all claims of the file, these included.
 
     """
 
     def __init__(self, verdicts: Iterable[ClaimVerdict], claims: tuple[Claim, ...]) -> None:
-        help_ = "mend the rules, or what is expected of them"
+        help_ = "change the rules, or what is expected of them"
         super().__init__(PolicyError(one.why, one.span, help=help_) for one in verdicts)
         self.claims = claims
 
@@ -114,8 +114,8 @@ def project(source: Source) -> Project:
     """Return the project that one file is.
 
     Raises:
-        PolicyErrors: every independent mistake in it, or every example (`Unmet`) that
-            its rules do not bear out.
+        PolicyErrors: every independent mistake in it, or every example that does not hold
+            (`Unmet`).
 
     """
     document = parse_notation(source)
@@ -174,7 +174,7 @@ def _all_mistakes(policy: Policy) -> list[PolicyError]:
 
 
 def _unstarted(found: tuple[Policy, ...]) -> tuple[str, ...]:
-    """Return where chains start when no ``root`` says so: any agent may."""
+    """Return where chains start without a ``root`` statement: at any agent."""
     return tuple(policy.name for policy in found)
 
 

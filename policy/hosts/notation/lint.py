@@ -1,4 +1,4 @@
-"""What is said in a file of our own notation and hardly meant."""
+"""Findings about files of our own notation: what was probably not meant."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from typing import Final
 
 from policy.core.finding import Finding, Severity
 from policy.core.source import Edit, Span
-from policy.hosts.names import looks_absolute
 from policy.hosts.notation.semantics import SEMANTICS
-from policy.language.mistakes import closest
+from policy.language.mistakes import closest, looks_absolute
 from policy.language.syntax import Agent, Agents, Delegate, Document, Grant, Inherit, Matcher, Root
 from policy.tables.dialect import ArgumentKind
 
@@ -18,7 +17,7 @@ __all__ = ["document_findings"]
 
 
 def document_findings(document: Document, starts: tuple[str, ...]) -> Iterator[Finding]:
-    """Yield what is the matter with *document*, whose chains start with *starts*."""
+    """Yield the findings about *document*, whose chains start with *starts*."""
     agents = [node for node in document.body if isinstance(node, Agent)]
     rooted = any(isinstance(node, Root) for node in document.body)
     always = starts if rooted else starts[:1] if len(agents) == 1 else ()
@@ -37,7 +36,7 @@ def document_findings(document: Document, starts: tuple[str, ...]) -> Iterator[F
 def _root_inherits(agent: Agent, node: Inherit) -> Finding:
     return Finding(
         "root-inherits",
-        f"`{agent.name}` starts a chain, so there is nobody to inherit from",
+        f"`{agent.name}` starts a chain, so there is no agent to inherit from",
         Severity.WARNING,
         node.span,
         help="grant what it needs with `allow`",
@@ -46,7 +45,7 @@ def _root_inherits(agent: Agent, node: Inherit) -> Finding:
 
 
 def _without(span: Span) -> tuple[Edit, ...]:
-    """Return the edit that takes out a statement that has its line for itself."""
+    """Return the edit that removes a statement that has a line of its own."""
     source, number = span.source, span.place.line
     line = source.line(number)
     if line.strip() != span.text.strip():
@@ -58,16 +57,16 @@ def _without(span: Span) -> tuple[Edit, ...]:
 
 _KNOWN: Final = frozenset({*SEMANTICS.dialect.arguments, *SEMANTICS.dialect.aliases})
 
-# How much of a name must agree before it is taken for a misspelt one.
+# How similar a name must be before it is reported as a misspelling.
 _ALIKE: Final = 0.75
 _SHORT: Final = 4
 
 
 def _tool(matcher: Matcher) -> Iterator[Finding]:
-    """Yield that a tool is nearly one whose arguments are known here.
+    """Yield a finding for a tool whose name is close to one with known arguments.
 
-    Any other name may be a tool of some runtime, and so may one in small letters;
-    but what such a rule says of arguments is compared as text, not as a command.
+    Any other name may be a tool of some runtime, also in small letters. An argument in such a
+    rule is compared as text, not as a command.
     """
     tool = matcher.tool
     if tool in _KNOWN or "*" in tool or tool.startswith("mcp__"):
@@ -75,19 +74,19 @@ def _tool(matcher: Matcher) -> Iterator[Finding]:
     folded = {name.casefold(): name for name in _KNOWN}
     near = folded.get(tool.casefold(), "")
     if near and matcher.specifier is not None:
-        said = f"`{tool}` is not `{near}`: the argument in `{matcher}` is compared as text"
+        message = f"`{tool}` is not `{near}`: the argument in `{matcher}` is compared as text"
     elif not near and (found := _misspelt(tool)):
         near = found
-        said = f"`{tool}` is none of the tools whose arguments are known"
+        message = f"`{tool}` is none of the tools whose arguments are known"
     else:
         return
     yield Finding(
-        "unknown-tool", said, Severity.WARNING, matcher.span, help=f"did you mean `{near}`?"
+        "unknown-tool", message, Severity.WARNING, matcher.span, help=f"did you mean `{near}`?"
     )
 
 
 def _misspelt(tool: str) -> str:
-    """Return the tool that *tool* is a slip of, or ""."""
+    """Return the tool whose name *tool* misspells, or ""."""
     alike = [name for name in sorted(_KNOWN) if abs(len(name) - len(tool)) < 2]
     found = difflib.get_close_matches(tool, alike, 1, _ALIKE) if len(tool) >= _SHORT else []
     return found[0] if found else ""

@@ -1,4 +1,4 @@
-"""How files of our own notation decide: what a rule matches, and which decides first."""
+"""How files of our own notation decide: what a rule matches, and the order of rules."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ _DIALECT: Final = Dialect(
 
 
 def read_rule(rule: Rule) -> tuple[Entry, ...]:
-    """Return the lines of a rule of our own notation.
+    """Return the entries of a rule of our own notation.
 
     Raises:
         PolicyError: the specifier can match no call.
@@ -94,11 +94,11 @@ def read_rule(rule: Rule) -> tuple[Entry, ...]:
 
 
 def path_patterns(text: str, effect: Effect, dialect: Dialect) -> tuple[Pattern, ...]:
-    """Return the paths of which a rule speaks, as the host of *dialect* reads calls.
+    """Return the paths that a rule applies to, as the host of *dialect* reads calls.
 
-    As people write them in settings: ``//`` is the root of all files, ``~/`` is home, and ``/``
-    is the project itself; ``.`` is its folder, with all that is below. On some systems a file
-    has its name in any letters, so a rule that guards one ignores case.
+    ``//`` starts an absolute path, ``~/`` is the home folder and ``/`` the project; ``.`` is
+    the folder of the project with everything below. Some systems ignore the case of paths, so a
+    rule that denies or asks does as well.
 
     Raises:
         Unusable: no path can match it.

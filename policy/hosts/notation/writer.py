@@ -1,7 +1,7 @@
-"""A project in our own notation: one file, whatever host it comes from.
+"""Writes a project in our own notation: one file, whatever host it comes from.
 
-What is denied is decided before what is asked for, and that before what is
-allowed: what a host asks for only where nothing else is allowed is denied here.
+Deny rules decide before ask rules, and ask before allow. Calls that a host asks for only if no
+rule allows them are denied here.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.source import Source
 from policy.hosts.notation.semantics import SEMANTICS, read_rule
-from policy.hosts.project import (
+from policy.hosts.portable import (
     Dropped,
     Portable,
     PortableAgent,
@@ -45,7 +45,7 @@ _DIALECT: Final = SEMANTICS.dialect
 
 @attrs.frozen
 class _Writer:
-    """Writes ``*.policy`` files; the words of our notation are the common ones."""
+    """Writes ``*.policy`` files; the common names are those of our notation."""
 
     counterparts: Mapping[str, str] = attrs.field(
         factory=lambda: {**{tool: tool for tool in _DIALECT.arguments}, "Agent": SPAWN_TOOL}
@@ -53,7 +53,7 @@ class _Writer:
     carried: frozenset[str] = frozenset()
 
     def knows(self, _: str) -> bool:
-        """Return True: whose tools these are is not said here."""
+        """Return True: our notation has any tool."""
         return True
 
     def write(self, portable: Portable) -> WrittenFiles:
@@ -79,7 +79,7 @@ def _agent(agent: PortableAgent, portable: Portable, dropped: list[Dropped]) -> 
         if rules[effect]:
             yield f"    {effect.value} {', '.join(rules[effect])}"
     if agent.starts:
-        # Whom it starts has what it has, whatever this one may do itself.
+        # Agents that it starts have their own rules, whatever this one may do itself.
         yield "    delegate *"
     if agent.bounds.trust is not None:
         yield f"    trust {agent.bounds.trust}"
@@ -88,9 +88,9 @@ def _agent(agent: PortableAgent, portable: Portable, dropped: list[Dropped]) -> 
         bounds = [bound for bound in (depth, portable.depth) if bound is not None]
         depth = min(bounds, default=None)
     limits = [("depth", depth), ("turns", agent.bounds.turns)]
-    told = ", ".join(f"{name} {bound}" for name, bound in limits if bound is not None)
-    if told:
-        yield f"    limit {told}"
+    written = ", ".join(f"{name} {bound}" for name, bound in limits if bound is not None)
+    if written:
+        yield f"    limit {written}"
     yield "}"
 
 
@@ -101,11 +101,11 @@ def _tools(agent: PortableAgent, rules: _Rules, dropped: list[Dropped]) -> None:
     if agent.otherwise is Effect.ALLOW:
         rules[Effect.ALLOW].append("*")
     granting = [*_globs(agent, rules)]
-    for tool, said in agent.tools.items():
+    for tool, tool_rules in agent.tools.items():
         around = [e for glob, e in granting if glob_pattern(glob).matches(tool)]
         around += [Effect.ALLOW] if agent.otherwise is Effect.ALLOW else []
         try:
-            for effect, matcher in _tool(tool, said, around):
+            for effect, matcher in _tool(tool, tool_rules, around):
                 rules[effect].append(print_matcher(matcher))
         except PolicyError:
             dropped.append(Dropped(f"`{tool}`, which cannot be written as a tool", agent.name))
@@ -124,35 +124,41 @@ def _starts(agent: PortableAgent, portable: Portable, rules: _Rules) -> None:
 
 
 def _globs(agent: PortableAgent, rules: dict[Effect, list[str]]) -> Iterator[tuple[str, Effect]]:
-    """Yield the globs that grant, and add a rule for each that is worth it."""
+    """Yield the globs that grant, and add a rule for each that grants no more than its tools."""
     for glob, effect in agent.globs.items():
         if effect is Effect.DENY or agent.otherwise is Effect.ALLOW:
             if effect is not Effect.ALLOW:
                 rules[effect].append(glob)
             continue
-        named = [said for tool, said in agent.tools.items() if glob_pattern(glob).matches(tool)]
+        named = [
+            tool_rules
+            for tool, tool_rules in agent.tools.items()
+            if glob_pattern(glob).matches(tool)
+        ]
         # One rule for all of them must not grant what is granted of one in part.
-        if all(said.constant in (effect, Effect.DENY) for said in named):
+        if all(tool_rules.constant in (effect, Effect.DENY) for tool_rules in named):
             rules[effect].append(glob)
             yield glob, effect
 
 
-def _tool(tool: str, said: ToolRules, around: list[Effect]) -> Iterator[tuple[Effect, Matcher]]:
+def _tool(
+    tool: str, tool_rules: ToolRules, around: list[Effect]
+) -> Iterator[tuple[Effect, Matcher]]:
     parse_matcher(tool)
     whole = Matcher(tool, span=Source("<rule>", tool).whole())
-    constant = said.constant
+    constant = tool_rules.constant
     if constant is not None:
         if (constant is not Effect.DENY and constant not in around) or (
             constant is not Effect.ALLOW and any(effect > constant for effect in around)
         ):
             yield constant, whole
         return
-    lists, default = ranked(said)
+    lists, default = ranked(tool_rules)
     if default is Effect.ASK and lists[Effect.ALLOW]:
-        # Asked for first, all of it would be; and what a host asks for unbidden goes with it,
-        # but for what it asks for of that which is allowed.
+        # As an ask rule the default would win over every allow rule, so it becomes a denial.
+        # Ask rules that the host has built in go with it, unless they match allowed calls.
         default = Effect.DENY
-        held = {id(line) for line in _asked_of_allowed(said)}
+        held = {id(line) for line in _asked_of_allowed(tool_rules)}
         lists[Effect.ASK] = [ln for ln in lists[Effect.ASK] if ln.written or id(ln) in held]
     rules = {e: _spelled(tool, tuple(lists[e]), e) for e in Effect if e is not default}
     granted = default is not Effect.DENY or rules.get(Effect.ASK) or rules.get(Effect.ALLOW)
@@ -168,18 +174,18 @@ def _tool(tool: str, said: ToolRules, around: list[Effect]) -> Iterator[tuple[Ef
         yield from ((Effect.DENY, matcher) for matcher in denied)
 
 
-def _asked_of_allowed(said: ToolRules) -> Iterator[PortableLine]:
-    """Yield the lines by which a host asks, unbidden, for calls that a later line allows."""
-    for number, line in enumerate(said.lines):
+def _asked_of_allowed(tool_rules: ToolRules) -> Iterator[PortableLine]:
+    """Yield built-in ask rules that match calls which a later rule allows."""
+    for number, line in enumerate(tool_rules.lines):
         if line.effect is Effect.ASK and not line.written:
-            allowed = [one for one in said.lines[number + 1 :] if one.effect is Effect.ALLOW]
-            behind = tuple(one.pattern for one in allowed if one.field == line.field)
-            if len(behind) < len(allowed) or (behind and _is_shared(line.pattern, behind)):
+            allowed = [one for one in tool_rules.lines[number + 1 :] if one.effect is Effect.ALLOW]
+            later = tuple(one.pattern for one in allowed if one.field == line.field)
+            if len(later) < len(allowed) or (later and _is_shared(line.pattern, later)):
                 yield line
 
 
 def _is_shared(pattern: Pattern, others: tuple[Pattern, ...]) -> bool:
-    """Return whether some text of *pattern* is one of *others* as well, or may be."""
+    """Return whether *pattern* and one of *others* match a common text, or may do so."""
     tokens = tokens_of((pattern, *others))
     found = search(
         [pattern.automaton],
@@ -195,17 +201,17 @@ def _is_shared(pattern: Pattern, others: tuple[Pattern, ...]) -> bool:
 _NONE: Final = frozenset({NO_MATCH})
 
 
-@lru_cache(maxsize=16)  # lines beside one another have the same behind them
+@lru_cache(maxsize=16)  # adjacent rules have the same later rules
 def _automaton(patterns: tuple[Pattern, ...]) -> Automaton:
     return Automaton([pattern.tokens for pattern in patterns], patterns[0].kind.separator)
 
 
 @lru_cache(maxsize=1024)  # most agents of a project have the same lines
 def _spelled(tool: str, lines: tuple[PortableLine, ...], effect: Effect) -> tuple[Matcher, ...]:
-    """Return matchers that say *lines* of one effect: no more where they grant, no less else."""
+    """Return matchers for *lines* of one effect: no wider if they allow, no narrower otherwise."""
     found: dict[int, Matcher] = {}
     done: list[Entry] = []
-    # What has a star may say what has none as well; the order stays that of the lines.
+    # A pattern with a star may cover one without; the result keeps the order of the rules.
     for number, line in sorted(enumerate(lines), key=lambda pair: pair[1].pattern.exact):
         if any(_covers(entry, line) for entry in done):
             continue
@@ -219,7 +225,7 @@ def _spelled(tool: str, lines: tuple[PortableLine, ...], effect: Effect) -> tupl
         else:
             says = any(_covers(entry, line) for entry in entries)
             if not says:
-                # What cannot be told apart is denied, or asked for, as a whole.
+                # A rule that cannot be written applies to the whole tool.
                 return (Matcher(tool, span=Source("<rule>", tool).whole()),)
         if matcher is not None and says:
             done += entries

@@ -1,33 +1,27 @@
-"""Pikuri: hosts, their two pools of tools, and the personas that draw on both."""
+"""Pikuri: hosts, their two pools of tools, and the personas that use both."""
 
 from __future__ import annotations
 
 from policy.hosts.pikuri.audit import trifecta
 from policy.hosts.pikuri.host import (
-    AgentNode,
     AllowAll,
     Confirmer,
-    Contribution,
     Filesystem,
     Host,
     Persona,
     PersonaSet,
-    PikuriError,
-    PikuriErrors,
-    PikuriProfile,
     Registered,
     SubAgent,
     Tool,
-    TrifectaLegs,
-    TrifectaReport,
     available_agents,
     bundled,
     configure,
     confirmation,
     excludes,
-    walk,
 )
 from policy.hosts.pikuri.loading import HOST, HOST_FILE, canonical, load, project, read_host
+from policy.hosts.pikuri.trifecta import AgentNode, Contribution, TrifectaLegs, TrifectaReport, walk
+from policy.hosts.pikuri.versions import PikuriProfile
 from policy.hosts.pikuri.writer import WRITER
 
 __all__ = [
@@ -42,8 +36,6 @@ __all__ = [
     "Host",
     "Persona",
     "PersonaSet",
-    "PikuriError",
-    "PikuriErrors",
     "PikuriProfile",
     "Registered",
     "SubAgent",

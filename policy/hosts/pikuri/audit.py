@@ -1,4 +1,4 @@
-"""What somebody responsible should know of a host: findings, and where three legs meet."""
+"""Findings about a host, and the trifecta of its agents."""
 
 from __future__ import annotations
 
@@ -11,24 +11,27 @@ import attrs
 from policy.core.finding import Finding, Severity
 from policy.core.source import Edit, Span
 from policy.hosts.pikuri.host import (
-    NONE,
-    AgentNode,
     AllowAll,
     Confirmer,
-    Contribution,
-    Destination,
     Host,
-    Payload,
     Persona,
     Registered,
     Tool,
+    ToolSandbox,
+)
+from policy.hosts.pikuri.reading import FILES, SUB_AGENT
+from policy.hosts.pikuri.trifecta import (
+    NONE,
+    AgentNode,
+    Contribution,
+    Destination,
+    Payload,
     TrifectaLegs,
     TrifectaReport,
     TrifectaVerdict,
     Untrusted,
     walk,
 )
-from policy.hosts.pikuri.reading import FILES, SUB_AGENT
 
 __all__ = ["CODES", "findings", "tree_of", "trifecta"]
 
@@ -40,7 +43,7 @@ CODES: Final = {
     "pikuri-beyond-parent": Severity.NOTE,
     "pikuri-temp-workspace": Severity.NOTE,
     "pikuri-no-sandbox": Severity.NOTE,
-    "pikuri-trifecta": Severity.NOTE,  # a smoke alarm, which fails nothing unless it is asked to
+    "pikuri-trifecta": Severity.NOTE,
     "pikuri-trifecta-loud": Severity.NOTE,
     "pikuri-unused-pool": Severity.NOTE,
 }
@@ -59,7 +62,7 @@ _SERVER: Final = TrifectaLegs(
     payload=Payload.UNREVIEWED,
 )
 
-# What tools bring that do not say so themselves.
+# The legs of tools that declare none.
 _KNOWN: Final = {
     **dict.fromkeys(("read", "grep", "glob", "file_list"), _FILES),
     **dict.fromkeys(("fetch", "web_scrape"), _WEB),
@@ -89,7 +92,7 @@ def _contribution(tool: Tool, host: Host) -> Contribution:
 
 
 def tree_of(host: Host, done: Registered) -> AgentNode:
-    """Return the agents of a host with what their tools bring."""
+    """Return the agents of a host with the legs of their tools."""
     pools = (*done.tools, *done.sub_agent_tools)
     started = [(persona.name, done.tools_of(persona.name)) for persona in done.personas]
     if done.snapshot is not None:
@@ -103,19 +106,19 @@ def tree_of(host: Host, done: Registered) -> AgentNode:
 
 
 def trifecta(host: Host, done: Registered) -> TrifectaReport:
-    """Return where the three legs meet. It decides nothing."""
+    """Return where the three legs meet. The report decides no call."""
     return walk(tree_of(host, done))
 
 
 def findings(host: Host, done: Registered, span: Span) -> Iterator[Finding]:
-    """Yield what is worth knowing of a host that starts; *span* is for what has no place."""
+    """Yield the findings about a host that starts; *span* is for those without a place."""
     yield from _of_host(host, done, span)
     for persona in done.personas:
         yield from _of_persona(persona, host, done)
     named = {name for persona in done.personas for name in persona.tool_names}
     for tool in done.sub_agent_tools:
         if tool.name not in named:
-            msg = f"no persona names `{tool.name}`, so nobody has it"
+            msg = f"no persona names `{tool.name}`, so no agent has it"
             help_ = "leave it out, or let a persona name it"
             found = _finding("pikuri-unused-pool", msg, tool.span, help=help_)
             yield attrs.evolve(found, edits=_without(tool.span))
@@ -131,7 +134,7 @@ def findings(host: Host, done: Registered, span: Span) -> Iterator[Finding]:
 
 
 def _without(span: Span | None) -> tuple[Edit, ...]:
-    """Return the edit that takes out a registration on a line of its own; nobody has its tool."""
+    """Return the edit that removes a registration that has a line of its own."""
     if span is None:
         return ()
     source, number = span.source, span.place.line
@@ -151,7 +154,7 @@ _ALONE: Final = re.compile(r" *- sub_agent_tool: *[\w.-]+ *")
 
 def _of_host(host: Host, done: Registered, span: Span) -> Iterator[Finding]:
     if host.confirmer is Confirmer.AUTO_APPROVE:
-        msg = "nobody confirms any call: whatever a tool asks is approved"
+        msg = "no person confirms calls: every request of a tool is approved"
         at = host.spans.get("confirmer", span)
         yield _finding("pikuri-auto-approve", msg, at, help="write `confirmer: terminal`")
     if isinstance(host.workspace, AllowAll):
@@ -160,10 +163,10 @@ def _of_host(host: Host, done: Registered, span: Span) -> Iterator[Finding]:
     elif host.workspace is None:
         opening = next((t for t in (*done.tools, *done.sub_agent_tools) if t.name in FILES), None)
         if opening is not None:
-            msg = f"no folders are said, so that `{opening.name}` is taken to open any file"
+            msg = f"no workspace is declared, so `{opening.name}` may open any file"
             yield _finding("pikuri-no-bounds", msg, opening.span or span, help=_BOUND)
     for tool in (*done.tools, *done.sub_agent_tools):
-        if tool.name == "bash" and tool.sandbox in {"", "none"}:
+        if tool.name == "bash" and tool.sandbox is ToolSandbox.NONE:
             msg = "commands run without a sandbox"
             yield _finding("pikuri-no-sandbox", msg, tool.span, help="write `sandbox: bubblewrap`")
 
@@ -181,9 +184,7 @@ def _of_persona(persona: Persona, host: Host, done: Registered) -> Iterator[Find
 
 
 _APART: Final = "give the tools that reach the network to a persona, by `sub_agent_tool`"
-_LESS: Final = (
-    "leave one of the three out, or say with `legs` what a tool does less than is assumed"
-)
+_LESS: Final = "remove one of the three, or declare with `legs` what a tool brings"
 _BOUND: Final = "name the folders: `workspace: {project_root: /srv/app}`"
 
 

@@ -5,161 +5,41 @@ from __future__ import annotations
 import enum
 import posixpath
 from collections.abc import Iterable, Mapping
-from functools import total_ordering
 from typing import Any, Final
 
 import attrs
 
 from policy.core import limits
 from policy.core.effect import Effect
-from policy.core.errors import PolicyError, PolicyErrors
 from policy.core.source import Span
-from policy.hosts.names import Version, version_of, version_text
+from policy.hosts.errors import HostError, HostErrors
+from policy.hosts.pikuri.trifecta import TrifectaLegs
+from policy.hosts.pikuri.versions import NEWEST, PikuriErrorKind, PikuriProfile
 
 __all__ = [
     "BUNDLED",
     "EXCLUDED",
-    "NEWEST",
-    "NONE",
-    "SPAWN_NAMES",
     "STEPS",
-    "AgentNode",
     "AllowAll",
     "Confirmer",
-    "Contribution",
-    "Destination",
     "Filesystem",
     "Host",
-    "Payload",
     "Persona",
     "PersonaSet",
-    "PikuriError",
-    "PikuriErrorKind",
-    "PikuriErrors",
-    "PikuriProfile",
     "Registered",
     "Registration",
     "SubAgent",
     "Tool",
-    "ToolParameter",
-    "TrifectaLegs",
-    "TrifectaReport",
-    "TrifectaVerdict",
-    "Untrusted",
     "Workspace",
     "available_agents",
     "bundled",
     "configure",
     "confirmation",
     "excludes",
-    "problems",
-    "walk",
 ]
 
 
-class PikuriErrorKind(enum.Enum):
-    """The kinds of errors. The values are a contract: add, never rename."""
-
-    UNKNOWN_TOOL = "unknown_tool_name"
-    DUPLICATE_PERSONA = "duplicate_persona"
-    RESERVED_TOOL = "reserved_tool"
-    UNKNOWN_PERSONA = "unknown_persona"
-    NO_AGENT_TOOL = "no_agent_tool"
-    INVALID_PERSONA = "invalid_persona"
-    INVALID_LEGS = "invalid_legs"
-    INVALID_PARAMETERS = "invalid_parameters"
-    HOST_FILE = "host_file"
-
-    __hash__ = object.__hash__
-
-
-class PikuriError(PolicyError, ValueError):
-    """One mistake, and where it is.
-
-    Attributes:
-        kind: of the error.
-
-    """
-
-    def __init__(
-        self,
-        kind: PikuriErrorKind,
-        message: str,
-        span: Span | None = None,
-        *,
-        help: str = "",
-        file: str = "",
-    ) -> None:
-        super().__init__(message, span, help=help, file=file)
-        self.kind = kind
-
-
-class PikuriErrors(PolicyErrors, ValueError):
-    """Every mistake of a host at once: nothing of it starts."""
-
-    @property
-    def kind(self) -> PikuriErrorKind:
-        """The kind of the first."""
-        first = self.errors[0]
-        return first.kind if isinstance(first, PikuriError) else PikuriErrorKind.HOST_FILE
-
-
-# Versions of Pikuri: what delegation is called, and who is shipped.
-
-
-# The tool that starts agents, host by host: one capability under several names.
-SPAWN_NAMES: Final = {
-    "pikuri": "agent",
-    "pikuri<=0.0.3": "sub_agent",
-    "claude-code": "Task",
-    "a3s": "task",
-}
-
-
-@attrs.frozen
-class PikuriProfile:
-    """One version, and what differs in it."""
-
-    version: Version = (0, 1, 0)
-
-    @classmethod
-    def of(cls, text: str) -> PikuriProfile:
-        """Return the profile of ``0.0.7``, ``pikuri@0.1`` or the like.
-
-        Raises:
-            ValueError: *text* is no version.
-
-        """
-        return cls(version_of(text, "pikuri", "0.1"))
-
-    def __str__(self) -> str:
-        return version_text("pikuri", self.version)
-
-    @property
-    def has_personas(self) -> bool:
-        """Whether there are personas; before, one sub-agent had all tools of its parent."""
-        return self.version >= (0, 0, 4)
-
-    @property
-    def lists_files(self) -> bool:
-        """Whether the bundled file miner has ``file_list``."""
-        return self.version >= (0, 1, 0)
-
-    @property
-    def has_temp_workspaces(self) -> bool:
-        """Whether a persona may have a workspace of its own."""
-        return self.version >= (0, 1, 0)
-
-    @property
-    def spawn_tool(self) -> str:
-        """The name of the tool that starts agents."""
-        return SPAWN_NAMES["pikuri" if self.has_personas else "pikuri<=0.0.3"]
-
-
-NEWEST: Final = PikuriProfile()
-
-
-# `Workspace::Filesystem`: the folders that tools may open files in; and who confirms.
+# --- the folders in which tools open files, and who confirms --------------------------
 
 
 def _full(path: str, root: str) -> str:
@@ -176,9 +56,9 @@ def _folders(paths: Iterable[str]) -> tuple[str, ...]:
 
 
 def _targets(links: Mapping[str, str]) -> dict[str, str]:
-    """Return *links* with both ends absolute; a target is relative to where its link is.
+    """Return *links* with both ends absolute; a target is relative to the folder of its link.
 
-    Those nearer to the root come first, as a path is walked.
+    Links nearer to the root come first, since a path is resolved from its start.
     """
     return {
         _folder(link): _full(target, posixpath.dirname(_folder(link)))
@@ -188,14 +68,13 @@ def _targets(links: Mapping[str, str]) -> dict[str, str]:
 
 @attrs.frozen
 class Filesystem:
-    """Folders, absolute; relative paths are relative to the first.
+    """The folders that bound tools, all absolute; relative paths start at the first.
 
     Attributes:
         project_root: read and written.
         readable: only read.
         writable: read and written.
-        links: names of files that are links, and what each leads to; whoever
-            asks has looked, since nothing here opens a file.
+        links: symbolic link -> its target. They are given, since nothing here opens a file.
 
     """
 
@@ -205,14 +84,14 @@ class Filesystem:
     links: Mapping[str, str] = attrs.field(factory=dict, converter=_targets, hash=False)
 
     def roots(self, *, write: bool) -> tuple[str, ...]:
-        """Return the folders that may be written, or read, and those that they lead to."""
+        """Return the folders that may be written, or read, and the targets of those."""
         written = (self.project_root, *self.writable)
         named = written if write else (*written, *self.readable)
         led_to = (real for root in named if (real := self._real(root)) is not None)
         return tuple(dict.fromkeys((*named, *led_to)))
 
     def decide(self, path: str, *, write: bool) -> Effect:
-        """Return whether *path* may be opened; what leads out by ``..`` or a link may not."""
+        """Return whether *path* may be opened; it may not leave the folders by ``..`` or a link."""
         if not path or "\0" in path:
             return Effect.DENY
         full = _full(path, self.project_root)
@@ -225,7 +104,7 @@ class Filesystem:
         return any(_below(path, root) for root in self.roots(write=write))
 
     def _real(self, path: str) -> str | None:
-        """Return where *path* leads, None where links lead in a circle."""
+        """Return *path* with its links resolved, None if they form a circle."""
         for _ in range(limits.LINKS):
             link = next((link for link in self.links if _below(path, link)), None)
             if link is None:
@@ -236,10 +115,10 @@ class Filesystem:
 
 @attrs.frozen
 class AllowAll:
-    """No bound at all; an audit warns of it."""
+    """No bound on files; a finding reports it."""
 
     def decide(self, path: str, *, write: bool) -> Effect:  # noqa: ARG002  # as a Filesystem
-        """Return that *path* may be opened."""
+        """Return ALLOW for any path."""
         return Effect.ALLOW if path and "\0" not in path else Effect.DENY
 
 
@@ -250,8 +129,17 @@ def _below(path: str, root: str) -> bool:
     return path == root or path.startswith(root.rstrip("/") + "/")
 
 
+class ToolSandbox(enum.Enum):
+    """What the commands of a tool run in."""
+
+    NONE = "none"
+    BUBBLEWRAP = "bubblewrap"
+
+    __hash__ = object.__hash__
+
+
 class Confirmer(enum.Enum):
-    """Who answers what a tool asks: yes or no, never "always"."""
+    """Who confirms calls: each call is confirmed or refused by itself."""
 
     TERMINAL = "terminal"
     AUTO_APPROVE = "auto_approve"  # `--yolo`
@@ -265,284 +153,26 @@ _SETTLED: Final = {Confirmer.TERMINAL: Effect.ASK, Confirmer.AUTO_APPROVE: Effec
 def confirmation(
     confirmer: Confirmer, tool: str, *, exists: bool = False, identical: bool = False
 ) -> Effect:
-    """Return whether a call of *tool* is confirmed, and what comes of it.
+    """Return the effect of a call of *tool* that the workspace allows.
 
-    A command always is; writing is where it would replace a file by something
-    else; editing never is. Who calls does not count: an agent that was started
-    has the same tools, and so the same confirmer.
+    Every command must be confirmed; a write only where it replaces a file by other content; an
+    edit never. The caller makes no difference, since agents share tools and confirmer.
     """
     if tool == "bash" or (tool == "write" and exists and not identical):
         return _SETTLED[confirmer]
     return Effect.ALLOW
 
 
-# `Tool::Parameters`: what a call must bring, and every way in which one does not.
+# --- personas: agents that a host may start, and those that Pikuri ships --------------
 
 
-@attrs.frozen
-class ToolParameter:
-    """One argument of a tool.
-
-    Attributes:
-        name: its name.
-        required: whether it must be there.
-        values: the only texts it may be, or None for any.
-
-    """
-
-    name: str
-    required: bool = True
-    values: tuple[str, ...] | None = None
-
-    def __attrs_post_init__(self) -> None:
-        if self.values is not None and not (self.values and all(self.values)):
-            msg = f"expected texts that are not empty for `{self.name}`"
-            raise PikuriError(PikuriErrorKind.INVALID_PARAMETERS, msg)
-
-
-def problems(parameters: tuple[ToolParameter, ...], call: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return everything that is wrong with a call, in the order of the parameters."""
-    found = []
-    for parameter in parameters:
-        if parameter.name not in call:
-            if parameter.required:
-                found.append(f"`{parameter.name}` is missing")
-        elif parameter.values is not None and call[parameter.name] not in parameter.values:
-            found.append(f"`{parameter.name}` is none of {', '.join(parameter.values)}")
-    known = {parameter.name for parameter in parameters}
-    found += [f"`{name}` is not a parameter" for name in sorted(set(call) - known)]
-    return tuple(found)
-
-
-# The trifecta: private data, text of strangers and a way out, together in one agent.
-#
-# Any two are harmless. A report tells where three meet, and how bad that is; it
-# never decides a call. The grades between the ends are ours, and so is the grid:
-#
-# =========  ======================  =====================  =========
-# untrusted  destination             payload                verdict
-# =========  ======================  =====================  =========
-# hard       open                    unreviewed             loud
-# soft       any                     any                    soft
-# hard       listed                  any                    soft
-# hard       any                     reviewed               soft
-# =========  ======================  =====================  =========
-#
-# Where a leg is missing the verdict is silent.
-
-
-@total_ordering
-class _Grade(enum.Enum):
-    """A grade; members are in the order of what they let happen."""
-
-    __hash__ = object.__hash__
-
-    def __lt__(self, other: object) -> bool:
-        if type(other) is not type(self):
-            return NotImplemented
-        grades = list(type(self))
-        return grades.index(self) < grades.index(other)
-
-
-class Untrusted(_Grade):
-    """How much text of strangers an agent reads."""
-
-    NONE = "none"
-    SOFT = "soft"  # told by somebody who has read it
-    HARD = "hard"  # as it stands
-
-
-class Destination(_Grade):
-    """Where an agent can send something."""
-
-    NO_EGRESS = "no_egress"
-    LISTED = "listed"  # to places that somebody chose
-    OPEN = "open"  # anywhere
-
-
-class Payload(_Grade):
-    """Whether anybody looks at what is sent."""
-
-    NO_EGRESS = "no_egress"
-    REVIEWED = "reviewed"
-    UNREVIEWED = "unreviewed"
-
-
-class TrifectaVerdict(_Grade):
-    """How bad it is that legs meet."""
-
-    SILENT = "silent"
-    SOFT = "soft"
-    LOUD = "loud"
-
-
-@attrs.frozen
-class TrifectaLegs:
-    """What an agent, or a tool, brings together. ``|`` is the worse of each.
-
-    Raises:
-        PikuriError: it sends something somewhere that it does not send, or the other way.
-
-    """
-
-    private: bool = False
-    untrusted: Untrusted = Untrusted.NONE
-    destination: Destination = Destination.NO_EGRESS
-    payload: Payload = Payload.NO_EGRESS
-
-    def __attrs_post_init__(self) -> None:
-        if (self.destination is Destination.NO_EGRESS) != (self.payload is Payload.NO_EGRESS):
-            raise PikuriError(
-                PikuriErrorKind.INVALID_LEGS,
-                "a destination and a review of the payload go together: both are `no_egress`,"
-                " or neither is",
-            )
-
-    def __or__(self, other: TrifectaLegs) -> TrifectaLegs:
-        """Return what both bring together in one agent."""
-        return TrifectaLegs(
-            self.private or other.private,
-            max(self.untrusted, other.untrusted),
-            max(self.destination, other.destination),
-            max(self.payload, other.payload),
-        )
-
-    def cap_payload_review(self, channel: Payload) -> TrifectaLegs:
-        """Return the legs behind a channel whose payload is looked at as *channel* says."""
-        payload = min(self.payload, channel)
-        if payload is Payload.NO_EGRESS:
-            return attrs.evolve(self, destination=Destination.NO_EGRESS, payload=payload)
-        return attrs.evolve(self, payload=payload)
-
-    def relabel_inbound(self) -> TrifectaLegs:
-        """Return the legs as they come back from a child: its report is not the text itself."""
-        return attrs.evolve(self, untrusted=_DEMOTED[self.untrusted])
-
-    @property
-    def verdict(self) -> TrifectaVerdict:
-        """How bad it is."""
-        egress = self.destination is not Destination.NO_EGRESS
-        if not (self.private and egress and self.untrusted is not Untrusted.NONE):
-            return TrifectaVerdict.SILENT
-        worst = (Untrusted.HARD, Destination.OPEN, Payload.UNREVIEWED)
-        if (self.untrusted, self.destination, self.payload) == worst:
-            return TrifectaVerdict.LOUD
-        return TrifectaVerdict.SOFT
-
-
-_DEMOTED: Final = {
-    Untrusted.NONE: Untrusted.NONE,
-    Untrusted.SOFT: Untrusted.SOFT,
-    Untrusted.HARD: Untrusted.SOFT,
-}
-
-NONE: Final = TrifectaLegs()
-
-
-@attrs.frozen
-class Contribution:
-    """What one tool or extension brings; *assumed* where it does not say so itself."""
-
-    label: str
-    legs: TrifectaLegs = NONE
-    assumed: bool = False
-
-
-@attrs.frozen
-class AgentNode:
-    """An agent, what it holds, and the agents it may start.
-
-    Attributes:
-        name: the agent.
-        contributions: what its tools bring.
-        children: whom it may start.
-        channel: whether anybody looks at what it tells them.
-
-    """
-
-    name: str
-    contributions: tuple[Contribution, ...] = ()
-    children: tuple[AgentNode, ...] = ()
-    channel: Payload = Payload.UNREVIEWED
-
-    @property
-    def legs(self) -> TrifectaLegs:
-        """What meets in the agent itself."""
-        found = NONE
-        for contribution in self.contributions:
-            found |= contribution.legs
-        return found
-
-
-@attrs.frozen
-class TrifectaReport:
-    """What a walk has found. It is no decision: a smoke alarm puts out no fire.
-
-    Attributes:
-        verdict: of the root by itself.
-        tree_verdict: the worst of all agents, and of what meets through channels.
-        worst_path: the agents that lead to it.
-        channel_egress: what the root can send through those it starts.
-        lines: what was found, an agent a line.
-
-    """
-
-    verdict: TrifectaVerdict
-    tree_verdict: TrifectaVerdict
-    worst_path: tuple[str, ...]
-    channel_egress: TrifectaLegs
-    lines: tuple[str, ...] = ()
-
-    def render(self) -> str:
-        """Return the report as text."""
-        return "\n".join((*self.lines, f"verdict: {self.tree_verdict.value}"))
-
-
-def walk(node: AgentNode) -> TrifectaReport:
-    """Return what meets where in the agents below *node*."""
-    found = list(_walk(node, (node.name,)))
-    worst = max(found, key=lambda one: one[1].verdict)
-    lines = tuple(
-        f"{'>'.join(path)}: {legs.verdict.value} (private {'yes' if legs.private else 'no'},"
-        f" untrusted {legs.untrusted.value}, egress {legs.destination.value})"
-        for path, legs in found
-    )
-    return TrifectaReport(
-        node.legs.verdict, worst[1].verdict, worst[0], _through_channels(node), lines
-    )
-
-
-def _through_channels(node: AgentNode) -> TrifectaLegs:
-    found = NONE
-    for child in node.children:
-        legs = (child.legs | _through_channels(child)).relabel_inbound()
-        # What a child knows is not what its parent knows, until it reports it.
-        found |= legs.cap_payload_review(node.channel)
-    return found
-
-
-def _walk(node: AgentNode, path: tuple[str, ...]) -> list[tuple[tuple[str, ...], TrifectaLegs]]:
-    found = [(path, node.legs | _through_channels(node))]
-    for child in node.children:
-        found += _walk(child, (*path, child.name))
-    return found
-
-
-# `Persona`: a name, a list of tools, a prompt and a budget; and those that are shipped.
-#
-# A persona names tools by their exact names and knows none of them, so it can be
-# defined where they are not. What it excludes is what it is for.
-
-
-# The budget of a persona that states none, as its smaller shipped one has it.
+# The budget of a persona that states none; the smaller shipped one has the same.
 STEPS: Final = 20
 
 
-def _tuple(value: Any) -> tuple[str, ...]:  # noqa: ANN401  # whatever somebody passes
+def _tuple(value: Any) -> tuple[str, ...]:  # noqa: ANN401  # checked here
     if isinstance(value, str):
-        raise PikuriError(
-            PikuriErrorKind.INVALID_PERSONA, "expected a list of tools, found a string"
-        )
+        raise HostError(PikuriErrorKind.INVALID_PERSONA, "expected a list of tools, found a string")
     return tuple(value)
 
 
@@ -551,12 +181,12 @@ class Persona:
     """One kind of agent that a host may start.
 
     Attributes:
-        name: as it is started by; unique in a host.
-        description: what its parent is told of it; no authority.
-        tool_names: exact names; none is no tool.
-        system_prompt: what it is told, in place of what its parent is told.
-        max_steps: a budget for a runaway, fresh for each start; no permission.
-        needs_temp_workspace: whether each start has a new, empty folder.
+        name: its name in calls that start it; unique in a host.
+        description: shown to the model of the host; not a permission.
+        tool_names: exact names; an empty list is no tool.
+        system_prompt: its prompt, which replaces that of its parent.
+        max_steps: the budget of each start; not a permission.
+        needs_temp_workspace: whether each start gets a new, empty folder.
         span: where its name is written.
         spans: where each of its tools is written.
 
@@ -571,21 +201,21 @@ class Persona:
     span: Span | None = attrs.field(default=None, eq=False, repr=False, kw_only=True)
     spans: tuple[Span, ...] = attrs.field(default=(), eq=False, repr=False, kw_only=True)
 
-    # Constant of every persona: nothing of the parent's prompt is handed on, the
-    # agent is new, and what comes back is its last message, a text like any other.
+    # True of every persona: it gets nothing of its parent's prompt and messages, and returns
+    # its last message.
     replaces_parent = True
     fresh_context = True
     returns = "final_message"
 
     def __attrs_post_init__(self) -> None:
         if not self.name:
-            raise PikuriError(PikuriErrorKind.INVALID_PERSONA, "expected a name", self.span)
+            raise HostError(PikuriErrorKind.INVALID_PERSONA, "expected a name", self.span)
         if type(self.max_steps) is not int or self.max_steps < 1:
             msg = f"expected a positive `max_steps`, found `{self.max_steps}`"
-            raise PikuriError(PikuriErrorKind.INVALID_PERSONA, msg, self.span)
+            raise HostError(PikuriErrorKind.INVALID_PERSONA, msg, self.span)
 
     def span_of(self, tool: str) -> Span | None:
-        """Return where *tool* is written, or the name of the persona."""
+        """Return where *tool* is written, or else the name of the persona."""
         if len(self.spans) == len(self.tool_names) and tool in self.tool_names:
             return self.spans[self.tool_names.index(tool)]
         return self.span
@@ -595,7 +225,7 @@ _MINER_TOOLS: Final = ("read", "grep", "glob")
 
 
 def bundled(profile: PikuriProfile = NEWEST) -> dict[str, Persona]:
-    """Return the personas that a version ships, by the name of their constant."""
+    """Return the personas that a version ships: constant -> persona."""
     if not profile.has_personas:
         return {}
     files = ("file_list", *_MINER_TOOLS) if profile.lists_files else _MINER_TOOLS
@@ -617,10 +247,10 @@ def bundled(profile: PikuriProfile = NEWEST) -> dict[str, Persona]:
     }
 
 
-# Constants that name a persona; what they stand for depends on the version.
+# Constants that name a persona; which tools it has depends on the version.
 BUNDLED: Final = ("FILE_MINER", "RESEARCHER")
 
-# What each must not have, whoever changes it: the reason why it exists.
+# The tools that a shipped persona exists to do without.
 EXCLUDED: Final = {
     "FILE_MINER": frozenset("edit write bash fetch web_search web_scrape agent".split()),
     "RESEARCHER": frozenset("read grep glob file_list edit write bash agent".split()),
@@ -632,11 +262,10 @@ def excludes(persona: Persona, tools: frozenset[str]) -> bool:
     return tools.isdisjoint(persona.tool_names)
 
 
-# A host: what it registers, in order, and what is wrong with that.
+# --- hosts: what they register, in order ----------------------------------------------
 #
-# An extension is validated against the tools that were registered before it,
-# those for sub-agents alone included. One persona that names anything else stops
-# the whole host.
+# A list of personas is checked against the tools that were registered before it, in either
+# pool. One persona that names any other tool stops the whole host.
 
 
 @attrs.frozen
@@ -646,9 +275,9 @@ class Tool:
     Attributes:
         name: exact.
         sub_agents_only: whether only personas may have it (`add_sub_agent_tool`).
-        server: the server it comes from, which personas have nothing of, or "".
-        legs: what it brings together, or None where that is not said.
-        sandbox: what its commands run in, or "".
+        server: the server that offers it, or ""; personas cannot have such a tool.
+        legs: the legs that it declares, or None.
+        sandbox: the sandbox of its commands.
         span: where it is written.
 
     """
@@ -657,7 +286,7 @@ class Tool:
     sub_agents_only: bool = False
     server: str = ""
     legs: TrifectaLegs | None = None
-    sandbox: str = ""
+    sandbox: ToolSandbox = ToolSandbox.NONE
     span: Span | None = attrs.field(default=None, eq=False, repr=False)
 
 
@@ -671,13 +300,13 @@ class PersonaSet:
     def __attrs_post_init__(self) -> None:
         errors = list(_duplicates(self.personas))
         if errors:
-            raise PikuriErrors(errors)
+            raise HostErrors(errors)
 
     def configure(self, host: Registered) -> None:
         """Check every persona against what *host* has registered so far.
 
         Raises:
-            PikuriErrors: a persona names another tool; none of them is registered then.
+            HostErrors: a persona names another tool; then none of them is registered.
 
         """
         errors = [
@@ -688,12 +317,12 @@ class PersonaSet:
         ]
         errors += _duplicates((*host.personas, *self.personas))
         if errors:
-            raise PikuriErrors(errors)
+            raise HostErrors(errors)
 
 
 @attrs.frozen
 class SubAgent:
-    """The sub-agent of versions up to 0.0.3: it has what its parent had at this point."""
+    """The sub-agent of versions up to 0.0.3: it has the tools registered before it."""
 
     span: Span | None = attrs.field(default=None, eq=False, repr=False)
 
@@ -701,21 +330,21 @@ class SubAgent:
 Registration = Tool | PersonaSet | SubAgent
 
 
-def _duplicates(personas: Iterable[Persona]) -> Iterable[PikuriError]:
+def _duplicates(personas: Iterable[Persona]) -> Iterable[HostError]:
     seen: dict[str, Persona] = {}
     for persona in personas:
         first = seen.setdefault(persona.name, persona)
         if first is not persona:
             at = f" at {first.span.place}" if first.span else ""
             msg = f"there is a persona `{persona.name}` already{at}"
-            yield PikuriError(
+            yield HostError(
                 PikuriErrorKind.DUPLICATE_PERSONA, msg, persona.span, help="rename one of them"
             )
 
 
-def _unknown(persona: Persona, tool: str, known: Iterable[str]) -> PikuriError:
+def _unknown(persona: Persona, tool: str, known: Iterable[str]) -> HostError:
     names = ", ".join(f"`{name}`" for name in known) or "nothing"
-    return PikuriError(
+    return HostError(
         PikuriErrorKind.UNKNOWN_TOOL,
         f"persona `{persona.name}` names `{tool}`, which is not registered before it",
         persona.span_of(tool),
@@ -725,13 +354,13 @@ def _unknown(persona: Persona, tool: str, known: Iterable[str]) -> PikuriError:
 
 @attrs.frozen
 class Registered:
-    """What a host has after its block has run.
+    """What a host has registered.
 
     Attributes:
-        tools: that it may call itself.
-        sub_agent_tools: that only personas may have.
-        server_tools: of servers, which only it may call.
-        personas: that it may start.
+        tools: tools that it may call itself.
+        sub_agent_tools: tools that only personas may have.
+        server_tools: tools of servers, which only it may call.
+        personas: the personas that it may start.
         snapshot: the tools of the sub-agent of old versions, or None.
         profile: the version.
 
@@ -751,7 +380,7 @@ class Registered:
 
     @property
     def callable(self) -> tuple[str, ...]:
-        """The names of what the host itself may call, the tool that starts agents included."""
+        """The names of the tools that the host itself may call, with the one that starts agents."""
         names = [tool.name for tool in (*self.tools, *self.server_tools)]
         if self.personas or self.snapshot is not None:
             names.append(self.profile.spawn_tool)
@@ -761,7 +390,7 @@ class Registered:
         """Return the persona of that name.
 
         Raises:
-            PikuriError: there is none.
+            HostError: there is none.
 
         """
         for persona in self.personas:
@@ -769,37 +398,37 @@ class Registered:
                 return persona
         known = ", ".join(f"`{persona.name}`" for persona in self.personas) or "none"
         msg = f"there is no persona `{name}`"
-        raise PikuriError(PikuriErrorKind.UNKNOWN_PERSONA, msg, help=f"registered are {known}")
+        raise HostError(PikuriErrorKind.UNKNOWN_PERSONA, msg, help=f"registered are {known}")
 
     def tools_of(self, name: str) -> tuple[str, ...]:
-        """Return the tools of a child: what the persona names, out of both pools."""
+        """Return the tools of a child: those of both pools that the persona names."""
         named = self.persona(name).tool_names
         return tuple(dict.fromkeys(tool for tool in self.known if tool in named))
 
     def available(self, chain: tuple[str, ...], tool: str) -> bool:
-        """Return whether the last agent of *chain*, behind the host, has *tool*.
+        """Return whether the last agent of *chain*, which starts below the host, has *tool*.
 
         Raises:
-            PikuriError: a persona is unknown, or a child would start another.
+            HostError: a persona is unknown, or a child would start another.
 
         """
         for agent in chain[:1]:
             self.persona(agent)
         if len(chain) > 1:
             msg = f"`{chain[0]}` has no tool `{self.profile.spawn_tool}` to start `{chain[1]}` with"
-            raise PikuriError(PikuriErrorKind.NO_AGENT_TOOL, msg)
+            raise HostError(PikuriErrorKind.NO_AGENT_TOOL, msg)
         return tool in (self.tools_of(chain[0]) if chain else self.callable)
 
 
 @attrs.frozen
 class Host:
-    """A host as it is written down.
+    """A host as its file describes it.
 
     Attributes:
-        name: as chains name it.
+        name: its name in chains.
         registrations: in order.
-        workspace: the folders its tools may open, or None where that is not said.
-        confirmer: who answers what its tools ask.
+        workspace: the folders in which its tools open files, or None if the file has none.
+        confirmer: who confirms calls.
         profile: the version.
         spans: key of the host file -> where its value is written.
 
@@ -814,15 +443,15 @@ class Host:
 
 
 def configure(host: Host) -> Registered:
-    """Return what *host* has once it has registered everything.
+    """Return everything that *host* registers.
 
     Raises:
-        PikuriErrors: a registration is refused; the host does not start.
+        HostErrors: a registration is refused; the host does not start.
 
     """
     errors = [*_reserved(host), *_named_as(host)]
     if errors:
-        raise PikuriErrors(errors)
+        raise HostErrors(errors)
     done = Registered(profile=host.profile)
     for registration in host.registrations:
         match registration:
@@ -841,26 +470,26 @@ def configure(host: Host) -> Registered:
     return done
 
 
-def _reserved(host: Host) -> Iterable[PikuriError]:
-    """Yield the tools that take the name of the one that starts agents."""
+def _reserved(host: Host) -> Iterable[HostError]:
+    """Yield a mistake for every tool with the name of the one that starts agents."""
     spawn = host.profile.spawn_tool
     for tool in host.registrations:
         if isinstance(tool, Tool) and tool.name == spawn:
             msg = f"`{spawn}` is the tool that starts agents, which the host installs itself"
             help_ = "leave it out; it is there once there are agents to start"
-            yield PikuriError(PikuriErrorKind.RESERVED_TOOL, msg, tool.span, help=help_)
+            yield HostError(PikuriErrorKind.RESERVED_TOOL, msg, tool.span, help=help_)
 
 
-def _named_as(host: Host) -> Iterable[PikuriError]:
-    """Yield the personas that chains could not tell from the host."""
+def _named_as(host: Host) -> Iterable[HostError]:
+    """Yield a mistake for every persona with the name of the host."""
     for registration in host.registrations:
         for persona in registration.personas if isinstance(registration, PersonaSet) else ():
             if persona.name == host.name:
                 msg = f"the persona `{persona.name}` has the name of the host"
                 help_ = "give the host another name in chains with `host`"
-                yield PikuriError(PikuriErrorKind.DUPLICATE_PERSONA, msg, persona.span, help=help_)
+                yield HostError(PikuriErrorKind.DUPLICATE_PERSONA, msg, persona.span, help=help_)
 
 
 def available_agents(registered: Registered) -> str:
-    """Return what the model of the host is told of the personas it may start."""
+    """Return the text about its personas that the model of the host sees."""
     return "\n".join(f"{persona.name}: {persona.description}" for persona in registered.personas)

@@ -1,58 +1,56 @@
-"""``pikuri.host.yaml``: a host, written down, and every host below a tree."""
+"""``pikuri.host.yaml``: the host that a file describes, and every such file below a tree.
+
+A mistake anywhere in a file refuses the whole file, since the host would not start either.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import posixpath
+import re
+from collections.abc import Iterable
 from typing import Final
 
 import attrs
 
-from policy.core.errors import PolicyError, PolicyErrors
+from policy.core.errors import PolicyError
 from policy.core.finding import Finding
 from policy.core.source import Source, Span
 from policy.files.layout import layout_yaml_file
-from policy.files.nodes import MappingNode, Node, ScalarNode, SequenceNode, describe
+from policy.files.nodes import MappingNode, Node, ScalarNode, describe
 from policy.files.opening import Tree
 from policy.files.text import cite
 from policy.files.yaml_nodes import read_yaml
-from policy.hosts.pikuri import fields
+from policy.hosts.errors import HostError, as_host_errors
+from policy.hosts.fields import U32, Fields
 from policy.hosts.pikuri.audit import findings
-from policy.hosts.pikuri.fields import fail, keys_of
 from policy.hosts.pikuri.host import (
     BUNDLED,
-    NEWEST,
     STEPS,
+    AllowAll,
     Confirmer,
+    Filesystem,
     Host,
     Persona,
     PersonaSet,
-    PikuriError,
-    PikuriErrorKind,
-    PikuriErrors,
-    PikuriProfile,
     Registration,
     SubAgent,
     Tool,
+    ToolSandbox,
+    Workspace,
     bundled,
     configure,
 )
-from policy.hosts.pikuri.reading import PikuriEnforced, declared_reading
-from policy.hosts.project import AgentEntry, Attenuated, Project, ReadFile
+from policy.hosts.pikuri.reading import declared_reading, enforced_reading
+from policy.hosts.pikuri.trifecta import Destination, Payload, TrifectaLegs, Untrusted
+from policy.hosts.pikuri.versions import NEWEST, PikuriErrorKind, PikuriProfile
+from policy.hosts.project import AgentEntry, Project, ReadFile
+from policy.tables.chain import Attenuated
 
 __all__ = ["HOST", "HOST_FILE", "canonical", "load", "project", "read_host"]
 
-
+HOST: Final = "pikuri"
 HOST_FILE: Final = "pikuri.host.yaml"
 
-_KEYS: Final = ("pikuri", "host", "workspace", "confirmer", "register")
-_PERSONA_KEYS: Final = (
-    "name",
-    "description",
-    "tool_names",
-    "system_prompt",
-    "max_steps",
-    "needs_temp_workspace",
-)
 # A registration, by its first key -> the keys it may have beside it.
 _REGISTRATIONS: Final = {
     "tool": ("legs", "sandbox"),
@@ -60,172 +58,23 @@ _REGISTRATIONS: Final = {
     "mcp": (),
     "personas": (),
 }
+_PERSONA: Final = (
+    "name",
+    "description",
+    "tool_names",
+    "system_prompt",
+    "max_steps",
+    "needs_temp_workspace",
+)
+_HOST_NAME: Final = re.compile(r"[\w.-]+")
 
 
-def read_host(source: Source) -> Host:
-    """Return the host that *source* writes down.
-
-    Raises:
-        PikuriErrors: everything that is wrong with it.
-
-    """
-    try:
-        node = read_yaml(source)
-    except PolicyError as error:
-        raise PikuriErrors(_as_ours(error)) from None
-    reader = _Reader()
-    with reader:
-        host = reader.host(node)
-    if reader.errors:
-        raise PikuriErrors(reader.errors)
-    return host
-
-
-def _as_ours(error: PolicyError) -> Iterator[PikuriError]:
-    for one in error.errors if isinstance(error, PolicyErrors) else (error,):
-        if isinstance(one, PikuriError):
-            yield one
-        else:
-            yield PikuriError(PikuriErrorKind.HOST_FILE, one.message, one.span, help=one.help)
-
-
-@attrs.define
-class _Reader:
-    """Reads one file. Within ``with`` a mistake is noted, and the reading goes on behind it."""
-
-    errors: list[PikuriError] = attrs.field(factory=list)
-    profile: PikuriProfile = NEWEST
-
-    def __enter__(self) -> None:
-        """Start a part whose mistakes are its own."""
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
-        if isinstance(error, (PikuriError, PikuriErrors)):
-            self.errors += _as_ours(error)
-            return True
-        return False
-
-    def host(self, node: Node) -> Host:
-        """Return the host."""
-        keys = keys_of(node, _KEYS, "keys and values")
-        version = keys.get("pikuri")
-        if version is not None:
-            self.profile = fields.version(version)
-        name, bounds, confirmer = "host", None, Confirmer.TERMINAL
-        registered: list[Registration] = []
-        with self:
-            said = keys.get("host")
-            name = name if said is None else fields.name(said)
-        with self:
-            bounds = fields.workspace(keys.get("workspace"))
-        with self:
-            confirmer = fields.confirmer(keys.get("confirmer"))
-        with self:
-            for item in _items(keys.get("register")):
-                with self:
-                    registered += self._registration(item)
-        spans = {entry.name: entry.value.span for entry in keys.entries}
-        return Host(name, tuple(registered), bounds, confirmer, self.profile, spans)
-
-    def _registration(self, item: Node) -> Iterable[Registration]:
-        if isinstance(item, ScalarNode) and item.value == "sub_agent":
-            if self.profile.has_personas:
-                fail(
-                    f"{self.profile} has personas in place of `sub_agent`",
-                    item.span,
-                    "write `personas`, or the version that is meant under `pikuri`",
-                )
-            return (SubAgent(item.span),)
-        every = (*_REGISTRATIONS, *_REGISTRATIONS["tool"])
-        keys = keys_of(item, every, "a registration")
-        kinds = [entry for entry in keys.entries if entry.name in _REGISTRATIONS]
-        if len(kinds) != 1:
-            known = ", ".join(f"`{kind}`" for kind in _REGISTRATIONS)
-            found = " and ".join(f"`{entry.name}`" for entry in kinds) or "none"
-            span = kinds[1].key.span if kinds else keys.span
-            fail(f"expected one of {known}, found {found}", span)
-        kind, value = kinds[0].name, kinds[0].value
-        keys_of(keys, (kind, *_REGISTRATIONS[kind]), "a registration")
-        if kind == "personas":
-            return (self._personas(value, kinds[0].key.span),)
-        if kind == "mcp":
-            return [
-                Tool(name, server="mcp", span=at)
-                for name, at in fields.texts(value, "the name of a tool")
-            ]
-        return (self._tool(value, keys, sub_agents_only=kind == "sub_agent_tool"),)
-
-    def _tool(self, value: Node, keys: MappingNode, *, sub_agents_only: bool) -> Tool:
-        return Tool(
-            fields.text(value, "the name of a tool"),
-            sub_agents_only=sub_agents_only,
-            legs=fields.legs(keys.get("legs")),
-            sandbox=fields.sandbox(keys.get("sandbox")),
-            span=value.span,
-        )
-
-    def _personas(self, node: Node, span: Span) -> PersonaSet:
-        if not self.profile.has_personas:
-            fail(f"{self.profile} has no personas", span, "write `- sub_agent`")
-        if not isinstance(node, SequenceNode):
-            fail(f"expected a list of personas, found {describe(node)}", node.span)
-        found = []
-        for item in node.items:
-            with self:
-                found.append(self._persona(item))
-        return PersonaSet(tuple(found), span)
-
-    def _persona(self, node: Node) -> Persona:
-        if isinstance(node, ScalarNode):
-            shipped = bundled(self.profile).get(str(node.value))
-            if shipped is None:
-                known = ", ".join(f"`{name}`" for name in BUNDLED)
-                msg = f"there is no bundled persona {cite(node.raw)}"
-                fail(msg, node.span, f"known are {known}; any other is written out")
-            return attrs.evolve(shipped, span=node.span)
-        keys = keys_of(node, _PERSONA_KEYS, "a persona")
-        name = keys.get("name")
-        if name is None:
-            fail("expected a persona with a `name`", keys.span)
-        tools = fields.texts(keys.get("tool_names"), "the name of a tool")
-        temp = keys.get("needs_temp_workspace")
-        if temp is not None and fields.truth(temp) and not self.profile.has_temp_workspaces:
-            fail(f"{self.profile} has no temporary workspaces", temp.span)
-        return Persona(
-            fields.text(name, "a name"),
-            _optional(keys.get("description")),
-            tuple(tool for tool, _ in tools),
-            _optional(keys.get("system_prompt")),
-            fields.steps(keys.get("max_steps"), STEPS),
-            fields.truth(temp),
-            span=name.span,
-            spans=tuple(span for _, span in tools),
-        )
-
-
-def _items(node: Node | None) -> tuple[Node, ...]:
-    if node is None or (isinstance(node, ScalarNode) and node.value is None):
-        return ()
-    if not isinstance(node, SequenceNode):
-        fail(f"expected a list at `register`, found {describe(node)}", node.span)
-    return node.items
-
-
-def _optional(node: Node | None) -> str:
-    return "" if node is None else fields.text(node, "a text")
-
-
-# Every host of Pikuri below a tree, with what is the matter with it.
-
-
-HOST: Final = "pikuri"
+# --- projects -------------------------------------------------------------------------
 
 
 def load(tree: Tree) -> tuple[Project, ...]:
     """Return the project of every ``pikuri.host.yaml`` below *tree*."""
-    return tuple(
-        _loaded(tree, path) for path in tree.paths() if path.rpartition("/")[2] == HOST_FILE
-    )
+    return tuple(_loaded(tree, path) for path in tree.paths() if _is_host_file(path))
 
 
 def canonical(path: str, source: Source) -> str | None:
@@ -235,7 +84,11 @@ def canonical(path: str, source: Source) -> str | None:
         PolicyError: it cannot be read.
 
     """
-    return layout_yaml_file(source) if path.rpartition("/")[2] == HOST_FILE else None
+    return layout_yaml_file(source) if _is_host_file(path) else None
+
+
+def _is_host_file(path: str) -> bool:
+    return path.rpartition("/")[2] == HOST_FILE
 
 
 def _loaded(tree: Tree, path: str) -> Project:
@@ -243,27 +96,27 @@ def _loaded(tree: Tree, path: str) -> Project:
     try:
         return project(tree.source(path), root)
     except PolicyError as error:
-        nobody = Attenuated({})
+        nothing = Attenuated({})
         consequence = "nothing of the host is in force"
         found = Finding.of(error, "pikuri-unreadable-host", consequence=consequence)
         files = (ReadFile(path, "host"),)
-        return Project(HOST, str(NEWEST), root, {}, (), nobody, nobody, files, found)
+        return Project(HOST, str(NEWEST), root, {}, (), nothing, nothing, files, found)
 
 
 def project(source: Source, root: str = "") -> Project:
-    """Return the project that one file is.
+    """Return the project of one file.
 
     Raises:
-        PikuriErrors: the file, or the host that it is of, has a mistake.
+        HostErrors: every mistake in the file, or in what its host registers.
 
     """
     host = read_host(source)
     done = configure(host)
-    reading = declared_reading(host, done)
+    declared = declared_reading(host, done)
     spans = {persona.name: persona.span for persona in done.personas}
     entries = {
         name: AgentEntry(name, span.place if (span := spans.get(name)) else None, table)
-        for name, table in sorted(reading.tables.items())
+        for name, table in sorted(declared.tables.items())
     }
     return Project(
         host=HOST,
@@ -271,8 +124,193 @@ def project(source: Source, root: str = "") -> Project:
         root=root,
         agents=entries,
         starts=(host.name,),
-        attenuated=reading,
-        enforced=PikuriEnforced(reading, done),
+        attenuated=declared,
+        enforced=enforced_reading(host, done),
         files=(ReadFile(source.name, "host"),),
         findings=tuple(findings(host, done, source.whole())),
     )
+
+
+# --- one file -------------------------------------------------------------------------
+
+
+def read_host(source: Source) -> Host:
+    """Return the host that *source* describes.
+
+    Raises:
+        HostErrors: every mistake in it.
+
+    """
+    try:
+        node = read_yaml(source)
+    except PolicyError as error:
+        raise as_host_errors(error, PikuriErrorKind.HOST_FILE) from None
+    if not isinstance(node, MappingNode):
+        msg = f"expected keys and values, found {describe(node)}"
+        raise as_host_errors(PolicyError(msg, node.span), PikuriErrorKind.HOST_FILE)
+    fields = Fields(node, PikuriErrorKind.HOST_FILE, filled=True)
+    fields.known("pikuri", "host", "workspace", "confirmer", "register")
+    profile = _version(fields)
+    registered = [
+        registration
+        for index, item in enumerate(_listed(fields, "register"))
+        for registration in _registration(item, fields, f"register[{index}]", profile)
+    ]
+    name = fields.text("host", "host")
+    if name and not _HOST_NAME.fullmatch(name):
+        help_ = "letters, digits, `-`, `_` and `.`"
+        fields.note(f"expected a name, found {cite(name)}", fields.span("host"), help_)
+    host = Host(
+        name,
+        tuple(registered),
+        _workspace(fields),
+        fields.choice("confirmer", Confirmer.TERMINAL),
+        profile,
+        {entry.name: entry.value.span for entry in node.entries},
+    )
+    fields.check()
+    return host
+
+
+def _version(fields: Fields) -> PikuriProfile:
+    node = fields.get("pikuri")
+    if node is None:
+        return NEWEST
+    try:
+        return PikuriProfile.of(node.raw.strip("\"'") if isinstance(node, ScalarNode) else "")
+    except ValueError as error:
+        fields.note(str(error), node.span)
+        return NEWEST
+
+
+def _listed(fields: Fields, name: str) -> tuple[Node, ...]:
+    """Return the items of a list that may be null."""
+    node = fields.get(name)
+    if isinstance(node, ScalarNode) and node.value is None:
+        return ()
+    return fields.sequence(name)
+
+
+def _registration(
+    item: Node, fields: Fields, name: str, profile: PikuriProfile
+) -> Iterable[Registration]:
+    if isinstance(item, ScalarNode) and item.value == "sub_agent":
+        if profile.has_personas:
+            message = f"{profile} has personas in place of `sub_agent`"
+            help_ = "write `personas`, or the version that is meant under `pikuri`"
+            fields.note(message, item.span, help_)
+        return (SubAgent(item.span),)
+    keys = fields.item(item, name)
+    if keys.node is None:
+        return ()
+    kinds = [entry for entry in keys.node.entries if entry.name in _REGISTRATIONS]
+    if len(kinds) != 1:
+        known = ", ".join(f"`{kind}`" for kind in _REGISTRATIONS)
+        found = " and ".join(f"`{entry.name}`" for entry in kinds) or "none"
+        keys.note(f"expected one of {known}, found {found}", kinds[1].key.span if kinds else None)
+        return ()
+    kind = kinds[0].name
+    keys.known(kind, *_REGISTRATIONS[kind])
+    if kind == "personas":
+        return _personas(keys, kinds[0].key.span, profile)
+    if kind == "mcp":
+        return [Tool(tool, server="mcp", span=span) for tool, span in keys.items("mcp")]
+    sandbox = keys.choice("sandbox", ToolSandbox.NONE)
+    pool = kind == "sub_agent_tool"
+    return (Tool(keys.text(kind), pool, "", _legs(keys), sandbox, keys.span(kind)),)
+
+
+def _personas(fields: Fields, span: Span, profile: PikuriProfile) -> Iterable[Registration]:
+    if not profile.has_personas:
+        fields.note(f"{profile} has no personas", span, "write `- sub_agent`")
+        return ()
+    found = [
+        persona
+        for index, item in enumerate(fields.sequence("personas"))
+        if (persona := _persona(item, fields, f"personas[{index}]", profile))
+    ]
+    if fields.errors:
+        return ()
+    return (PersonaSet(tuple(found), span),)
+
+
+def _persona(item: Node, fields: Fields, name: str, profile: PikuriProfile) -> Persona | None:
+    if isinstance(item, ScalarNode):
+        shipped = bundled(profile).get(str(item.value))
+        if shipped is None:
+            known = ", ".join(f"`{name}`" for name in BUNDLED)
+            help_ = f"known are {known}; any other is written out"
+            fields.note(f"there is no bundled persona {cite(item.raw)}", item.span, help_)
+            return None
+        return attrs.evolve(shipped, span=item.span)
+    keys = fields.item(item, name)
+    keys.known(*_PERSONA)
+    tools = keys.items("tool_names")
+    needs_temp = keys.truth("needs_temp_workspace")
+    if needs_temp and not profile.has_temp_workspaces:
+        keys.note(f"{profile} has no temporary workspaces", keys.span("needs_temp_workspace"))
+    values = (
+        keys.text("name"),
+        keys.text("description", ""),
+        tuple(tool for tool, _ in tools),
+        keys.text("system_prompt", ""),
+        keys.number("max_steps", STEPS, U32, least=1),
+        needs_temp,
+    )
+    spans = tuple(span for _, span in tools)
+    return None if keys.errors else Persona(*values, span=keys.span("name"), spans=spans)
+
+
+def _workspace(fields: Fields) -> Workspace | None:
+    """Return the folders in which tools open files, None where the file does not say."""
+    node = fields.get("workspace")
+    if node is None:
+        return None
+    if isinstance(node, ScalarNode) and node.value == "allow_all":
+        return AllowAll()
+    if not isinstance(node, MappingNode):
+        fields.wrong("workspace", "keys and values, or `allow_all`", node)
+        return None
+    keys = fields.below("workspace")
+    keys.known("project_root", "readable", "writable", "links")
+    root = keys.text("project_root")
+    links = keys.below("links")
+    found = {
+        _absolute(links, entry.name, entry.key.span): links.text(entry.name)
+        for entry in (links.node.entries if links.node else ())
+    }
+    readable, writable = (
+        tuple(_absolute(keys, path, span) for path, span in keys.items(key))
+        for key in ("readable", "writable")
+    )
+    return Filesystem(_absolute(keys, root, keys.span("project_root")), readable, writable, found)
+
+
+def _absolute(fields: Fields, path: str, span: Span | None) -> str:
+    if not path.startswith("/") or "\0" in path:
+        fields.note(f"expected an absolute path, found {cite(path)}", span)
+    elif ".." in path.split("/"):
+        help_ = f"write {cite(posixpath.normpath(path))}"
+        fields.note(f"expected a path without `..`, found {cite(path)}", span, help_)
+    return path
+
+
+def _legs(fields: Fields) -> TrifectaLegs | None:
+    """Return the legs that a tool declares, None where it declares none."""
+    if fields.get("legs") is None:
+        return None
+    keys = fields.below("legs")
+    keys.known("private", "untrusted", "egress", "review")
+    values = (
+        keys.truth("private"),
+        keys.choice("untrusted", Untrusted.NONE),
+        keys.choice("egress", Destination.NO_EGRESS),
+        keys.choice("review", Payload.NO_EGRESS),
+    )
+    try:
+        return TrifectaLegs(*values)
+    except HostError as error:
+        missing = "review" if keys.get("egress") else "egress"
+        help_ = "" if keys.get(missing) else f"write `{missing}` too"
+        keys.errors.append(HostError(error.kind, error.message, keys.span(""), help=help_))
+        return None

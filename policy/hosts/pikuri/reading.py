@@ -1,8 +1,8 @@
-"""What each agent of a host may do, as tables: two pools, one of which is only handed on.
+"""What each agent of a host may do, as tables.
 
-The host may use its own tools and may delegate both pools; a persona is a list
-of names out of them. The tools are the same ones, so the folders they may open
-and whoever confirms them are the same too.
+The host uses its own tools and hands on two pools of tools; a persona is a list of names out
+of those. All agents share the tools, so the same folders bound them and the same person
+confirms their calls.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from policy.hosts.pikuri.host import (
     Tool,
     Workspace,
 )
-from policy.hosts.project import Attenuated
+from policy.hosts.project import DeclaredReading, EnforcedReading
 from policy.patterns.pattern import Pattern, PatternKind
 from policy.patterns.tokens import Gap
 from policy.tables.chain import Link, SpawnDenied
@@ -31,9 +31,9 @@ from policy.tables.dialect import Argument, ArgumentKind, Dialect
 from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Bounds, Ceiling, Part, Table
 
-__all__ = ["FILES", "SUB_AGENT", "PikuriDeclared", "PikuriEnforced", "declared_reading", "dialect"]
+__all__ = ["FILES", "SUB_AGENT", "declared_reading", "dialect", "enforced_reading"]
 
-# The folder that is made for one start of an agent, and removed behind it.
+# Stands for the folder that is made for one start of an agent and removed after it.
 TEMP: Final = "/@temp"
 SUB_AGENT: Final = "sub_agent"
 
@@ -68,7 +68,7 @@ def dialect(host: Host, workspace: Workspace | None) -> Dialect:
 
 
 def _tool_entries(tool: Tool, workspace: Workspace | None, confirmer: Confirmer) -> Iterator[Entry]:
-    """Yield the lines of one tool, as whoever holds it has it."""
+    """Yield the rules of one tool, for any agent that holds it."""
     name, place = tool.name, tool.span.place if tool.span else None
     asked = Effect.ALLOW if confirmer is Confirmer.AUTO_APPROVE else Effect.ASK
     effect = asked if name in {"bash", "write"} else Effect.ALLOW
@@ -82,16 +82,16 @@ def _tool_entries(tool: Tool, workspace: Workspace | None, confirmer: Confirmer)
     yield Entry(name, Effect.DENY, rule=f"{name} (elsewhere)", place=place)
 
 
-def _rules(
+def _pool(
     host: Host, tools: Iterable[Tool], extra: Iterable[Entry] = (), *, temp: bool = False
 ) -> RuleSet:
     workspace = Filesystem(TEMP) if temp else host.workspace
-    lines = [line for tool in tools for line in _tool_entries(tool, workspace, host.confirmer)]
-    return RuleSet((*lines, *extra), Effect.DENY, dialect(host, workspace), Reason.UNAVAILABLE)
+    entries = [entry for tool in tools for entry in _tool_entries(tool, workspace, host.confirmer)]
+    return RuleSet((*entries, *extra), Effect.DENY, dialect(host, workspace), Reason.UNAVAILABLE)
 
 
-def _starting(host: Host, done: Registered) -> Iterator[Entry]:
-    """Yield a line for each agent that the host may start."""
+def _spawn_entries(host: Host, done: Registered) -> Iterator[Entry]:
+    """Yield a rule for each agent that the host may start."""
     spawn = host.profile.spawn_tool
     for persona in done.personas:
         place = persona.span.place if persona.span else None
@@ -103,30 +103,19 @@ def _starting(host: Host, done: Registered) -> Iterator[Entry]:
 
 def _named(host: Host, persona: Persona) -> RuleSet:
     """Return the list of a persona: exact names and no more."""
-    lines = []
+    entries = []
     for tool in persona.tool_names:
         span = persona.span_of(tool)
         place = span.place if span else None
-        lines.append(Entry(tool, Effect.ALLOW, rule=tool, place=place))
-    return RuleSet(tuple(lines), Effect.DENY, dialect(host, host.workspace), Reason.UNAVAILABLE)
+        entries.append(Entry(tool, Effect.ALLOW, rule=tool, place=place))
+    return RuleSet(tuple(entries), Effect.DENY, dialect(host, host.workspace), Reason.UNAVAILABLE)
 
 
-@attrs.frozen(slots=False)
-class PikuriDeclared(Attenuated):
-    """The attenuated reading, whose agents are started by the host's own tool."""
-
-    host: Host = attrs.field(kw_only=True, eq=False)
-
-    def spawn_call(self, agent: str) -> tuple[str, dict[str, object]]:
-        """Return the call that starts *agent*."""
-        return self.host.profile.spawn_tool, {"name": agent}
-
-
-def declared_reading(host: Host, done: Registered) -> PikuriDeclared:
-    """Return the reading in which every agent is bound by the pools of the host."""
+def declared_reading(host: Host, done: Registered) -> DeclaredReading:
+    """Return the reading in which the pools of the host bound every agent."""
     links = (host.name,)
-    use = _rules(host, (*done.tools, *done.server_tools), _starting(host, done))
-    pools = _rules(host, (*done.tools, *done.sub_agent_tools))
+    use = _pool(host, (*done.tools, *done.server_tools), _spawn_entries(host, done))
+    pools = _pool(host, (*done.tools, *done.sub_agent_tools))
     tables = {
         host.name: Table(
             Ceiling.of([Part(use, links)]), Ceiling.of([Part(pools, links)]), Bounds(depth=1)
@@ -136,44 +125,28 @@ def declared_reading(host: Host, done: Registered) -> PikuriDeclared:
         tables[persona.name] = Table.of(_named(host, persona), link=persona.name)
     if done.snapshot is not None:
         kept = [tool for tool in done.tools if tool.name in done.snapshot]
-        tables[SUB_AGENT] = Table.of(_rules(host, kept), link=SUB_AGENT)
-    return PikuriDeclared(tables, host=host)
+        tables[SUB_AGENT] = Table.of(_pool(host, kept), link=SUB_AGENT)
+    spawn = host.profile.spawn_tool
+    return DeclaredReading(tables, spawn_call=lambda agent: (spawn, {"name": agent}))
 
 
-@attrs.frozen(slots=False)
-class PikuriEnforced:
-    """What the host does: as declared, but for agents with a folder of their own.
+def enforced_reading(host: Host, done: Registered) -> EnforcedReading:
+    """Return what the host does: as declared, but for agents with a folder of their own.
 
-    Where each start has a new folder, its tools open files there and nowhere else.
+    Each start of such an agent gets a new folder, and its tools open files only there.
     """
+    declared = declared_reading(host, done)
 
-    declared: PikuriDeclared
-    done: Registered
-    name: str = "enforced"
-
-    @property
-    def agents(self) -> tuple[str, ...]:
-        """Every agent that can be a link."""
-        return self.declared.agents
-
-    def spawn_call(self, agent: str) -> tuple[str, dict[str, object]]:
-        """Return the call that starts *agent*."""
-        return self.declared.spawn_call(agent)
-
-    def start(self, agent: str) -> Link:
-        """Return the first link."""
-        return self.declared.start(agent)
-
-    def step(self, parent: Link, agent: str) -> Link:
-        """Return the link behind *parent*, which is the host itself."""
+    def step(parent: Link, agent: str) -> Link:
         if parent.depth:
             raise SpawnDenied(agent, parent.name, "depth")
-        link = self.declared.step(parent, agent)
-        persona = next((p for p in self.done.personas if p.name == agent), None)
+        link = declared.step(parent, agent)
+        persona = next((p for p in done.personas if p.name == agent), None)
         if persona is None or not persona.needs_temp_workspace:
             return link
-        host = self.declared.host
-        pools = _rules(host, (*self.done.tools, *self.done.sub_agent_tools), temp=True)
+        pools = _pool(host, (*done.tools, *done.sub_agent_tools), temp=True)
         named = attrs.evolve(_named(host, persona), dialect=pools.dialect)
         parts = [Part(pools, (host.name,)), Part(named, (agent,))]
         return attrs.evolve(link, table=Table(Ceiling.of(parts), bounds=link.table.bounds))
+
+    return EnforcedReading(declared.agents, declared.start, step, declared.spawn_call)

@@ -1,6 +1,6 @@
-"""A project as a host of Pikuri: two pools of tools, and personas that name some of them.
+"""Writes a project as a host of Pikuri: two pools of tools, and personas that name some of them.
 
-Whoever holds a tool may make any call of it, and commands are asked for each time.
+An agent that holds a tool may make any call of it; every command must be confirmed.
 """
 
 from __future__ import annotations
@@ -11,8 +11,18 @@ from typing import Final
 import attrs
 
 from policy.core.effect import Effect
-from policy.hosts.names import constants, least, one_line, quoted, renamed, spoken
-from policy.hosts.project import Dropped, Portable, PortableAgent, WrittenFiles
+from policy.hosts.portable import (
+    Dropped,
+    Portable,
+    PortableAgent,
+    WrittenFiles,
+    host_names,
+    host_tools,
+    least,
+    one_line,
+    quoted,
+    renamed,
+)
 
 __all__ = ["WRITER"]
 
@@ -28,9 +38,9 @@ _COUNTERPARTS: Final = {
     "web_search": "WebSearch",
     "agent": "Task",
 }
-_THEIRS: Final = spoken(_COUNTERPARTS)
+_THEIRS: Final = host_names(_COUNTERPARTS)
 
-# What the terminal asks for, whoever calls it.
+# Tools whose calls a person at the terminal confirms.
 _CONFIRMED: Final = frozenset({"bash", "write"})
 
 
@@ -40,7 +50,7 @@ class _Writer:
     carried: frozenset[str] = frozenset("pikuri host register confirmer workspace".split())
 
     def knows(self, tool: str) -> bool:
-        """Return whether there is a counterpart."""
+        """Return whether Pikuri has a counterpart of *tool*."""
         return tool in _THEIRS
 
     def write(self, portable: Portable) -> WrittenFiles:
@@ -78,9 +88,9 @@ class _Writer:
 
 def _tools(agent: PortableAgent) -> list[str]:
     found = []
-    for _, theirs, said in constants(agent, _THEIRS):
+    for _, theirs, tool_rules in host_tools(agent, _THEIRS):
         wanted = Effect.ASK if theirs in _CONFIRMED else Effect.ALLOW
-        if least(said) >= wanted and theirs.isidentifier():
+        if least(tool_rules) >= wanted and theirs.isidentifier():
             found.append(theirs)
     return found
 

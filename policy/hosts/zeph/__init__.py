@@ -1,7 +1,7 @@
 """Zeph: definitions of agents, what chains of them may do, and the gates of a session.
 
-Three profiles: `zeph` is what exists, `issue-970` what its issue of that
-number asks for, `zeph-spec` what its specification says of chains.
+There are three profiles: `zeph` is the program as it is, `issue-970` follows the proposal in its
+issue 970, and `zeph-spec` follows its specification of chains.
 """
 
 from __future__ import annotations
@@ -16,13 +16,15 @@ from policy.core.source import Source
 from policy.files.layout import layout_markdown_file
 from policy.files.opening import Tree
 from policy.hosts.project import AgentEntry, Project, ReadFile
+from policy.hosts.zeph.config import read_config
 from policy.hosts.zeph.definition import SubAgentDef, ZephProfile
-from policy.hosts.zeph.discovery import ZephFolder, discover, is_definition, read, read_config
 from policy.hosts.zeph.findings import definition_findings, session_findings
+from policy.hosts.zeph.loading import ZephFolder, discover, is_definition, read
 from policy.hosts.zeph.session import ZephOptions, ZephSession
 from policy.hosts.zeph.spawning import AgentsConfig, SpawnContext, SpawnOrigin
-from policy.hosts.zeph.tables import MAIN, ZephDeclared, ZephEnforced
+from policy.hosts.zeph.tables import MAIN, declared_reading, enforced_reading
 from policy.hosts.zeph.writer import WRITER
+from policy.tables.chain import Attenuated
 
 __all__ = [
     "HOST",
@@ -31,8 +33,6 @@ __all__ = [
     "AgentsConfig",
     "SpawnContext",
     "SubAgentDef",
-    "ZephDeclared",
-    "ZephEnforced",
     "ZephFrontEnd",
     "ZephOptions",
     "ZephProfile",
@@ -48,7 +48,7 @@ HOST: Final = "zeph"
 def load(tree: Tree, options: ZephOptions | None = None) -> tuple[Project, ...]:
     """Return a project for each folder of *tree* that has definitions of Zeph.
 
-    A configuration beside them is read unless *options* have one.
+    The configuration of the folder is read unless *options* contain one.
     """
     options = options or ZephOptions()
     known = frozenset(tree.named())
@@ -59,7 +59,7 @@ def canonical(path: str, source: Source) -> str | None:
     """Return a definition with its header laid out, None for any other file.
 
     Raises:
-        PolicyError: the header cannot be read, or not be laid out without loss.
+        PolicyError: the header cannot be read, or cannot be laid out without loss.
 
     """
     return layout_markdown_file(source) if is_definition(path) else None
@@ -67,7 +67,7 @@ def canonical(path: str, source: Source) -> str | None:
 
 @attrs.frozen
 class ZephFrontEnd:
-    """Reads definitions by *options*, e.g. of another profile."""
+    """A front end with *options*, e.g. another profile."""
 
     options: ZephOptions
     HOST = HOST
@@ -89,7 +89,7 @@ def _project(
     if options.config == AgentsConfig():
         configured = read_config(tree, known, found.root, options)
     if configured is not None:
-        # Somebody may ask for an agent, so what can happen is told with that.
+        # A person may ask for an agent, so the project shows what is possible then.
         asked = attrs.evolve(options.context, origin=SpawnOrigin.EXPLICIT)
         options = attrs.evolve(options, config=configured.config, context=asked)
         if options.session == ZephSession():
@@ -109,16 +109,16 @@ def project(
     files: tuple[ReadFile, ...] = (),
     findings: Iterable[Finding] = (),
 ) -> Project:
-    """Return the project that *definitions* are, by name, wherever they come from."""
+    """Return the project of *definitions* (name -> definition)."""
     options = options or ZephOptions()
-    attenuated = ZephDeclared.of(definitions, options)
+    attenuated = declared_reading(definitions, options)
     noted = [*findings]
     for definition in definitions.values():
         scope, slash, _ = (definition.source or "").partition("/")
         noted += definition_findings(definition, options, scope if slash else None)
     noted += session_findings(options)
     entries = {name: _entry(definitions[name], attenuated) for name in sorted(definitions)}
-    entries.setdefault(MAIN, AgentEntry(MAIN, None, attenuated.root))
+    entries.setdefault(MAIN, AgentEntry(MAIN, None, attenuated.roots[MAIN]))
     return Project(
         host=HOST,
         profile=options.profile.value,
@@ -126,13 +126,13 @@ def project(
         agents=dict(sorted(entries.items())),
         starts=(MAIN,),
         attenuated=attenuated,
-        enforced=ZephEnforced(definitions, options),
+        enforced=enforced_reading(definitions, options),
         files=files,
         findings=tuple(sorted(dict.fromkeys(noted), key=lambda finding: finding.place)),
     )
 
 
-def _entry(definition: SubAgentDef, reading: ZephDeclared) -> AgentEntry:
+def _entry(definition: SubAgentDef, reading: Attenuated) -> AgentEntry:
     span = definition.span("name")
     return AgentEntry(
         definition.name, span.place if span else None, reading.tables[definition.name]

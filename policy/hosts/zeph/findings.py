@@ -1,4 +1,4 @@
-"""What a definition says and Zeph does not do, or does and does not say."""
+"""Findings about definitions and sessions: where Zeph does something else than files suggest."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from policy.core.finding import Finding, Severity
 from policy.core.source import Edit, Span
 from policy.files.frontmatter import HeaderLanguage as Language
 from policy.files.text import cite
+from policy.hosts.errors import HostError
 from policy.hosts.zeph.definition import (
     AllowList,
     Both,
@@ -24,7 +25,7 @@ from policy.hosts.zeph.definition import (
     ZephProfile,
     frame,
 )
-from policy.hosts.zeph.names import EDITING, KNOWN, SHELLS, ZephError, normalize
+from policy.hosts.zeph.names import EDITING, KNOWN, SHELLS, normalize
 from policy.hosts.zeph.session import ZephOptions
 from policy.hosts.zeph.spawning import (
     AgentsConfig,
@@ -36,7 +37,7 @@ from policy.hosts.zeph.spawning import (
     memory_grants,
 )
 from policy.hosts.zeph.tables import listed_names
-from policy.hosts.zeph.writing import as_zeph_saves
+from policy.hosts.zeph.writer import as_zeph_saves
 
 __all__ = [
     "COMMAND",
@@ -63,31 +64,31 @@ def find(
     *,
     edits: tuple[Edit, ...] = (),
 ) -> Finding:
-    """Return a finding, which most often is a warning with a place."""
+    """Return a finding; most are warnings."""
     return Finding(code, message, severity, span, help=help, edits=edits)
 
 
 def rewritten(span: Span | None, word: str) -> tuple[Edit, ...]:
-    """Return the edit that puts *word* in the place of a value, in the quotes that it has."""
+    """Return the edit that replaces a value by *word* and keeps its quotes."""
     if span is None or not _WORD.fullmatch(word) or "\n" in span.text or "#" in span.text:
         return ()
     quote = span.text[:1] if span.text[:1] in ("'", '"') else ""
     return (Edit(span, f"{quote}{word}{quote}"),)
 
 
-# What needs no quotes and is no number, truth value or null.
+# A word that needs no quotes in YAML.
 _WORD: Final = re.compile(r"(?!(?:true|false|null)\Z)[a-z][a-z0-9_]*")
 
 
 def entry_findings(
     name: str, effect: Effect, span: Span | None, options: ZephOptions
 ) -> Iterator[Finding]:
-    """Yield what is the matter with one entry."""
+    """Yield the findings about one name in a list of tools."""
     tool, allows = normalize(name), effect is Effect.ALLOW
     if tool == "task":
         yield find(
             "spawn-rule-ignored",
-            f"{cite(name)} speaks of a tool called `task`; Zeph lets every agent start every other",
+            f"{cite(name)} is a tool called `task`; Zeph lets every agent start every other",
             span,
         )
     elif "*" in tool:
@@ -95,13 +96,13 @@ def entry_findings(
             return
         does = "grants nothing" if allows else "denies nothing"
         yield find(
-            "dead-star", f"{cite(name)} {does}: a star in a list of tools is a letter", span,
+            "dead-star", f"{cite(name)} {does}: a star in a list of tools is not a wildcard", span,
             "list the tools by their ids", Severity.ERROR,
         )  # fmt: skip
     elif "(" in name and tool:
         yield _cut(name, tool, span, allows=allows)
     elif not tool:
-        yield find("dead-entry", f"{cite(name)} is the id of no tool", span)
+        yield find("dead-entry", f"{cite(name)} is not the id of a tool", span)
     else:
         servers = {*options.session.servers, *options.context.mcp_tool_names}
         yield from _unknown(name, tool, span, allows=allows, servers=servers)
@@ -113,7 +114,7 @@ def _cut(name: str, tool: str, span: Span | None, *, allows: bool) -> Finding:
             "argument-widened",
             f"{cite(name)} grants all of `{tool}`: a name ends before its first parenthesis",
             span,
-            "leave the tool out, or bound its calls by rules of the session",
+            "leave the tool out, or restrict its calls with rules of the session",
             Severity.ERROR,
         )
     return find(
@@ -130,7 +131,7 @@ def _unknown(
 ) -> Iterator[Finding]:
     if tool in KNOWN or tool in map(normalize, servers):
         return
-    does = "grants nothing that is there" if allows else "leaves what it means callable"
+    does = "grants no tool" if allows else "denies no tool"
     if tool in SHELLS:
         yield find(
             "alias-not-known", f"{cite(name)} {does}: the id of the shell is `bash`", span,
@@ -150,27 +151,27 @@ def _unknown(
         elif servers:
             near = difflib.get_close_matches(tool, sorted(servers), 1, 0.7)
             yield find(
-                "unknown-server-tool", f"{cite(name)} is the id of no tool that the servers of the"
-                " session offer", span, f"did you mean `{near[0]}`?" if near else "",
+                "unknown-server-tool", f"{cite(name)} is not the id of a tool that the"
+                " servers of the session offer", span, f"did you mean `{near[0]}`?" if near else "",
             )  # fmt: skip
     else:
         near = difflib.get_close_matches(tool.replace("-", "_"), sorted(KNOWN), 1, 0.85)
         near = [one for one in sorted(servers) if one.endswith(f"__{tool}")] or near
         yield find(
-            "unknown-tool", f"{cite(name)} is the id of no tool that Zeph ships", span,
+            "unknown-tool", f"{cite(name)} is not the id of a tool that Zeph ships", span,
             f"did you mean `{near[0]}`?" if near else
             "tools of servers are listed by their whole id, as `mcp__server__tool`",
             Severity.WARNING if near else Severity.NOTE,
         )  # fmt: skip
 
 
-# Which calls hooks belong to. Hooks are read and matched, never run.
+# --- hooks: they are read and matched, and never run ----------------------------------
 #
-# A hook runs before the lists of the agent are asked, so also for calls that
-# these deny, and its failure blocks nothing, whatever ``fail_closed`` says.
+# Zeph runs a hook before it checks the lists of the agent, so also for calls that those deny. A
+# failure of a hook blocks nothing, also with ``fail_closed``.
 
 
-# What happens to a call of an agent, in this order.
+# The steps of a call of an agent, in order.
 STEPS: Final = (
     "tool grant check",
     "PreToolUse hooks",
@@ -181,15 +182,15 @@ STEPS: Final = (
 
 
 def matches(matcher: str, tool: str) -> bool:
-    """Return whether one of the names between ``|`` is part of *tool*; case counts.
+    """Return whether one of the names between ``|`` is part of *tool*, in exact case.
 
-    There is no wildcard: ``*`` is a letter like any other.
+    ``*`` is not a wildcard.
     """
     return any(token in tool for token in matcher.split("|") if token)
 
 
 def condition_holds(condition: str | None, tool: str) -> bool:
-    """Return whether ``if`` holds: ``tool:name`` is understood, anything else is false."""
+    """Return whether ``if`` holds: only ``tool:name`` can hold."""
     if condition is None:
         return True
     kind, colon, text = condition.partition(":")
@@ -201,17 +202,14 @@ def fires(matcher: HookMatcher, hook: HookDef, tool: str) -> bool:
     return matches(matcher.matcher, tool) and condition_holds(hook.condition, tool)
 
 
-# Hooks that never run, that run for others' files, or that cannot stop what they look at.
-
-
 def hook_findings(
     definition: SubAgentDef, options: ZephOptions, scope: str | None
 ) -> Iterator[Finding]:
-    """Yield what is the matter with the hooks of one definition."""
+    """Yield the findings about the hooks of one definition."""
     for path, span in definition.ignored:
         if path.startswith("hooks."):
             yield find(
-                "hooks-key-ignored", f"`{path}` means nothing, so these hooks never run", span,
+                "hooks-key-ignored", f"Zeph ignores `{path}`, so these hooks never run", span,
                 "write `PreToolUse` or `PostToolUse`", Severity.ERROR,
             )  # fmt: skip
     if len(definition.hooks) and scope in ("extra", "unknown"):
@@ -240,15 +238,15 @@ def _matcher(
     ]  # fmt: skip
     if not tokens:
         yield find(
-            "hook-never-fires", "an empty matcher is part of the id of no tool", span,
+            "hook-never-fires", "an empty matcher matches no tool", span,
             "name the tools, as `bash|write`", Severity.ERROR,
         )  # fmt: skip
     elif dead:
         lower = [token.lower() for token in dead]
         known = all(any(matches(token, tool) for tool in tools) for token in lower)
         yield find(
-            "hook-never-fires", f"{cite('|'.join(dead))} is part of the id of no tool: case counts,"
-            " and there is no wildcard", span,
+            "hook-never-fires", f"{cite('|'.join(dead))} matches no tool: case counts, and there"
+            " is no wildcard", span,
             f"write `{'|'.join(lower)}`" if known else "", Severity.ERROR,
         )  # fmt: skip
     for index, hook in enumerate(matcher.hooks):
@@ -261,15 +259,15 @@ def _matcher(
         condition = hook.condition
         if condition is not None and not any(condition_holds(condition, tool) for tool in tools):
             yield find(
-                "hook-never-fires", f"{cite(condition)} holds for the id of no tool",
+                "hook-never-fires", f"{cite(condition)} holds for no tool",
                 definition.span(f"{path}.hooks[{index}].if"), "write `tool:name`, as `tool:bash`",
                 Severity.ERROR,
             )  # fmt: skip
     meant = [tool for tool in sorted(tools) if matches(matcher.matcher, tool)]
     if meant and "PreToolUse" in path and all(_is_denied(definition, tool) for tool in meant):
         yield find(
-            "hook-runs-for-denied-calls", f"{cite(matcher.matcher)} runs before the lists are asked"
-            " and only for calls that they deny", span,
+            "hook-runs-for-denied-calls", f"{cite(matcher.matcher)} runs before the lists are"
+            " checked and only for calls that they deny", span,
             severity=Severity.NOTE,
         )  # fmt: skip
 
@@ -282,13 +280,13 @@ def _is_denied(definition: SubAgentDef, tool: str) -> bool:
     return False
 
 
-# What a definition says and Zeph does not do, or does and nobody said.
+# --- definitions ----------------------------------------------------------------------
 
 
 def definition_findings(
     definition: SubAgentDef, options: ZephOptions, scope: str | None
 ) -> Iterator[Finding]:
-    """Yield what is the matter with one definition that was loaded."""
+    """Yield the findings about one definition."""
     for key, names, effect in listed_names(definition):
         for index, name in enumerate(names):
             span = definition.span(f"tools.{key}[{index}]")
@@ -315,14 +313,14 @@ def _lists(definition: SubAgentDef, options: ZephOptions) -> Iterator[Finding]:
         if span is not None:
             yield find(
                 "empty-allow-grants-all",
-                f"`{name}` has every tool that is not denied: an empty list is none here, and the"
-                " opposite in Zeph as shipped",
+                f"`{name}` has every tool that is not denied: an empty list means every"
+                " tool here, and no tool in Zeph as shipped",
                 span,
             )
     lost = _not_handed_down(definition, options.forwarding)
     if lost:
         yield find(
-            "not-handed-down", f"what `{name}` starts is not bound by {lost}",
+            "not-handed-down", f"agents that `{name}` starts are not bound by {lost}",
             definition.span("tools"), "repeat the lists in every agent", Severity.NOTE,
         )  # fmt: skip
     if definition.permissions.permission_mode is PermissionMode.PLAN:
@@ -332,22 +330,22 @@ def _lists(definition: SubAgentDef, options: ZephOptions) -> Iterator[Finding]:
         )  # fmt: skip
     if definition.permissions.background:
         yield find(
-            "background-outlives", f"`{name}` goes on when whoever started it is stopped",
+            "background-outlives", f"`{name}` goes on when its parent is stopped",
             definition.span("permissions.background"), severity=Severity.NOTE,
         )  # fmt: skip
 
 
 def _not_handed_down(definition: SubAgentDef, forward: Forward) -> str:
-    """Return what does not reach the agents that this one starts, or ""."""
+    """Return the rules that do not bind the agents that this one starts, or ""."""
     listed = [effect for _, names, effect in listed_names(definition) if names]
     if forward is Forward.EFFECTIVE:
         denies = Effect.DENY in listed
-        return "what its lists deny: only lists that allow are handed on" if denies else ""
+        return "its deny lists: only allow lists are handed on" if denies else ""
     if not listed and not isinstance(definition.tools, AllowList):
         return ""
     if forward is Forward.RECEIVED:
-        return "its lists: what it got itself is handed on"
-    return "its lists: whoever starts an agent must copy them, and nobody does"
+        return "its lists: only the inherited list is handed on"
+    return "its lists: the parent must copy them, and Zeph does not"
 
 
 def _memory(definition: SubAgentDef, config: AgentsConfig) -> Iterator[Finding]:
@@ -366,21 +364,21 @@ def _memory(definition: SubAgentDef, config: AgentsConfig) -> Iterator[Finding]:
     denied = set(map(normalize, disallowed))
     given = [name for name in added if name not in denied]
     if isinstance(definition.tools, DenyList):
-        # Handed a list, it has an allow list of its own, to which all is added.
+        # With an inherited list its deny list becomes an allow list, to which memory adds tools.
         given = [name for name in EDITING if name in set(map(normalize, definition.tools.tools))]
     if given:
         listed = ", ".join(f"`{name}`" for name in given)
         yield find(
             "memory-widens-tools",
-            f"its memory gives `{definition.name}` {listed}, beyond its list and whatever is handed"
-            " down to it",
+            f"its memory gives `{definition.name}` {listed}, beyond its list and the list"
+            " that it inherits",
             span,
             "deny them with `tools.except`",
             Severity.ERROR,
         )
 
 
-# What makes no difference to an agent, but that `default` is replaced by the configuration.
+# Modes without an effect on an agent; the configuration may replace `default`.
 _LIKE_DEFAULT: Final = (
     PermissionMode.DEFAULT,
     PermissionMode.ACCEPT_EDITS,
@@ -404,7 +402,7 @@ def _mode(definition: SubAgentDef, config: AgentsConfig, scope: str | None) -> I
             )  # fmt: skip
     elif mode in _LIKE_DEFAULT[1:] and config.default_permission_mode in (None, *_LIKE_DEFAULT):
         yield find(
-            "mode-without-effect", f"`{mode.value}` changes nothing for an agent", span,
+            "mode-without-effect", f"`{mode.value}` has no effect on an agent", span,
             "leave the mode out", Severity.NOTE,
             edits=rewritten(span, PermissionMode.DEFAULT.value),
         )  # fmt: skip
@@ -414,32 +412,32 @@ def _mode(definition: SubAgentDef, config: AgentsConfig, scope: str | None) -> I
         if written is not None and default is not None:
             yield find(
                 "default-mode-replaced", f"the mode of `{name}` is `{default.value}`, that of the"
-                " configuration: `default` counts as nothing said", written,
+                " configuration, which replaces `default`", written,
                 f"write `{default.value}`", edits=rewritten(written, default.value),
             )  # fmt: skip
     if scope == "user" and mode is not PermissionMode.DEFAULT:
         yield find(
             "mode-of-user-definition",
-            f"`{name}` is a user's definition, whose mode should be `default`; only one of the ways"
-            " in that Zeph has refuses it",
+            f"`{name}` is a definition of a user, whose mode should be `default`; only one entry"
+            " point of Zeph refuses it",
             span,
         )
 
 
-# --- skills, files ------------------------------------------------------------
+# --- skills, files --------------------------------------------------------------------
 
 
 def _skills(definition: SubAgentDef) -> Iterator[Finding]:
     for path, span in definition.ignored:
         if path.startswith("skills."):
             yield find(
-                "skills-key-ignored", f"`{path}` means nothing, so `{definition.name}` sees every"
-                " skill that the other keys leave", span, "write `include` or `exclude`",
+                "skills-key-ignored", f"Zeph ignores `{path}`, so `{definition.name}` sees every"
+                " skill that the other keys allow", span, "write `include` or `exclude`",
                 Severity.ERROR,
             )  # fmt: skip
     try:
         check_globs(definition.skills, definition)
-    except ZephError as error:
+    except HostError as error:
         yield find(
             "skill-glob-refused", f"Zeph refuses to start `{definition.name}`: {error.message}",
             error.span, error.help, Severity.ERROR,
@@ -453,7 +451,7 @@ def _skills(definition: SubAgentDef) -> Iterator[Finding]:
                 )  # fmt: skip
 
 
-# What looks like a wildcard and is a letter.
+# Characters that look like wildcards and are not.
 _LITERAL: Final = re.compile(r"\*.*\*|[?\[]")
 
 
@@ -489,7 +487,7 @@ def _resuming(definition: SubAgentDef, config: AgentsConfig) -> Iterator[Finding
         lost.append("a worktree, nor the denial of `set_working_directory`")
     if lost:
         yield find(
-            "resume-differs", f"when `{definition.name}` goes on after it ended, it has no"
+            "resume-differs", f"when `{definition.name}` resumes, it has no"
             f" {' and no '.join(lost)}", definition.span("memory", "permissions.worktree", "name"),
             severity=Severity.NOTE,
         )  # fmt: skip
@@ -504,11 +502,11 @@ def _language(definition: SubAgentDef) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-# What a session does that definitions do not show: its gates, and what it hands down.
+# --- sessions -------------------------------------------------------------------------
 
 
 def session_findings(options: ZephOptions) -> Iterator[Finding]:
-    """Yield what is the matter with the gates of a session, and with what it hands down."""
+    """Yield the findings about the gates of a session, and about the context that it hands on."""
     session = options.session
     if session.policy is not None:
         yield from session.policy.findings()
@@ -537,13 +535,13 @@ def _gates(options: ZephOptions) -> Iterator[Finding]:
     if cap is not None and cap < (session.trust or TrustLevel.TRUSTED):
         yield _note(
             "trust-cap-shared",
-            f"the cap `{cap.value}` is set on a gate that all agents share, so it holds for whoever"
-            " starts the agent as well, and the next one replaces it",
+            f"the cap `{cap.value}` is set on a gate that all agents share, so it binds the"
+            " parent of the agent too, and the next cap replaces it",
         )
     if context.network_denied and (session.servers or context.session_mcp_servers):
         yield _note(
             "network-denial-misses-servers",
-            "without network, tools of servers can be called all the same",
+            "without network, tools of servers can still be called",
             Severity.WARNING,
         )
 
@@ -552,26 +550,25 @@ def _handed_down(context: SpawnContext, forward: Forward) -> Iterator[Finding]:
     for server in context.session_mcp_servers:
         tools = [name for name in context.mcp_tool_names if name.startswith(f"mcp__{server}__")]
         offered = ", ".join(f"`{name}`" for name in tools) or "none that is known here"
-        said = f"the server `{server}` offers tools to agents: {offered}"
-        yield _note("server-offers-tools", said)
+        message = f"the server `{server}` offers tools to agents: {offered}"
+        yield _note("server-offers-tools", message)
     if context.identity:
-        yield _note("told-to-obey", f"agents are told to obey `{context.identity}`")
+        yield _note("told-to-obey", f"prompts of agents name the orchestrator `{context.identity}`")
     below = context.then(SpawnContext(), allowlist=None, forward=forward)
     yield from context.weakened(below)
 
 
-# Calls that an agent writes as a fenced block: refused, since no list would see them.
+# --- calls that an agent writes as a fenced block: refused, since no list applies to them
 
 
-# What the refusal names as the tool.
+# The name of the tool in the refusal.
 COMMAND: Final = "fenced-block"
 
 
 def blocked_fence(text: str, tags: Iterable[str]) -> str | None:
     """Return the first of *tags* that a closed fence in *text* has, or None.
 
-    A fence may stand anywhere, also within a line, as may the three signs that
-    close it. Whether somebody confirmed the call does not matter.
+    A fence may start and end anywhere, also within a line. A confirmation makes no difference.
     """
     return next((tag for tag in tags if _closed(tag).search(text)), None)
 

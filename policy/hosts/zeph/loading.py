@@ -1,10 +1,15 @@
-"""Definitions from disk: where they are looked for, and which of them count."""
+"""Definitions on disk and in trees: where they are found, and which of them are in force.
+
+Folders are read in the order of their priority, the files of one folder by name, and the first
+definition of a name is in force. A file that cannot be read is skipped, unless the command line
+names it: then the whole load fails.
+"""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path, PurePath
 from typing import Final
 
@@ -13,8 +18,14 @@ import attrs
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding, Severity
 from policy.core.source import Source
+from policy.files.opening import Tree
 from policy.files.text import decode
+from policy.hosts.errors import HostError, HostErrors
+from policy.hosts.project import ReadFile
+from policy.hosts.zeph.config import Configured
 from policy.hosts.zeph.definition import (
+    DEFINITION_BYTES,
+    TOO_LARGE,
     Hooks,
     PermissionMode,
     SubAgentDef,
@@ -22,67 +33,71 @@ from policy.hosts.zeph.definition import (
     check_size,
     parse,
 )
-from policy.hosts.zeph.names import ZephError, ZephErrorKind, ZephErrors
+from policy.hosts.zeph.names import ZephErrorKind
+from policy.hosts.zeph.session import ZephOptions
 
 __all__ = [
     "MOST_FILES",
     "PROJECT",
     "Loaded",
     "Loader",
+    "ZephFolder",
+    "discover",
+    "is_definition",
     "load",
     "load_all",
     "load_all_with_sources",
     "load_definitions",
     "parse_file",
+    "read",
     "resolve_paths",
     "scope_label",
     "with_scope",
 ]
 
-
 # Files of one folder, before any of them is read.
 MOST_FILES: Final = 100
 
-_SKIPPED: Final = "Zeph leaves the file out, so there is no such agent"
+_SKIPPED: Final = "Zeph skips the file, so there is no such agent"
 
-# What is refused here and is YAML to Zeph.
+# YAML that this program refuses and Zeph reads.
 _OURS: Final = re.compile(r"\b(?:anchors|aliases|tags) are not read")
-_UNTOLD: Final = "Zeph reads it, and what the agent may do is not told here"
+_NOT_DECIDED: Final = "Zeph reads it, and this program does not know what the agent may do"
 
 
 @attrs.frozen
 class Loaded:
-    """What came of a load.
+    """The definitions of some folders.
 
     Attributes:
-        definitions: those that count, in the order they were found.
-        findings: what is the matter with the files.
-        absent: folders that are not there.
-        errors: why files were left out.
+        definitions: the definitions in force, in the order in which they were found.
+        findings: findings about the files.
+        absent: folders that do not exist.
+        errors: the reasons for skipped files.
 
     """
 
     definitions: tuple[SubAgentDef, ...] = ()
     findings: tuple[Finding, ...] = ()
     absent: tuple[str, ...] = ()
-    errors: tuple[ZephError, ...] = ()
+    errors: tuple[HostError, ...] = ()
 
     def by_name(self) -> dict[str, SubAgentDef]:
-        """Return the definitions by the names they are started by."""
+        """Return name -> definition."""
         return {definition.name: definition for definition in self.definitions}
 
 
 def parse_file(name: str, data: bytes, profile: ZephProfile) -> SubAgentDef:
-    """Return the definition that the bytes of a file are.
+    """Return the definition in the bytes of a file.
 
     Raises:
-        ZephError: as `parse`, and of kind ``Parse`` where they are no UTF-8.
+        HostError: as `parse`, and of kind ``Parse`` where they are no UTF-8.
 
     """
     try:
         source = decode(name, data)
     except PolicyError as error:
-        raise ZephError(
+        raise HostError(
             ZephErrorKind.PARSE, error.message, error.span, help=error.help, file=error.file
         ) from None
     return parse(source, profile)
@@ -94,13 +109,13 @@ _STRICTLY_STRIPPED: Final = ("user", "extra", "unknown")
 def with_scope(
     definition: SubAgentDef, scope: str | None, *, strict: bool = False
 ) -> tuple[SubAgentDef, tuple[Finding, ...]]:
-    """Return *definition* as its scope leaves it, and what the scope takes away.
+    """Return *definition* without hooks if its scope may not have any, and a finding about that.
 
     Args:
-        definition: as written.
-        scope: its label, or None where it was read by itself.
-        strict: whether hooks are left to projects and the command line alone,
-            as documented; Zeph takes them from nobody but users.
+        definition: the definition as written.
+        scope: its scope, or None if it was read by itself.
+        strict: whether only projects and the command line may have hooks, as documented; Zeph
+            removes the hooks of users only.
 
     """
     stripped = _STRICTLY_STRIPPED if strict else ("user",)
@@ -118,10 +133,10 @@ def with_scope(
 
 @attrs.define
 class Loader:
-    """Takes definitions one after the other; the first of a name counts.
+    """Collects definitions; the first of a name is in force.
 
     Attributes:
-        profile: which Zeph reads them.
+        profile: the profile that reads them.
         strict: see `with_scope`.
 
     """
@@ -131,8 +146,8 @@ class Loader:
     definitions: dict[str, SubAgentDef] = attrs.field(factory=dict)
     findings: list[Finding] = attrs.field(factory=list)
     absent: list[str] = attrs.field(factory=list)
-    errors: list[ZephError] = attrs.field(factory=list)
-    _unread: dict[str, ZephError] = attrs.field(factory=dict)
+    errors: list[HostError] = attrs.field(factory=list)
+    _unread: dict[str, HostError] = attrs.field(factory=dict)
 
     def take(self, definition: SubAgentDef, scope: str | None) -> None:
         """Add *definition*, unless its name is taken."""
@@ -147,22 +162,22 @@ class Loader:
         self.findings += findings
         self.definitions[definition.name] = kept
 
-    def skip(self, error: ZephError, source: Source | None = None) -> None:
-        """Leave a file out, and remember which agent it may have been to define."""
+    def skip(self, error: HostError, source: Source | None = None) -> None:
+        """Skip a file, and remember the agent that it may define."""
         self.errors.append(error)
-        mistakes = error.errors if isinstance(error, ZephErrors) else (error,)
+        mistakes = error.errors if isinstance(error, HostErrors) else (error,)
         ours = all(_OURS.search(one.message) for one in mistakes)
-        consequence = _UNTOLD if ours else _SKIPPED
+        consequence = _NOT_DECIDED if ours else _SKIPPED
         self.findings += Finding.of(error, "unreadable-definition", consequence=consequence)
         text = source or (error.span.source if error.span else None)
-        name = _meant(text) if text else None
+        name = _name_in(text) if text else None
         self._unread.setdefault(name or PurePath(error.file).stem, error)
 
     def cut(self, folder: str, names: Sequence[str]) -> Sequence[str]:
-        """Return the files of one folder that are looked at: the first hundred."""
+        """Return the files of one folder that Zeph reads: the first hundred."""
         if len(names) > MOST_FILES:
             left = len(names) - MOST_FILES
-            message = f"{left} of {len(names)} files are left out, from `{names[MOST_FILES]}` on"
+            message = f"{left} of {len(names)} files are skipped, from `{names[MOST_FILES]}` on"
             self.findings.append(
                 Finding("too-many-definitions", message, Severity.ERROR, file=folder)
             )
@@ -170,7 +185,7 @@ class Loader:
 
     @property
     def loaded(self) -> Loaded:
-        """What came of it."""
+        """The result."""
         return Loaded(
             tuple(self.definitions.values()),
             tuple(self.findings),
@@ -182,8 +197,8 @@ class Loader:
 _NAME: Final = re.compile(r"(?m)^name[ \t]*[:=][ \t]*[\"']?([A-Za-z0-9][A-Za-z0-9_-]*)")
 
 
-def _meant(source: Source) -> str | None:
-    """Return the name that a file gives, as far as lines tell."""
+def _name_in(source: Source) -> str | None:
+    """Return the name in a file that cannot be parsed, or None."""
     found = _NAME.search(source.text)
     return found[1] if found else None
 
@@ -199,7 +214,7 @@ def _shadowed(definition: SubAgentDef, earlier: SubAgentDef) -> Finding:
     )
 
 
-def _exposed(definition: SubAgentDef, error: ZephError) -> Finding:
+def _exposed(definition: SubAgentDef, error: HostError) -> Finding:
     span = definition.span("name")
     return Finding(
         "exposed-definition",
@@ -208,21 +223,17 @@ def _exposed(definition: SubAgentDef, error: ZephError) -> Finding:
         Severity.ERROR,
         error.span,
         file=error.file,
-        help="mend or remove the file",
+        help="correct or remove the file",
     )
 
 
-# Definitions from disk: where they are looked for, which of them count, what is left out.
-#
-# Folders are read in the order of their priority, the files of one by name, and
-# the first definition of a name counts. A file that cannot be read fails the
-# whole if somebody named it on the command line; elsewhere it is left out.
+# --- definitions on disk --------------------------------------------------------------
 
 
-# Where the definitions of a project are, from its folder.
+# The definitions of a project, from its folder.
 PROJECT: Final = ".zeph/agents"
 
-# Where those of a user are, from the home folder; and where the gate looks for them.
+# The definitions of a user, from the home folder; and the folder that the gate checks.
 USER: Final = ".config/zeph/agents"
 _GATED: Final = ".zeph/agents"
 
@@ -235,7 +246,7 @@ def scope_label(
     user_dir: Named | None = None,
     extra_dirs: Iterable[Named] = (),
 ) -> str:
-    """Return the scope a file is of, by the start of its path as written."""
+    """Return the scope of a file, by the start of its path as written."""
     scopes: list[tuple[str, Named | None]] = [
         *(("cli", folder) for folder in cli),
         ("project", PROJECT),
@@ -256,23 +267,23 @@ def resolve_paths(
     folder: Path = Path(),
     home: Path | None = None,
 ) -> tuple[Path, ...]:
-    """Return where definitions are looked for, the first counting most.
+    """Return the folders of definitions, the one with the highest priority first.
 
     Args:
         cli: paths given on the command line.
-        user_dir: the folder of the user; "" is none, None the usual one.
+        user_dir: the folder of the user; "" is none, None the default.
         extra_dirs: more folders.
         folder: the working folder.
-        home: the home folder; None is that of whoever asks.
+        home: the home folder; None is that of the process.
 
     Raises:
-        ZephError: a path of the command line does not exist.
+        HostError: a path of the command line does not exist.
 
     """
     paths = []
     for given in cli:
         if not (folder / given).exists():
-            raise ZephError(ZephErrorKind.PATHS, f"--agents path does not exist: {given}")
+            raise HostError(ZephErrorKind.PATHS, f"--agents path does not exist: {given}")
         paths.append(Path(given))
     paths.append(Path(PROJECT))
     if user_dir is None:
@@ -280,12 +291,12 @@ def resolve_paths(
     elif user_dir != "":
         paths.append(Path(user_dir))
     paths += map(Path, extra_dirs)
-    # A folder that is there twice counts where it is first, also by another name.
+    # A folder that occurs twice, also through a link, keeps its first place.
     unique = {os.path.realpath(folder / path): path for path in reversed(paths)}
     return tuple(path for path in dict.fromkeys(paths) if path in unique.values())
 
 
-# --- reading ----------------------------------------------------------------------
+# --- reading --------------------------------------------------------------------------
 
 
 def load(
@@ -300,13 +311,13 @@ def load(
 
     Args:
         path: of the file.
-        boundary: a folder that it must really be in; None is no bound.
+        boundary: a folder that must contain it, links resolved; None is no bound.
         folder: the working folder.
-        profile: which Zeph reads it.
-        scope: for the label of its source.
+        profile: the profile that reads it.
+        scope: the scope in the label of its source.
 
     Raises:
-        ZephError: of kind ``Parse`` where it cannot be read, or as `parse`.
+        HostError: of kind ``Parse`` where it cannot be read, or as `parse`.
 
     """
     name = str(path)
@@ -314,15 +325,15 @@ def load(
         real = (folder / path).resolve(strict=True)
     except OSError as error:
         message = f"cannot resolve path: {error.strerror}"
-        raise ZephError(ZephErrorKind.PARSE, message, file=name) from None
+        raise HostError(ZephErrorKind.PARSE, message, file=name) from None
     if boundary is not None and not real.is_relative_to((folder / boundary).resolve()):
         message = f"definition file escapes allowed directory boundary ({boundary})"
-        raise ZephError(ZephErrorKind.PARSE, message, file=name)
+        raise HostError(ZephErrorKind.PARSE, message, file=name)
     try:
         check_size(real.stat().st_size, name)
         data = real.read_bytes()
     except OSError as error:
-        raise ZephError(
+        raise HostError(
             ZephErrorKind.PARSE, f"cannot read file: {error.strerror}", file=name
         ) from None
     check_size(len(data), name)
@@ -334,15 +345,14 @@ def load(
 def load_all(
     paths: Iterable[Named], *, folder: Path = Path(), profile: ZephProfile = ZephProfile.ZEPH
 ) -> Loaded:
-    """Return the definitions of *paths*, files or folders; none counts as of a user.
+    """Return the definitions of *paths*, files or folders, none of which is in the scope of a user.
 
-    No path is taken as named on the command line, so that nothing that cannot be
-    read fails the load.
+    A file that cannot be read never fails the load.
     """
     return load_all_with_sources(paths, (), "", (), folder=folder, profile=profile)
 
 
-def load_all_with_sources(  # the four of Zeph, and how they are read
+def load_all_with_sources(  # the parameters of Zeph
     ordered_paths: Iterable[Named],
     cli_agents: Sequence[Named] = (),
     config_user_dir: Named | None = None,
@@ -352,20 +362,20 @@ def load_all_with_sources(  # the four of Zeph, and how they are read
     profile: ZephProfile = ZephProfile.ZEPH,
     strict: bool = False,
 ) -> Loaded:
-    """Return the definitions of *ordered_paths*, each as the scope of its path has it.
+    """Return the definitions of *ordered_paths*, each with the scope of its path.
 
     Args:
-        ordered_paths: files and folders, the first counting most.
+        ordered_paths: files and folders, the one with the highest priority first.
         cli_agents: those that the command line names.
         config_user_dir: the folder of the user.
         extra_dirs: more folders.
         folder: the working folder.
-        profile: which Zeph reads them.
-        strict: whether hooks are left to projects and the command line alone,
-            and a linked folder must be in the working folder.
+        profile: the profile that reads them.
+        strict: whether only projects and the command line may have hooks, and a linked folder
+            must be in the working folder.
 
     Raises:
-        ZephError: a file that the command line names cannot be read.
+        HostError: a file that the command line names cannot be read.
 
     """
     loader = Loader(profile, strict)
@@ -373,7 +383,7 @@ def load_all_with_sources(  # the four of Zeph, and how they are read
     for given in ordered_paths:
         path, is_named = folder / given, PurePath(given) in named
         if path.is_file():
-            # Nothing but the command line is to name files, so Zeph labels them all so.
+            # Zeph expects single files on the command line only, and labels all of them so.
             _load_file(loader, Path(given), None, "cli", folder, is_named=is_named)
         elif not path.is_dir():
             loader.absent.append(str(given))
@@ -397,7 +407,7 @@ def _load_file(
 ) -> None:
     try:
         definition = load(path, boundary, folder=folder, profile=loader.profile, scope=scope)
-    except ZephError as error:
+    except HostError as error:
         if is_named:
             raise
         loader.skip(error)
@@ -408,13 +418,13 @@ def _load_file(
 def load_definitions(
     paths: Sequence[Named], *, folder: Path = Path(), home: Path | None = None
 ) -> Loaded:
-    """Return the definitions of *paths*, refused as a whole if a user's could go unasked.
+    """Return the definitions of *paths*, unless the mode of a user's definition is refused.
 
-    That is the way in that has a gate; `load_all_with_sources`, which Zeph goes
-    by, has none. It knows the folder of a user by another name than the loader.
+    This entry point of Zeph has that check; `load_all_with_sources`, which Zeph itself uses, has
+    not. It checks another folder than the loader reads.
 
     Raises:
-        ZephError: of kind ``Invalid``, where ``~/.zeph/agents`` is among the
+        HostError: of kind ``Invalid``, where ``~/.zeph/agents`` is among the
             paths and any definition has another mode than ``default``.
 
     """
@@ -430,5 +440,111 @@ def load_definitions(
                 " user-level definitions (~/.zeph/agents/)"
             )
             span = definition.span("permissions.permission_mode")
-            raise ZephError(ZephErrorKind.INVALID, message, span)
+            raise HostError(ZephErrorKind.INVALID, message, span)
     return loaded
+
+
+# --- definitions in a tree of files ---------------------------------------------------
+
+
+# The scopes of the folders, the one with the highest priority first.
+_SCOPES: Final = {PROJECT: "project", USER: "user"}
+_FOLDERS: Final = re.compile(rf"(?:(.*)/)?({'|'.join(map(re.escape, _SCOPES))})/(.+)")
+
+
+@attrs.frozen
+class ZephFolder:
+    """A folder in which Zeph would be started.
+
+    Attributes:
+        root: relative to the tree.
+        files: folder of definitions -> names of its files.
+
+    """
+
+    root: str
+    files: dict[str, list[str]] = attrs.field(factory=dict)
+
+
+def discover(tree: Tree) -> tuple[ZephFolder, ...]:
+    """Return every folder below *tree* with definitions."""
+    found: dict[str, ZephFolder] = {}
+    for path in tree.paths():
+        parts = _FOLDERS.fullmatch(path)
+        if parts:
+            root = parts[1] or ""
+            files = found.setdefault(root, ZephFolder(root)).files
+            files.setdefault(parts[2], []).append(parts[3])
+    return tuple(each for each in found.values() if any(map(_definitions, each.files.values())))
+
+
+def is_definition(path: str) -> bool:
+    """Return whether the file at *path* is read as a definition."""
+    parts = _FOLDERS.fullmatch(path)
+    return parts is not None and bool(_definitions([parts[3]]))
+
+
+def _definitions(names: list[str]) -> list[str]:
+    return [name for name in names if name.endswith(".md") and name != ".md" and "/" not in name]
+
+
+def read(
+    tree: Tree, found: ZephFolder, options: ZephOptions, configured: Configured | None = None
+) -> tuple[Loader, tuple[ReadFile, ...]]:
+    """Return the definitions of one project, and the files that were read."""
+    loader = Loader(options.profile)
+    files: list[ReadFile] = []
+    for folder, scope in _folders(configured).items():
+        prefix = f"{found.root}/{folder}" if found.root else folder
+        names = found.files.get(folder)
+        if names is None:
+            names = [
+                p.removeprefix(f"{prefix}/") for p in tree.paths() if p.startswith(f"{prefix}/")
+            ]
+        loader.findings += _not_read(prefix, names)
+        for name in loader.cut(prefix, sorted(_definitions(names))):
+            path = f"{prefix}/{name}"
+            files.append(ReadFile(path, "agent"))
+            try:
+                definition = parse_file(path, _bytes(tree, path), options.profile)
+            except HostError as error:
+                loader.skip(error)
+            else:
+                loader.take(attrs.evolve(definition, source=f"{scope}/{name}"), scope)
+    return loader, tuple(files)
+
+
+def _folders(configured: Configured | None) -> dict[str, str]:
+    """Return folder of definitions -> scope, the one with the highest priority first."""
+    if configured is None:
+        return dict(_SCOPES)
+    user = USER if configured.user_dir is None else configured.user_dir
+    named = [(PROJECT, "project"), (user, "user"), *((f, "extra") for f in configured.extra_dirs)]
+    # A folder that occurs twice keeps its first place.
+    found: dict[str, str] = {}
+    for folder, scope in named:
+        if folder:
+            found.setdefault(folder, scope)
+    return found
+
+
+def _bytes(tree: Tree, path: str) -> bytes:
+    try:
+        return tree.read(path, DEFINITION_BYTES)
+    except PolicyError as error:
+        message = TOO_LARGE if "bytes" in error.message else error.message
+        raise HostError(ZephErrorKind.PARSE, message, file=path) from None
+
+
+def _not_read(prefix: str, names: list[str]) -> Iterator[Finding]:
+    for name in names:
+        if name.endswith(".md") and "/" in name:
+            why = "it is in a folder below"
+        elif name.lower().endswith((".md", ".markdown")) and not name.endswith(".md"):
+            why = "its name does not end in `.md`"
+        else:
+            continue
+        yield Finding(
+            "definition-not-read", f"Zeph does not read the file: {why}", Severity.WARNING,
+            file=f"{prefix}/{name}", help=f"move it to `{prefix}`, as `.md`",
+        )  # fmt: skip

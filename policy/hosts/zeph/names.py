@@ -1,4 +1,4 @@
-"""Names of tools in Zeph, and what it refuses."""
+"""The tools of Zeph, and the kinds of its errors."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import enum
 from collections.abc import Iterable
 from typing import Final
 
-from policy.core.errors import PolicyError, PolicyErrors
-from policy.core.source import Span
+from policy.hosts.errors import HostError
 from policy.tables.dialect import BLANKS
 
 __all__ = [
@@ -19,18 +18,17 @@ __all__ = [
     "READ_ONLY",
     "SHELLS",
     "WORKING_DIRECTORY",
-    "ZephError",
     "ZephErrorKind",
-    "ZephErrors",
     "intersect_allowlists",
     "normalize",
+    "upstream_text",
 ]
 
 
-# What a memory lets an agent do with its files.
+# The tools that a memory needs for its files.
 EDITING: Final = ("read", "write", "edit")
 
-# What an agent in a worktree of its own may not call.
+# Denied to an agent in a worktree of its own.
 WORKING_DIRECTORY: Final = "set_working_directory"
 
 # Names that people write for the shell, whose id is `bash`.
@@ -48,7 +46,7 @@ READ_ONLY: Final = (
     "invoke_skill",
 )
 
-# What is denied in quarantine. `web_search` is not among them.
+# The tools that quarantine denies. `web_search` is not among them.
 QUARANTINED: Final = (
     "bash",
     "write",
@@ -65,10 +63,10 @@ QUARANTINED: Final = (
     "invoke_skill",
 )
 
-# The tools that do nothing but reach the network.
+# The tools whose only purpose is the network.
 NETWORK: Final = ("web_scrape", "fetch", "web_search")
 
-# What every agent of a group gets to talk to the others.
+# The tools with which agents of a group talk to one another.
 PEERS: Final = ("send_peer_message", "check_messages", "list_peers")
 
 KNOWN: Final = frozenset({*READ_ONLY, *QUARANTINED, *NETWORK, *PEERS, *EDITING, WORKING_DIRECTORY})
@@ -82,13 +80,13 @@ def normalize(name: str) -> str:
 def intersect_allowlists(
     one: Iterable[str] | None, other: Iterable[str] | None, *, exactly: bool = False
 ) -> frozenset[str] | None:
-    """Return what both lists allow; None is no restriction, unlike an empty list.
+    """Return the tools that both lists allow; None is no restriction, an empty list no tool.
 
     Args:
         one: a list of tools, or None.
-        other: likewise.
-        exactly: whether names are compared as written, as Zeph does here, so
-            that a difference in case leaves no tool.
+        other: a list of tools, or None.
+        exactly: whether names are compared as written, as Zeph does here; then a name in
+            another case is dropped.
 
     """
     if one is None or other is None:
@@ -100,13 +98,13 @@ def intersect_allowlists(
     return frozenset(name for name in one if normalize(name) in wanted)
 
 
-# What Zeph refuses, by its own kinds and in its own words.
+# --- errors ---------------------------------------------------------------------------
 
 
 class ZephErrorKind(enum.Enum):
     """The kinds of errors of Zeph.
 
-    Those of an agent at work are there for whoever runs one; nothing here raises them.
+    Those of running agents are for programs that run them; nothing here raises them.
     """
 
     PARSE = "Parse"
@@ -120,7 +118,7 @@ class ZephErrorKind(enum.Enum):
     SPAWN_DENIED = "SpawnDenied"
     STILL_RUNNING = "StillRunning"
     AMBIGUOUS_ID = "AmbiguousId"
-    # Of an agent at work.
+    # Of running agents.
     SPAWN = "Spawn"
     CANCELLED = "Cancelled"
     INVALID_COMMAND = "InvalidCommand"
@@ -132,7 +130,7 @@ class ZephErrorKind(enum.Enum):
     TASK_PANIC = "TaskPanic"
     WORKTREE_SETUP = "WorktreeSetup"
     DURABLE = "Durable"
-    PATHS = "String"  # the search path is refused with a bare text
+    PATHS = "String"  # Zeph has no kind for a missing search path
     # Of the policies of a session.
     INVALID_GLOB = "InvalidGlob"
     INVALID_REGEX = "InvalidRegex"
@@ -148,8 +146,8 @@ class ZephErrorKind(enum.Enum):
     UNQUALIFIED_ID = "UnqualifiedId"
 
 
-# How Zeph prints those whose text is not all of it.
-_TEXTS = {
+# What Zeph prints for kinds that add to the message.
+_TEXTS: Final[dict[enum.Enum, str]] = {
     ZephErrorKind.PARSE: "parse error in {file}: {message}",
     ZephErrorKind.INVALID: "invalid definition: {message}",
     ZephErrorKind.NOT_FOUND: "agent not found: {message}",
@@ -171,38 +169,7 @@ _TEXTS = {
 }
 
 
-class ZephError(PolicyError):
-    """A mistake as Zeph reports it, and where it is.
-
-    Attributes:
-        kind: of the error.
-
-    """
-
-    def __init__(
-        self,
-        kind: ZephErrorKind,
-        message: str,
-        span: Span | None = None,
-        *,
-        help: str = "",
-        file: str = "",
-    ) -> None:
-        super().__init__(message, span, help=help, file=file)
-        self.kind = kind
-
-    @property
-    def upstream(self) -> str:
-        """The text that Zeph prints."""
-        text = _TEXTS.get(self.kind, "{message}")
-        return text.format(file=self.file or "<unknown>", message=self.message)
-
-
-class ZephErrors(ZephError, PolicyErrors):
-    """Every independent mistake of one definition; the kind is that of the first."""
-
-    def __init__(self, errors: Iterable[ZephError]) -> None:
-        PolicyErrors.__init__(self, errors)
-        self.kind = next(error.kind for error in self.errors if isinstance(error, ZephError))
-
-    __str__ = PolicyErrors.__str__
+def upstream_text(error: HostError) -> str:
+    """Return the text that Zeph prints for *error*."""
+    text = _TEXTS.get(error.kind, "{message}")
+    return text.format(file=error.file or "<unknown>", message=error.message)

@@ -1,4 +1,7 @@
-"""The gates of a session: policy rules, grants, scopes and autonomy."""
+"""The gates of a session: policy rules, grants, scopes, autonomy, and refused commands.
+
+All agents of a session pass the same gates.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from policy.commands.knowledge import FileTools, Shell, Wrapping
 from policy.compare.dead_rules import placed
 from policy.core.decision import Decision
 from policy.core.effect import Effect
-from policy.core.errors import PolicyError, PolicyErrors
+from policy.core.errors import PolicyError
 from policy.core.finding import Finding, Severity
 from policy.core.source import Source, Span
 from policy.files.json_nodes import read_json
@@ -23,15 +26,10 @@ from policy.files.nodes import MappingNode as Keyed
 from policy.files.nodes import Node
 from policy.files.text import decode
 from policy.files.toml_nodes import read_toml
-from policy.hosts.zeph.definition import HeaderFields, ZephProfile
-from policy.hosts.zeph.names import (
-    READ_ONLY,
-    SHELLS,
-    ZephError,
-    ZephErrorKind,
-    ZephErrors,
-    normalize,
-)
+from policy.hosts.errors import HostError, as_host_errors
+from policy.hosts.fields import Fields
+from policy.hosts.zeph.definition import ZephProfile
+from policy.hosts.zeph.names import READ_ONLY, SHELLS, ZephErrorKind, normalize
 from policy.hosts.zeph.spawning import (
     AgentsConfig,
     Forward,
@@ -81,10 +79,10 @@ __all__ = [
 
 
 def glob(text: str, *, ignore_case: bool = False) -> tuple[Pattern, ...]:
-    """Return what the glob *text* matches.
+    """Return the patterns of the glob *text*.
 
     Raises:
-        Unusable: it is no glob.
+        Unusable: it is not a glob.
 
     """
     branches: list[list[Token]] = [[]]
@@ -98,12 +96,12 @@ def glob(text: str, *, ignore_case: bool = False) -> tuple[Pattern, ...]:
     return tuple(Pattern.of(PatternKind.TEXT, branch) for branch in branches)
 
 
-# Ways in which the `**/` of one glob can be there or not.
+# The limit of patterns for one glob: each `**/` doubles their number.
 _BRANCHES = 64
 
 
 def cased(token: Token) -> Iterator[Token]:
-    """Yield what matches the letters of *token* in either case."""
+    """Yield tokens that match *token* in either case."""
     if isinstance(token, OneOf):
         characters = {other for character in token.characters for other in _cases(character)}
         yield OneOf(frozenset(characters), token.negated)
@@ -116,7 +114,7 @@ def cased(token: Token) -> Iterator[Token]:
         yield OneOf(frozenset(cases)) if len(cases) > 1 else character
 
 
-# Signs whose small letter is one of plain text.
+# Signs whose small letter is a common letter.
 _SIGNS = {"k": "\u212a", "\xe5": "\u212b", "\u03c9": "\u2126"}
 
 
@@ -126,7 +124,7 @@ def _cases(character: str) -> set[str]:
     return {one for one in found if len(one) == 1 and one.lower() == lower}
 
 
-# What stands for the parts that `**/` may be: none, or any text up to a slash.
+# `**/` matches nothing, or any text up to a slash.
 _PARTS: tuple[list[Token], ...] = ([], [Gap.ANY, "/"])
 
 
@@ -169,7 +167,7 @@ def _check_stars(text: str, start: int, stars: int) -> None:
 
 
 def _set(text: str, position: int) -> tuple[OneOf, int]:
-    """Return the set that starts behind the ``[`` and the position behind its ``]``."""
+    """Return the set after ``[``, and the position after its ``]``."""
     negated = text[position : position + 1] == "!"
     position += negated
     end = text.find("]", position + 1)
@@ -191,32 +189,32 @@ def _set(text: str, position: int) -> tuple[OneOf, int]:
     return OneOf(frozenset(characters), negated), end + 1
 
 
-# The rules of a policy file, as written: which keys mean something, and what Zeph passes over.
+# --- policy rules as written ----------------------------------------------------------
 #
-# Zeph does not refuse a key that it does not know, so that a condition with a
-# misspelt name is none, and the rule speaks of more calls than its author meant.
+# Zeph ignores unknown keys. A condition with a misspelt name is then missing, and the rule
+# applies to more calls than its author meant.
 
 
 FILE_BYTES: Final = 256 * 1024
 _EFFECTS: Final = (Effect.ALLOW, Effect.DENY)
 
-# `capabilities` is read, and nothing asks for it.
+# Zeph reads `capabilities` and never uses it.
 _KEYS: Final = ("effect", "tool", "paths", "env", "trust_level", "args_match", "capabilities")
 
 
 @attrs.frozen
 class PolicyRule:
-    """One rule, as written; None and no entries are no condition.
+    """One rule as written. A condition that is None or empty always holds.
 
     Attributes:
-        effect: what it says, to allow or to deny.
+        effect: ALLOW or DENY.
         tool: a glob over names of tools.
         paths: globs, one of which must match a path of the call.
-        env: variables, all of which must be there.
-        trust_level: how much the caller must be trusted at least.
-        args_match: an expression that some argument must match.
+        env: environment variables, all of which must be set.
+        trust_level: the least trust of the caller.
+        args_match: a regular expression that must match some argument.
         span: where it is written, or None.
-        ignored: keys that are written and mean nothing.
+        ignored: keys that Zeph ignores, with their places.
 
     """
 
@@ -230,11 +228,11 @@ class PolicyRule:
     ignored: tuple[tuple[str, Span], ...] = attrs.field(default=(), eq=False, repr=False)
 
     def findings(self, number: int) -> Iterator[Finding]:
-        """Yield what is the matter with the rule, the *number*-th of its policy."""
+        """Yield the findings about the rule, the *number*-th of its policy."""
         for name, span in self.ignored:
             yield Finding(
                 "rule-key-ignored",
-                f"`{name}` is no condition: rule {number} speaks of more calls than written",
+                f"`{name}` is not a condition: rule {number} applies to more calls than meant",
                 Severity.ERROR,
                 span,
                 help="the conditions are `paths`, `env`, `trust_level` and `args_match`",
@@ -242,8 +240,8 @@ class PolicyRule:
         if self.effect is Effect.DENY and self.trust_level not in (None, TrustLevel.BLOCKED):
             yield Finding(
                 "trust-exempts-from-deny",
-                f"rule {number} denies `{self.tool}` to trusted callers only: whoever is less"
-                " trusted than its `trust_level` is not denied",
+                f"rule {number} denies `{self.tool}` to trusted callers only: a caller below its"
+                " `trust_level` is not denied",
                 Severity.WARNING,
                 self.span,
                 help="leave `trust_level` out of a rule that denies",
@@ -251,10 +249,10 @@ class PolicyRule:
 
 
 def rules_of(values: Mapping[str, object]) -> tuple[tuple[PolicyRule, ...], Effect]:
-    """Return the ``rules`` of a policy, and its ``default_effect``.
+    """Return the ``rules`` of a policy and its ``default_effect``.
 
     Raises:
-        ZephError: of kind ``FileParse``, with every mistake.
+        HostError: of kind ``FileParse``, with every mistake.
 
     """
     source = Source("<policy>", json.dumps(values, ensure_ascii=False))
@@ -262,12 +260,12 @@ def rules_of(values: Mapping[str, object]) -> tuple[tuple[PolicyRule, ...], Effe
 
 
 def read_policy_file(path: str | Path, cwd: str | Path) -> tuple[PolicyRule, ...]:
-    """Return the rules of a file, which must really be below *cwd*.
+    """Return the rules of a file, which must be below *cwd*, links resolved.
 
-    A ``default_effect`` there counts for nothing: it belongs to the configuration.
+    A ``default_effect`` in it is ignored: it belongs to the configuration.
 
     Raises:
-        ZephError: it is elsewhere, too large, cannot be read, or is no policy.
+        HostError: it is elsewhere, too large, cannot be read, or is not a policy.
 
     """
     name = str(path)
@@ -275,27 +273,27 @@ def read_policy_file(path: str | Path, cwd: str | Path) -> tuple[PolicyRule, ...
         real, root = (Path(cwd) / path).resolve(strict=True), Path(cwd).resolve(strict=True)
         if not real.is_relative_to(root):
             message = "policy file escapes project root"
-            raise ZephError(ZephErrorKind.FILE_ESCAPES_ROOT, message, file=name)
+            raise HostError(ZephErrorKind.FILE_ESCAPES_ROOT, message, file=name)
         if real.stat().st_size > FILE_BYTES:
-            raise ZephError(ZephErrorKind.FILE_TOO_LARGE, "policy file too large", file=name)
+            raise HostError(ZephErrorKind.FILE_TOO_LARGE, "policy file too large", file=name)
         data = real.read_bytes()
     except OSError as error:
-        raise ZephError(
+        raise HostError(
             ZephErrorKind.FILE_LOAD, str(error.strerror or error).lower(), file=name
         ) from None
     try:
         return read_rules(decode(name, data))
-    except ZephError:
+    except HostError:
         raise
     except PolicyError as error:
-        raise _parse_error(error) from None
+        raise as_host_errors(error, ZephErrorKind.FILE_PARSE) from None
 
 
 def read_rules(source: Source) -> tuple[PolicyRule, ...]:
-    """Return the rules of the text of a policy file.
+    """Return the rules in the text of a policy file.
 
     Raises:
-        PolicyError: it is no TOML, or no policy, with every mistake.
+        PolicyError: every mistake in it.
 
     """
     return _policy(read_toml(source, 0, len(source.text)))[0]
@@ -303,16 +301,15 @@ def read_rules(source: Source) -> tuple[PolicyRule, ...]:
 
 def _policy(node: Node) -> tuple[tuple[PolicyRule, ...], Effect]:
     if not isinstance(node, Keyed):
-        raise ZephError(ZephErrorKind.FILE_PARSE, "expected keys and values", node.span)
-    root = HeaderFields(node, "", typed=True, errors=[], spans={})
+        raise HostError(ZephErrorKind.FILE_PARSE, "expected keys and values", node.span)
+    root = Fields(node, ZephErrorKind.FILE_PARSE)
     found = rules_at(root)
-    if root.errors:
-        raise _parse_error(ZephErrors(root.errors))
+    root.check()
     return found
 
 
-def rules_at(section: HeaderFields) -> tuple[tuple[PolicyRule, ...], Effect]:
-    """Return the ``rules`` of a section, and its ``default_effect``; note what is wrong."""
+def rules_at(section: Fields) -> tuple[tuple[PolicyRule, ...], Effect]:
+    """Return the ``rules`` of a section and its ``default_effect``; mistakes are noted in it."""
     rules = tuple(
         _rule(section.item(item, f"rules[{index}]"))
         for index, item in enumerate(section.sequence("rules"))
@@ -323,7 +320,7 @@ def rules_at(section: HeaderFields) -> tuple[tuple[PolicyRule, ...], Effect]:
     return rules, default
 
 
-def _rule(fields: HeaderFields) -> PolicyRule:
+def _rule(fields: Fields) -> PolicyRule:
     if fields.entry("effect") is None:
         fields.missing("effect")
     return PolicyRule(
@@ -338,44 +335,33 @@ def _rule(fields: HeaderFields) -> PolicyRule:
     )
 
 
-def _effect(fields: HeaderFields, name: str) -> Effect:
+def _effect(fields: Fields, name: str) -> Effect:
     return fields.choice(name, Effect.DENY, _EFFECTS)
 
 
-def _parse_error(error: PolicyError) -> ZephError:
-    errors = error.errors if isinstance(error, PolicyErrors) else (error,)
-    found = [
-        ZephError(ZephErrorKind.FILE_PARSE, one.message, one.span, help=one.help, file=one.file)
-        for one in errors
-    ]
-    return found[0] if len(found) == 1 else ZephErrors(found)
-
-
-# The policy rules of a session: conditions on tool, paths, environment, trust and arguments.
+# --- policy rules in force ------------------------------------------------------------
 #
-# Rules that deny are asked first, wherever they stand, then those that allow,
-# then the default. Every condition of a rule must hold.
-#
-# `PolicyEnforcer.decide` asks all of them. In a table conditions on paths and on
-# arguments have no place: there such a rule denies every call of its tool, or
-# grants none, and a finding says so.
+# Deny rules are tried first, then allow rules, in the order written, then the default. Every
+# condition of a rule must hold. `PolicyEnforcer.decide` checks all conditions. A table cannot
+# hold conditions on paths and arguments: there such a rule denies every call of its tool, or
+# grants none, and a finding reports it.
 
 
 _RULES: Final = 256
 _REGEX_BYTES: Final = 1024
 
-# Arguments an expression is tried on. What is longer no rule can allow.
+# The limit of an argument that an expression is matched with; a longer one is never allowed.
 _TEXT: Final = 4096
 
 
 @attrs.frozen
 class RuleVerdict:
-    """What the rules say of a call.
+    """The decision of the rules on a call.
 
     Attributes:
-        effect: the answer.
-        rule: the number of the rule that decided, None being the default.
-        trace: what happened, in one line, as Zeph has it.
+        effect: the effect.
+        rule: the number of the rule that decides; None is the default.
+        trace: the line that Zeph logs.
 
     """
 
@@ -393,7 +379,7 @@ class _Compiled:
     expression: re.Pattern[str] | None
 
     def may_match(self, trust: TrustLevel, variables: frozenset[str]) -> bool:
-        """Return whether the conditions hold that do not speak of the call."""
+        """Return whether the conditions on caller and environment hold."""
         least = self.rule.trust_level
         return (least is None or trust >= least) and variables.issuperset(self.rule.env)
 
@@ -410,7 +396,7 @@ class PolicyEnforcer:
 
     Attributes:
         rules: as written.
-        default: what a call gets that no rule speaks of.
+        default: the effect of a call that no rule matches.
 
     """
 
@@ -423,13 +409,13 @@ class PolicyEnforcer:
         """Return the rules compiled.
 
         Raises:
-            ZephError: too many rules, or one that is no glob or no expression.
+            HostError: there are too many rules, or one has an invalid glob or expression.
 
         """
         listed = tuple(rules)
         if len(listed) > _RULES:
             message = f"too many rules: {len(listed)} exceeds maximum of {_RULES}"
-            raise ZephError(ZephErrorKind.TOO_MANY_RULES, message)
+            raise HostError(ZephErrorKind.TOO_MANY_RULES, message)
         compiled = [_compile(number, rule) for number, rule in enumerate(listed)]
         compiled.sort(key=lambda one: one.rule.effect is not Effect.DENY)
         return cls(listed, default, tuple(compiled))
@@ -438,20 +424,20 @@ class PolicyEnforcer:
     def load(
         cls, path: str | Path, cwd: str | Path, default: Effect = Effect.DENY
     ) -> PolicyEnforcer:
-        """Return the rules of a file, which must be below *cwd*; the default is not in there.
+        """Return the rules of a file, which must be below *cwd*, with *default*.
 
         Raises:
-            ZephError: it is elsewhere, too large, cannot be read, or is no policy.
+            HostError: it is elsewhere, too large, cannot be read, or is not a policy.
 
         """
         return cls.of(read_policy_file(path, cwd), default)
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, object]) -> PolicyEnforcer:
-        """Return what ``rules`` and ``default_effect`` say.
+        """Return the rules in ``rules`` and ``default_effect``.
 
         Raises:
-            ZephError: as `of`, and of kind ``FileParse`` where they are no policy.
+            HostError: as `of`, and of kind ``FileParse`` if they are not a policy.
 
         """
         return cls.of(*rules_of(values))
@@ -463,7 +449,7 @@ class PolicyEnforcer:
         trust: TrustLevel,
         env: Iterable[str] = (),
     ) -> RuleVerdict:
-        """Return what a call gets, by whom it is made and where."""
+        """Return the decision on a call of a caller with *trust* in the environment *env*."""
         name, paths, variables = _tool(tool), tuple(_paths(params)), frozenset(env)
         for one in self._compiled:
             rule = one.rule
@@ -480,14 +466,14 @@ class PolicyEnforcer:
         return RuleVerdict(self.default, None, f"default: {self.default} (no matching rules)")
 
     def rule_set(self, trust: TrustLevel, env: Iterable[str] = ()) -> RuleSet:
-        """Return the rules as a caller of that trust meets them, there.
+        """Return the rules in force for a caller with *trust* in the environment *env*.
 
-        What a table cannot hold is never granted by it (`findings` tells which rules).
+        An allow rule that a table cannot hold grants nothing (see `findings`).
         """
         variables = frozenset(env)
         active = [one for one in self._compiled if one.may_match(trust, variables)]
         entries = [Entry(SPAWN_TOOL, Effect.ALLOW, rule="starting an agent")]
-        # First the shell, whose other names no glob may match.
+        # The shell comes first, since globs must not match its other names.
         for name in _SHELLS:
             entries += (
                 entry
@@ -500,7 +486,7 @@ class PolicyEnforcer:
         return RuleSet(tuple(entries), self.default, ENFORCED)
 
     def findings(self) -> Iterator[Finding]:
-        """Yield what is the matter with the rules."""
+        """Yield the findings about the rules."""
         for number, rule in enumerate(self.rules):
             yield from rule.findings(number)
         for one in sorted(self._compiled, key=lambda one: one.number):
@@ -509,7 +495,7 @@ class PolicyEnforcer:
             if bash and not shell:
                 yield Finding(
                     "rule-misses-shell",
-                    f"rule {one.number} never speaks of the shell: in front of a glob its name is"
+                    f"rule {one.number} never matches the shell: a glob sees its name as"
                     f" `{_SHELL}`, which `{one.rule.tool}` does not match",
                     Severity.ERROR,
                     one.rule.span,
@@ -535,11 +521,11 @@ def _entries(one: _Compiled, tool: str) -> Iterator[Entry]:
 
 
 def _star(rule: PolicyRule) -> str:
-    """Return the tools of *rule*, or more of them where no star says which."""
+    """Return the tools of *rule* as a pattern with stars, which may match more tools."""
     return _NO_STAR.sub("*", _tool(rule.tool))
 
 
-# What stands for less than any text, and what the tool of an entry means otherwise.
+# Parts of globs that a star widens, and a sign with another meaning in entries.
 _NO_STAR: Final = re.compile(r"\[!?\]?[^\]]*\]|\?|/?\*\*/?|\A=")
 
 
@@ -549,11 +535,11 @@ def _compile(number: int, rule: PolicyRule) -> _Compiled:
         paths = tuple(glob(path) for path in rule.paths)
     except Unusable as unusable:
         message = f"invalid glob pattern in rule {number}: {unusable}"
-        raise ZephError(ZephErrorKind.INVALID_GLOB, message, rule.span) from None
+        raise HostError(ZephErrorKind.INVALID_GLOB, message, rule.span) from None
     return _Compiled(number, rule, tool, paths, _expression(number, rule))
 
 
-# What grows with more than the text: repeats of repeats, and what no linear engine has.
+# Expressions that may take exponential time, or that no linear engine has.
 _COSTLY: Final = re.compile(r"\((?:[^()\\]|\\.)*[*+}](?:[^()\\]|\\.)*\)[*+{]|\(\?[=!<]|\\[1-9]")
 
 
@@ -563,7 +549,7 @@ def _expression(number: int, rule: PolicyRule) -> re.Pattern[str] | None:
         return None
     if len(text.encode()) > _REGEX_BYTES:
         message = f"regex pattern in rule {number} exceeds maximum length ({_REGEX_BYTES} bytes)"
-        raise ZephError(ZephErrorKind.REGEX_TOO_LONG, message, rule.span)
+        raise HostError(ZephErrorKind.REGEX_TOO_LONG, message, rule.span)
     reason = "it could take too long"
     if not _COSTLY.search(text):
         try:
@@ -571,12 +557,12 @@ def _expression(number: int, rule: PolicyRule) -> re.Pattern[str] | None:
         except (re.error, RecursionError, OverflowError) as error:
             reason = str(error)
     message = f"invalid regex in rule {number}: {reason}"
-    raise ZephError(ZephErrorKind.INVALID_REGEX, message, rule.span) from None
+    raise HostError(ZephErrorKind.INVALID_REGEX, message, rule.span) from None
 
 
-# --- what is asked of a call ------------------------------------------------------------
+# --- the parts of a call that rules match ---------------------------------------------
 
-# The shell by any of its names is one tool here, and goes by this one.
+# Rules see the shell under this name only.
 _SHELL: Final = "shell"
 _SHELLS: Final = ("bash", "sh", _SHELL)
 
@@ -601,9 +587,9 @@ def _paths(params: Mapping[str, object]) -> Iterator[str]:
 
 
 def _normal(path: str) -> str:
-    """Return *path* without ``.``, ``..`` and empty parts, as far as its text tells.
+    """Return *path* without ``.``, ``..`` and empty parts, by its text.
 
-    A path that starts nowhere keeps its first part, also in front of ``..``.
+    A relative path keeps its first part, even before ``..``.
     """
     is_rooted = path.startswith("/")
     parts: list[str] = []
@@ -628,11 +614,11 @@ def _found(expression: re.Pattern[str], params: Mapping[str, object], effect: Ef
     return any(expression.search(text) for text in texts)
 
 
-# Grants: they end what a policy allows, and never widen it.
+# --- grants: they restrict what a policy allows, and never widen it -------------------
 
 
 class GrantState(enum.Enum):
-    """What became of a grant."""
+    """The state of a grant."""
 
     ACTIVE = "active"
     EXPIRED = "expired"
@@ -644,30 +630,27 @@ class GrantState(enum.Enum):
 
 @attrs.frozen
 class PermissionGrants:
-    """The grants of a run, in the order they were given. Names are compared as written.
+    """The grants of a run, in the order in which they were given. Names are compared as written.
 
-    Zeph removes a grant from its list when it expires, and remembers that there was one:
-    the tool stays denied. So keep the record here, as `GrantState.SWEPT`.
+    Zeph removes an expired grant from its list, but the tool stays denied. So the record is kept
+    here as `GrantState.SWEPT`.
     """
 
     records: tuple[tuple[str, GrantState], ...] = ()
 
     def check(self, tool: str) -> Effect:
-        """Return whether a call of *tool* goes on: there is no grant for it, or one in force.
-
-        One that ended denies the tool until another one is given.
-        """
+        """Return DENY if the last grant for *tool* has ended, else ALLOW."""
         return Effect.DENY if tool in self.ended else Effect.ALLOW
 
     @property
     def ended(self) -> frozenset[str]:
-        """The tools whose last grant is in force no more."""
+        """The tools whose last grant has ended."""
         last = dict(self.records)
         return frozenset(name for name, state in last.items() if state is not GrantState.ACTIVE)
 
     def rule_set(self, dialect: Dialect) -> RuleSet:
-        """Return the grants as rules. By a loose dialect, names are compared so too."""
-        # No id has a star in it, and an entry with one would stand for several.
+        """Return the grants as rules. A loose dialect compares names loosely."""
+        # No id contains a star, and an entry with one would match several tools.
         named = (name for name in sorted(self.ended) if not is_glob(name))
         entries = (Entry(name, Effect.DENY, rule="a grant that has ended") for name in named)
         return RuleSet(tuple(entries), Effect.ALLOW, dialect)
@@ -680,34 +663,34 @@ def check_secret(
     *,
     background: bool = False,
 ) -> None:
-    """Refuse a secret that the definition does not list, or that nobody approved.
+    """Refuse a secret that the definition does not list, or that has no active grant.
 
     Raises:
-        ZephError: of kind ``Invalid``.
+        HostError: of kind ``Invalid``.
 
     """
     if name not in listed:
         message = f"secret '{name}' is not in permissions.secrets"
-        raise ZephError(ZephErrorKind.INVALID, message)
+        raise HostError(ZephErrorKind.INVALID, message)
     if background:
         message = f"secret '{name}' is denied to an agent in the background"
-        raise ZephError(ZephErrorKind.INVALID, message)
+        raise HostError(ZephErrorKind.INVALID, message)
     if name not in approved:
         message = f"no active grant for secret '{name}'"
-        raise ZephError(ZephErrorKind.INVALID, message)
+        raise HostError(ZephErrorKind.INVALID, message)
 
 
-# Capability scopes: globs over qualified ids, expanded once against what is registered.
+# --- capability scopes: globs over qualified ids, expanded against the registered tools
 
 
 _BUILT_IN: Final = "builtin:"
 
-# What is there when a session starts, so that a pattern without a match is a mistake.
+# Namespaces that are complete when a session starts; a pattern without a match is a mistake.
 _STATIC: Final = (_BUILT_IN, "skill:")
 
 
 def qualify(name: str) -> str:
-    """Return the id with its namespace; one without is built in."""
+    """Return the id with its namespace; an id without one is built in."""
     return name if ":" in name else _BUILT_IN + name
 
 
@@ -716,18 +699,18 @@ class Strictness(enum.Enum):
 
     STRICT = "strict"
     PERMISSIVE = "permissive"
-    PROVISIONAL = "provisional_for_dynamic_namespaces"  # those of what is always there
+    PROVISIONAL = "provisional_for_dynamic_namespaces"  # patterns over static namespaces
 
     __hash__ = object.__hash__
 
 
 @attrs.frozen
 class ToolScope:
-    """The tools in scope: a set of ids, looked up and never searched.
+    """The tools in scope.
 
     Attributes:
-        tools: the ids.
-        findings: patterns that match nothing as yet.
+        tools: their ids.
+        findings: patterns that match nothing yet.
 
     """
 
@@ -744,46 +727,48 @@ class ToolScope:
         strictness: Strictness = Strictness.PROVISIONAL,
         general: bool = False,
     ) -> ToolScope:
-        """Return what *patterns* match of *registry*.
+        """Return the tools of *registry* that *patterns* match.
 
         Args:
-            patterns: globs over ids with their namespaces; one without matches none.
-            registry: the ids of the tools there are.
+            patterns: globs over ids with namespaces.
+            registry: the ids of all tools.
             name: of the scope, for messages.
             strictness: which patterns must match something.
             general: whether a pattern may match the whole registry.
 
         Raises:
-            ZephError: the first pattern that is no glob, that matches the whole
-                registry, or that must match something and does not; or an id of
-                the registry has no namespace.
+            HostError: the first pattern that is not a glob, that matches the whole registry, or
+                that must match something and does not; or the first id of the registry
+                without a namespace.
 
         """
         registered = tuple(registry)
         for tool in registered:
             if ":" not in tool:
                 message = f"tool id '{tool}' has no namespace prefix (expected '<namespace>:<id>')"
-                raise ZephError(ZephErrorKind.UNQUALIFIED_ID, message, help=f"`{_BUILT_IN}{tool}`?")
+                raise HostError(ZephErrorKind.UNQUALIFIED_ID, message, help=f"`{_BUILT_IN}{tool}`?")
         found: set[str] = set()
         findings: list[Finding] = []
         for pattern in patterns:
-            said = f"scope '{name}': pattern '{pattern}'"
+            shown = f"scope '{name}': pattern '{pattern}'"
             matched = _matched(pattern, registered, name)
             if registered and not general and len(matched) == len(registered):
-                message = f"{said} matches the entire registry"
+                message = f"{shown} matches the entire registry"
                 help_ = 'use default_scope="general" to opt in'
-                raise ZephError(ZephErrorKind.ACCIDENTALLY_FULL, message, help=help_)
+                raise HostError(ZephErrorKind.ACCIDENTALLY_FULL, message, help=help_)
             if not matched:
-                findings.append(_dead(pattern, f"{said} matched zero registered tools", strictness))
+                findings.append(
+                    _dead(pattern, f"{shown} matched zero registered tools", strictness)
+                )
             found.update(matched)
         return cls(frozenset(found), tuple(findings))
 
     def holds(self, tool: str) -> bool:
-        """Return whether a call of *tool* is in scope; else Zeph says ``OutOfScope``."""
+        """Return whether *tool* is in scope; Zeph refuses any other as ``OutOfScope``."""
         return qualify(tool) in self.tools
 
     def __and__(self, other: ToolScope) -> ToolScope:
-        """Return what is in both scopes."""
+        """Return the tools in both scopes."""
         return ToolScope(self.tools & other.tools, self.findings + other.findings)
 
 
@@ -792,26 +777,26 @@ def _matched(pattern: str, registered: Iterable[str], name: str) -> list[str]:
         patterns = [each for option in _options_of_scopes(pattern) for each in glob(option)]
     except Unusable as unusable:
         message = f"scope '{name}': invalid glob pattern '{pattern}': {unusable}"
-        raise ZephError(ZephErrorKind.INVALID_PATTERN, message) from None
+        raise HostError(ZephErrorKind.INVALID_PATTERN, message) from None
     return [tool for tool in registered if any(each.matches(tool) for each in patterns)]
 
 
 def _dead(pattern: str, message: str, strictness: Strictness) -> Finding:
     always = pattern.startswith(_STATIC) and strictness is Strictness.PROVISIONAL
     if always or strictness is Strictness.STRICT:
-        raise ZephError(ZephErrorKind.DEAD_PATTERN, f"{message} (dead pattern)")
+        raise HostError(ZephErrorKind.DEAD_PATTERN, f"{message} (dead pattern)")
     help_ = "" if ":" in pattern else f"`{_BUILT_IN}{pattern}`?"
     return Finding("dead-scope-pattern", message, Severity.WARNING, help=help_)
 
 
-# Ways in which the `{a,b}` of one pattern can be chosen.
+# The limit of globs for one pattern: each `{a,b}` multiplies their number.
 _CHOICES: Final = 256
 _STARS: Final = re.compile(r"(?<![/*])\*{2,}|\*{2,}(?![/*])")
 _BRACES: Final = re.compile(r"\{([^{}]*)\}")
 
 
 def _options_of_scopes(pattern: str) -> Iterator[str]:
-    """Yield the globs that a pattern with ``{a,b}`` is, two stars beside other text being one."""
+    """Yield the globs of a pattern with ``{a,b}``; ``**`` within a part is one star."""
     waiting, done = [pattern], 0
     while waiting:
         text = waiting.pop()
@@ -830,12 +815,11 @@ def _options_of_scopes(pattern: str) -> Iterator[str]:
             raise Unusable(msg)
 
 
-# How Zeph names tools and reads calls: as it does, as its gates do, and as files are meant.
+# --- dialects: how tools are named and calls are read ---------------------------------
 #
-# Two readings of one call. Zeph matches the text of a command as a whole, and
-# only by the rules of a session. What an agent's list says of the arguments, as
-# in ``Bash(cargo *)``, it cuts off; here that is declared, and decided for each
-# part of a command.
+# Zeph matches the text of a command as a whole, and only with the rules of a session. In the
+# list of an agent it ignores the arguments of ``Bash(cargo *)``; in the attenuated reading such
+# an entry applies to each part of a command.
 
 
 _FIELDS: Final = {
@@ -853,11 +837,11 @@ _FIELDS: Final = {
 
 _SPAWN: Final = {SPAWN_TOOL: Argument(ArgumentKind.TEXT, ("subagent_type", "agent"))}
 
-# To start an agent is no tool of Zeph; a tool called `task` is another thing.
+# Starting an agent is not a tool of Zeph; a tool called `task` is a different one.
 _ALIASES: Final = {SPAWN_TOOL: SPAWN_TOOL}
 
-# The gates take the first of these that a call has, whatever its tool, and else no text:
-# a file that is called ``path`` no rule of a session speaks of.
+# The gates match the first of these arguments that a call has, for any tool; without one they
+# match the empty text. So no rule of a session applies to an argument ``path``.
 _INPUT: Final = Argument(
     ArgumentKind.TEXT, ("command", "file_path", "query", "url", "uri"), absent=""
 )
@@ -869,13 +853,13 @@ _KINDS: Final = {
     "web_search": ArgumentKind.TEXT,
 }
 
-# What the lists of an agent come to.
+# The lists of agents as Zeph enforces them.
 ENFORCED: Final = Dialect("zeph", _SPAWN, _INPUT, _ALIASES, loose=True)
 
-# What the gates of a session look at: names as they are written.
+# The gates of a session: names are compared as written.
 RAW: Final = Dialect("zeph, names as written", _SPAWN, _INPUT, _ALIASES)
 
-# What the lists of an agent say.
+# The lists of agents as declared.
 DECLARED: Final = Dialect(
     "zeph, as declared",
     arguments={
@@ -899,22 +883,22 @@ DECLARED: Final = Dialect(
     loose=True,
 )
 
-# How the shell reads commands that it may refuse, by whether names are compared loosely.
+# The shell, which refuses commands: whether names are compared loosely -> dialect.
 SHELL_DIALECTS: Final = {
     loose: attrs.evolve(DECLARED, name="zeph, its shell", aliases=_ALIASES, loose=loose)
     for loose in (False, True)
 }
 
 
-# Commands that the shell of Zeph refuses, whatever the rules of a session say.
+# --- commands that the shell refuses, whatever the rules of a session allow -----------
 
 
 @attrs.frozen
 class BlockedCommand:
-    """A program, or the start of a command.
+    """A refused program, or a refused start of a command.
 
     Attributes:
-        text: as written. One word is a program, several are how a command starts.
+        text: one word is the name of a program, several are the start of a command.
         span: where it is written, or None.
 
     """
@@ -924,10 +908,9 @@ class BlockedCommand:
 
 
 def blocked_rules(commands: Iterable[BlockedCommand], dialect: Dialect) -> RuleSet:
-    """Return rules that deny the *commands*. By a loose dialect, names are compared so too.
+    """Return rules that deny *commands*. A loose dialect compares names loosely.
 
-    Each part of a command is looked at, without its quotes and behind wrappers. Zeph does so
-    with fewer wrappers.
+    They apply to each part of a command, without quotes and wrappers. Zeph knows fewer wrappers.
     """
     entries = (
         Entry(
@@ -943,24 +926,24 @@ def blocked_rules(commands: Iterable[BlockedCommand], dialect: Dialect) -> RuleS
     return RuleSet(tuple(entries), Effect.ALLOW, SHELL_DIALECTS[dialect.loose])
 
 
-# What may stand before the name of a program, and behind it: a folder; arguments or a suffix.
+# What may precede the name of a program, and follow it: a folder; arguments or a suffix.
 _BEFORE: tuple[list[Token], ...] = ([], [Gap.ANY, "/"])
-_BEHIND: tuple[list[Token], ...] = ([], [" ", Gap.ANY], [".", Gap.ANY])
+_AFTER: tuple[list[Token], ...] = ([], [" ", Gap.ANY], [".", Gap.ANY])
 
 
 def _patterns(words: list[str]) -> Iterator[Pattern]:
     text = [piece for letter in " ".join(words).lower() for piece in cased(letter)]
-    behind: tuple[list[Token], ...] = _BEHIND if len(words) == 1 else ([Gap.ANY],)
+    after: tuple[list[Token], ...] = _AFTER if len(words) == 1 else ([Gap.ANY],)
     for before in _BEFORE:
-        for after in behind:
-            yield Pattern.of(PatternKind.TEXT, [*before, *text, *after])
+        for end in after:
+            yield Pattern.of(PatternKind.TEXT, [*before, *text, *end])
 
 
-# Autonomy, and the ordered rules of a session: what may be called, and what is asked for.
+# --- autonomy, and the ordered rules of a session -------------------------------------
 #
-# Under ``supervised`` the rules of a tool are asked in their order, the first
-# glob that matches the input decides, and what none matches is asked for. The
-# names of tools are compared as written here, unlike in the lists of an agent.
+# Under ``supervised`` the first rule of a tool whose glob matches the input decides, and an
+# input that none matches asks. Names of tools are compared as written, unlike in the lists of
+# agents.
 
 
 class Autonomy(enum.Enum):
@@ -985,13 +968,13 @@ def _rules(rules: Mapping[str, Iterable[tuple[str, Effect]]]) -> Mapping[str, Ru
 
 @attrs.frozen(slots=False)
 class SessionPermissions:
-    """What a session says of each tool.
+    """The permissions of a session.
 
     Attributes:
-        autonomy: whether the rules are asked at all.
-        rules: by tool, globs over the input, each with its effect.
-        spans: by tool, where its first rules are written.
-        ordered: whether somebody chose the order of the rules.
+        autonomy: whether the rules are in force at all.
+        rules: tool -> globs over the input, each with its effect.
+        spans: tool -> where its rules are written.
+        ordered: whether the author chose the order of the rules.
 
     """
 
@@ -1002,13 +985,13 @@ class SessionPermissions:
 
     @classmethod
     def from_legacy(cls, blocked: Iterable[str], confirm: Iterable[str]) -> SessionPermissions:
-        """Return the policy of two lists of words in commands, as they used to be written."""
+        """Return the policy of two lists of texts in commands, the older form."""
         denied = [(f"*{word}*", Effect.DENY) for word in blocked]
         asked = [(f"*{word}*", Effect.ASK) for word in confirm]
         return cls(rules={"bash": (*denied, *asked, ("*", Effect.ALLOW))}, ordered=False)
 
     def check(self, tool: str, text: str) -> Decision:
-        """Return what a call of *tool* with the input *text* gets."""
+        """Return the decision on a call of *tool* with the input *text*."""
         argument = RAW.argument(tool)
         field = argument.fields[0] if argument.fields else "input"
         return Table.of(self.rule_set(RAW)).decide(tool, {field: text})
@@ -1017,8 +1000,8 @@ class SessionPermissions:
         """Return the policy as rules.
 
         Args:
-            dialect: of what is decided. By a loose one, names are compared so too.
-            gated: whether it is asked behind the gate of trust, which lets
+            dialect: how calls are read. A loose dialect compares names loosely.
+            gated: whether the policy comes after the gate of trust, which lets
                 every tool through that has no rules.
 
         """
@@ -1049,7 +1032,7 @@ class SessionPermissions:
         return spans[index] if index < len(spans) else None
 
     def _written(self, named: str) -> Span | None:
-        """Return where the first rule is written that `_entries` names so."""
+        """Return where the first rule with that text in `_entries` is written."""
         for tool, rules in self.rules.items():
             for index, (text, _) in enumerate(rules):
                 if named == f"{tool}: {text}":
@@ -1057,13 +1040,13 @@ class SessionPermissions:
         return None
 
     def findings(self) -> Iterator[Finding]:
-        """Yield the rules that are no globs, which are passed over, and those of no tool."""
+        """Yield findings about rules that Zeph ignores, and about the order of rules."""
         for tool, rules in self.rules.items():
             meant = "bash" if tool in SHELLS else normalize(tool)
             if tool != meant:
                 yield Finding(
                     "rule-of-no-tool",
-                    f"the rules of `{tool}` are for no call: names are compared as written, and"
+                    f"the rules of `{tool}` match no call: names are compared as written, and"
                     " those of tools are in small letters; the shell is `bash`",
                     Severity.ERROR,
                     self._span(tool, 0),
@@ -1075,7 +1058,7 @@ class SessionPermissions:
                 except Unusable as unusable:
                     yield Finding(
                         "rule-is-no-glob",
-                        f"the rule `{text}` of `{tool}` is passed over: {unusable}",
+                        f"the rule `{text}` of `{tool}` is ignored: {unusable}",
                         Severity.ERROR if effect is Effect.DENY else Severity.WARNING,
                         self._span(tool, index),
                     )
@@ -1085,7 +1068,7 @@ class SessionPermissions:
             call = " ".join(map(str, found.witness.call.values()))
             yield Finding(
                 "order-matters",
-                f"`{found.rule}` decides only because it stands before `{found.before}`: behind it"
+                f"`{found.rule}` decides only because it comes before `{found.before}`: after it"
                 f" `{call}` would get {found.witness.after.effect} instead of"
                 f" {found.witness.before.effect}",
                 Severity.NOTE,
@@ -1098,10 +1081,10 @@ class SessionPermissions:
         return bool(rules) and all(effect is Effect.DENY for _, effect in rules)
 
     def effective_tool_allowlist(self, universe: Iterable[str]) -> tuple[str, ...] | None:
-        """Return the tools of *universe* that the rules leave; None where they take none away.
+        """Return the tools of *universe* that the rules do not deny; None if they deny none.
 
-        A tool is taken away by a rule that denies every input, unless a rule
-        before it allows some or asks for them.
+        A rule denies a tool if it denies every input, and no earlier rule of the tool allows or
+        asks.
         """
         if self.autonomy is not Autonomy.SUPERVISED:
             return None
@@ -1128,23 +1111,23 @@ def _denies_all(rules: Rules) -> bool:
     return False
 
 
-# What definitions do not say: which Zeph, how it is set up, what its session allows.
+# --- sessions and options -------------------------------------------------------------
 
 
 @attrs.frozen
 class ZephSession:
-    """What holds for every call, whoever makes it: all agents share the gates of a session.
+    """The gates that every call of a session passes.
 
     Attributes:
-        policy: autonomy and rules; None where there is no gate for them.
-        trust: in force for the session, or None.
+        policy: autonomy and rules, or None.
+        trust: the trust of the session, or None.
         servers: ids of the tools that servers offer.
         scope: the tools in scope, or None.
         peers: whether agents get tools to talk to one another.
         rules: the policy rules, or None.
-        env: variables that are there, which rules can ask for.
-        grants: those that were given in the run; what has ended is denied.
-        blocked: the commands that the shell refuses, whatever the rules say.
+        env: environment variables that are set, for conditions of rules.
+        grants: the grants of the run.
+        blocked: the commands that the shell refuses, whatever rules allow.
 
     """
 
@@ -1165,11 +1148,11 @@ class ZephOptions:
 
     Attributes:
         profile: which Zeph.
-        config: how it is set up.
-        context: what the session hands to the agents that it starts.
-        usage: what it has spent.
-        forward: what agents hand on; None is what the profile does.
-        session: what holds for every call.
+        config: the section ``[agents]`` of its configuration.
+        context: the context that the session hands to the agents that it starts.
+        usage: what the session has used.
+        forward: what agents hand on; None is the behaviour of the profile.
+        session: the gates of every call.
 
     """
 
@@ -1191,12 +1174,12 @@ class ZephOptions:
 def build_spawn_context(
     session: ZephSession, universe: Iterable[str], skills: Iterable[TrustLevel] = ()
 ) -> SpawnContext:
-    """Return what Zeph hands to an agent that the session starts.
+    """Return the context that Zeph hands to an agent that the session starts.
 
     Args:
-        session: its rules leave some of the tools.
-        universe: the tools there are.
-        skills: the trust of the skills that are active.
+        session: the session, whose rules may deny tools.
+        universe: all tools.
+        skills: the trust of each active skill.
 
     """
     policy = session.policy

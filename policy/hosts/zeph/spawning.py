@@ -1,4 +1,4 @@
-"""Starting an agent: the checks in Zeph's order, and what the agent may call then."""
+"""Starting an agent: trust, contexts, the checks in the order of Zeph, and the result."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import attrs
 from policy.core.effect import Effect
 from policy.core.finding import Finding
 from policy.core.source import Place, Span
+from policy.hosts.errors import HostError
 from policy.hosts.zeph.definition import (
     AllowList,
     Both,
@@ -27,7 +28,6 @@ from policy.hosts.zeph.names import (
     EDITING,
     QUARANTINED,
     WORKING_DIRECTORY,
-    ZephError,
     ZephErrorKind,
     normalize,
 )
@@ -78,28 +78,28 @@ class TrustLevel(enum.Enum):
 
 _RANK = {level: rank for rank, level in enumerate(TrustLevel)}
 
-# Of a skill nobody said anything about.
+# The trust of a skill without one.
 DEFAULT_TRUST: Final = TrustLevel.QUARANTINED
 
 
 def effective_trust(own: TrustLevel, cap: TrustLevel | None) -> TrustLevel:
-    """Return the lesser of both; None is no cap. A cap never raises."""
+    """Return the lesser of both; None is no cap."""
     return own if cap is None else min(own, cap)
 
 
 def fold(levels: Iterable[TrustLevel]) -> TrustLevel:
-    """Return the least of the levels of active skills; with no skill, trust."""
+    """Return the least trust of the active skills; TRUSTED if there is none."""
     return min(levels, default=TrustLevel.TRUSTED)
 
 
 @attrs.frozen
 class TrustGate:
-    """What a level of trust denies.
+    """The tools that a level of trust denies.
 
     Attributes:
-        level: in force.
-        servers: ids of tools that servers offer, all of which quarantine denies.
-        quarantined: the tools it denies besides.
+        level: the level.
+        servers: ids of the tools that servers offer, all of which quarantine denies.
+        quarantined: the other tools that quarantine denies.
 
     """
 
@@ -108,7 +108,7 @@ class TrustGate:
     quarantined: tuple[str, ...] = QUARANTINED
 
     def rules(self, dialect: Dialect) -> RuleSet:
-        """Return the gate as rules. By a loose dialect, names are compared so too."""
+        """Return the gate as rules. A loose dialect compares names loosely."""
         if self.level >= TrustLevel.VERIFIED:
             return RuleSet((), Effect.ALLOW, dialect)
         rule = f"trust: {self.level.value}"
@@ -123,15 +123,14 @@ class TrustGate:
         )
 
 
-# What an agent gets from whoever starts it, and how a session is set up.
+# --- contexts, and the configuration of agents ----------------------------------------
 #
-# In Zeph every field must be copied by the caller, and one that is left out
-# constrains nothing. Here a context follows from the one before it; in which way
-# is a choice that the readings make (`Forward`).
+# In Zeph the caller must copy every field of a context, and a missing field restricts nothing.
+# Here a context follows from the one above it, in a way that the reading chooses (`Forward`).
 
 
 class SpawnOrigin(enum.Enum):
-    """Who wants an agent started. Nothing said is ``AUTONOMOUS``."""
+    """Whether a person or an agent asked for the start. The default is ``AUTONOMOUS``."""
 
     EXPLICIT = "explicit"
     AUTONOMOUS = "autonomous"
@@ -140,7 +139,7 @@ class SpawnOrigin(enum.Enum):
 
 
 class DelegationMode(enum.Enum):
-    """When agents may be started at all."""
+    """When agents may be started."""
 
     PROACTIVE = "proactive"
     EXPLICIT_REQUEST_ONLY = "explicit_request_only"
@@ -152,9 +151,9 @@ class DelegationMode(enum.Enum):
 class Forward(enum.Enum):
     """What an agent hands on to those it starts."""
 
-    NOTHING = "none"  # as it happens: nobody copies the fields
-    RECEIVED = "copy_received"  # what it got itself
-    EFFECTIVE = "effective"  # what it has left
+    NOTHING = "none"  # nothing, as in Zeph, where no caller copies the fields
+    RECEIVED = "copy_received"  # the context that it got
+    EFFECTIVE = "effective"  # the tools that it may call
 
     __hash__ = object.__hash__
 
@@ -165,26 +164,25 @@ def _names(names: Iterable[str] | None) -> frozenset[str] | None:
 
 @attrs.frozen
 class SpawnContext:
-    """What is handed to an agent that is started. The default is that of the top.
+    """The context that a started agent gets. The default is that of the session.
 
     Attributes:
         max_trust_level: a cap on its trust; None is no cap.
-        inherited_tool_allowlist: the tools it may use at most. None is all of
-            them, the empty set is none.
+        inherited_tool_allowlist: the tools that it may use at most. None is every tool, the
+            empty set is no tool.
         network_denied: whether it may not reach the network.
-        spawn_depth: agents above it.
-        origin: who wants it started.
-        seed_trajectory_score: the risk it starts with, so that starting an
-            agent is no way to be rid of it.
+        spawn_depth: the number of agents above it.
+        origin: whether a person or an agent asked for it.
+        seed_trajectory_score: the risk score that it starts with, so that a start does not
+            reset the score.
         content_isolation: names of the protections of content in force.
-        mcp_tool_names: tools of servers, to tell which names are known.
+        mcp_tool_names: names of the tools of servers.
         session_mcp_servers: servers whose tools its prompt lists.
-        orchestrator_name: who it is told to obey.
-        orchestrator_role: and in which role; not shown without a name.
-        parent_provider_name: the provider of the model above it.
-        parent_messages: what was said above it; not looked at.
-        parent_cancel: whether it ends with whoever started it; not if it runs
-            in the background.
+        orchestrator_name: the orchestrator that its prompt names.
+        orchestrator_role: the role of that; not shown without a name.
+        parent_provider_name: the provider of the parent's model.
+        parent_messages: the messages of the parent, which are not used.
+        parent_cancel: whether it ends with its parent, unless it runs in the background.
 
     """
 
@@ -212,7 +210,7 @@ class SpawnContext:
         return " ".join((self.orchestrator_name + role).split())[:128]
 
     def weakened(self, child: SpawnContext) -> Iterator[Finding]:
-        """Yield the protections that are in force here and not in *child*."""
+        """Yield a finding for every protection in force here and not in *child*."""
         for name in sorted(self.content_isolation - child.content_isolation):
             to = f" of {child.identity}" if child.identity else ""
             message = f"`{name}` is not in force for the agents{to}"
@@ -221,12 +219,12 @@ class SpawnContext:
     def then(
         self, own: SpawnContext, *, allowlist: frozenset[str] | None, forward: Forward
     ) -> SpawnContext:
-        """Return the context of an agent that is started by one that got this.
+        """Return the context of an agent that is started by an agent with this context.
 
         Args:
-            own: what that one adds by itself; the default adds nothing.
-            allowlist: the tools that it has left; None is all of them.
-            forward: what it hands on.
+            own: what the starting agent adds; the default adds nothing.
+            allowlist: the tools that the starting agent may call; None is every tool.
+            forward: what the starting agent hands on.
 
         """
         if forward is Forward.NOTHING:
@@ -252,17 +250,17 @@ class AgentsConfig:
 
     Attributes:
         enabled: whether agents may be started at all.
-        delegation_mode: when.
-        max_spawns_per_session: agents started in one session; 0 is any number.
-        max_spawn_depth: agents above one another; with 0 none is started.
-        max_concurrent: agents at a time.
-        default_permission_mode: of definitions whose mode is ``default``.
-        default_disallowed_tools: denied to every agent.
-        default_memory_scope: of definitions that name none.
-        allow_bypass_permissions: whether ``bypass_permissions`` may be asked for.
+        delegation_mode: when they may be started.
+        max_spawns_per_session: the limit of starts in one session; 0 is no limit.
+        max_spawn_depth: the limit of depth; with 0 no agent is started.
+        max_concurrent: the limit of agents at a time.
+        default_permission_mode: the mode of definitions whose mode is ``default``.
+        default_disallowed_tools: tools denied to every agent.
+        default_memory_scope: the memory of definitions without one.
+        allow_bypass_permissions: whether a definition may have ``bypass_permissions``.
         worktree_manager: whether agents can have a worktree of their own.
-        bg_isolation: ``none``, or how agents in the background are kept apart.
-        spans: where what is written, by names such as ``agents.default_memory_scope``.
+        bg_isolation: ``none``, or how background agents are isolated.
+        spans: name such as ``agents.default_memory_scope`` -> where it is written.
 
     """
 
@@ -281,7 +279,7 @@ class AgentsConfig:
 
     @property
     def effective_delegation_mode(self) -> DelegationMode:
-        """The mode in force: none where agents are switched off."""
+        """The mode in force: DISABLED unless agents are enabled."""
         return self.delegation_mode if self.enabled else DelegationMode.DISABLED
 
     def place(self, name: str) -> Place | None:
@@ -292,12 +290,12 @@ class AgentsConfig:
 
 @attrs.frozen
 class SpawnUsage:
-    """What a session has spent.
+    """The agents of a session.
 
     Attributes:
         spawned: agents started so far.
-        active: agents at work.
-        reserved: agents about to be.
+        active: running agents.
+        reserved: agents about to start.
 
     """
 
@@ -306,7 +304,7 @@ class SpawnUsage:
     reserved: int = 0
 
 
-# The skills an agent sees: globs in which only the first ``*`` is a wildcard.
+# --- skills: globs in which only the first `*` is a wildcard --------------------------
 
 
 def matches(pattern: str, name: str) -> bool:
@@ -322,10 +320,10 @@ def matches(pattern: str, name: str) -> bool:
 
 
 def check_globs(skills: SkillFilter, definition: SubAgentDef | None = None) -> None:
-    """Refuse ``**``, as Zeph does once an agent with it is started.
+    """Refuse ``**``, as Zeph does when it starts an agent with it.
 
     Raises:
-        ZephError: of kind ``Invalid``.
+        HostError: of kind ``Invalid``.
 
     """
     for key, patterns in (("include", skills.include), ("exclude", skills.exclude)):
@@ -333,14 +331,14 @@ def check_globs(skills: SkillFilter, definition: SubAgentDef | None = None) -> N
             if "**" in pattern:
                 message = f"glob pattern '{pattern}' uses '**' which is not supported"
                 span = definition.span(f"skills.{key}[{index}]") if definition else None
-                raise ZephError(ZephErrorKind.INVALID, message, span, help="write a single `*`")
+                raise HostError(ZephErrorKind.INVALID, message, span, help="write a single `*`")
 
 
 def sees(skills: SkillFilter, name: str) -> bool:
-    """Return whether the skill *name* is left by the filter.
+    """Return whether the filter lets an agent see the skill *name*.
 
     Raises:
-        ZephError: of kind ``Invalid``, where a glob has ``**``.
+        HostError: of kind ``Invalid``, where a glob has ``**``.
 
     """
     check_globs(skills)
@@ -349,10 +347,10 @@ def sees(skills: SkillFilter, name: str) -> bool:
 
 
 def filter_skills(names: Iterable[str], *filters: SkillFilter) -> tuple[str, ...]:
-    """Return the skills that every one of *filters* leaves: those of a chain, met.
+    """Return the skills that all of *filters*, those of a chain, let an agent see.
 
     Raises:
-        ZephError: of kind ``Invalid``, where a glob has ``**``.
+        HostError: of kind ``Invalid``, where a glob has ``**``.
 
     """
     for each in filters:
@@ -360,24 +358,24 @@ def filter_skills(names: Iterable[str], *filters: SkillFilter) -> tuple[str, ...
     return tuple(name for name in names if all(sees(each, name) for each in filters))
 
 
-# Starting an agent: the checks in the order of Zeph, and what the agent then may call.
+# --- the checks -----------------------------------------------------------------------
 
 
-# What the session itself hands down: no constraint.
+# The context that the session hands on: no restriction.
 TOP: Final = SpawnContext()
 
 
 @attrs.frozen
 class Effective:
-    """What an agent is started with.
+    """The permissions that an agent is started with.
 
     Attributes:
-        definition: its own.
-        tools: the lists, narrowed by what is inherited, before memory adds to them.
-        added: what its memory adds to a list of tools.
-        disallowed: the tools that are denied whatever the lists say.
+        definition: its definition.
+        tools: its lists, narrowed by the inherited list, before memory adds tools.
+        added: the tools that its memory adds.
+        disallowed: tools that are denied even if a list allows them.
         mode: its mode.
-        memory: where it remembers; None where it does not.
+        memory: where it keeps its memory, or None.
         network_denied: whether it may not reach the network.
         trust: the cap on its trust, or None.
 
@@ -394,7 +392,7 @@ class Effective:
 
     @property
     def allowlist(self) -> frozenset[str] | None:
-        """The tools it is left with as far as a list says so, to be handed on; None is any."""
+        """The tools that its lists allow, to be handed on; None is every tool."""
         match self.tools:
             case AllowList(tools=tools):
                 return frozenset(tools)
@@ -409,9 +407,9 @@ class SubAgentManager:
     """A session that starts agents.
 
     Attributes:
-        definitions: the agents there are, by name.
-        config: how it is set up.
-        usage: what it has spent.
+        definitions: name -> definition.
+        config: the configuration of agents.
+        usage: the agents that it has started.
 
     """
 
@@ -422,15 +420,15 @@ class SubAgentManager:
     def check_spawn(
         self, name: str, context: SpawnContext = TOP, *, parent: SubAgentDef | None = None
     ) -> Effective:
-        """Return what the agent *name* is started with.
+        """Return the permissions that the agent *name* is started with.
 
         Args:
-            name: of the agent.
-            context: what whoever starts it hands to it.
-            parent: the agent that starts it; what it may start counts (issue 970).
+            name: the name of the agent.
+            context: the context that it gets.
+            parent: the agent that starts it, whose `allowed_spawns` applies (issue 970).
 
         Raises:
-            ZephError: the first check that fails.
+            HostError: the first check that fails.
 
         """
         config = self.config
@@ -451,14 +449,13 @@ class SubAgentManager:
         return effective
 
     def check_resume(self, name: str, context: SpawnContext | None = None) -> Effective:
-        """Return what the agent *name* goes on with.
+        """Return the permissions with which the agent *name* resumes.
 
-        As when it is started, but: somebody asked for it, its depth starts
-        again, places that are reserved do not count, and it has neither the
-        tools of its memory nor a worktree.
+        These are those of a start that a person asks for, without the check of depth, without
+        reserved agents, and without the tools of its memory and a worktree.
 
         Raises:
-            ZephError: the first check that fails.
+            HostError: the first check that fails.
 
         """
         _check_delegation(name, SpawnOrigin.EXPLICIT, self.config)
@@ -471,7 +468,7 @@ class SubAgentManager:
 
     def _find(self, name: str) -> SubAgentDef:
         if name not in self.definitions:
-            raise ZephError(ZephErrorKind.NOT_FOUND, name)
+            raise HostError(ZephErrorKind.NOT_FOUND, name)
         return self.definitions[name]
 
 
@@ -479,18 +476,18 @@ def find_transcript(prefix: str, ids: Iterable[str], running: Collection[str] = 
     """Return the one id that starts with *prefix*, of an agent that has ended.
 
     Raises:
-        ZephError: of kind ``NotFound``, ``AmbiguousId`` or ``StillRunning``.
+        HostError: of kind ``NotFound``, ``AmbiguousId`` or ``StillRunning``.
 
     """
     found = [one for one in ids if one.startswith(prefix)]
     if not found:
-        raise ZephError(ZephErrorKind.NOT_FOUND, prefix)
+        raise HostError(ZephErrorKind.NOT_FOUND, prefix)
     if len(found) > 1:
         message = f"ambiguous id prefix '{prefix}': matches {len(found)} agents"
-        raise ZephError(ZephErrorKind.AMBIGUOUS_ID, message)
+        raise HostError(ZephErrorKind.AMBIGUOUS_ID, message)
     if found[0] in running:
         message = f"agent '{found[0]}' is still running; cancel it first or wait for completion"
-        raise ZephError(ZephErrorKind.STILL_RUNNING, message)
+        raise HostError(ZephErrorKind.STILL_RUNNING, message)
     return found[0]
 
 
@@ -502,11 +499,11 @@ def _check_delegation(name: str, origin: SpawnOrigin, config: AgentsConfig) -> N
             f"delegation denied: mode={_shown(mode)} origin={_shown(origin)} agent='{name}'"
             " (see [agents].delegation_mode / [agents].enabled in config.toml)"
         )
-        raise ZephError(ZephErrorKind.DELEGATION_DENIED, message)
+        raise HostError(ZephErrorKind.DELEGATION_DENIED, message)
 
 
 def _shown(member: DelegationMode | SpawnOrigin) -> str:
-    """Return a member as Zeph prints it, e.g. ``ExplicitRequestOnly``."""
+    """Return a member in the form that Zeph prints, e.g. ``ExplicitRequestOnly``."""
     return "".join(map(str.capitalize, member.value.split("_")))
 
 
@@ -517,26 +514,26 @@ def _check_budget(usage: SpawnUsage, config: AgentsConfig) -> None:
             f"session spawn limit reached (spawned: {usage.spawned}, max: {most})"
             " — raise [agents].max_spawns_per_session"
         )
-        raise ZephError(ZephErrorKind.SESSION_SPAWN_LIMIT, message)
+        raise HostError(ZephErrorKind.SESSION_SPAWN_LIMIT, message)
 
 
 def _check_depth(depth: int, config: AgentsConfig) -> None:
     if depth >= config.max_spawn_depth:
         message = f"max spawn depth exceeded (depth: {depth}, max: {config.max_spawn_depth})"
-        raise ZephError(ZephErrorKind.MAX_DEPTH_EXCEEDED, message)
+        raise HostError(ZephErrorKind.MAX_DEPTH_EXCEEDED, message)
 
 
 def _check_concurrency(busy: int, config: AgentsConfig) -> None:
     if busy >= config.max_concurrent:
         message = f"concurrency limit reached (active: {busy}, max: {config.max_concurrent})"
-        raise ZephError(ZephErrorKind.CONCURRENCY_LIMIT, message)
+        raise HostError(ZephErrorKind.CONCURRENCY_LIMIT, message)
 
 
 def _check_allowed(name: str, parent: SubAgentDef) -> None:
     if name not in (parent.allowed_spawns or ()):
         message = f"agent '{parent.name}' may not start agent '{name}'"
         span = parent.span("allowed_spawns")
-        raise ZephError(
+        raise HostError(
             ZephErrorKind.SPAWN_DENIED, message, span, help="list it in `allowed_spawns`"
         )
 
@@ -544,7 +541,7 @@ def _check_allowed(name: str, parent: SubAgentDef) -> None:
 def _with_defaults(
     definition: SubAgentDef, context: SpawnContext, config: AgentsConfig
 ) -> Effective:
-    """Return *definition* with what the configuration adds, and what is inherited met."""
+    """Return *definition* with the defaults of the configuration, narrowed by the context."""
     mode = definition.permissions.permission_mode
     if mode is PermissionMode.DEFAULT and config.default_permission_mode is not None:
         mode = config.default_permission_mode
@@ -553,7 +550,7 @@ def _with_defaults(
             f"sub-agent '{definition.name}' requests bypass_permissions mode but it is not allowed"
             " by config (set agents.allow_bypass_permissions = true to enable)"
         )
-        raise ZephError(
+        raise HostError(
             ZephErrorKind.INVALID, message, definition.span("permissions.permission_mode")
         )
     disallowed = (*definition.disallowed_tools, *config.default_disallowed_tools)
@@ -568,9 +565,9 @@ def _with_defaults(
 
 
 def propagate(tools: ToolPolicy, inherited: Iterable[str] | None) -> ToolPolicy:
-    """Return *tools* as far as they are *inherited*; None is no restriction.
+    """Return *tools* narrowed to those *inherited*; None is no restriction.
 
-    Names are compared as ids; those that stay keep their spelling.
+    Names are compared as ids and keep their spelling.
     """
     if inherited is None:
         return tools
@@ -595,12 +592,12 @@ def _without(names: Iterable[str], denied: Iterable[str]) -> tuple[str, ...]:
 
 
 def _left(names: Iterable[str], denied: Collection[str]) -> tuple[str, ...]:
-    """Return what two lists side by side leave, where a star is every tool (issue 970)."""
+    """Return *names* without *denied*, where a star denies every tool (issue 970)."""
     return () if "*" in map(normalize, denied) else _without(names, denied)
 
 
 def memory_grants(tools: ToolPolicy, disallowed: Iterable[str]) -> tuple[str, ...] | None:
-    """Return the tools that a memory adds to a list; None where it is switched off."""
+    """Return the tools that a memory adds to a list; None if the lists disable the memory."""
     excepted = set(map(normalize, disallowed))
     denied = {normalize(name) for name in tools.tools} if isinstance(tools, DenyList) else set()
     if isinstance(tools, Both):

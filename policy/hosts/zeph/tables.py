@@ -1,7 +1,12 @@
-"""What the lists of agents come to: in Zeph, and as they are declared."""
+"""Tables of agents, and their chains: as Zeph enforces them, and as the files declare them.
+
+Starting an agent is a call of `Task` here. No list of Zeph applies to it, and a tool with the id
+``task`` is a different one.
+"""
 
 from __future__ import annotations
 
+import enum
 import string
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -13,6 +18,8 @@ from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.source import Place
+from policy.hosts.errors import HostError
+from policy.hosts.project import EnforcedReading
 from policy.hosts.zeph.definition import (
     AllowList,
     Both,
@@ -26,9 +33,9 @@ from policy.hosts.zeph.names import (
     NETWORK,
     PEERS,
     WORKING_DIRECTORY,
-    ZephError,
     ZephErrorKind,
     normalize,
+    upstream_text,
 )
 from policy.hosts.zeph.session import (
     DECLARED,
@@ -54,7 +61,7 @@ from policy.language.parse import parse_matcher
 from policy.patterns import notations
 from policy.patterns.pattern import Pattern, PatternKind
 from policy.patterns.tokens import Gap, OneOf, Token
-from policy.tables.chain import SPAWN_TOOL, Link, SpawnDenied, attenuate
+from policy.tables.chain import SPAWN_TOOL, Attenuated, Link, SpawnDenied, attenuate
 from policy.tables.dialect import ArgumentKind, Dialect
 from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Bounds, Ceiling, Part, Table
@@ -62,14 +69,15 @@ from policy.tables.table import Bounds, Ceiling, Part, Table
 __all__ = [
     "MAIN",
     "SpawnRefused",
-    "ZephDeclared",
-    "ZephEnforced",
     "allowlist_rules",
+    "declared_reading",
     "declared_rules",
+    "enforced_reading",
     "enforced_rules",
     "network_rules",
     "plan_rules",
     "read_name",
+    "resume",
     "session_rules",
     "spawn_entries",
     "spawn_names",
@@ -84,14 +92,14 @@ _PROGRAMS: Final = (
 )  # fmt: skip
 _DEVICES: Final = ("/dev/tcp", "/dev/udp")
 
-# What cannot stand beside the name of a program.
+# A character that ends the name of a program.
 _END: Final = OneOf(frozenset(string.ascii_letters + string.digits + "_-."), negated=True)
 
 
 def network_rules(dialect: Dialect) -> RuleSet:
     """Return the rules that deny the tools and commands that reach the network.
 
-    Tools of servers are not looked at, as in Zeph.
+    They do not apply to tools of servers, as in Zeph.
     """
     rule = "network denied"
     entries = [Entry(name, Effect.DENY, rule=rule) for name in NETWORK]
@@ -108,7 +116,7 @@ def network_rules(dialect: Dialect) -> RuleSet:
 
 
 def _mentions(words: tuple[str, ...]) -> Iterator[Pattern]:
-    """Yield the commands in which the words stand one after the other, with or without others."""
+    """Yield patterns for commands with the words in this order, with other words or without."""
     middles: list[list[Token]] = [[words[0]]]
     for word in words[1:]:
         middles = [[*middle, *gap, word] for middle in middles for gap in _GAPS]
@@ -118,21 +126,18 @@ def _mentions(words: tuple[str, ...]) -> Iterator[Pattern]:
                 yield Pattern.of(PatternKind.TEXT, [*before, *middle, *after])
 
 
-# What may stand between two words, before the first and behind the last.
+# What may be between two words, before the first and after the last.
 _GAPS: Final[tuple[list[Token], ...]] = ([_END], [_END, Gap.ANY, _END])
 _BEFORE: Final[tuple[list[Token], ...]] = ([], [Gap.ANY, _END])
 _AFTER: Final[tuple[list[Token], ...]] = ([], [_END, Gap.ANY])
 
 
-# What the lists of an agent come to, as rules: in Zeph, and as they are declared.
-#
-# To start an agent is a call of `Task` here; no list of Zeph speaks of that, and
-# a tool with the id ``task`` is another one.
+# --- the gates of the session, and the lists of agents as Zeph enforces them ----------
 
 
 _STARTING = Entry(SPAWN_TOOL, Effect.ALLOW, rule="starting an agent")
 
-# What is written of a tool, and where.
+# The text of a list entry, and its place.
 _Written = tuple[str, Place | None]
 _Ids = Mapping[tuple[str, Effect], Sequence[_Written]]
 
@@ -140,12 +145,12 @@ _Ids = Mapping[tuple[str, Effect], Sequence[_Written]]
 def session_rules(
     session: ZephSession, dialect: Dialect, cap: TrustLevel | None = None
 ) -> tuple[RuleSet, ...]:
-    """Return what the gates of a session say of every call.
+    """Return the rule sets of the gates of a session.
 
     Args:
-        session: whose gates.
-        dialect: of what is decided.
-        cap: on the trust of the caller; None is no cap.
+        session: the session.
+        dialect: how calls are read.
+        cap: a cap on the trust of the caller; None is no cap.
 
     """
     sets = []
@@ -172,7 +177,7 @@ def _scope_rules(scope: ToolScope, dialect: Dialect) -> RuleSet:
 
 
 def plan_rules(mode: PermissionMode, definition: SubAgentDef, dialect: Dialect) -> RuleSet | None:
-    """Return what the mode denies: in ``plan`` every tool, though agents can be started."""
+    """Return the rules of the mode: ``plan`` denies every tool, but agents can be started."""
     if mode is not PermissionMode.PLAN:
         return None
     span = definition.span("permissions.permission_mode")
@@ -182,7 +187,7 @@ def plan_rules(mode: PermissionMode, definition: SubAgentDef, dialect: Dialect) 
 
 
 def enforced_rules(effective: Effective, options: ZephOptions) -> tuple[RuleSet, ...]:
-    """Return what Zeph makes of an agent's lists."""
+    """Return the rule sets that Zeph enforces for a started agent."""
     definition = effective.definition
     entries = [_STARTING]
     if definition.allowed_spawns is not None:
@@ -191,7 +196,7 @@ def enforced_rules(effective: Effective, options: ZephOptions) -> tuple[RuleSet,
         entries += (Entry(name, Effect.ALLOW, rule="peer messages") for name in PEERS)
     listed, default = _listed(effective, options)
     if not listed and default is Effect.ALLOW and entries == [_STARTING]:
-        entries = []  # nothing is said, so there is no rule set to meet
+        entries = []  # the lists restrict nothing
     reason = Reason.DEFAULT if default is Effect.ALLOW else Reason.UNAVAILABLE
     sets = [RuleSet((*entries, *listed), default, ENFORCED, reason)]
     plan = plan_rules(effective.mode, definition, ENFORCED)
@@ -203,7 +208,7 @@ def enforced_rules(effective: Effective, options: ZephOptions) -> tuple[RuleSet,
 
 
 def spawn_entries(definition: SubAgentDef, allowed: Iterable[str]) -> Iterator[Entry]:
-    """Yield the lines of ``allowed_spawns``: these agents, and no other."""
+    """Yield the entries of ``allowed_spawns``: these agents, and no other."""
     for index, name in enumerate(allowed):
         span = definition.span(f"allowed_spawns[{index}]")
         place = span.place if span else None
@@ -247,9 +252,9 @@ def _added(effective: Effective) -> Iterator[Entry]:
 
 
 def _entries(names: Iterable[str], effect: Effect, written: _Ids, *, wild: bool) -> Iterator[Entry]:
-    """Yield a line for each place where an id is written, of all lists that say the same of it.
+    """Yield an entry for each place where an id is written in lists of *effect*.
 
-    A star is a letter, and no tool has it in its name.
+    A star is an ordinary character, and no tool has one in its name.
     """
     for tool, name in {normalize(name): name for name in names}.items():
         if "*" in tool and not (wild and tool == "*"):
@@ -259,7 +264,7 @@ def _entries(names: Iterable[str], effect: Effect, written: _Ids, *, wild: bool)
 
 
 def _written(definition: SubAgentDef, config: AgentsConfig) -> _Ids:
-    """Return what the definition and the configuration say of each id, and where."""
+    """Return id and effect -> where the definition and the configuration list it."""
     found: dict[tuple[str, Effect], list[_Written]] = {}
     for key, names, effect in listed_names(definition):
         for index, name in enumerate(names):
@@ -274,7 +279,7 @@ def _written(definition: SubAgentDef, config: AgentsConfig) -> _Ids:
 
 
 def listed_names(definition: SubAgentDef) -> Iterator[tuple[str, tuple[str, ...], Effect]]:
-    """Yield the lists of tools of a definition: key, names, and what they say."""
+    """Yield the lists of tools of a definition: key, names, and effect."""
     yield "except", definition.disallowed_tools, Effect.DENY
     match definition.tools:
         case AllowList(tools=tools):
@@ -290,12 +295,11 @@ def listed_names(definition: SubAgentDef) -> Iterator[tuple[str, tuple[str, ...]
             assert_never(definition.tools)
 
 
-# What the lists of an agent declare, call by call, whatever Zeph makes of them.
+# --- the lists of agents as declared --------------------------------------------------
 #
-# ``Bash(cargo *)`` is the commands of cargo, ``*`` every tool, ``web_*`` those
-# with that start, ``shell`` is bash, ``mcp__github`` all tools of that server,
-# and ``Task(explore)`` the start of that agent. A memory's tools are part of
-# what is declared, so that whoever starts the agent can narrow them.
+# ``Bash(cargo *)`` matches commands of cargo, ``*`` every tool, ``web_*`` tools with that start,
+# ``shell`` is bash, ``mcp__github`` matches all tools of that server, and ``Task(explore)`` the
+# start of that agent. The tools of a memory are declared too, so a parent can narrow them.
 
 
 _STARTING_DECLARED = Entry(SPAWN_TOOL, Effect.ALLOW, rule="starting an agent")
@@ -304,7 +308,7 @@ _STARTING_DECLARED = Entry(SPAWN_TOOL, Effect.ALLOW, rule="starting an agent")
 def declared_rules(
     definition: SubAgentDef, profile: ZephProfile, config: AgentsConfig
 ) -> tuple[RuleSet, ...]:
-    """Return what a definition declares: each of its lists by itself, to be met."""
+    """Return the rule sets that a definition declares, all of which hold."""
     sets: list[RuleSet] = []
     for key, names, effect in listed_names(definition):
         entries = list(_list(definition, key, names, effect))
@@ -326,7 +330,7 @@ def declared_rules(
 
 
 def allowlist_rules(names: frozenset[str]) -> RuleSet:
-    """Return what a list of tools that is handed down leaves."""
+    """Return the rules of a list of tools that an agent inherits."""
     entries = [
         entry
         for name in sorted(names)
@@ -355,7 +359,7 @@ def _memory(definition: SubAgentDef, config: AgentsConfig) -> Iterator[Entry]:
 
 
 def _beside(definition: SubAgentDef, config: AgentsConfig) -> RuleSet:
-    """Return what is denied beside the lists: by the configuration, and in a worktree."""
+    """Return the rules of the configuration and of a worktree, which deny tools."""
     entries = [
         entry
         for index, name in enumerate(config.default_disallowed_tools)
@@ -373,15 +377,15 @@ def _beside(definition: SubAgentDef, config: AgentsConfig) -> RuleSet:
     return RuleSet((_STARTING_DECLARED, *entries) if entries else (), Effect.ALLOW, DECLARED)
 
 
-# --- entries of lists -----------------------------------------------------------
+# --- entries of lists -----------------------------------------------------------------
 
 
 def read_name(
     name: str, effect: Effect, *, rule: str, place: Place | None = None
 ) -> tuple[Entry, ...]:
-    """Return the lines of one entry of a list.
+    """Return the entries of one name in a list.
 
-    What cannot be read grants nothing, and denies all of its tool.
+    A name that cannot be parsed grants nothing, or denies every call of its tool.
     """
     tool = normalize(name).removeprefix("builtin:")
     if not tool or tool == "task":
@@ -411,18 +415,18 @@ _READERS: dict[ArgumentKind, Callable[[str], tuple[Pattern, ...]]] = {
 }
 
 
-# --- which agents may be started -------------------------------------------------
+# --- which agents may be started ------------------------------------------------------
 
 
 def spawn_names(name: str) -> tuple[str, ...] | None:
-    """Return the agents that ``Task(a, b)`` names; None is any. Only for such entries."""
+    """Return the agents that ``Task(a, b)`` names; None is any agent."""
     _, _, inside = name.partition("(")
     names = tuple(part.strip() for part in inside.rpartition(")")[0].split(",") if part.strip())
     return None if not names or "*" in names else names
 
 
 def _spawns(definition: SubAgentDef) -> RuleSet:
-    """Return which agents may be started: by ``allowed_spawns``, and by ``Task(…)`` in lists."""
+    """Return the rules on starting agents: ``allowed_spawns``, and ``Task(…)`` in lists."""
     denied: list[Entry] = []
     granted: list[Entry] = []
     unlimited = not any(
@@ -452,90 +456,69 @@ def _spawns(definition: SubAgentDef) -> RuleSet:
     return RuleSet((*denied, *granted, rest), Effect.ALLOW, DECLARED)
 
 
-# The two readings of chains of agents: what Zeph does, and what the files declare.
+# --- the two readings of chains -------------------------------------------------------
 
 
-# The session, which starts agents and is none.
+# The session, which starts agents and is not one.
 MAIN: Final = "main"
 
 
 class SpawnRefused(SpawnDenied):
-    """A check of Zeph fails.
+    """A check of Zeph refuses to start an agent.
 
     Attributes:
-        error: which, and in its words.
+        error: the error of the check.
 
     """
 
-    def __init__(self, agent: str, link: str, error: ZephError) -> None:
+    def __init__(self, agent: str, link: str, error: HostError) -> None:
         reason = "depth" if error.kind is ZephErrorKind.MAX_DEPTH_EXCEEDED else _words(error.kind)
         super().__init__(agent, link, reason)
-        self.args = (f"`{link}` may not start `{agent}`: {error.upstream}",)
+        self.args = (f"`{link}` may not start `{agent}`: {upstream_text(error)}",)
         self.error = error
 
 
-def _words(kind: ZephErrorKind) -> str:
-    """Return a kind as reasons are written: ``DelegationDenied`` is ``delegation-denied``."""
-    return "".join(f"-{c.lower()}" if c.isupper() else c for c in kind.value).lstrip("-")
+def _words(kind: enum.Enum) -> str:
+    """Return a kind in the form of reasons: ``DelegationDenied`` is ``delegation-denied``."""
+    return "".join(f"-{c.lower()}" if c.isupper() else c for c in str(kind.value)).lstrip("-")
 
 
 def _table(sets: tuple[RuleSet, ...], link: str, bounds: Bounds = Bounds()) -> Table:  # noqa: B008
     return Table(Ceiling.of(Part(rules, (link,)) for rules in sets), bounds=bounds)
 
 
-@attrs.frozen(slots=False, eq=False)
-class ZephDeclared:
-    """The attenuated reading: the session, and what every agent of a chain declares, met."""
-
-    root: Table
-    tables: Mapping[str, Table]
-    name: str = "attenuated"
-
-    @classmethod
-    def of(cls, definitions: Mapping[str, SubAgentDef], options: ZephOptions) -> ZephDeclared:
-        """Return the reading of *definitions*."""
-        context = options.context
-        cap = context.max_trust_level
-        sets = session_rules(options.session, ENFORCED, cap)
-        if context.inherited_tool_allowlist is not None:
-            sets += (allowlist_rules(context.inherited_tool_allowlist),)
-        if context.network_denied:
-            sets += (network_rules(ENFORCED),)
-        if cap is not None:
-            sets += (TrustGate(cap, options.session.servers).rules(ENFORCED),)
-        depth = max(options.config.max_spawn_depth - context.spawn_depth, 0)
-        if options.config.effective_delegation_mode is DelegationMode.DISABLED:
-            depth = 0
-        bounds = Bounds(depth, trust=cap.value if cap else None)
-        tables = {
-            name: _table(declared_rules(definition, options.profile, options.config), name)
-            for name, definition in definitions.items()
-        }
-        return cls(_table(sets, MAIN, bounds), tables)
-
-    @property
-    def agents(self) -> tuple[str, ...]:
-        """The session and every agent."""
-        return (MAIN, *(name for name in self.tables if name != MAIN))
-
-    def start(self, agent: str) -> Link:
-        """Return the session, or *agent* as it starts that."""
-        root = Link(MAIN, self.root)
-        return root if agent == MAIN else attrs.evolve(self.step(root, agent), depth=0)
-
-    def step(self, parent: Link, agent: str) -> Link:
-        """Return the link behind *parent*."""
-        return Link(agent, attenuate(parent.table, self.tables[agent]), parent.depth + 1)
+def declared_reading(definitions: Mapping[str, SubAgentDef], options: ZephOptions) -> Attenuated:
+    """Return the attenuated reading: the session, and what every agent of a chain declares."""
+    context = options.context
+    cap = context.max_trust_level
+    sets = session_rules(options.session, ENFORCED, cap)
+    if context.inherited_tool_allowlist is not None:
+        sets += (allowlist_rules(context.inherited_tool_allowlist),)
+    if context.network_denied:
+        sets += (network_rules(ENFORCED),)
+    if cap is not None:
+        sets += (TrustGate(cap, options.session.servers).rules(ENFORCED),)
+    depth = max(options.config.max_spawn_depth - context.spawn_depth, 0)
+    if options.config.effective_delegation_mode is DelegationMode.DISABLED:
+        depth = 0
+    session = _table(sets, MAIN, Bounds(depth, trust=cap.value if cap else None))
+    tables = {
+        name: _table(declared_rules(definition, options.profile, options.config), name)
+        for name, definition in definitions.items()
+    }
+    # An agent that starts a chain is started by the session all the same.
+    roots = {name: attenuate(session, table) for name, table in tables.items()}
+    return Attenuated(tables, {**roots, MAIN: session})
 
 
 @attrs.frozen
 class ZephState:
-    """What Zeph knows of a position.
+    """The state of Zeph at a position of a chain.
 
     Attributes:
-        context: what the agent there got.
-        allowlist: the tools that it has left, None being all of them.
-        trust: the cap that the gate was last set to; all agents share the gate.
+        context: the context that the agent got.
+        allowlist: the tools that its lists allow; None is every tool.
+        trust: the last cap on the gate of trust, which all agents share.
         agent: its name, "" for the session.
 
     """
@@ -546,61 +529,42 @@ class ZephState:
     agent: str = ""
 
 
-@attrs.frozen(slots=False, eq=False)
-class ZephEnforced:
-    """What Zeph does: the lists of the agent itself, and what it was handed."""
+def enforced_reading(
+    definitions: Mapping[str, SubAgentDef], options: ZephOptions | None = None
+) -> EnforcedReading:
+    """Return the enforced reading: the lists of the agent itself, and its context."""
+    options = options or ZephOptions()
+    manager = SubAgentManager(definitions, options.config, options.usage)
+    known: dict[object, Link] = {}
 
-    definitions: Mapping[str, SubAgentDef]
-    options: ZephOptions = ZephOptions()
-    name: str = "enforced"
-    _known: dict[object, Link] = attrs.field(factory=dict, init=False, repr=False)
+    def start(agent: str) -> Link:
+        state = ZephState(options.context)
+        table = _table(session_rules(options.session, RAW), MAIN)
+        root = Link(MAIN, bounded(table, state), 0, state)
+        return root if agent == MAIN else attrs.evolve(step(root, agent), depth=0)
 
-    @property
-    def agents(self) -> tuple[str, ...]:
-        """The session and every agent."""
-        return (MAIN, *(name for name in self.definitions if name != MAIN))
-
-    @property
-    def manager(self) -> SubAgentManager:
-        """The session, as it starts agents."""
-        return SubAgentManager(self.definitions, self.options.config, self.options.usage)
-
-    def start(self, agent: str) -> Link:
-        """Return the session, or *agent* as it starts that."""
-        state = ZephState(self.options.context)
-        table = _table(session_rules(self.options.session, RAW), MAIN)
-        root = Link(MAIN, self._bounded(table, state), 0, state)
-        return root if agent == MAIN else attrs.evolve(self.step(root, agent), depth=0)
-
-    def step(self, parent: Link, agent: str) -> Link:
-        """Return the link behind *parent*."""
-        state = (
-            parent.state if isinstance(parent.state, ZephState) else ZephState(self.options.context)
-        )
-        context, starter = state.context, self.definitions.get(state.agent)
+    def step(parent: Link, agent: str) -> Link:
+        state = parent.state if isinstance(parent.state, ZephState) else ZephState(options.context)
+        context, starter = state.context, definitions.get(state.agent)
         if state.agent:
-            context = self._handed(state)
-        # Who starts it matters no further than by what is handed over, and by its own list.
+            context = handed(state)
+        # The starter matters only by what it hands on and by its own `allowed_spawns`.
         listed = state.agent if starter is not None and starter.allowed_spawns is not None else ""
         key = (agent, listed, context, state.trust)
-        link = self._known.get(key)
-        if link is None:
-            link = self._known[key] = self._start(agent, parent.name, starter, context, state.trust)
-        return attrs.evolve(link, depth=parent.depth + 1)
+        if key not in known:
+            known[key] = spawned(agent, parent.name, starter, context, state.trust)
+        return attrs.evolve(known[key], depth=parent.depth + 1)
 
-    def _handed(self, state: ZephState) -> SpawnContext:
-        """Return what an agent in *state* hands to those that it starts."""
-        forward = self.options.forwarding
+    def handed(state: ZephState) -> SpawnContext:
+        forward = options.forwarding
         return state.context.then(SpawnContext(), allowlist=state.allowlist, forward=forward)
 
-    def _bounded(self, table: Table, state: ZephState) -> Table:
-        """Return *table* with the levels of agents that may follow below it."""
-        context = self._handed(state) if state.agent else state.context
-        depth = max(self.options.config.max_spawn_depth - context.spawn_depth, 0)
+    def bounded(table: Table, state: ZephState) -> Table:
+        context = handed(state) if state.agent else state.context
+        depth = max(options.config.max_spawn_depth - context.spawn_depth, 0)
         return attrs.evolve(table, bounds=Bounds(depth))
 
-    def _start(
-        self,
+    def spawned(
         agent: str,
         parent: str,
         starter: SubAgentDef | None,
@@ -608,32 +572,46 @@ class ZephEnforced:
         trust: TrustLevel | None,
     ) -> Link:
         try:
-            effective = self.manager.check_spawn(agent, context, parent=starter)
-        except ZephError as error:
+            effective = manager.check_spawn(agent, context, parent=starter)
+        except HostError as error:
             if error.kind is ZephErrorKind.NOT_FOUND:
                 raise KeyError(agent) from None
             raise SpawnRefused(agent, parent, error) from None
         trust = trust if effective.trust is None else effective.trust
         after = ZephState(context, effective.allowlist, trust, agent)
-        return Link(agent, self._bounded(self._table(effective, trust), after), 0, after)
+        return Link(agent, bounded(_enforced_table(effective, options, trust), after), 0, after)
 
-    def resume(self, agent: str, context: SpawnContext | None = None) -> Link:
-        """Return *agent* as it goes on after it ended, with what is handed to it then.
+    return EnforcedReading(_agents(definitions), start, step)
 
-        Raises:
-            ZephError: Zeph refuses it.
 
-        """
-        effective = self.manager.check_resume(agent, context)
-        after = ZephState(context or SpawnContext(), effective.allowlist, effective.trust, agent)
-        return Link(agent, self._table(effective, effective.trust), 1, after)
+def resume(
+    definitions: Mapping[str, SubAgentDef],
+    options: ZephOptions,
+    agent: str,
+    context: SpawnContext | None = None,
+) -> Link:
+    """Return the link of *agent* when it resumes with *context*.
 
-    def _table(self, effective: Effective, trust: TrustLevel | None) -> Table:
-        session = self.options.session
-        sets = session_rules(session, RAW, trust)
-        if trust is not None:
-            sets += (TrustGate(trust, session.servers).rules(RAW),)
-        parts = [Part(rules, (MAIN,)) for rules in sets]
-        name = effective.definition.name
-        parts += (Part(rules, (name,)) for rules in enforced_rules(effective, self.options))
-        return Table(Ceiling.of(parts))
+    Raises:
+        HostError: Zeph refuses it.
+
+    """
+    manager = SubAgentManager(definitions, options.config, options.usage)
+    effective = manager.check_resume(agent, context)
+    after = ZephState(context or SpawnContext(), effective.allowlist, effective.trust, agent)
+    return Link(agent, _enforced_table(effective, options, effective.trust), 1, after)
+
+
+def _agents(definitions: Mapping[str, SubAgentDef]) -> tuple[str, ...]:
+    return (MAIN, *(name for name in definitions if name != MAIN))
+
+
+def _enforced_table(effective: Effective, options: ZephOptions, trust: TrustLevel | None) -> Table:
+    session = options.session
+    sets = session_rules(session, RAW, trust)
+    if trust is not None:
+        sets += (TrustGate(trust, session.servers).rules(RAW),)
+    parts = [Part(rules, (MAIN,)) for rules in sets]
+    name = effective.definition.name
+    parts += (Part(rules, (name,)) for rules in enforced_rules(effective, options))
+    return Table(Ceiling.of(parts))

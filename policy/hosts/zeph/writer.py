@@ -1,27 +1,286 @@
-"""A project as definitions of Zeph: lists of tools, since Zeph sees no more of a call.
+"""Writes definitions: one as a file, and a project of another host as several.
 
-A tool of which only some calls are allowed, or asked for, is left out. The agent
-that starts the others is a definition as well: what the session itself may do
-is in no file that is written here.
+Zeph decides by lists of tools, so a tool of which only some calls are allowed is left out. The
+agent that starts the others becomes a definition too, since the session is not in these files.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+import json
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Final
 
 import attrs
 
 from policy.core.effect import Effect
-from policy.hosts.names import constants, least, one_line, renamed, spoken
-from policy.hosts.project import Dropped, Portable, PortableAgent, WrittenFiles
-from policy.hosts.zeph.definition import AllowList, SubAgentDef
-from policy.hosts.zeph.names import normalize
+from policy.core.finding import Finding, Severity
+from policy.files.nodes import plain
+from policy.hosts.errors import HostError
+from policy.hosts.portable import (
+    Dropped,
+    Portable,
+    PortableAgent,
+    WrittenFiles,
+    host_names,
+    host_tools,
+    least,
+    one_line,
+    renamed,
+)
+from policy.hosts.zeph.definition import (
+    AllowList,
+    Both,
+    DenyList,
+    HookDef,
+    HookMatcher,
+    InheritAll,
+    Permissions,
+    SubAgentDef,
+    ZephProfile,
+    parse,
+    validate_name,
+)
+from policy.hosts.zeph.names import ZephErrorKind, normalize
 from policy.hosts.zeph.tables import MAIN
-from policy.hosts.zeph.writing import serialize_to_markdown
 from policy.tables.chain import SPAWN_TOOL
 
-__all__ = ["WRITER"]
+__all__ = [
+    "WRITER",
+    "as_derived",
+    "as_zeph_saves",
+    "delete_file",
+    "from_derived",
+    "from_dict",
+    "header",
+    "save_atomic",
+    "serialize_to_markdown",
+    "to_dict",
+]
+
+# --- one definition -------------------------------------------------------------------
+
+
+def serialize_to_markdown(definition: SubAgentDef) -> str:
+    """Return the text of *definition*, which parses to the same definition."""
+    lines = [f"{key}: {_written(value)}" for key, value in header(definition).items()]
+    body = f"\n{definition.system_prompt}\n" if definition.system_prompt else ""
+    return "\n".join(["---", *lines, "---", body])
+
+
+def header(definition: SubAgentDef) -> dict[str, object]:
+    """Return the keys of the header, without values that are defaults."""
+    found: dict[str, object] = {"name": definition.name, "description": definition.description}
+    if definition.model is not None:
+        found["model"] = definition.model
+    parts = {
+        "tools": dict(_tools(definition)),
+        "permissions": _permissions(definition.permissions),
+        "skills": {
+            key: list(globs)
+            for key, globs in attrs.asdict(definition.skills, recurse=False).items()
+            if globs
+        },
+        "hooks": _hooks(definition),
+    }
+    found.update((key, value) for key, value in parts.items() if value)
+    if definition.memory is not None:
+        found["memory"] = definition.memory.value
+    if definition.allowed_spawns is not None:
+        found["allowed_spawns"] = list(definition.allowed_spawns)
+    return found
+
+
+def _tools(definition: SubAgentDef) -> Iterator[tuple[str, list[str]]]:
+    match definition.tools:
+        case AllowList(tools=tools):
+            yield "allow", list(tools)
+        case DenyList(tools=tools):
+            yield "deny", list(tools)
+        case Both(allow=allow, deny=deny):
+            yield "allow", list(allow)
+            yield "deny", list(deny)
+        case InheritAll():
+            pass
+    if definition.disallowed_tools:
+        yield "except", list(definition.disallowed_tools)
+
+
+def _permissions(permissions: Permissions) -> dict[str, object]:
+    usual = attrs.asdict(Permissions(), recurse=False)
+    values = attrs.asdict(permissions, recurse=False)
+    return {key: _plain(value) for key, value in values.items() if value != usual[key]}
+
+
+def _hooks(definition: SubAgentDef) -> dict[str, object]:
+    events = {
+        "PreToolUse": definition.hooks.pre_tool_use,
+        "PostToolUse": definition.hooks.post_tool_use,
+    }
+    return {event: list(map(_matcher, matchers)) for event, matchers in events.items() if matchers}
+
+
+def _matcher(matcher: HookMatcher) -> dict[str, object]:
+    return {"matcher": matcher.matcher, "hooks": list(map(_hook, matcher.hooks))}
+
+
+def _hook(hook: HookDef) -> dict[str, object]:
+    found: dict[str, object] = {"type": hook.kind}
+    if hook.kind == "command":
+        found["command"] = hook.command
+    else:
+        found |= {"server": hook.server, "tool": hook.tool}
+        if hook.arguments is not None:
+            found["args"] = plain(hook.arguments)
+    if hook.timeout_secs != HookDef("").timeout_secs:
+        found["timeout_secs"] = hook.timeout_secs
+    if hook.fail_closed:
+        found["fail_closed"] = True
+    if hook.condition is not None:
+        found["if"] = hook.condition
+    return found
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, tuple):
+        return list(value)
+    return getattr(value, "value", value)
+
+
+def _written(value: object) -> str:
+    """Return *value* as JSON, which all readers of YAML understand in the same way."""
+    text = json.dumps(value, ensure_ascii=False)
+    # Some characters are valid in JSON and not in YAML.
+    return "".join(c if c.isprintable() or c == " " else _escaped(c) for c in text)
+
+
+def _escaped(character: str) -> str:
+    code = ord(character)
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def as_derived(definition: SubAgentDef) -> str:
+    """Return *definition* in the form of Zeph's derived serializer, which no reader accepts.
+
+    The denied tools are a key of their own, and the lists are tagged.
+    """
+    keys = header(definition)
+    tools = definition.tools
+    listed: object = "InheritAll"
+    if not isinstance(tools, InheritAll):
+        listed = {type(tools).__name__: dict(_tools(definition))}
+    keys |= {"tools": listed, "disallowed_tools": list(definition.disallowed_tools)}
+    lines = (f"{key}: {_written(value)}" for key, value in keys.items())
+    return "\n".join(["---", *lines, "---", ""])
+
+
+def from_derived(values: Mapping[str, object]) -> tuple[SubAgentDef, Finding]:
+    """Return the definition in keys of the derived serializer, and a finding about the form.
+
+    Raises:
+        HostError: they are not a definition in either form.
+
+    """
+    keys = dict(values)
+    tools = keys.pop("tools", {})
+    lists: dict[str, object] = {}
+    if isinstance(tools, Mapping):
+        for tag, key in (("AllowList", "allow"), ("DenyList", "deny")):
+            if tag in tools:
+                lists[key] = tools[tag]
+        lists = lists or dict(tools)
+    lists["except"] = keys.pop("disallowed_tools", [])
+    definition = from_dict({**keys, "tools": lists})
+    finding = Finding(
+        "flat-disallowed-tools",
+        f"`disallowed_tools` of `{definition.name}` is no key of a definition, so that Zeph does"
+        " not load the file",
+        Severity.ERROR,
+        help="write `tools.except`",
+    )
+    return definition, finding
+
+
+def to_dict(definition: SubAgentDef) -> dict[str, object]:
+    """Return the keys of the header, and the text below it as ``system_prompt``."""
+    return {**header(definition), "system_prompt": definition.system_prompt}
+
+
+def from_dict(values: Mapping[str, object]) -> SubAgentDef:
+    """Return the definition in the result of `to_dict`.
+
+    Raises:
+        HostError: it is not a definition.
+
+    """
+    keys = {key: value for key, value in values.items() if key != "system_prompt"}
+    text = "\n".join(f"{_written(key)}: {_written(value)}" for key, value in keys.items())
+    profile = ZephProfile.ISSUE_970 if "allowed_spawns" in keys else ZephProfile.ZEPH
+    return parse(f"---\n{text}\n---\n{values.get('system_prompt', '')}", profile)
+
+
+def as_zeph_saves(definition: SubAgentDef) -> SubAgentDef:
+    """Return *definition* after Zeph itself has saved and read it.
+
+    Zeph never writes the length of the history, and writes no permissions if only `worktree`
+    differs from its default.
+    """
+    usual = Permissions()
+    saved = attrs.evolve(definition.permissions, max_history_messages=usual.max_history_messages)
+    if attrs.evolve(saved, worktree=usual.worktree) == usual:
+        saved = usual
+    return attrs.evolve(definition, permissions=saved)
+
+
+def save_atomic(definition: SubAgentDef, folder: str | Path) -> Path:
+    """Write *definition* to ``<folder>/<name>.md`` atomically; return the file.
+
+    Raises:
+        HostError: of kind ``Invalid`` for an invalid name, of kind ``Io`` if the file cannot be
+            written.
+
+    """
+    validate_name(definition.name)
+    target = Path(folder) / f"{definition.name}.md"
+    written: str | None = None
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, written = tempfile.mkstemp(dir=target.parent, prefix=".", suffix=".tmp")
+        with open(handle, "w", encoding="utf-8", newline="") as stream:  # noqa: PTH123
+            stream.write(serialize_to_markdown(definition))
+            stream.flush()
+            os.fsync(stream.fileno())
+        Path(written).replace(target)
+    except OSError as error:
+        if written is not None:
+            with contextlib.suppress(OSError):
+                Path(written).unlink()
+        raise _failed(target, error) from None
+    return target
+
+
+def delete_file(path: str | Path) -> None:
+    """Remove the file of a definition.
+
+    Raises:
+        HostError: of kind ``Io``, if it does not exist or cannot be removed.
+
+    """
+    try:
+        Path(path).unlink()
+    except OSError as error:
+        raise _failed(Path(path), error) from None
+
+
+def _failed(path: Path, error: OSError) -> HostError:
+    return HostError(ZephErrorKind.IO, str(error.strerror or error).lower(), file=str(path))
+
+
+# --- a project ------------------------------------------------------------------------
+
 
 _COUNTERPARTS: Final = {
     "bash": "Bash",
@@ -36,10 +295,10 @@ _COUNTERPARTS: Final = {
     "invoke_skill": "Skill",
     SPAWN_TOOL: SPAWN_TOOL,
 }
-_THEIRS: Final = spoken(_COUNTERPARTS)
+_THEIRS: Final = host_names(_COUNTERPARTS)
 
-# Zeph has no list of agents that one may start, and whoever is started begins to count
-# their depth anew; so an agent is started by a person, from the session.
+# Zeph has no list of the agents that an agent may start, and counts depth from each started agent
+# again. So only a person starts agents, from the session.
 _CONFIG: Final = """\
 [agents]
 enabled = true
@@ -58,18 +317,18 @@ class _Writer:
     )
 
     def knows(self, tool: str) -> bool:
-        """Return whether there is a counterpart."""
+        """Return whether Zeph has a counterpart of *tool*."""
         return tool in _THEIRS
 
     def write(self, portable: Portable) -> WrittenFiles:
-        """Return a definition for each agent, and a configuration by which they start nobody."""
+        """Return a definition for each agent, and a configuration that lets them start none."""
         names = renamed(portable, [MAIN])
         files = {}
         for agent in portable.agents:
             definition = SubAgentDef(
                 name=names[agent.name],
                 description=one_line(agent),
-                tools=AllowList(tuple(_tools(agent))),
+                tools=AllowList(tuple(_allowed_tools(agent))),
                 system_prompt=agent.prompt.strip(),
             )
             files[f".zeph/agents/{names[agent.name]}.md"] = serialize_to_markdown(definition)
@@ -78,12 +337,12 @@ class _Writer:
         return WrittenFiles(files, names, (MAIN,), dropped)
 
 
-def _tools(agent: PortableAgent) -> list[str]:
+def _allowed_tools(agent: PortableAgent) -> list[str]:
     found = [
         theirs
-        for _, theirs, said in constants(agent, _THEIRS)
-        # A name in another case would be that of a tool that Zeph does not have.
-        if least(said) is Effect.ALLOW and theirs == normalize(theirs)
+        for _, theirs, tool_rules in host_tools(agent, _THEIRS)
+        # Zeph has no tool with capital letters.
+        if least(tool_rules) is Effect.ALLOW and theirs == normalize(theirs)
     ]
     return [name for name in found if "*" not in name and name != "task"]
 

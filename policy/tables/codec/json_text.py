@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import hashlib
 import json
 import re
 from collections import Counter
@@ -43,8 +44,10 @@ __all__ = [
     "TableShape",
     "WalkedShape",
     "Wrong",
+    "canonical",
     "cited",
     "read_object",
+    "sources_hash",
     "structured",
 ]
 
@@ -411,7 +414,7 @@ class RefusalShape:
 class StepsShape:
     """Where the agents that are started lead: numbers of positions, and of refusals.
 
-    With *ends*, nobody walked on from here.
+    With *ends*, the compiled policy goes no further.
     """
 
     to: Mapping[str, int] = attrs.field(factory=dict)
@@ -513,3 +516,13 @@ def _once(pairs: list[tuple[str, Any]]) -> Object:
 def _no_number(text: str) -> float:
     msg = f"{text} is no number"
     raise ValueError(msg)
+
+
+def canonical(value: object, *, indent: int | None = None) -> str:
+    """Return *value* as JSON text: equal values give equal text."""
+    return json.dumps(value, indent=indent, sort_keys=True, allow_nan=False)
+
+
+def sources_hash(sources: Mapping[str, object]) -> str:
+    """Return the hash of what explains a table."""
+    return "sha256:" + hashlib.sha256(canonical(sources).encode()).hexdigest()

@@ -31,6 +31,8 @@ from policy.tables.codec.json_text import (
     StepsShape,
     TableShape,
     WalkedShape,
+    canonical,
+    sources_hash,
 )
 from policy.tables.dialect import Dialect
 from policy.tables.projects import Offered
@@ -48,7 +50,6 @@ __all__ = [
     "origin_json",
     "plain",
     "rules_json",
-    "sources_hash",
     "table_to_json",
 ]
 
@@ -80,16 +81,7 @@ def table_to_json(table: Table) -> str:
         "bounds": plain(table.bounds),
         "sources": {"hash": sources_hash(sources), **sources},
     }
-    return _text(value, indent=1) + "\n"
-
-
-def _text(value: object, *, indent: int | None = None) -> str:
-    return json.dumps(value, indent=indent, sort_keys=True, allow_nan=False)
-
-
-def sources_hash(sources: Object) -> str:
-    """Return the hash of what explains a table."""
-    return "sha256:" + hashlib.sha256(_text(sources).encode()).hexdigest()
+    return canonical(value, indent=1) + "\n"
 
 
 def rules_json(rules: RuleSet, dialect: int) -> Object:
@@ -269,7 +261,7 @@ def _declared(reading: _Listed, pool: _Pool) -> DeclaredShape:
         try:
             narrowed = [(parent, reading.step(parent, agent)) for parent in parents]
         except KeyError:
-            continue  # nobody starts it
+            continue  # no chain reaches it
         for parent, link in narrowed:
             if link.table != attenuate(parent.table, table):
                 msg = f"`{link.name}` behind `{parent.name}` is no meet"

@@ -11,11 +11,11 @@ from policy.core.source import Source
 from policy.files.opening import Memory
 from policy.hosts import a3s
 from policy.hosts.a3s import (
-    A3sError,
     A3sProfile,
     AgentDefinition,
     AgentRegistry,
     ConfirmationInheritance,
+    HostError,
     PermissionPolicy,
     Provider,
     built_in_agents,
@@ -163,7 +163,7 @@ def test_a31_a_later_file_replaces_an_earlier_one_and_a_bad_one_is_skipped() -> 
 def test_a32_a_bad_file_has_the_kind_and_words_of_the_host(
     text: str, kind: A3sErrorKind, message: str, underlined: str | None
 ) -> None:
-    with pytest.raises(A3sError) as caught:
+    with pytest.raises(HostError) as caught:
         read_agent(Source("a.yaml", text))
 
     assert caught.value.kind is kind
@@ -174,7 +174,7 @@ def test_a32_a_bad_file_has_the_kind_and_words_of_the_host(
 
 
 def test_a32_markdown_without_a_header_is_refused() -> None:
-    with pytest.raises(A3sError, match="missing YAML frontmatter") as caught:
+    with pytest.raises(HostError, match="missing YAML frontmatter") as caught:
         read_agent(Source("a.md", "no header"))
 
     assert caught.value.kind is A3sErrorKind.NO_FRONT_MATTER
@@ -196,9 +196,9 @@ def test_a22_a23_other_names_are_known_by_case_and_cannot_be_projected() -> None
     registry = AgentRegistry(built_in_agents())
 
     assert registry.find("code_reviewer").name == "review"
-    with pytest.raises(A3sError, match="Unknown agent type: 'Verifier'"):
+    with pytest.raises(HostError, match="Unknown agent type: 'Verifier'"):
         registry.find("Verifier")
-    with pytest.raises(A3sError, match="projected agent name 'verifier' conflicts"):
+    with pytest.raises(HostError, match="projected agent name 'verifier' conflicts"):
         registry.project(AgentDefinition("verifier", ""))
     assert registry.project(AgentDefinition("new", "")).find("new").name == "new"
 

@@ -6,12 +6,12 @@ import pytest
 
 from policy.core.effect import Effect
 from policy.hosts.a3s import (
-    A3sError,
     A3sProfile,
     ConfirmationPolicy,
     Facts,
     GateScope,
     Guardrail,
+    HostError,
     Mode,
     Provider,
     TimeoutAction,
@@ -21,8 +21,7 @@ from policy.hosts.a3s import (
     skill_policy,
     verifier_preflight,
 )
-from policy.hosts.a3s.gate import GateReason
-from policy.hosts.a3s.neighbours import INHERITED
+from policy.hosts.a3s.gate import INHERITED, GateReason
 from policy.hosts.a3s.versions import Lane
 
 # --- the gate (S13, A45 to A53, A56) -----------------------------------------------------------
@@ -78,7 +77,7 @@ def test_a47_a_hook_is_asked_where_a_person_would_be_and_since_6_9() -> None:
     assert evaluate("bash", manager, hook, A3sProfile.of("6.8")).effect is Effect.ASK
 
 
-def test_a52_whoever_is_missing_is_told_and_denies() -> None:
+def test_a52_a_missing_provider_denies_with_its_reason() -> None:
     reasons = [at_gate(Effect.ASK, p).reason for p in (Provider.NONE, Provider.UNAVAILABLE)]
 
     assert reasons == [GateReason.NO_MANAGER, GateReason.UNAVAILABLE]
@@ -90,7 +89,7 @@ def test_a48_a49_a_host_is_trusted_and_a_budget_is_asked_last() -> None:
     assert at_gate(Effect.ASK, Provider.MANAGER, budget_denied=True).effect is Effect.DENY
 
 
-def test_a50_a_disabled_policy_asks_nobody_and_timers_settle_before_9() -> None:
+def test_a50_a_disabled_policy_confirms_nothing_and_timers_answer_before_9() -> None:
     before = A3sProfile.of("8.4")
     policy = ConfirmationPolicy(
         True, timeout_action=TimeoutAction.AUTO_APPROVE, yolo_lanes=frozenset({Lane.QUERY})
@@ -155,7 +154,7 @@ def test_a56_skills_that_list_nothing_restrict_nothing_and_a_star_is_the_name_of
     assert not passes("search", "grep")
 
 
-# --- neighbours (A41 to A43, A54, A55, A61) ---------------------------------------------------------
+# --- servers, verifiers and task lists (A41 to A43, A54, A55, A61) ---------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -180,7 +179,7 @@ def test_a55_a_skill_has_what_it_lists(allowed: object, tool: str, args: dict, e
 
 
 def risk(tool: str, args: object, **guardrail: object) -> str:
-    """The risk of a call, told by what three modes answer."""
+    """The risk of a call, derived from the effects in three modes."""
     modes = (Mode.DEFAULT, Mode.AUTO, Mode.FORCE)
     answers = [Guardrail(mode, **guardrail).check(tool, args) for mode in modes]  # type: ignore[arg-type]
     return {
@@ -377,7 +376,7 @@ def test_a41_a42_what_is_handed_on_is_a_table_and_tasks_are_counted() -> None:
         {"tasks": [{"agent": "a", "x": 1}]},
         {"agent": "a"},
     ):
-        with pytest.raises(A3sError):
+        with pytest.raises(HostError):
             check_task(bad)
 
 
@@ -386,5 +385,5 @@ def test_a42_before_6_8_a_call_started_one_agent() -> None:
     one = {"agent": "explore", "description": "d", "prompt": "p"}
 
     assert check_task(one, old) == ("explore",)
-    with pytest.raises(A3sError, match="unknown field `tasks`"):
+    with pytest.raises(HostError, match="unknown field `tasks`"):
         check_task({"tasks": [one]}, old)

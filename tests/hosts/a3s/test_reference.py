@@ -57,11 +57,11 @@ def text_of(tool: str, args: dict, version: A3sProfile) -> str:
             return text("file_path")
         case "ls":
             return text("path")
-        case "search" if version.since(6, 8):
+        case "search" if version.numbers >= (6, 8):
             return f"{text('mode')} {text('query')} {text('path')}"
-        case "grep" if not version.since(6, 8):
+        case "grep" if not version.numbers >= (6, 8):
             return f"{text('pattern')} {text('path')}"
-        case "glob" if not version.since(6, 8):
+        case "glob" if not version.numbers >= (6, 8):
             return text("pattern")
         case _:
             return json.dumps(args, sort_keys=True, separators=(",", ":"))
@@ -71,7 +71,7 @@ def parsed(rule: str, version: A3sProfile) -> tuple[str, str | None]:
     tool, pattern = rule, None
     if "(" in rule and rule.endswith(")"):
         tool, _, pattern = rule[:-1].partition("(")
-    if version.since(6, 8) and tool.lower() in {"grep", "glob", "bm25"}:
+    if version.numbers >= (6, 8) and tool.lower() in {"grep", "glob", "bm25"}:
         pattern = f"{tool.lower()} {'**' if pattern in (None, '*') else pattern}"
         tool = "search"
     return tool, pattern
@@ -86,7 +86,7 @@ def matches(rule: str, tool: str, args: dict, version: A3sProfile) -> bool:
 
 def in_lane(rule: str, tool: str, version: A3sProfile) -> bool:
     lane = "query" if tool in QUERIES else "execute"
-    return version.since(9) and rule == f"lane:{lane}"
+    return version.numbers >= (9,) and rule == f"lane:{lane}"
 
 
 def decided(policy: dict, tool: str, args: dict, version: A3sProfile) -> Effect:
@@ -105,7 +105,7 @@ def decided(policy: dict, tool: str, args: dict, version: A3sProfile) -> Effect:
 
 
 def shown(policy: dict, tool: str, version: A3sProfile) -> bool:
-    if not policy["enabled"] or not version.since(5, 2, 8):
+    if not policy["enabled"] or not version.numbers >= (5, 2, 8):
         return True
     rules = [parsed(rule, version) for rule in policy["deny"]]
     if any(matches_tool(named, tool) and pattern in (None, "*") for named, pattern in rules):

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 import policy
-import policy.analysis.catalogue
+from policy.analysis import catalogue
 from policy.analysis.reach.audit import audit
 from policy.hosts import a3s
 from policy.hosts.a3s import PermissionPolicy
@@ -62,7 +62,7 @@ ROWS = {
     "A9": "a3s-before-5-3",
     "A10": "a3s-allow-before-ask",
     "A11": "hosts/a3s/test_a3s::test_a11_a_tool_may_be_allowed_and_hidden",
-    "A12": "hosts/a3s/test_a3s::test_a12_every_match_is_told_beside_the_one_that_decides",
+    "A12": "hosts/a3s/test_a3s::test_a12_every_matching_rule_is_listed",
     "A13": "hosts/a3s/test_a3s::test_a13_an_ask_is_not_allowed",
     "A14": "hosts/a3s/test_a3s::test_a14_strict_asks_and_permissive_is_gone",
     "A15": "hosts/a3s/test_a3s::test_a15_a_session_replaces_all_but_the_denies_of_everyone",
@@ -102,9 +102,9 @@ ROWS = {
     "A47": "hosts/a3s/test_gate::test_a47_a_hook_is_asked_where_a_person_would_be_and_since_6_9",
     "A48": "hosts/a3s/test_gate::test_a48_a49_a_host_is_trusted_and_a_budget_is_asked_last",
     "A49": "hosts/a3s/test_gate::test_a48_a49_a_host_is_trusted_and_a_budget_is_asked_last",
-    "A50": "hosts/a3s/test_gate::test_a50_a_disabled_policy_asks_nobody_and_timers_settle_before_9",
+    "A50": "hosts/a3s/test_gate::test_a50_a_disabled_policy_confirms_nothing_and_timers_answer_before_9",
     "A51": "hosts/a3s/test_gate::test_a51_two_policies_combine_to_the_stricter",
-    "A52": "hosts/a3s/test_gate::test_a52_whoever_is_missing_is_told_and_denies",
+    "A52": "hosts/a3s/test_gate::test_a52_a_missing_provider_denies_with_its_reason",
     "A53": "hosts/a3s/test_gate::test_a53_keys_of_risks_are_of_any_case_and_every_label_counts",
     "A54": "hosts/a3s/test_gate::test_a54_a_call_has_the_risk_of_what_it_may_reach",
     "A55": "hosts/a3s/test_gate::test_a55_a_skill_has_what_it_lists",
@@ -116,7 +116,7 @@ ROWS = {
     "A61": "hosts/a3s/test_gate::test_a61_a_verifier_refuses_what_obviously_changes_something",
     "A62": "a3s-before-5-3",
     "A63": "a3s-before-5-3",
-    "A64": "hosts/a3s/test_a3s::test_a64_a_difference_is_told_exactly",
+    "A64": "hosts/a3s/test_a3s::test_a64_a_difference_is_exact",
 }
 
 
@@ -177,7 +177,7 @@ def test_an_audit_of_a_fixture_is_exact(folder: Path) -> None:
 
 
 def test_every_code_has_a_page_and_no_page_is_of_a_code_that_is_gone() -> None:
-    pages = {code for code in policy.analysis.catalogue.codes() if code.startswith("a3s-")}
+    pages = {code for code in catalogue.codes() if code.startswith("a3s-")}
 
     assert pages == SEVERITIES.keys()
 

@@ -11,8 +11,8 @@ from policy.core.effect import Effect
 from policy.files.opening import Folder, Memory
 from policy.hosts import a3s
 from policy.hosts.a3s import (
-    A3sError,
     A3sProfile,
+    HostError,
     PermissionPolicy,
     Provider,
     ScriptSession,
@@ -74,7 +74,7 @@ def test_s1_s2_s3_s19_a_script_is_a_value_named_by_its_header_or_its_file() -> N
     ],
 )
 def test_s4_a_path_is_one_of_a_script_in_the_workspace(path: str, kind: A3sErrorKind) -> None:
-    with pytest.raises(A3sError) as caught:
+    with pytest.raises(HostError) as caught:
         directory(f"kind: script\npath: {path}")
 
     assert caught.value.kind is kind
@@ -85,7 +85,7 @@ def test_s5_s6_absent_and_empty_are_nothing_and_what_is_no_list_is_an_error() ->
     assert script().omitted
     assert script().allowed_tools == script("allowed_tools: []").allowed_tools == ()
     with pytest.raises(
-        A3sError, match=r"tool tools/x.md \(kind=script\) frontmatter: .*expected a list"
+        HostError, match=r"tool tools/x.md \(kind=script\) frontmatter: .*expected a list"
     ):
         script("allowed_tools: read")
 
@@ -103,7 +103,7 @@ def test_s5_s6_absent_and_empty_are_nothing_and_what_is_no_list_is_an_error() ->
     ],
 )
 def test_s7_limits_out_of_range_refuse_the_directory(limits: str, kind: A3sErrorKind) -> None:
-    with pytest.raises(A3sError) as caught:
+    with pytest.raises(HostError) as caught:
         script(f"limits: {{{limits}}}")
 
     assert caught.value.kind is kind
@@ -153,7 +153,7 @@ def test_s8_limits_that_are_not_set_have_defaults() -> None:
 def test_s10_s25_s26_a_mistake_refuses_the_whole_directory(
     files: dict[str, str], kind: A3sErrorKind
 ) -> None:
-    with pytest.raises(A3sError) as caught:
+    with pytest.raises(HostError) as caught:
         load_agent_dir(Memory(files))
 
     assert caught.value.kind is kind
@@ -173,7 +173,7 @@ def test_s21_nothing_of_a_directory_with_a_mistake_is_in_force() -> None:
     assert workspace.findings[0].place.file == "tools/b.md"
 
 
-def test_s25_a_link_out_of_the_directory_is_left_out_and_told(tmp_path: Path) -> None:
+def test_s25_a_link_out_of_the_directory_is_skipped_and_reported(tmp_path: Path) -> None:
     (tmp_path / "outside.md").write_text("---\nkind: script\npath: a.js\n---\n", "utf-8")
     inside = tmp_path / "agent"
     (inside / "tools").mkdir(parents=True)
@@ -273,7 +273,7 @@ def test_s11_arguments_widen_neither_list_nor_limits() -> None:
     spec = script("allowed_tools: [read]\nlimits: {maxToolCalls: 1}")
 
     assert inner_call(spec, "bash", {"allowed_tools": ["bash"]}) is Effect.DENY
-    with pytest.raises(A3sError, match=r"PTC script exceeded maxToolCalls=1"):
+    with pytest.raises(HostError, match=r"PTC script exceeded maxToolCalls=1"):
         inner_call(spec, "read", {"limits": {"maxToolCalls": 9}}, number=2)
 
 
@@ -320,7 +320,7 @@ def test_a58_a_script_starts_one_agent_at_a_time() -> None:
 )
 def test_s18_a_source_is_checked_and_never_run(args: dict, kind: A3sErrorKind) -> None:
     check_program({"source": "async function run(ctx) {}"})
-    with pytest.raises(A3sError) as caught:
+    with pytest.raises(HostError) as caught:
         check_program(args)
 
     assert caught.value.kind is kind

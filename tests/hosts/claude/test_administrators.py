@@ -99,7 +99,7 @@ SILENT = {"denyInsteadOfPrompting": True}
 
 
 @pytest.mark.parametrize("mode", [None, "acceptEdits", "plan", "dontAsk"])
-def test_where_nobody_is_asked_what_would_be_asked_for_is_denied(mode: str | None) -> None:
+def test_where_the_user_is_never_asked_what_would_be_asked_for_is_denied(mode: str | None) -> None:
     silent = {**SILENT, "disableAutoMode": "disable", "ask": ["Bash(jest)"]}
 
     assert run(silent, mode=mode) == run(silent, "jest", mode=mode) == "deny"
@@ -109,7 +109,7 @@ def test_where_nobody_is_asked_what_would_be_asked_for_is_denied(mode: str | Non
     assert run(silent, hooks=("ask",)) == "deny"
 
 
-def test_where_nobody_is_asked_modes_still_allow_and_models_still_judge() -> None:
+def test_where_the_user_is_never_asked_modes_still_allow_and_models_still_judge() -> None:
     silent = {**SILENT, "ask": ["Bash(jest)"]}
 
     assert run(silent, mode="bypassPermissions") == "allow"
@@ -119,7 +119,7 @@ def test_where_nobody_is_asked_modes_still_allow_and_models_still_judge() -> Non
     assert run(silent, "jest", mode="auto") == "deny"
 
 
-def test_a_project_does_not_say_that_nobody_is_asked() -> None:
+def test_a_project_cannot_deny_in_place_of_asking() -> None:
     for scope in ("user", "flag"):
         assert run({}, **{scope: user(**SILENT)}) == "deny"
         assert run({}, **{scope: user(denyInsteadOfPrompting="x", allow=["Bash"])}) == "ask"

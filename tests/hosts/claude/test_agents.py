@@ -144,7 +144,7 @@ def test_a_fork_may_not_start_a_fork() -> None:
     assert chain.spawn("fork").decide("Agent", call).effect is Effect.DENY
 
 
-def test_a_tool_that_is_lacking_is_lacking_where_nobody_is_asked_too() -> None:
+def test_a_tool_that_is_lacking_is_lacking_where_the_user_is_never_asked_too() -> None:
     (project,) = load(
         Memory({".claude/agents/a.md": "---\nname: a\ndescription: d\n---\n"}),
         ClaudeOptions(mode="dontAsk"),
@@ -388,7 +388,7 @@ def test_the_types_of_the_agent_of_a_session_count_for_every_agent(
         (("a",), False, Effect.ALLOW),
     ],
 )
-def test_only_the_main_conversation_starts_agents_in_the_background_unasked(
+def test_only_the_main_conversation_starts_agents_in_the_background_by_default(
     chain: tuple[str, ...], background: bool | None, effect: Effect
 ) -> None:
     files = {".claude/agents/a.md": "---\nname: a\ndescription: d\n---\n"}

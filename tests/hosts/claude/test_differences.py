@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from policy.compare import joined
 from policy.compare.command_pair import CommandPair
+from policy.compare.tables import differences
 from policy.core.effect import Effect
 from policy.files.trees import Memory
 from policy.hosts.claude.data.programs import EDITING_PROGRAMS, READ_ONLY_PROGRAMS
@@ -118,7 +119,7 @@ def _table(lists: _Lists, mode: str) -> Table:
 
 def _check(edited: tuple[_Lists, _Lists], modes: tuple[str, str]) -> bool:
     before, after = (_table(*side) for side in zip(edited, modes, strict=True))
-    comparison = before.differences(after)
+    comparison = differences(before, after)
     told = set()
     for each in comparison.differences:
         effects = [side.decide(each.tool, each.call).effect for side in (before, after)]
@@ -299,7 +300,7 @@ def test_what_a_host_lets_run_without_a_rule_is_compared_exactly(edited, modes) 
 )
 def test_a_command_that_runs_without_a_rule_is_a_witness(mode, added, command) -> None:
     (before, after), _ = _with(mode, **added)
-    found = _table(before, mode).differences(_table(after, mode)).differences
+    found = differences(_table(before, mode), _table(after, mode)).differences
     (shown,) = [each for each in found if each.tool == "Bash"]
     assert (shown.before.effect.value, shown.after.effect.value)[0] == "allow"
     assert command is None or shown.call == {"command": command}
@@ -316,7 +317,7 @@ def test_a_command_that_runs_without_a_rule_is_a_witness(mode, added, command) -
 )
 def test_a_rule_is_shown_by_a_command_of_its_own_words(rule, commands) -> None:
     (before, after), _ = _with("default", allow=[rule])
-    found = _table(before, "default").differences(_table(after, "default")).differences
+    found = differences(_table(before, "default"), _table(after, "default")).differences
     assert [each.call["command"] for each in found if each.tool == "Bash"] == commands
 
 
@@ -324,7 +325,7 @@ def test_a_rule_for_commands_that_nobody_vouches_for_is_compared_exactly() -> No
     # It reads a program from a file, so that no star allows it, whatever comes behind.
     for rule, commands in (("awk x -f y", ["awk x -f y"]), ("awk x -f y *", [])):
         (before, after), _ = _with("default", allow=[f"Bash({rule})"])
-        comparison = _table(before, "default").differences(_table(after, "default"))
+        comparison = differences(_table(before, "default"), _table(after, "default"))
         assert comparison.why == ()
         shown = [each for each in comparison.differences if each.tool == "Bash"]
         assert [each.call["command"] for each in shown] == commands
@@ -335,7 +336,7 @@ def test_a_command_that_cannot_be_taken_apart_stands_for_no_other_one() -> None:
     after = _table({"allow": ["Bash(env * x)"], "ask": ["Bash(env -*)"], "deny": []}, "default")
     call = {"command": "env -i x"}
     assert [t.decide("Bash", call).effect for t in (before, after)] == [Effect.ALLOW, Effect.ASK]
-    found = before.differences(after)
+    found = differences(before, after)
     assert not found.exact or any(each.tool == "Bash" for each in found.differences)
 
 
@@ -344,7 +345,7 @@ def test_a_rule_with_open_ends_is_compared_exactly_beside_hundreds_of_others(eff
     others = [f"Bash(p{number} *)" for number in range(300)]
     before: _Lists = {"allow": [], "ask": [], "deny": [], effect: others}
     after: _Lists = {**before, "ask": [*before["ask"], "Bash(*install*)"]}
-    assert _table(before, "default").differences(_table(after, "default")).exact
+    assert differences(_table(before, "default"), _table(after, "default")).exact
 
 
 @pytest.mark.parametrize(
@@ -360,7 +361,7 @@ def test_a_rule_for_what_is_no_program_is_compared_exactly(rule, command) -> Non
     before, after = (
         _table({"allow": [*some], "ask": [], "deny": []}, "default") for some in ([], [rule])
     )
-    comparison = before.differences(after)
+    comparison = differences(before, after)
     assert comparison.why == ()
     shown = [each.call["command"] for each in comparison.differences if each.tool == "Bash"]
     assert shown == ([command] if command else [])
@@ -370,7 +371,7 @@ def test_a_rule_for_what_is_no_program_is_shown_in_quotes_that_no_other_rule_ask
     rules = {"allow": [], "ask": ["Bash(*'*)"], "deny": []}
     sides = (_table(each, "default") for each in ({**rules, "allow": ["Bash(for x*)"]}, rules))
     before, after = sides
-    (shown,) = [each for each in before.differences(after).differences if each.tool == "Bash"]
+    (shown,) = [each for each in differences(before, after).differences if each.tool == "Bash"]
     assert shown.call == {"command": '"for" xx'}
 
 
@@ -394,7 +395,7 @@ def test_rules_that_spell_out_several_commands_are_compared_exactly(effect, rule
     nothing: _Lists = {"allow": [], "ask": [], "deny": []}
     after = {**nothing, effect: [f"Bash({rule})"]}
     assert _check((nothing, after), ("default", "default"))
-    found = _table(nothing, "default").differences(_table(after, "default")).differences
+    found = differences(_table(nothing, "default"), _table(after, "default")).differences
     assert {each.effects for each in found if each.tool == "Bash"} == changes
 
 
@@ -403,14 +404,14 @@ def test_rules_that_allow_what_may_be_one_command_are_not_compared_in_silence(ru
     nothing: _Lists = {"allow": [], "ask": [], "deny": []}
     sides = (_table({**nothing, "allow": some}, "default") for some in ([], [f"Bash({rule})"]))
     before, after = sides
-    found = before.differences(after)
+    found = differences(before, after)
     assert found.why or any(each.tool == "Bash" for each in found.differences)
 
 
 def test_a_rule_for_what_is_no_program_is_told_beside_a_mode_that_asks_again() -> None:
     before = _table({"allow": ["Bash(for x*)"], "ask": [], "deny": []}, "dontAsk")
     after = _table({"allow": [], "ask": [], "deny": []}, "default")
-    shown = before.differences(after).differences
+    shown = differences(before, after).differences
     assert {each.widened for each in shown if each.tool == "Bash"} == {False, True}
 
 
@@ -418,7 +419,7 @@ def test_a_rule_for_what_is_no_program_is_told_beside_a_mode_that_asks_again() -
 def test_a_mode_that_asks_nobody_is_compared_exactly_beside_open_rules(modes) -> None:
     rules = {"allow": ["Edit(o)"], "ask": ["Bash(*=*)", "Bash(echo *)", "Bash(* x)"], "deny": []}
     before, after = (_table(rules, mode) for mode in modes)
-    comparison = before.differences(after)
+    comparison = differences(before, after)
     assert comparison.why == ()
     told = {each.widened for each in comparison.differences if each.tool == "Bash"}
     assert told == {modes[1] == "default"}
@@ -448,22 +449,22 @@ def test_commands_are_joined_only_where_that_may_show_a_change(monkeypatch) -> N
     allow = [f"Bash(c{number} *)" for number in range(50)]
     before = _table({"allow": allow, "ask": [], "deny": deny}, "default")
     after = _table({"allow": allow[5:], "ask": [], "deny": deny}, "default")
-    assert before.differences(after).exact
+    assert differences(before, after).exact
     assert len(tried) < 50 * len({*deny, *allow})
 
 
 def test_commands_are_searched_once_for_both_tools_that_run_them(monkeypatch) -> None:
     searched: list[str] = []
-    differences = CommandPair.differences
+    search = CommandPair.differences
 
     def counted(pair: CommandPair) -> object:
         searched.append(pair.tool)
-        return differences(pair)
+        return search(pair)
 
     monkeypatch.setattr(CommandPair, "differences", counted)
     lists: _Lists = {"allow": ["Bash(npm *)"], "ask": [], "deny": ["Bash(* x)"]}
     edited: _Lists = {"allow": ["Bash(npm *)", "Bash(make *)"], "ask": [], "deny": []}
-    comparison = _table(lists, "default").differences(_table(edited, "default"))
+    comparison = differences(_table(lists, "default"), _table(edited, "default"))
     assert comparison.exact
     assert {*searched} == {"Bash"}
     told = {
@@ -475,7 +476,7 @@ def test_commands_are_searched_once_for_both_tools_that_run_them(monkeypatch) ->
     # A rule of one of them alone tells them apart.
     searched.clear()
     edited["deny"] = ["Monitor(persistent:true)"]
-    assert _table(lists, "default").differences(_table(edited, "default")).exact
+    assert differences(_table(lists, "default"), _table(edited, "default")).exact
     assert {*searched} == {"Bash", "Monitor"}
 
 
@@ -491,9 +492,9 @@ def test_no_command_is_joined_to_what_nobody_wrote_rules_for(monkeypatch) -> Non
     # The host itself asks for `find * -exec *`, part by part.
     lists: _Lists = {"allow": ["Bash(npm *)"], "ask": [], "deny": []}
     before, after = (_table({**lists, "allow": each}, "default") for each in (["Bash(npm *)"], []))
-    assert before.differences(after).exact
+    assert differences(before, after).exact
     assert not tried
     starred: _Lists = {**lists, "deny": ["Bash(git * | head)"]}
     before, after = (_table({**starred, "allow": each}, "default") for each in (["Bash(a *)"], []))
-    assert before.differences(after).exact
+    assert differences(before, after).exact
     assert tried

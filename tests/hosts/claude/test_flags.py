@@ -59,3 +59,18 @@ def test_a_flag_decides_by_what_it_is_cut_into(
     (project,) = load(Memory({".claude/settings.json": "{}"}), ClaudeOptions(command_line=flags))
     chain = Chain.start("main", project.enforced)
     assert chain.decide("Bash", {"command": command}).effect is expected
+
+
+def test_a_flag_that_takes_reads_away_denies_some_files() -> None:
+    options = ClaudeOptions(
+        cwd="/srv/app",
+        command_line=Source("<cli>", json.dumps({"permissions": {"deny": ["Read"]}})),
+    )
+    (project,) = load(Memory({}), options)
+    main = Chain.start("main", project.enforced)
+    for command, effect in (
+        ("cd src && ls", "ask"),
+        ("ls | xargs head", "ask"),
+        ("cat a", "allow"),
+    ):
+        assert str(main.decide("Bash", {"command": command}).effect) == effect

@@ -183,7 +183,7 @@ def test_a_condition_sees_a_command_wherever_it_stands(command: str) -> None:
         *("find . -exec git push \\;", "echo 'git push'", "make # git push"),
     ],
 )
-def test_a_condition_does_not_look_behind_wrappers(command: str) -> None:
+def test_a_condition_unwraps_no_wrapper(command: str) -> None:
     assert not sees("Bash(git *)", "Bash", {"command": command})
 
 
@@ -195,7 +195,7 @@ def test_a_condition_does_not_look_behind_wrappers(command: str) -> None:
         *("ls `cat a`", "ls $(cat a) > out", "PATH=$X make"),
     ],
 )
-def test_a_condition_holds_for_values_that_nobody_knows(command: str) -> None:
+def test_a_condition_holds_for_unknown_values(command: str) -> None:
     assert sees("Bash(git *)", "Bash", {"command": command})
 
 
@@ -299,7 +299,7 @@ def test_a_condition_does_not_hold_for_other_commands(command: str) -> None:
         ("Edit", "Edit", "/srv/app/a.py", True),
     ],
 )
-def test_a_condition_on_files_speaks_of_its_own_tool(
+def test_a_condition_on_files_applies_to_its_own_tool(
     condition: str, tool: str, path: str, seen: bool
 ) -> None:
     assert sees(condition, tool, {"file_path": path}) is seen
@@ -394,12 +394,12 @@ def test_hooks_that_guard_the_ways_to_edit_one_by_one_guard_them_all() -> None:
     assert "hook-misses-tools" in findings({"hooks": {"PreToolUse": groups[:2]}})
 
 
-def test_a_hook_that_nobody_waits_for_guards_nothing_and_misses_nothing() -> None:
+def test_an_asynchronous_hook_guards_nothing_and_misses_nothing() -> None:
     found = findings(hooked({**GUARD, "async": True, "if": "Edit(a)"}, matcher="Edit"))
     assert "hook-misses-tools" not in found
 
 
-def test_what_a_hook_asks_is_asked_where_nobody_else_is() -> None:
+def test_what_a_hook_asks_is_asked_in_every_mode() -> None:
     (project,) = load(
         Memory({".claude/agents/a.md": "---\nname: a\ndescription: d\n---\n"}),
         ClaudeOptions(mode="dontAsk", hooks=("ask",)),
@@ -444,7 +444,7 @@ def test_a_condition_holds_for_values_in_words_and_words_of_the_language(command
 
 
 @pytest.mark.parametrize("command", ["make $X", "cd src $X", "ss -a $X $Y"])
-def test_a_plain_program_with_a_variable_is_told_from_one_that_a_condition_names(command):
+def test_a_plain_program_with_a_variable_differs_from_one_that_a_condition_names(command):
     assert not sees("Bash(git *)", "Bash", {"command": command})
     for condition in ("Bash(git push *)", "Bash(git)", "Bash(* push)"):
         assert sees(condition, "Bash", {"command": command})

@@ -1,4 +1,4 @@
-"""What Claude Code 2.1.329 fetches from unasked: addresses that it knows by heart, as spelled."""
+"""Addresses that Claude Code 2.1.329 fetches from without asking, as they are spelled."""
 
 from __future__ import annotations
 
@@ -44,9 +44,7 @@ def _fetched(url: str, **lists: list[str]) -> str:
         ("https://kaggle.com/docs", "ask"),
     ],
 )
-def test_a_known_address_is_fetched_from_unasked_as_it_is_spelled_alone(
-    url: str, effect: str
-) -> None:
+def test_a_known_address_is_auto_allowed_as_it_is_spelled_alone(url: str, effect: str) -> None:
     assert _fetched(url) == effect
 
 
@@ -55,7 +53,7 @@ def test_a_known_address_is_fetched_from_unasked_as_it_is_spelled_alone(
     ["https://nodejs.org./", "https://github.com./y", "https://github.com/anthropics/x"],
 )
 @pytest.mark.parametrize("effect", ["deny", "ask", "allow"])
-def test_a_rule_speaks_of_a_host_however_it_is_spelled(url: str, effect: str) -> None:
+def test_a_rule_applies_to_a_host_however_it_is_spelled(url: str, effect: str) -> None:
     rules = ["WebFetch(domain:nodejs.org)", "WebFetch(domain:github.com)"]
 
     assert _fetched(url, **{effect: rules}) == effect
@@ -73,7 +71,7 @@ def test_a_rule_speaks_of_a_host_however_it_is_spelled(url: str, effect: str) ->
     ],
 )
 @pytest.mark.parametrize("effect", ["deny", "ask", "allow"])
-def test_a_rule_speaks_of_an_address_as_browsers_read_it(url: str, effect: str) -> None:
+def test_a_rule_applies_to_an_address_as_browsers_read_it(url: str, effect: str) -> None:
     assert _fetched(url, **{effect: ["WebFetch(domain:127.0.0.1)"]}) == effect
 
 

@@ -1,4 +1,4 @@
-"""Rules that allow nothing where a model judges, as the program (2.1.329) was seen to leave them out."""
+"""Rules that allow nothing where a model judges, as observed of 2.1.329."""
 
 from __future__ import annotations
 
@@ -72,3 +72,13 @@ def test_what_acts_later_or_elsewhere_is_judged_where_a_model_judges(tool: str) 
     judged, alone = decisions
     assert (judged.effect, judged.reason) == (Effect.ASK, Reason.CLASSIFIER)
     assert alone.effect is Effect.ALLOW
+
+
+def test_reads_kept_inside_are_asked_for_though_a_model_judges_the_rest():
+    permissions = {"blockReadsOutsideWorkingDirectories": True}
+    settings = json.dumps({"permissions": permissions})
+    options = ClaudeOptions(cwd="/srv/app", home="/home/alice", mode="auto")
+    (project,) = load(Memory({".claude/settings.json": settings}), options)
+    chain = Chain.start("main", project.enforced)
+    assert chain.decide("Bash", {"command": "eval ls"}).reason is Reason.PROTECTED
+    assert chain.decide("Bash", {"command": "dd x"}).reason is Reason.CLASSIFIER

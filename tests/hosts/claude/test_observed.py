@@ -77,7 +77,7 @@ def test_a_negation_opens_what_relative_rules_before_it_shut(
     assert read({"deny": deny}, f"/srv/app/{path}") == effect
 
 
-def test_a_negation_speaks_of_its_own_tool_list_and_file_alone() -> None:
+def test_a_negation_applies_to_its_own_tool_list_and_file_alone() -> None:
     assert read({"deny": ["Read(*.env)", "Edit(!a.env)"]}, "/srv/app/a.env") == "deny"
     assert read({"deny": ["Read(*.env)"], "ask": ["Read(!a.env)"]}, "/srv/app/a.env") == "deny"
 
@@ -483,7 +483,7 @@ _DEPTH = "CLAUDE_CODE_MAX_SUBAGENT_SPAWN_DEPTH"
 @pytest.mark.parametrize(
     ("value", "told"), [("20", False), ("21", True), ("0", False), (500, True)]
 )
-def test_more_levels_than_are_followed_are_told_where_they_are_set(value, told: bool) -> None:
+def test_more_levels_than_are_followed_are_reported_where_they_are_set(value, told: bool) -> None:
     files = {".claude/settings.json": json.dumps({"env": {_DEPTH: value}})}
     (found,) = load(Memory(files))
 

@@ -10,6 +10,7 @@ import json
 import attrs
 import pytest
 
+from policy.compare.tables import differences
 from policy.core.source import Source
 from policy.files.opening import Memory
 from policy.hosts.claude import ClaudeOptions, load
@@ -59,13 +60,13 @@ def test_settings_have_no_rule_about_files_with_a_colon_and_a_star_and_flags_hav
         ({"command": "ls"}, "allow"),
     ],
 )
-def test_a_rule_about_an_argument_speaks_of_the_program_of_that_name_too(
+def test_a_rule_about_an_argument_applies_to_the_program_of_that_name_too(
     scope: str, call: dict[str, object], effect: str
 ) -> None:
     assert told(saying(scope, deny=["Bash(timeout:*)"]), "Bash", call) == effect
 
 
-def test_a_rule_about_an_argument_says_nothing_of_commands_that_nobody_vouches_for() -> None:
+def test_a_rule_about_an_argument_does_not_apply_to_unchecked_commands() -> None:
     options = saying("user", deny=["Bash(timeout:*)"], ask=["Bash(gh pr *)"])
 
     for command in ("gh pr view 1; ls $X", "gh pr view 1; exec ls"):
@@ -73,7 +74,7 @@ def test_a_rule_about_an_argument_says_nothing_of_commands_that_nobody_vouches_f
         assert told(options, "Bash", {"command": command, "timeout": 5}) == "deny"
 
 
-def test_a_rule_that_allows_speaks_of_the_program_and_of_no_argument() -> None:
+def test_a_rule_that_allows_applies_to_the_program_and_to_no_argument() -> None:
     options = saying("user", allow=["Bash(timeout:*)"])
 
     assert told(options, "Bash", {"command": "timeout 5 make"}) == "allow"
@@ -145,7 +146,7 @@ _FENCE = "blockFileToolReadsOutsideWorkingDirectories"
         ("Bash", {"command": "cat /opt/x"}, "allow"),
     ],
 )
-def test_whoever_starts_the_program_keeps_its_tools_for_files_inside(
+def test_a_file_given_as_a_flag_keeps_tools_for_files_inside(
     tool: str, call: dict[str, object], effect: str
 ) -> None:
     rules = {"allow": ["Read", "Edit(//**)", "Bash"]}
@@ -257,7 +258,7 @@ def test_a_call_that_was_read_is_not_denied_for_an_argument_of_another_version()
     table = Chain.start("main", found.enforced).table
 
     for call in ({"command": "make"}, {"command": "make", "more": 1}, {"command": "make"}):
-        assert str(table.decide_read("Bash", call).effect) == "allow"
+        assert str(table.decide("Bash", call, checked=True).effect) == "allow"
         assert str(table.decide("Bash", call).effect) == ("deny" if "more" in call else "allow")
 
 
@@ -266,7 +267,7 @@ def test_a_text_that_is_refused_stays_so_after_a_call_of_it_was_read() -> None:
     table, call = Chain.start("main", found.enforced).table, {"url": "no address"}
 
     before = table.decide("WebFetch", call)
-    table.decide_read("WebFetch", call)
+    table.decide("WebFetch", call, checked=True)
 
     assert str(before.effect) == "deny"
     assert table.decide("WebFetch", call) == before
@@ -289,7 +290,7 @@ def test_a_rule_about_an_argument_is_shown_by_a_call_that_the_host_reads(
 ) -> None:
     (before,), (after,) = (load(Memory({}), saying("user", deny=rules)) for rules in ([], [rule]))
     tables = [Chain.start("main", each.enforced).table for each in (after, before)]
-    found = tables[0].differences(tables[1])
+    found = differences(tables[0], tables[1])
     field = rule.partition("(")[2].partition(":")[0]
     shown = [each.call for each in found.differences if field in each.call]
 

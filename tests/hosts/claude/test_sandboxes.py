@@ -8,6 +8,7 @@ import attrs
 import pytest
 
 from policy.analysis.diff import diff_workspaces
+from policy.compare.tables import differences
 from policy.core.decision import Decision
 from policy.files.opening import Memory
 from policy.hosts.claude import ClaudeOptions, load
@@ -33,7 +34,7 @@ def run(
 
 
 @pytest.mark.parametrize("mode", ["default", "acceptEdits", "dontAsk"])
-def test_commands_in_a_sandbox_run_unasked_but_for_what_rules_say_of_them(mode: str) -> None:
+def test_commands_in_a_sandbox_are_auto_allowed_except_those_that_rules_name(mode: str) -> None:
     options = ClaudeOptions(sandboxed=True, cwd="/srv/app", mode=mode)
     asked = "deny" if mode == "dontAsk" else "ask"
 
@@ -98,7 +99,7 @@ def enforced(
         ({}, False),
     ],
 )
-def test_settings_that_let_commands_run_in_a_sandbox_are_told_of_beside_main(
+def test_settings_that_auto_allow_commands_in_a_sandbox_are_reported_beside_main(
     sandbox: dict[str, object], *, told: bool
 ) -> None:
     files = settings(sandbox=sandbox)
@@ -240,6 +241,6 @@ def test_a_sandbox_is_compared_with_a_rule_that_allows_every_command() -> None:
     call = {"command": "git status &"}
     assert str(boxed.decide("Bash", call).effect) == "allow"
     assert str(plain.decide("Bash", call).effect) == "ask"
-    compared = boxed.table.differences(plain.table)
+    compared = differences(boxed.table, plain.table)
     shown = {(str(d.before.effect), str(d.after.effect)) for d in compared.differences}
     assert ("allow", "ask") in shown

@@ -7,6 +7,8 @@ import json
 import pytest
 
 from policy.cli import main
+from policy.core.effect import Effect
+from policy.core.source import Source
 from policy.files.trees import Memory
 from policy.hosts.claude import ClaudeOptions, load
 from policy.hosts.project import Project
@@ -120,7 +122,7 @@ def test_an_audit_says_which_places_were_not_read_and_how_to_give_them() -> None
     assert any("/Library/Application Support/ClaudeCode" in text for text in mac.elsewhere)
 
 
-def test_plugins_that_are_switched_on_are_told_of_where_they_are_not_read() -> None:
+def test_plugins_that_are_switched_on_are_reported_where_they_are_not_read() -> None:
     text = json.dumps({"enabledPlugins": {"a@x": False, "b@x": True, "c@x": ["1.0"]}})
     project = only({".claude/settings.json": text})
     (finding,) = [each for each in project.findings if each.code == "plugins-not-read"]
@@ -145,3 +147,36 @@ def test_the_command_reads_the_folders_of_a_user_and_of_an_administrator(tmp_pat
         assert capsys.readouterr().out.startswith(effect)
     assert main([*asked, "--user", str(tmp_path / "nowhere")]) == 2
     assert "expected a folder" in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize(
+    ("stronger", "file", "effect"),
+    [
+        ("flag", "/srv/app/a", Effect.ASK),
+        ("flag", "/etc/policies/a", Effect.ALLOW),
+        ("managed", "/srv/app/a", Effect.ALLOW),
+    ],
+)
+def test_of_two_scopes_that_allow_the_same_path_the_stronger_counts(stronger, file, effect):
+    settings = json.dumps({"permissions": {"allow": ["Edit(/**)"]}})
+    options = ClaudeOptions(
+        cwd="/srv/app",
+        home="/home/alice",
+        flag_folder="/etc/policies",
+        **{stronger: Source(stronger, settings)},
+    )
+    (project,) = load(Memory({".claude/settings.json": settings}), options)
+    main = Chain.start("main", project.enforced)
+    assert main.decide("Edit", {"file_path": file}).effect is effect
+
+
+def test_of_two_scopes_that_deny_the_same_path_both_count():
+    settings = json.dumps({"permissions": {"deny": ["Edit(/**)"]}})
+    flag = Source("flag", settings)
+    options = ClaudeOptions(
+        cwd="/srv/app", home="/home/alice", flag_folder="/etc/policies", flag=flag
+    )
+    (project,) = load(Memory({".claude/settings.json": settings}), options)
+    main = Chain.start("main", project.enforced)
+    for file in ("/srv/app/a", "/etc/policies/a"):
+        assert main.decide("Edit", {"file_path": file}).effect is Effect.DENY

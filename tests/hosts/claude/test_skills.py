@@ -48,7 +48,7 @@ def skilled(text: str, path: str = ".claude/skills/deploy/SKILL.md") -> dict[str
 # --- what a skill allows ----------------------------------------------------------
 
 
-def test_what_skills_allow_holds_in_their_turn_for_whoever_is_started_in_it() -> None:
+def test_what_skills_allow_holds_in_their_turn_for_every_agent_started_in_it() -> None:
     project = only(skilled(DEPLOY))
     assert decide(project, "main", "Bash", PUSH) is Effect.ASK
     assert decide(project, "main>worker", "Bash", PUSH) is Effect.ASK
@@ -216,7 +216,7 @@ def test_a_change_of_what_a_skill_allows_is_a_change() -> None:
     assert changes == {("widened", "git fetch"), ("narrowed", "git push")}
 
 
-def test_the_first_skill_that_allows_something_is_told_by_the_calls_it_allows() -> None:
+def test_the_first_skill_that_allows_something_shows_the_calls_it_allows() -> None:
     old = load_tree(Memory({".claude/agents/worker.md": AGENT.format("worker")}))
     changes = diff_workspaces(old, load_tree(Memory(skilled(DEPLOY)))).changes
     assert ("main+skills",) in {c.chain for c in changes if c.widened and c.what == "rule"}
@@ -491,7 +491,7 @@ def test_settings_override_which_skills_agents_may_invoke() -> None:
     assert invoked({"skillOverrides": {"DEPLOY": "off"}}) == "allow"
 
 
-def test_a_skill_that_is_off_allows_nothing_to_anybody() -> None:
+def test_a_skill_that_is_off_allows_nothing() -> None:
     def asides(word: str) -> tuple[str, ...]:
         files = {
             ".claude/settings.json": json.dumps({"skillOverrides": {"deploy": word}}),

@@ -161,7 +161,7 @@ def test_the_tool_that_starts_agents_is_no_other_in_lists_before_2_1_63() -> Non
         assert chain.decide("Agent", {"subagent_type": "Plan"}).reason.value == reason
 
 
-def test_nobody_is_asked_by_an_agent_in_the_background_before_2_1_186() -> None:
+def test_an_agent_in_the_background_cannot_ask_before_2_1_186() -> None:
     for version, effect in (("2.1.185", "deny"), ("2.1.186", "ask")):
         options = ClaudeOptions(version=version, background=True)
         (project,) = load(Memory({".claude/settings.json": "{}"}), options)
@@ -197,7 +197,7 @@ _TOLD = """
 """
 
 
-def test_each_version_that_decides_otherwise_is_told_of() -> None:
+def test_each_version_that_decides_otherwise_is_reported() -> None:
     known = {change.since for change in versions.CHANGES} | {since for since, *_ in versions.UNTOLD}
 
     assert set(_TOLD.split()) <= known

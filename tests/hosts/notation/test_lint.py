@@ -28,8 +28,8 @@ def found(*statements: str) -> list[tuple[str, str]]:
     ],
 )
 def test_a_slip_is_found_with_a_mend(statement, code, help_) -> None:
-    ((known, told),) = found(statement)
-    assert (known, told.startswith(help_)) == (code, True)
+    ((known, text),) = found(statement)
+    assert (known, text.startswith(help_)) == (code, True)
 
 
 @pytest.mark.parametrize(
@@ -41,5 +41,5 @@ def test_a_slip_is_found_with_a_mend(statement, code, help_) -> None:
         "allow Task(b), Task(*), Task(claude:x), Task(model:opus)",
     ],
 )
-def test_what_may_be_meant_is_not_told(statement) -> None:
+def test_what_may_be_meant_is_not_reported(statement) -> None:
     assert found(statement) == []

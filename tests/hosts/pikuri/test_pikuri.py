@@ -21,6 +21,7 @@ from policy.core.effect import Effect
 from policy.core.source import Source
 from policy.files.opening import Memory
 from policy.hosts import pikuri
+from policy.hosts.errors import HostError, HostErrors
 from policy.hosts.pikuri import (
     AllowAll,
     Confirmer,
@@ -28,11 +29,8 @@ from policy.hosts.pikuri import (
     Host,
     Persona,
     PersonaSet,
-    PikuriError,
-    PikuriErrors,
     PikuriProfile,
     Tool,
-    TrifectaLegs,
     available_agents,
     bundled,
     configure,
@@ -42,20 +40,18 @@ from policy.hosts.pikuri import (
     walk,
 )
 from policy.hosts.pikuri.audit import CODES, tree_of, trifecta
-from policy.hosts.pikuri.host import (
-    EXCLUDED,
+from policy.hosts.pikuri.host import EXCLUDED
+from policy.hosts.pikuri.trifecta import (
     NONE,
-    SPAWN_NAMES,
     AgentNode,
     Contribution,
     Destination,
     Payload,
-    PikuriErrorKind,
-    ToolParameter,
+    TrifectaLegs,
     TrifectaVerdict,
     Untrusted,
-    problems,
 )
+from policy.hosts.pikuri.versions import SPAWN_NAMES, PikuriErrorKind
 from policy.hosts.workspace import load_tree
 from tests.conftest import FIXTURES
 from tests.underline import assert_underlines
@@ -79,11 +75,11 @@ def test_p3_p4_p8_p28_a_persona_is_a_frozen_record_of_known_fields() -> None:
     with pytest.raises(TypeError):
         Persona("m", tools=["read"])
     for bad in ({"name": ""}, {"name": "m", "max_steps": 0}, {"name": "m", "tool_names": "read"}):
-        with pytest.raises(PikuriError):
+        with pytest.raises(HostError):
             Persona(**bad)
 
 
-def test_p5_p7_p20_p33_what_it_is_told_and_its_budget_change_no_decision() -> None:
+def test_p5_p7_p20_p33_its_prompt_and_its_budget_change_no_decision() -> None:
     loud = Persona("m", "describes", ("read",), "prompt", 99)
     one, two = (
         host(READ, PersonaSet((persona,))) for persona in (loud, Persona("m", tool_names=("read",)))
@@ -97,7 +93,7 @@ def test_p5_p7_p20_p33_what_it_is_told_and_its_budget_change_no_decision() -> No
 
 
 def test_p6_names_are_exact_and_none_is_no_tool() -> None:
-    with pytest.raises(PikuriErrors):
+    with pytest.raises(HostErrors):
         configure(host(Tool("Read"), PersonaSet((Persona("m", tool_names=("read",)),))))
     done = configure(host(READ, PersonaSet((Persona("m"),))))
     assert done.tools_of("m") == ()
@@ -127,10 +123,10 @@ def test_p27_a_persona_needs_no_tool_to_be_defined() -> None:
 # --- hosts (P1, P9 to P20, P32, P35 to P39, P41, P55) ----------------------------------------
 
 
-def test_p9_p10_p11_one_bad_persona_stops_the_host_and_every_mistake_is_told() -> None:
+def test_p9_p10_p11_one_bad_persona_stops_the_host_and_every_mistake_is_reported() -> None:
     bad = PersonaSet((Persona("a", tool_names=("x", "read")), Persona("b", tool_names=("y",))))
 
-    with pytest.raises(ValueError, match="names `x`") as caught:
+    with pytest.raises(HostErrors, match="names `x`") as caught:
         configure(host(READ, bad))
 
     assert [error.kind for error in caught.value.errors] == [PikuriErrorKind.UNKNOWN_TOOL] * 2
@@ -145,15 +141,15 @@ def test_p13_the_order_of_registrations_counts() -> None:
     personas = PersonaSet((Persona("m", tool_names=("grep",)),))
 
     assert configure(host(GREP, personas)).personas
-    with pytest.raises(PikuriErrors):
+    with pytest.raises(HostErrors):
         configure(host(personas, GREP))
 
 
-def test_p14_p17_the_tool_that_starts_agents_comes_last_and_is_named_by_nobody() -> None:
+def test_p14_p17_the_tool_that_starts_agents_comes_last_and_no_persona_may_name_it() -> None:
     assert configure(host(READ)).callable == ("read",)
     done = configure(host(READ, PersonaSet((Persona("m"),))))
     assert done.callable == ("read", "agent")
-    with pytest.raises(PikuriErrors):
+    with pytest.raises(HostErrors):
         configure(
             host(
                 READ,
@@ -163,7 +159,7 @@ def test_p14_p17_the_tool_that_starts_agents_comes_last_and_is_named_by_nobody()
         )
 
 
-def test_p15_p18_who_may_be_started_is_told_and_has_a_name_on_each_host() -> None:
+def test_p15_p18_the_personas_are_listed_and_each_host_names_the_tool_that_starts_agents() -> None:
     done = configure(host(PersonaSet((Persona("m", "mines"), Persona("n", "reads")))))
 
     assert available_agents(done) == "m: mines\nn: reads"
@@ -171,20 +167,20 @@ def test_p15_p18_who_may_be_started_is_told_and_has_a_name_on_each_host() -> Non
 
 
 def test_p37_a_name_is_there_once_in_a_host() -> None:
-    with pytest.raises(PikuriErrors) as caught:
+    with pytest.raises(HostErrors) as caught:
         PersonaSet((Persona("m"), Persona("m")))
     assert caught.value.kind is PikuriErrorKind.DUPLICATE_PERSONA
-    with pytest.raises(PikuriErrors):
+    with pytest.raises(HostErrors):
         configure(host(PersonaSet((Persona("m"),)), PersonaSet((Persona("m"),))))
 
 
-def test_p16_p32_a_child_starts_nobody() -> None:
+def test_p16_p32_a_child_starts_no_agent() -> None:
     done = configure(host(READ, PersonaSet((Persona("m"), Persona("n")))))
 
-    with pytest.raises(PikuriError) as caught:
+    with pytest.raises(HostError) as caught:
         done.available(("m", "n"), "read")
     assert caught.value.kind is PikuriErrorKind.NO_AGENT_TOOL
-    with pytest.raises(PikuriError) as caught:
+    with pytest.raises(HostError) as caught:
         done.available(("plumber",), "read")
     assert caught.value.kind is PikuriErrorKind.UNKNOWN_PERSONA
 
@@ -232,21 +228,37 @@ def test_p1_p16_a_child_never_gains_beyond_the_pools(
     ("text", "underlined", "message"),
     [
         ("", "", "expected keys and values, found null"),
-        ("registre: []\n", "registre", "unknown key `registre`"),
-        ("register: 5\n", "5", "expected a list at `register`"),
-        ("register: [5]\n", "5", "expected a registration"),
+        ("registre: []\n", "registre", "unknown field `registre`"),
+        ("register: 5\n", "5", "invalid type at `register`: expected a list"),
+        ("register: [5]\n", "5", "invalid type at `register[0]`: expected keys and values"),
         ("register: [{}]\n", "{}", "found none"),
         ("register:\n  - tool: read\n    sub_agent_tool: x\n", "sub_agent_tool", "expected one of"),
-        ("register: [{tool: 5}]\n", "5", "expected the name of a tool"),
-        ("register: [{mcp: [a], legs: {}}]\n", "legs", "unknown key `legs`"),
-        ("register: [{tool: bash, sandbox: jail}]\n", "jail", "expected a sandbox"),
+        ("register: [{tool: 5}]\n", "5", "at `register[0].tool`: expected a string"),
+        ("register: [{mcp: [a], legs: {}}]\n", "legs", "unknown field `legs`"),
+        (
+            "register: [{tool: bash, sandbox: jail}]\n",
+            "jail",
+            "expected one of `none`, `bubblewrap`",
+        ),
         ("register:\n  - personas: [MINER]\n", "MINER", "no bundled persona `MINER`"),
         ("register:\n  - personas: [GIT_RESEARCHER]\n", "GIT_RESEARCHER", "no bundled persona"),
-        ("register:\n  - personas: [{}]\n", "{}", "expected a persona with a `name`"),
+        ("register:\n  - personas: [{}]\n", "{}", "missing field `register[0].personas[0].name`"),
         ("register: [{personas: [{name: m, tool_names: read}]}]", "read", "expected a list"),
-        ("register: [{personas: [{name: m, tool_names: [1]}]}]", "1", "the name of a tool"),
-        ("register: [{personas: [{name: m, max_steps: 0}]}]", "0", "steps above 0, found `0`"),
-        ("register: [{personas: [{name: m, max_steps: 1.5}]}]", "1.5", "steps above 0"),
+        (
+            "register: [{personas: [{name: m, tool_names: [1]}]}]",
+            "1",
+            "tool_names[0]`: expected a string",
+        ),
+        (
+            "register: [{personas: [{name: m, max_steps: 0}]}]",
+            "0",
+            "expected a whole number from 1",
+        ),
+        (
+            "register: [{personas: [{name: m, max_steps: 1.5}]}]",
+            "1.5",
+            "expected a whole number from 1",
+        ),
         ("pikuri: '0.0.3'\nregister:\n  - personas: []\n", "personas", "0.0.3 has no personas"),
         ("pikuri: one\n", "one", "expected a version"),
         (
@@ -256,28 +268,32 @@ def test_p1_p16_a_child_never_gains_beyond_the_pools(
         ),
         ("register:\n  - sub_agent\n", "sub_agent", "personas in place of"),
         ("host: a>b\n", "a>b", "expected a name"),
-        ("confirmer: me\n", "me", "expected a confirmer"),
-        ("workspace: all\n", "all", "expected a workspace, or `allow_all`"),
-        ("workspace: {readable: []}\n", "{readable: []}", "with a `project_root`"),
+        ("confirmer: me\n", "me", "expected one of `terminal`, `auto_approve`"),
+        ("workspace: all\n", "all", "expected keys and values, or `allow_all`"),
+        ("workspace: {readable: []}\n", "{readable: []}", "missing field `workspace.project_root`"),
         ("workspace: {project_root: here}\n", "here", "expected an absolute path"),
         ("workspace: {project_root: /a/../b}\n", "/a/../b", "without `..`"),
-        ("workspace: {project_root: /a, links: [x]}\n", "[x]", "expected names and targets"),
+        ("workspace: {project_root: /a, links: [x]}\n", "[x]", "expected keys and values"),
         ("register: [{tool: x, legs: {egress: open}}]\n", "{egress: open}", "go together"),
         ("register: [{tool: x, legs: {private: yes}}]\n", "yes", "expected `true` or `false`"),
-        ("register: [{tool: x, legs: {untrusted: all}}]\n", "all", "expected a grade"),
+        (
+            "register: [{tool: x, legs: {untrusted: all}}]\n",
+            "all",
+            "expected one of `none`, `soft`, `hard`",
+        ),
     ],
 )
 def test_p43_a_host_file_with_a_mistake_is_refused_with_its_place(
     text: str, underlined: str, message: str
 ) -> None:
-    with pytest.raises(PikuriErrors) as caught:
+    with pytest.raises(HostErrors) as caught:
         read_host(Source("pikuri.host.yaml", text))
 
     assert message in caught.value.message
     assert_underlines(caught.value, underlined)
 
 
-def test_every_mistake_of_a_host_file_is_told_at_once() -> None:
+def test_every_mistake_of_a_host_file_is_reported_at_once() -> None:
     text = """\
 host: {}
 confirmer: me
@@ -291,30 +307,30 @@ register:
       - name: m
         max_steps: -1
 """
-    with pytest.raises(PikuriErrors) as caught:
+    with pytest.raises(HostErrors) as caught:
         read_host(Source("h", text))
 
-    assert [error.place.line for error in caught.value.errors] == [1, 2, 3, 5, 7, 9, 9, 11]
+    assert [error.place.line for error in caught.value.errors] == [1, 2, 3, 5, 7, 9, 9, 9, 11]
     assert {error.kind for error in caught.value.errors} == {PikuriErrorKind.HOST_FILE}
 
 
 def test_p17_the_name_of_the_tool_that_starts_agents_is_reserved() -> None:
-    with pytest.raises(PikuriErrors, match="starts agents") as caught:
+    with pytest.raises(HostErrors, match="starts agents") as caught:
         configure(host(Tool("agent")))
     assert caught.value.kind is PikuriErrorKind.RESERVED_TOOL
-    with pytest.raises(PikuriErrors):
+    with pytest.raises(HostErrors):
         configure(host(Tool("sub_agent"), profile=PikuriProfile.of("0.0.3")))
 
 
 def test_a_persona_cannot_take_the_place_of_its_host_in_a_chain() -> None:
-    with pytest.raises(PikuriErrors, match="name of the host"):
+    with pytest.raises(HostErrors, match="name of the host"):
         configure(host(READ, PersonaSet((Persona("host", tool_names=("read",)),))))
 
 
 def test_p41_p50_no_persona_may_name_a_tool_of_a_server() -> None:
     found = host(Tool("issues", server="s"), PersonaSet((Persona("m", tool_names=("issues",)),)))
 
-    with pytest.raises(PikuriErrors) as caught:
+    with pytest.raises(HostErrors) as caught:
         configure(found)
     assert caught.value.kind is PikuriErrorKind.UNKNOWN_TOOL
 
@@ -412,18 +428,6 @@ def test_p45_p46_p47_who_confirms_and_what() -> None:
     assert confirmation(Confirmer.TERMINAL, "edit", exists=True) is Effect.ALLOW
 
 
-def test_p43_every_problem_of_a_call_is_told() -> None:
-    parameters = (ToolParameter("name"), ToolParameter("mode", required=False, values=("a", "b")))
-
-    assert problems(parameters, {"mode": "c", "x": 1}) == (
-        "`name` is missing",
-        "`mode` is none of a, b",
-        "`x` is not a parameter",
-    )
-    with pytest.raises(PikuriError):
-        ToolParameter("mode", values=())
-
-
 def test_p48_hidden_characters_of_a_tool_are_spelled_out() -> None:
     text = 'register:\n  - personas: [{name: m, tool_names: ["re\\u202ead"]}]\n'
     (finding,) = load_tree(Memory({"pikuri.host.yaml": text}), front_ends=(pikuri,)).findings
@@ -498,7 +502,7 @@ def test_p51_p52_the_three_operators_obey_their_laws(
 
 
 def test_p51_egress_is_said_on_both_axes_or_none() -> None:
-    with pytest.raises(PikuriError):
+    with pytest.raises(HostError):
         TrifectaLegs(destination=Destination.OPEN)
 
 
@@ -506,7 +510,7 @@ WEB = TrifectaLegs(False, Untrusted.HARD, Destination.OPEN, Payload.UNREVIEWED)
 FILES = TrifectaLegs(private=True)
 
 
-def test_p26_p30_p53_where_three_legs_meet_is_told_with_the_path() -> None:
+def test_p26_p30_p53_the_report_says_where_three_legs_meet() -> None:
     apart = AgentNode(
         "host", (Contribution("read", FILES),), (AgentNode("web", (Contribution("fetch", WEB),)),)
     )

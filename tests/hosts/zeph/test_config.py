@@ -73,7 +73,7 @@ def test_no_agent_is_started_where_they_are_off_or_the_file_cannot_be_read(
         load(config).chain("main", "a", reading=reading)
 
 
-def test_somebody_may_ask_for_an_agent() -> None:
+def test_a_person_may_ask_for_an_agent() -> None:
     workspace = load("[agents]\nenabled = true\ndelegation_mode = 'explicit_request_only'\n")
     assert allows(workspace, "read", "enforced")
 
@@ -91,18 +91,18 @@ def test_a_value_of_another_type_is_shown_where_it_is(config: str, at: str) -> N
     assert [f"{f.place} {f.span.text}" for f in found] == [at]
 
 
-def test_the_file_that_zeph_finds_by_itself_counts_before_one_that_it_must_be_told_of() -> None:
+def test_the_file_that_zeph_finds_by_itself_wins_over_one_that_an_option_names() -> None:
     on = "[agents]\nenabled = true\n"
     denied = on + "default_disallowed_tools = ['bash']\n"
-    told = load(denied, file=".zeph/config.toml")
-    assert not allows(told, "bash", "enforced")
-    assert [f.assumed != "" for f in told.projects[0].files] == [True, False]
+    named = load(denied, file=".zeph/config.toml")
+    assert not allows(named, "bash", "enforced")
+    assert [f.assumed != "" for f in named.projects[0].files] == [True, False]
     assert allows(load(on, **{".zeph/config.toml": denied}), "bash", "enforced")
     users = load(on, file=".config/zeph/config.toml")
     assert [f.assumed for f in users.projects[0].files] == ["", ""]
 
 
-def test_a_file_without_the_section_is_somebody_elses() -> None:
+def test_a_file_without_the_section_belongs_to_another_program() -> None:
     workspace = load("[server]\nport = 1\n")
     assert (codes(workspace), CONFIG in workspace.files) == ([], False)
     assert allows(workspace, "bash", "enforced")
@@ -132,7 +132,7 @@ def test_names_in_the_configuration_are_looked_at_like_those_of_a_list() -> None
     assert found == ["dead-star", "alias-not-known"]
 
 
-def test_a_change_of_the_configuration_alone_is_told_as_what_it_grants() -> None:
+def test_a_change_of_the_configuration_alone_is_reported_as_what_it_grants() -> None:
     on = "[agents]\nenabled = true\n"
     before, after = load(on + "default_disallowed_tools = ['bash']\n"), load(on)
     found = [c for c in diff_workspaces(before, after).changes if c.direction == "widened"]
@@ -313,7 +313,7 @@ def test_a_file_with_the_session_alone_starts_no_agent() -> None:
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("lists", ["", "tools:\n  allow: ['Bash(cargo *)', 'Bash(rm *)', bash]\n"])
-def test_a_change_of_the_session_is_told_as_what_it_grants(
+def test_a_change_of_the_session_is_reported_as_what_it_grants(
     before: str, after: str, call: str, lists: str
 ) -> None:
     old, new = load(ON + before, lists), load(ON + after, lists)

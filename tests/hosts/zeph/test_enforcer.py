@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from policy.core.effect import Effect
 from policy.hosts import zeph
-from policy.hosts.zeph.names import ZephError, ZephErrorKind
+from policy.hosts.errors import HostError
+from policy.hosts.zeph.names import ZephErrorKind, upstream_text
 from policy.hosts.zeph.session import PolicyEnforcer, ZephOptions, ZephSession
 from policy.hosts.zeph.spawning import TrustLevel
 from policy.tables.chain import Chain
@@ -120,13 +121,13 @@ def test_the_paths_of_a_call_are_taken_as_zeph_takes_them(params: dict, matching
 def test_a_mistake_in_a_policy_file_has_its_place(tmp_path: Path) -> None:
     file = tmp_path / "policy.toml"
     file.write_text('[[rules]]\neffect = "ask"\ntool = "x"\n\n[[rules]]\neffect = "deny"\n')
-    with pytest.raises(ZephError) as caught:
+    with pytest.raises(HostError) as caught:
         PolicyEnforcer.load("policy.toml", tmp_path)
     error = caught.value
     assert error.kind is ZephErrorKind.FILE_PARSE
     places = [(str(one.place), one.message[:13]) for one in error.errors]
     assert places == [("policy.toml:2:10", "unknown varia"), ("policy.toml:5:3", "missing field")]
-    assert error.errors[0].upstream.startswith("failed to parse policy file policy.toml: ")
+    assert upstream_text(error.errors[0]).startswith("failed to parse policy file policy.toml: ")
 
 
 def test_what_a_file_says_of_the_default_counts_for_nothing(tmp_path: Path) -> None:

@@ -70,10 +70,10 @@ def test_every_code_has_a_page() -> None:
     codes = re.findall(
         r"""(?:\bfind|Finding|Finding\.of|_note)\(\s*(?:error, )?"([a-z0-9-]+)\"""", text
     )
-    told = {code for code in catalogue.codes() if HOST in (catalogue.page(code).hosts or (HOST,))}
-    assert set(codes) <= told
-    # The other way round as well: no page of this host speaks of a code that is no more.
-    alone = {code for code in told if catalogue.page(code).hosts == (HOST,)}
+    pages = {code for code in catalogue.codes() if HOST in (catalogue.page(code).hosts or (HOST,))}
+    assert set(codes) <= pages
+    # The other way round as well: no page of this host is about a code that no longer exists.
+    alone = {code for code in pages if catalogue.page(code).hosts == (HOST,)}
     assert alone <= set(codes)
 
 

@@ -8,10 +8,12 @@ import policy
 from policy.core.effect import Effect
 from policy.files.trees import Memory
 from policy.hosts import zeph
+from policy.hosts.errors import HostError
 from policy.hosts.workspace import load_tree
 from policy.hosts.zeph.definition import Both, ZephProfile, parse
-from policy.hosts.zeph.names import ZephError, ZephErrorKind
+from policy.hosts.zeph.names import ZephErrorKind
 from policy.hosts.zeph.session import ZephOptions
+from policy.hosts.zeph.spawning import SubAgentManager
 from policy.tables.chain import Chain, SpawnDenied
 
 ASKED = zeph.ZephFrontEnd(ZephOptions(ZephProfile.ISSUE_970))
@@ -114,27 +116,22 @@ def test_a_list_of_starts_and_entries_for_the_task_are_met() -> None:
 
 
 def test_the_manager_refuses_with_an_error_of_its_own() -> None:
-    project = zeph.project(
-        {
-            "a": parse(_text("a", "allowed_spawns: []\n"), ZephProfile.ISSUE_970),
-            "b": parse(_text("b")),
-        },
-        ZephOptions(ZephProfile.ISSUE_970),
-    )
-    reading = project.enforced
-    assert isinstance(reading, zeph.ZephEnforced)
-    with pytest.raises(ZephError) as caught:
-        reading.manager.check_spawn("b", parent=reading.definitions["a"])
+    definitions = {
+        "a": parse(_text("a", "allowed_spawns: []\n"), ZephProfile.ISSUE_970),
+        "b": parse(_text("b")),
+    }
+    with pytest.raises(HostError) as caught:
+        SubAgentManager(definitions).check_spawn("b", parent=definitions["a"])
     assert caught.value.kind is ZephErrorKind.SPAWN_DENIED
     assert "agent 'b'" in caught.value.message
 
 
 def test_zeph_as_shipped_refuses_what_the_issue_asks_for() -> None:
-    with pytest.raises(ZephError) as caught:
+    with pytest.raises(HostError) as caught:
         parse(_text("a", "allowed_spawns: [explore]\n"))
     assert caught.value.kind is ZephErrorKind.PARSE
     assert "unknown field `allowed_spawns`" in caught.value.message
-    with pytest.raises(ZephError) as caught:
+    with pytest.raises(HostError) as caught:
         parse(_text("a", "tools: {allow: [x], deny: [y]}\n"))
     assert caught.value.kind is ZephErrorKind.INVALID
     definition = parse(_text("a", "tools: {allow: [x], deny: [y]}\n"), ZephProfile.ISSUE_970)

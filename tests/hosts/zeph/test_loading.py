@@ -9,6 +9,7 @@ import pytest
 
 from policy.files.trees import Memory
 from policy.hosts import zeph
+from policy.hosts.errors import HostError
 from policy.hosts.workspace import load_tree
 from policy.hosts.zeph.definition import DEFINITION_BYTES, parse
 from policy.hosts.zeph.loading import (
@@ -21,7 +22,7 @@ from policy.hosts.zeph.loading import (
     scope_label,
     with_scope,
 )
-from policy.hosts.zeph.names import ZephError, ZephErrorKind
+from policy.hosts.zeph.names import ZephErrorKind, upstream_text
 
 
 def _text(name: str = "a", keys: str = "") -> str:
@@ -32,10 +33,10 @@ HOOKS = "hooks:\n  PreToolUse:\n  - matcher: bash\n    hooks:\n    - {type: comm
 
 
 def _refused(kind: ZephErrorKind, message: str, call: object) -> None:
-    with pytest.raises(ZephError) as caught:
+    with pytest.raises(HostError) as caught:
         call()
     assert caught.value.kind is kind
-    assert message in caught.value.upstream
+    assert message in upstream_text(caught.value)
 
 
 def test_one_file_is_named_without_its_folder(tmp_path: Path) -> None:
@@ -118,7 +119,7 @@ def test_the_first_path_and_the_first_name_count(tmp_path: Path) -> None:
     assert [f.code for f in loaded.findings] == ["shadowed-definition"] * 2
 
 
-def test_a_broken_file_is_left_out_unless_somebody_named_it(tmp_path: Path) -> None:
+def test_a_broken_file_is_skipped_unless_the_command_line_names_it(tmp_path: Path) -> None:
     for folder in ("high", "low"):
         (tmp_path / folder).mkdir()
     (tmp_path / "high/bot.md").write_text(_text("bot", "tools: {allow: [], deny: []}\n"))
@@ -154,13 +155,13 @@ def test_a_folder_below_one_of_the_command_line_is_labelled_so_and_bound_all_the
     assert [Path(error.file).name for error in loaded.errors] == ["bad.md", "folder.md", "link.md"]
 
 
-def test_it_is_said_where_a_file_is_left_out_here_and_not_by_zeph() -> None:
+def test_a_finding_tells_files_that_zeph_reads_from_files_that_it_skips() -> None:
     shared = "tools: {allow: &t [read], except: *t}\n"
     tree = Memory(
         {".zeph/agents/a.md": _text(keys=shared), ".zeph/agents/b.md": _text(keys="x: 1\n")}
     )
     helps = [f.help for f in load_tree(tree, front_ends=[zeph]).findings]
-    assert [("Zeph reads it" in help_, "Zeph leaves" in help_) for help_ in helps] == [
+    assert [("Zeph reads it" in help_, "Zeph skips" in help_) for help_ in helps] == [
         (True, False),
         (True, False),
         (False, True),

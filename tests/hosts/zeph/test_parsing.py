@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from policy.hosts.errors import HostError
 from policy.hosts.zeph.definition import (
     AllowList,
     DenyList,
@@ -14,7 +15,7 @@ from policy.hosts.zeph.definition import (
     SkillFilter,
     parse,
 )
-from policy.hosts.zeph.names import ZephError, ZephErrorKind
+from policy.hosts.zeph.names import ZephErrorKind, upstream_text
 from tests.underline import assert_underlines
 
 HEAD = "name: a\ndescription: b\n"
@@ -24,8 +25,8 @@ def _yaml(keys: str = "") -> str:
     return f"---\n{HEAD}{keys}---\n\nbody\n"
 
 
-def _refused(text: str) -> ZephError:
-    with pytest.raises(ZephError) as caught:
+def _refused(text: str) -> HostError:
+    with pytest.raises(HostError) as caught:
         parse(text)
     return caught.value
 
@@ -82,8 +83,8 @@ def test_presence_decides_and_not_emptiness() -> None:
         (_yaml("tool: x\n"), "unknown field `tool`", "tool"),
         (_yaml("tools:\n  alow: [x]\n"), "unknown field `alow`", "alow"),
         (_yaml("permissions:\n  max_turn: 5\n"), "unknown field `max_turn`", "max_turn"),
-        (_yaml("tools:\n  allow: shell\n"), "expected a list of names", "shell"),
-        (_yaml("tools:\n  allow: [[x]]\n"), "expected text", "[x]"),
+        (_yaml("tools:\n  allow: shell\n"), "expected a list", "shell"),
+        (_yaml("tools:\n  allow: [[x]]\n"), "expected a string", "[x]"),
         (_yaml("permissions:\n  max_turns: -1\n"), "expected a whole number", "-1"),
         (_yaml("permissions:\n  max_turns: 4294967296\n"), "from 0 to 4294967295", "4294967296"),
         (_yaml("permissions:\n  max_turns: '5'\n"), "expected a whole number", "'5'"),
@@ -107,7 +108,7 @@ def test_presence_decides_and_not_emptiness() -> None:
         ),
         (_yaml("name: again\n"), "the key `name` is there twice", "name"),
         ("---\n- a\n---\n", "expected keys and values", "---"),
-        ("+++\nname = 5\ndescription = 'b'\n+++\n", "expected text", "5"),
+        ("+++\nname = 5\ndescription = 'b'\n+++\n", "expected a string", "5"),
         ("+++\nname = \n+++\n", "invalid value", ""),
         ("+++\nname = 1979-05-27\n+++\n", "found a date", "1979-05-27"),
     ],
@@ -119,7 +120,7 @@ def test_what_cannot_be_read_is_a_parse_error_with_its_place(
 
     assert error.kind is ZephErrorKind.PARSE
     assert message in error.message
-    assert error.upstream.startswith("parse error in <unknown>: ")
+    assert upstream_text(error).startswith("parse error in <unknown>: ")
     if underlined:
         assert_underlines(error, underlined)
 
@@ -143,7 +144,7 @@ def test_what_may_not_be_is_invalid_with_its_place(
 
     assert error.kind is ZephErrorKind.INVALID
     assert message in error.message
-    assert error.upstream == f"invalid definition: {error.message}"
+    assert upstream_text(error) == f"invalid definition: {error.message}"
     assert_underlines(error, underlined)
 
 
@@ -162,7 +163,7 @@ def test_tabs_and_the_second_row_of_controls_may_be_in_a_description() -> None:
     assert parse('---\nname: a\ndescription: "x\\ty\\x85"\n---\n').description == "x\ty\x85"
 
 
-def test_every_mistake_of_types_is_told_at_once() -> None:
+def test_every_mistake_of_types_is_reported_at_once() -> None:
     error = _refused("---\ndescription: [b]\nmax_turns: 5\ntools: x\n---\n")
 
     assert len(error.errors) == 4

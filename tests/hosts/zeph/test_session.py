@@ -9,10 +9,11 @@ import pytest
 from policy.core.effect import Effect
 from policy.core.finding import Finding
 from policy.hosts import zeph
+from policy.hosts.errors import HostError
 from policy.hosts.zeph import session as scopes
 from policy.hosts.zeph.definition import HookDef, HookMatcher, SkillFilter, parse
 from policy.hosts.zeph.findings import blocked_fence, fires, matches
-from policy.hosts.zeph.names import ZephError, ZephErrorKind, normalize
+from policy.hosts.zeph.names import ZephErrorKind, normalize
 from policy.hosts.zeph.session import (
     RAW,
     Autonomy,
@@ -22,7 +23,6 @@ from policy.hosts.zeph.session import (
     PolicyRule,
     SessionPermissions,
     ToolScope,
-    Unusable,
     ZephOptions,
     ZephSession,
     build_spawn_context,
@@ -31,6 +31,7 @@ from policy.hosts.zeph.session import (
 )
 from policy.hosts.zeph.spawning import SpawnContext, TrustLevel, filter_skills, sees
 from policy.hosts.zeph.tables import network_rules
+from policy.patterns.notations import Unusable
 from policy.tables.chain import Chain
 from policy.tables.table import Table
 
@@ -42,7 +43,7 @@ def _policy(*rules: tuple[str, Effect], tool: str = "bash") -> SessionPermission
 
 
 def _refused(kind: ZephErrorKind, call: object) -> None:
-    with pytest.raises(ZephError) as caught:
+    with pytest.raises(HostError) as caught:
         call()
     assert caught.value.kind is kind
 

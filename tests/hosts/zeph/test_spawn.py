@@ -7,6 +7,7 @@ import pytest
 
 from policy.core.effect import Effect
 from policy.hosts import zeph
+from policy.hosts.errors import HostError
 from policy.hosts.zeph.definition import (
     AllowList,
     Both,
@@ -20,7 +21,7 @@ from policy.hosts.zeph.definition import (
     ToolPolicy,
     ZephProfile,
 )
-from policy.hosts.zeph.names import ZephError, ZephErrorKind, intersect_allowlists
+from policy.hosts.zeph.names import ZephErrorKind, intersect_allowlists, upstream_text
 from policy.hosts.zeph.session import ZephOptions, ZephSession
 from policy.hosts.zeph.spawning import (
     AgentsConfig,
@@ -36,7 +37,7 @@ from policy.hosts.zeph.spawning import (
     fold,
     propagate,
 )
-from policy.hosts.zeph.tables import SpawnRefused, ZephEnforced
+from policy.hosts.zeph.tables import SpawnRefused, resume
 from policy.tables.chain import Chain, SpawnDenied
 
 
@@ -96,11 +97,11 @@ def test_checks_are_made_in_the_order_of_zeph_and_in_its_words(mended: int) -> N
     if mended == len(CHECKS):
         assert manager.check_spawn("a", context).tools == InheritAll()
         return
-    with pytest.raises(ZephError) as caught:
+    with pytest.raises(HostError) as caught:
         manager.check_spawn("a", context)
     kind, text = CHECKS[mended]
     assert caught.value.kind is kind
-    assert text in caught.value.upstream
+    assert text in upstream_text(caught.value)
 
 
 @pytest.mark.parametrize("mode", DelegationMode)
@@ -113,7 +114,7 @@ def test_who_may_delegate(mode: DelegationMode, origin: SpawnOrigin) -> None:
     if allowed:
         manager.check_spawn("a", SpawnContext(origin=origin))
     else:
-        with pytest.raises(ZephError):
+        with pytest.raises(HostError):
             manager.check_spawn("a", SpawnContext(origin=origin))
     assert SpawnContext().origin is SpawnOrigin.AUTONOMOUS
 
@@ -125,7 +126,7 @@ def test_depth_is_compared_with_its_limit(depth: int, most: int, allowed: bool) 
     manager = SubAgentManager(_named(_agent()), AgentsConfig(max_spawn_depth=most))
     try:
         manager.check_spawn("a", SpawnContext(spawn_depth=depth))
-    except ZephError as error:
+    except HostError as error:
         assert (error.kind, allowed) == (ZephErrorKind.MAX_DEPTH_EXCEEDED, False)
     else:
         assert allowed
@@ -148,12 +149,12 @@ def test_to_go_on_is_not_to_start() -> None:
     assert (effective.memory, effective.added, effective.disallowed) == (None, (), ())
     narrowed = manager.check_resume("a", SpawnContext(inherited_tool_allowlist=["read"]))
     assert narrowed.tools == AllowList()
-    link = ZephEnforced(_named(definition), ZephOptions(config=config)).resume("a")
+    link = resume(_named(definition), ZephOptions(config=config), "a")
     assert link.table.decide("write", {}).effect is Effect.DENY
     asked = attrs.evolve(config, delegation_mode=DelegationMode.EXPLICIT_REQUEST_ONLY)
     SubAgentManager(_named(definition), asked).check_resume("a")
     full = attrs.evolve(config, max_concurrent=3)
-    with pytest.raises(ZephError) as caught:
+    with pytest.raises(HostError) as caught:
         SubAgentManager(_named(definition), full, SpawnUsage(active=3)).check_resume("a")
     assert caught.value.kind is ZephErrorKind.CONCURRENCY_LIMIT
 
@@ -171,10 +172,10 @@ def test_a_transcript_is_found_by_the_start_of_its_id() -> None:
         ),
         ("a", ["ab"], ["ab"], ZephErrorKind.STILL_RUNNING, "ab"),
     ):
-        with pytest.raises(ZephError) as caught:
+        with pytest.raises(HostError) as caught:
             find_transcript(prefix, ids, running)
         assert caught.value.kind is kind
-        assert text in caught.value.upstream
+        assert text in upstream_text(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -200,7 +201,7 @@ def test_a_list_is_narrowed_by_what_is_inherited(
     assert propagate(tools, inherited) == left
 
 
-def test_none_and_no_tool_are_told_apart() -> None:
+def test_no_list_and_an_empty_list_differ() -> None:
     assert _allows(_chain(_agent()), "read")
     nothing = ZephOptions(context=SpawnContext(inherited_tool_allowlist=[]))
     for reading in ("enforced", "attenuated"):
@@ -226,7 +227,7 @@ INHERITED = SpawnContext(inherited_tool_allowlist=["read", "grep", "bash"])
         (None, ZephProfile.SPEC, {"read"}),
     ],
 )
-def test_what_is_handed_on_is_up_to_whoever_starts_an_agent(
+def test_the_parent_decides_what_an_agent_inherits(
     forward: Forward | None, profile: ZephProfile, left: set[str]
 ) -> None:
     options = ZephOptions(profile, context=INHERITED, forward=forward)
@@ -292,7 +293,7 @@ def test_trust_is_capped_and_never_raised() -> None:
     for reading in ("enforced", "attenuated"):
         assert not _allows(_chain(_agent(), options=cap, reading=reading), "bash")
         assert _allows(_chain(_agent(), options=cap, reading=reading), "read")
-    # The gate is one for all, so a cap stays when nobody hands it on.
+    # All agents share one gate, so a cap stays even if no agent hands it on.
     assert not _allows(_chain(_agent("a"), _agent("b"), options=cap), "bash")
 
 
@@ -329,7 +330,7 @@ def test_what_is_not_a_permission_is_handed_on_too() -> None:
     assert [f.code for f in above.weakened(forgotten)] == ["isolation-weakened"] * 2
 
 
-def test_what_is_handed_down_is_shown_to_whoever_audits() -> None:
+def test_an_audit_shows_what_the_session_hands_on() -> None:
     tools = ("mcp__github__create_issue", "mcp__web__get")
     context = SpawnContext(
         mcp_tool_names=tools, session_mcp_servers=("github", "x"), orchestrator_name="planner",
@@ -348,7 +349,7 @@ def test_what_is_handed_down_is_shown_to_whoever_audits() -> None:
         ("server-offers-tools",
          "the server `github` offers tools to agents: `mcp__github__create_issue`"),
         ("server-offers-tools", "the server `x` offers tools to agents: none that is known here"),
-        ("told-to-obey", "agents are told to obey `planner (router)`"),
+        ("told-to-obey", "prompts of agents name the orchestrator `planner (router)`"),
         ("isolation-weakened", "`quote` is not in force for the agents"),
     ]  # fmt: skip
     kept = shown(ZephOptions(ZephProfile.SPEC, context=context))
@@ -450,8 +451,8 @@ def test_peers_are_granted_beside_every_list() -> None:
     ],
 )  # fmt: skip
 def test_an_error_is_printed_in_the_words_of_zeph(kind: ZephErrorKind, text: str) -> None:
-    assert ZephError(kind, "m", file="a.md").upstream == text
+    assert upstream_text(HostError(kind, "m", file="a.md")) == text
 
 
 def test_an_error_of_a_text_without_a_file_has_the_name_that_zeph_gives_it() -> None:
-    assert ZephError(ZephErrorKind.PARSE, "m").upstream == "parse error in <unknown>: m"
+    assert upstream_text(HostError(ZephErrorKind.PARSE, "m")) == "parse error in <unknown>: m"

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from policy.hosts.errors import HostError
 from policy.hosts.zeph.definition import (
     AllowList,
     Both,
@@ -27,8 +28,8 @@ from policy.hosts.zeph.definition import (
     parse,
 )
 from policy.hosts.zeph.loading import load
-from policy.hosts.zeph.names import ZephError, ZephErrorKind
-from policy.hosts.zeph.writing import (
+from policy.hosts.zeph.names import ZephErrorKind, upstream_text
+from policy.hosts.zeph.writer import (
     as_derived,
     as_zeph_saves,
     delete_file,
@@ -113,7 +114,7 @@ def test_zeph_itself_drops_two_permissions() -> None:
 
 def test_what_the_derived_writer_has_is_no_file_but_can_be_read() -> None:
     definition = SubAgentDef("a", "b", tools=AllowList(("x",)), disallowed_tools=("y",))
-    with pytest.raises(ZephError) as caught:
+    with pytest.raises(HostError) as caught:
         parse(as_derived(definition))
     assert caught.value.kind is ZephErrorKind.PARSE
 
@@ -140,7 +141,7 @@ def test_a_file_is_saved_whole_below_new_folders_and_over_an_old_one(tmp_path: P
 def test_a_name_that_is_no_file_is_refused_before_anything_is_written(
     tmp_path: Path, name: str
 ) -> None:
-    with pytest.raises(ZephError) as caught:
+    with pytest.raises(HostError) as caught:
         save_atomic(SubAgentDef(name, "b"), tmp_path / "new")
     assert caught.value.kind is ZephErrorKind.INVALID
     assert list(tmp_path.iterdir()) == []
@@ -152,10 +153,10 @@ def test_what_cannot_be_written_or_removed_is_an_io_error(tmp_path: Path) -> Non
         lambda: save_atomic(default_template("a", "b"), tmp_path / "file"),
         lambda: delete_file(tmp_path / "none.md"),
     ):
-        with pytest.raises(ZephError) as caught:
+        with pytest.raises(HostError) as caught:
             call()
         assert caught.value.kind is ZephErrorKind.IO
-        assert caught.value.upstream.startswith(f"I/O error at {tmp_path}")
+        assert upstream_text(caught.value).startswith(f"I/O error at {tmp_path}")
     path = save_atomic(default_template("a", "b"), tmp_path)
     delete_file(path)
     assert not path.exists()

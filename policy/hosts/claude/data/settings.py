@@ -1,10 +1,13 @@
-"""What settings, variables and hooks may say in Claude Code 2.1.329."""
+"""The settings, variables and hooks of ``settings.toml``."""
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 from policy.files.nodes import AnyOf, ListOf, MappingOf, ObjectOf, OneWord, ValueKind, ValueShape
+from policy.hosts.claude.data import table
+from policy.hosts.keys import Keys
 
 __all__ = [
     "AGENTS_OFF",
@@ -21,6 +24,7 @@ __all__ = [
     "OF_FILES",
     "ON",
     "READS_INSIDE",
+    "SECTIONS",
     "SILENT",
     "SILENT_SCOPES",
     "TOOLS_OFF",
@@ -31,215 +35,40 @@ __all__ = [
     "VALUES",
 ]
 
+_DATA: Final = table("settings")
 
-# What settings call it that reads and edits are kept in working folders: by whatever reads, by
-# what edits, and by the tools for files alone, which only whoever starts the host can say.
+
+# --- keys of settings -------------------------------------------------------------
+
+# Reads and edits are kept in working folders: those of whatever reads, of what edits, and of the
+# tools for files alone, which only a file given as a flag can say.
 READS_INSIDE: Final = "blockReadsOutsideWorkingDirectories"
 EDITS_INSIDE: Final = "blockWritesOutsideWorkingDirectories"
 FILE_READS_INSIDE: Final = "blockFileToolReadsOutsideWorkingDirectories"
 # Each with the scopes of settings whose additional folders count as inside: what comes with the
-# files of a project opens nothing, and what whoever starts the host says nobody else does.
+# files of a project opens nothing.
 FENCES: Final = {
     READS_INSIDE: frozenset({"managed", "flag", "local", "user"}),
     EDITS_INSIDE: frozenset({"managed", "flag", "local", "user"}),
     FILE_READS_INSIDE: frozenset({"flag"}),
 }
 
-
-# What settings call it that nobody is asked: what would be asked for is denied. It counts where a
-# project does not say it.
+# What would be asked for is denied. It counts where a project does not say it.
 SILENT: Final = "denyInsteadOfPrompting"
 SILENT_SCOPES: Final = frozenset({"managed", "flag", "user"})
 # Tools that are not there then.
 ASKING_TOOLS: Final = ("AskUserQuestion",)
 
-# What settings call it that no model judges calls, in `permissions` and beside it.
+# No model judges calls; in `permissions` and beside it.
 NO_AUTO: Final = "disableAutoMode"
-# Key -> what it says where the tools are switched off, and which those are. Of `Workflow` it is
-# observed; no session without a person had `Artifact`.
+
+# Key -> its value where the tools are switched off, and these tools.
 TOOLS_OFF: Final = {
-    "disableWorkflows": (True, ("Workflow",)),
-    "enableWorkflows": (False, ("Workflow",)),
-    "disableArtifact": (True, ("Artifact",)),
-    "enableArtifact": (False, ("Artifact",)),
+    key: (off["value"], tuple(off["tools"].split())) for key, off in _DATA["tools_off"].items()
 }
 
 
-def _each(shape: ValueShape, names: str) -> dict[str, ValueShape]:
-    return dict.fromkeys(names.split(), shape)
-
-
-_TEXTS: Final = ListOf(ValueKind.TEXT, "a list of strings")
-_COMMAND: Final[dict[str, ValueShape]] = {"type": OneWord("command"), "command": ValueKind.TEXT}
-_PLAIN: Final = AnyOf(ValueKind.TEXT, ValueKind.NUMBER, ValueKind.TRUTH, _TEXTS)
-
-_CREDENTIAL: Final[dict[str, ValueShape]] = {
-    "mode": OneWord("deny", "mask"),
-    "extract": ValueKind.TEXT,
-    "onExtractNoMatch": OneWord("warn", "deny", "error"),
-    "decode": OneWord("jwt"),
-    "maskClaims": _TEXTS,
-    "injectHosts": _TEXTS,
-}
-_SANDBOX: Final = ObjectOf(
-    {
-        **_each(
-            ValueKind.TRUTH,
-            "enabled failIfUnavailable autoAllowBashIfSandboxed allowUnsandboxedCommands"
-            " enableWeakerNestedSandbox allowNestedUserNamespaces enableWeakerNetworkIsolation"
-            " allowAppleEvents",
-        ),
-        "excludedCommands": _TEXTS,
-        "ignoreViolations": MappingOf(_TEXTS),
-        "ripgrep": ObjectOf({"command": ValueKind.TEXT, "args": _TEXTS}, needed=("command",)),
-        "windows": ObjectOf({"backend": OneWord("sandboxuser", "mxc")}),
-        "network": ObjectOf(
-            {
-                **_each(_TEXTS, "allowedDomains deniedDomains allowUnixSockets allowMachLookup"),
-                **_each(
-                    ValueKind.TRUTH,
-                    "strictAllowlist allowManagedDomainsOnly allowAllUnixSockets allowLocalBinding",
-                ),
-                **_each(ValueKind.NUMBER, "httpProxyPort socksProxyPort"),
-                "tlsTerminate": ObjectOf(_each(ValueKind.TEXT, "caCertPath caKeyPath")),
-            }
-        ),
-        "filesystem": ObjectOf(
-            {
-                **_each(_TEXTS, "allowWrite denyWrite denyRead allowRead"),
-                **_each(ValueKind.TRUTH, "allowManagedReadPathsOnly disabled"),
-            }
-        ),
-        "credentials": ObjectOf(
-            {
-                "allowPlaintextInject": ValueKind.TRUTH,
-                "files": ListOf(
-                    ObjectOf({"path": ValueKind.TEXT, **_CREDENTIAL}, needed=("path", "mode"))
-                ),
-                "envVars": ListOf(
-                    ObjectOf({"name": ValueKind.TEXT, **_CREDENTIAL}, needed=("name", "mode"))
-                ),
-            }
-        ),
-    }
-)
-
-# What `hooks` and `permissions` hold is read elsewhere.
-VALUES: Final = ObjectOf(
-    {
-        **_each(
-            ValueKind.TEXT,
-            "$schema advisorModel agent apiKeyHelper attributionProject autoMemoryDirectory"
-            " awsAuthRefresh awsCredentialExport claudeMd gcpAuthRefresh language"
-            " minimumVersion model otelHeadersHelper outputStyle plansDirectory"
-            " pluginTrustMessage prUrlTemplate processWrapper proxyAuthHelper"
-            " requiredMaximumVersion requiredMinimumVersion timeFormat timeZone",
-        ),
-        **_each(
-            ValueKind.TRUTH,
-            "agentPushNotifEnabled allowAllClaudeAiMcps allowClaudeInChromeWithManagedMcp"
-            " allowManagedHooksOnly allowManagedMcpServersOnly allowManagedPermissionRulesOnly"
-            " allowNestedModelAccessUnderForceLogin alwaysThinkingEnabled autoCompactEnabled"
-            " autoContinueAtUsageLimit autoDreamEnabled autoMemoryEnabled autoScrollEnabled"
-            " autoUploadSessions awaySummaryEnabled bashEditDiffEnabled channelsEnabled"
-            " clawdFileProgressEnabled disableAgentView disableAllHooks disableArtifact"
-            " disableBundledSkills disableClaudeAiConnectors disableCommandPluginSources"
-            " disableRemoteControl disableReplyCheck disableSideloadFlags"
-            " disableSkillShellExecution disableWindowsBashCommandSplit disableWorkflows"
-            " doneMeansMerged emojiCompletionEnabled enableAllProjectMcpServers enableArtifact"
-            " enableWorkflows enforceAvailableModels fastMode fastModePerSessionOptIn"
-            " fileCheckpointingEnabled forceRemoteSettingsRefresh idleCompaction"
-            " includeCoAuthoredBy includeGitInstructions inputNeededNotifEnabled"
-            " isolatePeerMachines precomputeCompactionEnabled prefersReducedMotion"
-            " promptSuggestionEnabled remoteControlAtStartup respectGitignore"
-            " respondToBashCommands responseComparisonEnabled showClearContextOnPlanAccept"
-            " showMessageTimestamps showThinkingSummaries showTurnDuration"
-            " skipDangerousModePermissionPrompt skipWebFetchPreflight skipWorkflowUsageWarning"
-            " spinnerTipsEnabled switchModelsOnFlag syncClaudeAiPlugins syncClaudeAiSkills"
-            " syntaxHighlightingDisabled terminalProgressBarEnabled terminalTitleFromRename"
-            " todoFeatureEnabled totalTokensReminderAfterUserTurn verbose"
-            " wheelScrollAccelerationEnabled workflowKeywordTriggerEnabled"
-            " wslInheritsWindowsSettings",
-        ),
-        **_each(
-            _TEXTS,
-            "allowedHttpHookUrls availableModels claudeMdExcludes companyAnnouncements"
-            " fallbackModel httpHookAllowedEnvVars pluginSuggestionMarketplaces",
-        ),
-        **_each(
-            ValueKind.COUNT, "cleanupPeriodDays skillListingMaxDescChars totalTokensReminderBudget"
-        ),
-        **_each(MappingOf(), "autoMode env"),
-        **_each(
-            ListOf(MappingOf()),
-            "allowedMarketplaces blockedMarketplaces strictKnownMarketplaces",
-        ),
-        "enabledPlugins": MappingOf(AnyOf(ValueKind.TRUTH, _TEXTS)),
-        "allowedChannelPlugins": ListOf(
-            ObjectOf(_each(ValueKind.TEXT, "marketplace plugin"), needed=("marketplace", "plugin"))
-        ),
-        "attribution": AnyOf(
-            ValueKind.TRUTH,
-            ObjectOf({**_each(ValueKind.TEXT, "commit pr"), "sessionUrl": ValueKind.TRUTH}),
-        ),
-        "autoUpdatesChannel": OneWord("latest", "stable", "rc"),
-        "breakReminder": ObjectOf(
-            {
-                "enabled": ValueKind.TRUTH,
-                **_each(ValueKind.COUNT, "intervalMinutes breakThresholdMinutes"),
-                "message": ValueKind.TEXT,
-            }
-        ),
-        "daemonColdStart": OneWord("transient", "ask"),
-        "defaultShell": OneWord("bash", "powershell"),
-        "desktopSessionCleanupPeriodDays": ValueKind.WHOLE,
-        "disableAutoMode": OneWord("disable"),
-        "feedbackDrafts": OneWord("notify", "quiet", "off"),
-        "feedbackSurveyRate": ValueKind.RATE,
-        "fileSuggestion": ObjectOf(_COMMAND, needed=("type", "command")),
-        "forceLoginOrgUUID": AnyOf(ValueKind.TEXT, _TEXTS),
-        **_each(OneWord("first-wins", "merge"), "managedSourcesBehavior parentSettingsBehavior"),
-        "modelOverrides": MappingOf(ValueKind.TEXT),
-        "pluginConfigs": MappingOf(
-            ObjectOf({"mcpServers": MappingOf(MappingOf(_PLAIN)), "options": MappingOf(_PLAIN)})
-        ),
-        "quietHours": ObjectOf({"enabled": ValueKind.TRUTH, **_each(ValueKind.TIME, "start end")}),
-        "remote": ObjectOf({"defaultEnvironmentId": ValueKind.TEXT}),
-        "remoteTools": ObjectOf({"allowUnattendedServing": ValueKind.TRUTH}),
-        "sandbox": _SANDBOX,
-        "skillListingBudgetFraction": ValueKind.SHARE,
-        "skillOverrides": MappingOf(OneWord("on", "name-only", "user-invocable-only", "off")),
-        "spinnerVerbs": ObjectOf(
-            {"mode": OneWord("append", "replace"), "verbs": _TEXTS}, needed=("mode", "verbs")
-        ),
-        "sshConfigs": ListOf(
-            ObjectOf(
-                {
-                    **_each(ValueKind.TEXT, "id name sshHost sshIdentityFile startDirectory"),
-                    "sshPort": ValueKind.NUMBER,
-                },
-                needed=("id", "name", "sshHost"),
-            )
-        ),
-        "statusLine": ObjectOf(
-            {**_COMMAND, "padding": ValueKind.NUMBER, "hideVimModeIndicator": ValueKind.TRUTH},
-            needed=("type", "command"),
-        ),
-        "totalTokensReminder": OneWord("off", "infinite", "fixed", "countdown", "padded-countdown"),
-        "tui": OneWord("default", "fullscreen"),
-        "voice": ObjectOf(
-            {**_each(ValueKind.TRUTH, "enabled autoSubmit"), "mode": OneWord("hold", "tap")}
-        ),
-        "workflowSizeGuideline": OneWord("unrestricted", "small", "medium", "large"),
-        "worktree": ObjectOf(
-            {**_each(_TEXTS, "symlinkDirectories sparsePaths"), "baseRef": OneWord("fresh", "head")}
-        ),
-    }
-)
-
-
-# The variables of Claude Code 2.1.329 that settings may set and that decide calls.
-
+# --- variables that settings may set ----------------------------------------------
 
 # What switches one on, in letters of any case.
 ON: Final = frozenset({"1", "true", "yes", "on"})
@@ -250,63 +79,110 @@ DEPTH: Final = "CLAUDE_CODE_MAX_SUBAGENT_SPAWN_DEPTH"
 # No agent is started in the background.
 FOREGROUND: Final = "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS"
 
-# Variable -> the agents of the host that there are not.
-AGENTS_OFF: Final = {"CLAUDE_CODE_DISABLE_EXPLORE_PLAN_AGENTS": frozenset({"Explore", "Plan"})}
-
-# Variable -> the tools that there are not.
+# Variable -> the agents of the host, and the tools, that there are not.
+AGENTS_OFF: Final = {
+    name: frozenset(agents.split()) for name, agents in _DATA["variables"]["agents_off"].items()
+}
 TOOLS_OFF_VARIABLE: Final = {
-    "CLAUDE_CODE_DISABLE_CRON": ("CronCreate", "CronDelete", "CronList"),
-    "CLAUDE_CODE_DISABLE_WEB_FETCH": ("WebFetch",),
-    "CLAUDE_CODE_DISABLE_WORKFLOWS": ("Workflow",),
+    name: tuple(tools.split()) for name, tools in _DATA["variables"]["tools_off"].items()
 }
 
 
-# The hooks of Claude Code 2.1.329: when they run, and what one wrong value costs.
+# --- what values must be ----------------------------------------------------------
 
-
-# A wrong value below one of these costs the whole settings file, below another nothing.
-GUARDS: Final = ("PreToolUse", "PermissionRequest")
-
-# Whose matcher is about the tool of a call, and whose hooks may have an `if`.
-TOOL_EVENTS: Final = frozenset({*GUARDS, "PostToolUse", "PostToolUseFailure", "PermissionDenied"})
-
-EVENTS: Final = TOOL_EVENTS | frozenset(
-    "ConfigChange CwdChanged Elicitation ElicitationResult FileChanged InstructionsLoaded"
-    " Notification PostCompact PostToolBatch PreCompact SessionEnd SessionStart Setup Stop"
-    " StopFailure SubagentStart SubagentStop TaskCompleted TaskCreated TeammateIdle"
-    " UserPromptExpansion UserPromptSubmit WorktreeCreate WorktreeRemove MessageDisplay".split()
-)
-
-# Keys of a front matter below which no hook is looked for.
-UNSCANNED: Final = frozenset({"metadata", "mcpServers", "lspServers"})
-
-# Type of a hook -> the fields it needs.
-TYPES: Final = {
-    "command": ("command",),
-    "prompt": ("prompt",),
-    "agent": ("prompt",),
-    "http": ("url",),
-    "mcp_tool": ("server", "tool"),
+_KINDS: Final[Mapping[str, ValueShape]] = {
+    "text": ValueKind.TEXT,
+    "flag": ValueKind.TRUTH,
+    "number": ValueKind.NUMBER,
+    "seconds": ValueKind.SECONDS,
+    "share": ValueKind.SHARE,
+    "rate": ValueKind.RATE,
+    "count": ValueKind.COUNT,
+    "whole": ValueKind.WHOLE,
+    "address": ValueKind.ADDRESS,
+    "time": ValueKind.TIME,
+    "texts": ListOf(ValueKind.TEXT, "a list of strings"),
+    "object": MappingOf(),
 }
+
+
+def _object(given: Mapping[str, Any]) -> ObjectOf:
+    return ObjectOf(dict(_fields(given)), needed=tuple(given.get("needed", "").split()))
+
+
+def _fields(given: Mapping[str, Any]) -> Iterator[tuple[str, ValueShape]]:
+    for kind, shape in _KINDS.items():
+        for key in given.get(kind, "").split():
+            yield key, shape
+    for key, words in given.get("words", {}).items():
+        yield key, OneWord(*words.split())
+    for key, shape in given.get("others", {}).items():
+        yield key, _shape(shape)
+    for key, below in given.get("objects", {}).items():
+        yield key, _object(below)
+    for key, below in given.get("lists", {}).items():
+        yield key, ListOf(_object(below))
+
+
+def _shape(given: str | Mapping[str, Any]) -> ValueShape:
+    match given:
+        case str():
+            return _KINDS[given]
+        case {"words": words}:
+            return OneWord(*words.split())
+        case {"list": item}:
+            return ListOf(_shape(item))
+        case {"map": value}:
+            return MappingOf(_shape(value))
+        case {"any": shapes}:
+            return AnyOf(*map(_shape, shapes))
+        case _:
+            return _object(given["object"])
+
+
+VALUES: Final = _object(_DATA["values"])
 
 # What the fields of a hook must be where they are given.
-FIELDS: Final[dict[str, ValueShape]] = {
-    "args": ListOf(ValueKind.TEXT, "a list of strings"),
-    "async": ValueKind.TRUTH,
-    "asyncRewake": ValueKind.TRUTH,
-    "command": ValueKind.TEXT,
-    "headers": MappingOf(),
-    "if": ValueKind.TEXT,
-    "model": ValueKind.TEXT,
-    "once": ValueKind.TRUTH,
-    "prompt": ValueKind.TEXT,
-    "server": ValueKind.TEXT,
-    "shell": OneWord("bash", "powershell"),
-    "statusMessage": ValueKind.TEXT,
-    "timeout": ValueKind.SECONDS,
-    "tool": ValueKind.TEXT,
-    "url": ValueKind.ADDRESS,
-}
+FIELDS: Final = dict(_fields(_DATA["hook_fields"]))
 
-# The tools a condition on which may name files.
-OF_FILES: Final = ("Read", "Edit", "Write", "NotebookEdit")
+
+# --- hooks ------------------------------------------------------------------------
+
+_HOOKS: Final = _DATA["hooks"]
+
+GUARDS: Final = tuple(_HOOKS["guards"].split())
+TOOL_EVENTS: Final = frozenset({*GUARDS, *_HOOKS["of_tools"].split()})
+EVENTS: Final = TOOL_EVENTS | frozenset(_HOOKS["others"].split())
+UNSCANNED: Final = frozenset(_HOOKS["unscanned"].split())
+TYPES: Final = {name: tuple(fields.split()) for name, fields in _HOOKS["types"].items()}
+OF_FILES: Final = tuple(_HOOKS["of_files"].split())
+
+
+# --- keys that say something about permissions ------------------------------------
+
+
+def _records(shape: ValueShape, path: str) -> Iterator[tuple[str, Keys]]:
+    if isinstance(shape, ListOf):
+        yield from _records(shape.item, f"{path}.[]")
+    elif isinstance(shape, ObjectOf):
+        yield path, Keys(tuple(shape.fields))
+        for name, inner in shape.fields.items():
+            yield from _records(inner, f"{path}.{name}")
+
+
+# Of `permissions` see `policy.hosts.claude.settings`, of events `policy.hosts.claude.lint`.
+SECTIONS: Final = {
+    "": Keys(
+        (
+            *VALUES.fields,
+            *"permissions hooks tools extraKnownMarketplaces feedbackSurveyState".split(),
+            "skipAutoPermissionPrompt",
+            *("allow", "ask", "deny"),  # reported as misplaced lists
+        ),
+        {"allowedMcpServers": None, "deniedMcpServers": None},
+        is_open=True,
+    ),
+    **dict(_records(VALUES.fields["sandbox"], "sandbox")),
+    "hooks.*.[]": Keys(("matcher", "hooks"), is_open=True),
+    "hooks.*.[].hooks.[]": Keys(("type", *FIELDS), is_open=True),
+}

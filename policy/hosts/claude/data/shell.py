@@ -1,97 +1,74 @@
-"""What Claude Code 2.1.329 knows of shell commands."""
+"""The words of ``shell.toml`` and ``powershell.toml``."""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
+
+from policy.hosts.claude.data import table
 
 __all__ = [
-    "ABANDONED",
+    "ALIASES",
     "CHECKED",
     "COUNTED",
     "IDLE",
     "INHERITED",
     "INTERPRETERS",
+    "ITERATED",
     "LOCALES",
     "MOVERS",
     "PLANTING",
     "REDIRECTED",
     "REPOSITORY",
+    "RUNNERS",
+    "RUN_SCRIPTS",
     "SPEECHLESS",
+    "STARTERS",
     "STRUCTURES",
+    "SYSTEM_FOLDERS",
     "TEXTS",
     "VARIABLES",
     "VERSIONING",
 ]
 
-VARIABLES: Final = frozenset(
-    "ANTHROPIC_API_KEY BLOCKSIZE BLOCK_SIZE CGO_ENABLED CHARSET CI CLICOLOR CLICOLOR_FORCE"
-    " COLORTERM COLUMNS DEBIAN_FRONTEND FORCE_COLOR GCC_COLORS GIT_TERMINAL_PROMPT GO111MODULE"
-    " GOARCH GOEXPERIMENT GOOS"
-    " GREP_COLOR GREP_COLORS LANGUAGE LC_TIME LINES LSCOLORS LS_COLORS NODE_ENV NO_COLOR"
-    " PYTEST_DEBUG PYTEST_DISABLE_PLUGIN_AUTOLOAD PYTHONDONTWRITEBYTECODE PYTHONUNBUFFERED"
-    " RUST_BACKTRACE RUST_LOG TERM TIME_STYLE TZ".split()
-)
-LOCALES: Final = frozenset({"LANG", "LC_ALL", "LC_CTYPE"})
+_DATA: Final[dict[str, Any]] = table("shell")
 
-# Variables that some shell takes for numbers: of a value that is none it would work out a sum.
-COUNTED: Final = frozenset(
-    "ARGC BASHPID BASH_MONOSECONDS BASH_TRAPSIG BAUD COLUMNS DIRSTACKSIZE EGID EPOCHREALTIME"
-    " EPOCHSECONDS ERRNO EUID FUNCNEST GID HISTCMD HISTSIZE KEYTIMEOUT LINENO LINES LISTMAX"
-    " LOGCHECK MAILCHECK MBEGIN MEND OPTIND PERIOD PPID RANDOM REPORTMEMORY REPORTTIME SAVEHIST"
-    " SECONDS SHLVL SRANDOM TMOUT TRY_BLOCK_ERROR TRY_BLOCK_INTERRUPT TTYIDLE UID"
-    " ZLE_RPROMPT_INDENT ZSH_SUBSHELL status".split()
-)
 
-# Variables that an environment has: whoever sets one changes it for all that follows.
-INHERITED: Final = frozenset(
-    "DISPLAY EDITOR HOSTNAME LOGNAME MAIL OLDPWD PAGER PWD SHLVL SSH_AUTH_SOCK TMPDIR USER VISUAL"
-    " XDG_RUNTIME_DIR".split()
-)
+def _words(section: str, name: str) -> frozenset[str]:
+    return frozenset(_DATA[section][name].split())
 
-# What of the language it looks through, by the names of tree-sitter-bash. A pipeline
-# within another statement is not, nor is what has no name here.
-STRUCTURES: Final = frozenset(
-    "program list pipeline command variable_assignment redirected_statement negated_command"
-    " if_statement elif_clause else_clause while_statement do_group test_command unset_command"
-    " declaration_command heredoc_redirect command_substitution".split()
-)
-REDIRECTED: Final = frozenset(
-    "command list pipeline negated_command variable_assignment redirected_statement"
-    " declaration_command".split()
-)
 
-# At these it stops, and looks for no file in all of the text. Beside them there are some forms of
-# nodes that it looks into otherwise (`policy.commands.unsupported`).
-ABANDONED: Final = frozenset(
-    "case_statement compound_statement function_definition c_style_for_statement array subscript"
-    " >&- <&-".split()
-)
+VARIABLES: Final = _words("variables", "harmless")
+LOCALES: Final = _words("variables", "locales")
+TEXTS: Final = _words("variables", "in_text")
+COUNTED: Final = _words("variables", "counted")
+INHERITED: Final = _words("variables", "inherited")
 
-# Variables that it takes within quoted text of two characters or more, and parameters that a
-# shell sets: not `$!`, `$0`, `$@`, `$1`.
-TEXTS: Final = frozenset(
-    "HOME PWD OLDPWD USER LOGNAME SHELL PATH HOSTNAME UID EUID PPID RANDOM SECONDS LINENO TMPDIR"
-    " IFS BASH_VERSION BASHPID SHLVL HISTFILE ? $ # -".split()
-)
+STRUCTURES: Final = _words("syntax", "structures")
+REDIRECTED: Final = _words("syntax", "redirected")
+ITERATED: Final = _words("syntax", "in_background")
 
-# Where reads are kept in working folders: programs that run scripts, those whose operands
-# it takes for no files that they read, and those that go elsewhere.
-INTERPRETERS: Final = frozenset(
-    "awk bash bun dash deno fish gawk ksh lua mawk node perl php python python2 python3 ruby sh"
-    " tclsh zsh".split()
-)
-SPEECHLESS: Final = frozenset(
-    "[ [[ basename df dirname echo mkdir printf rm rmdir tee test touch type which".split()
-)
-# What it asks for all the same, and yet takes to be allowed where a command is in the background
-# (2.1.329, observed).
-IDLE: Final = frozenset({"alias"})
-ITERATED: Final = frozenset({"for_statement"})
-# Who writes these in a folder makes it a repository, with hooks that the first runs.
-VERSIONING: Final = frozenset({"git"})
-PLANTING: Final = frozenset("cp mkdir mv tee touch".split())
+INTERPRETERS: Final = _words("programs", "interpreters")
+SPEECHLESS: Final = _words("programs", "speechless")
+MOVERS: Final = _words("programs", "movers")
+IDLE: Final = _words("programs", "idle")
+VERSIONING: Final = _words("programs", "versioning")
+PLANTING: Final = _words("programs", "planting")
+CHECKED: Final = _words("programs", "checked")
+REPOSITORY: Final[str] = _DATA["programs"]["repository"]
 
-# Programs that are checked by themselves, where they do more than what runs unasked.
-CHECKED: Final = frozenset({"sed"})
-REPOSITORY: Final = r"(?:head|objects|refs|hooks)(?:/.*)?"
-MOVERS: Final = frozenset("cd chdir popd pushd".split())
+# Programs that a rule with a star leaves to the model in `auto`.
+RUNNERS: Final = _words("auto", "runners")
+RUN_SCRIPTS: Final = frozenset(
+    f"{manager} {verb}"
+    for manager, verbs in _DATA["auto"]["scripts"].items()
+    for verb in verbs.split()
+)
+STARTERS: Final = _words("auto", "starters")
+
+# Another name of a command of PowerShell -> the command.
+ALIASES: Final = {
+    alias: name
+    for name, aliases in table("powershell")["aliases"].items()
+    for alias in aliases.split()
+}
+SYSTEM_FOLDERS: Final = tuple(table("powershell")["system_folders"])

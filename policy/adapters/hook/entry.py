@@ -1,0 +1,151 @@
+"""The hook's process for one call: it tries the ways to an answer in order.
+
+It starts with very few imports. `policy.adapters.hook` explains the three ways.
+
+Exit status: 0 with one JSON object on standard output, or 2, which blocks the call. Every
+failure ends with 2, so that no call runs undecided.
+"""
+
+from __future__ import annotations
+
+import posix
+import sys
+
+from policy.adapters.hook.handover import VARIABLES, Blocked, ask_resident, connect, variables
+
+__all__ = ["main", "run"]
+
+# Seconds before the process blocks the call; Claude Code waits longer.
+_DEADLINE = 20.0
+_LONGEST = 64 * 1024 * 1024
+_BLOCKED = 2
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Answer the call on standard input, and return the exit status."""
+    options = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        _set_deadline(options)
+        if {"-h", "--help"} & set(options):
+            return _decide_in_full(options, b"")
+        if "--resident" in options:
+            connection = connect()
+            if connection is not None:
+                status, body = ask_resident(connection, options, _read_input())
+                return _write(body, status)
+        return _decide_here(options)
+    except BaseException as error:  # noqa: BLE001  # any failure must block the call
+        return _block(_reason(error))
+
+
+def run() -> None:
+    """Answer the call and end the process without Python's clean-up, which takes longer."""
+    status = main()
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except BaseException:  # noqa: BLE001  # the output has no reader
+        status = _BLOCKED
+    posix._exit(status)  # noqa: SLF001
+
+
+def _decide_here(options: list[str]) -> int:
+    from policy.adapters.hook.cached_answers import cached_answer  # noqa: PLC0415  # needed only here
+
+    data = _read_input()
+    try:
+        answer = cached_answer(options, variables(VARIABLES), data)
+    except Exception:  # noqa: BLE001  # the full decision reports it
+        answer = None
+    return _decide_in_full(options, data) if answer is None else _write(answer)
+
+
+def _decide_in_full(arguments: list[str], data: bytes) -> int:
+    """Decide with the whole package; then start the resident process, and store the decision."""
+    if sys.flags.no_site:
+        import site  # noqa: PLC0415
+
+        site.main()  # adds the folders of libraries to the path
+    from policy.adapters.hook.decider import HookDecider, block_message, options_of  # noqa: PLC0415
+    from policy.core.errors import PolicyError  # noqa: PLC0415
+
+    decider, environment = HookDecider(), variables(VARIABLES)
+    try:
+        try:
+            options = options_of(arguments)
+        except SystemExit:  # `--help`
+            return 0
+        decided = decider.decide(options, environment, data)
+        answer = decided.answer(options)
+    except PolicyError as error:
+        sys.stderr.write(block_message(error))
+        sys.stderr.flush()
+        return _BLOCKED
+    _write(answer)
+    _end_at_deadline()
+    if options.resident:
+        from policy.adapters.hook.resident import start_resident  # noqa: PLC0415
+
+        start_resident(decider)
+    if not options.record:
+        try:  # noqa: SIM105
+            decided.store(arguments, environment)
+        except Exception:  # noqa: BLE001, S110  # the call is answered
+            pass
+    return 0
+
+
+def _set_deadline(options: list[str]) -> None:
+    """Block the call when the deadline passes."""
+    import _signal  # type: ignore[import-not-found]  # noqa: PLC0415
+
+    seconds = _DEADLINE
+    if "--deadline" in options[:-1]:
+        seconds = float(options[options.index("--deadline") + 1])
+    if not 0 < seconds < 3600:
+        raise ValueError("expected seconds as `--deadline`")
+    _signal.signal(_signal.SIGALRM, _block_at_deadline)
+    _signal.setitimer(_signal.ITIMER_REAL, seconds)
+
+
+def _end_at_deadline() -> None:
+    """End with status 0 when the deadline passes: the call is answered by now."""
+    import _signal  # noqa: PLC0415
+
+    _signal.signal(_signal.SIGALRM, lambda *_: posix._exit(0))  # noqa: SLF001
+
+
+def _block_at_deadline(*_: object) -> None:
+    _block("the policy gave no answer in time")
+    posix._exit(_BLOCKED)  # noqa: SLF001
+
+
+def _block(why: str) -> int:
+    try:  # noqa: SIM105  # importing `contextlib` takes longer than all of this
+        posix.write(2, f"This call is blocked: {why}\n".encode("utf-8", "backslashreplace"))
+    except OSError:
+        pass
+    return _BLOCKED
+
+
+def _reason(error: BaseException) -> str:
+    if isinstance(error, Blocked):
+        return str(error)
+    return f"the policy could not be asked ({type(error).__name__})"
+
+
+def _write(body: bytes, status: int = 0) -> int:
+    """Write an answer to standard output, or a block to standard error; return *status*."""
+    while body:
+        body = body[posix.write(2 if status else 1, body) :]
+    return status
+
+
+def _read_input() -> bytes:
+    pieces, size = [], 0
+    while piece := posix.read(0, 65536):
+        size += len(piece)
+        if size > _LONGEST:
+            raise Blocked("the event is too long")
+        pieces.append(piece)
+    return b"".join(pieces)

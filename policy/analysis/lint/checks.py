@@ -1,0 +1,220 @@
+"""The checks of lint: functions that yield findings, registered by the codes of these.
+
+A check is a function of one thing that is read: the text of a rule, a file, the commands of a
+table, the positions of a project. To add one, decorate it with the `Checks` of that thing and
+write the page of its code in `policy/analysis/catalogue`.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property, lru_cache
+from typing import Final, Generic, TypeVar
+
+import attrs
+
+from policy.analysis.reach.worklist import reach
+from policy.core.credentials import credentials, masked
+from policy.core.decision import Because, rule_span
+from policy.core.finding import Finding, Severity
+from policy.core.source import Place, Source, Span, visible
+from policy.hosts.project import Project
+from policy.tables.chain import Chain
+from policy.tables.ruleset import Entry, RuleSet
+
+__all__ = ["Checks", "Positions", "RuleSpelling", "of_files", "of_rules", "without_secrets"]
+
+_Subject = TypeVar("_Subject")
+_Check = Callable[[_Subject], Iterator[Finding]]
+
+
+class Checks(Generic[_Subject]):
+    """The checks of one kind of thing, by the codes of their findings."""
+
+    def __init__(self) -> None:
+        self.by_code: dict[str, _Check[_Subject]] = {}
+
+    def __call__(self, *codes: str) -> Callable[[_Check[_Subject]], _Check[_Subject]]:
+        """Register the decorated function as the check that yields *codes*."""
+
+        def register(check: _Check[_Subject]) -> _Check[_Subject]:
+            self.by_code.update(dict.fromkeys(codes, check))
+            return check
+
+        return register
+
+    def run(self, subject: _Subject) -> Iterator[Finding]:
+        """Yield the findings of every check, in the order in which they are registered."""
+        for check in dict.fromkeys(self.by_code.values()):
+            yield from check(subject)
+
+
+@attrs.frozen(slots=False)
+class Positions:
+    """The positions of one project as its host has them, and the rules behind them.
+
+    Attributes:
+        project: whose.
+        source: file -> its text, or None where it cannot be read.
+
+    """
+
+    project: Project
+    source: Callable[[str], Source | None] = attrs.field(repr=False)
+
+    @cached_property
+    def chains(self) -> tuple[Chain, ...]:
+        """A shortest chain for each table."""
+        found: dict[object, Chain] = {}
+        project = self.project
+        for chains in reach(project, project.enforced, alone=project.asides).chains.values():
+            for chain in chains:
+                known = found.setdefault(chain.table.use.sets, chain)
+                if len(chain.links) < len(known.links):
+                    found[chain.table.use.sets] = chain
+        return tuple(found.values())
+
+    @property
+    def modes(self) -> Iterator[Positions]:
+        """The same in each other permission mode that a session may be started in."""
+        for project in self.project.modes.values():
+            yield Positions(project, self.source)
+
+    @cached_property
+    def lines(self) -> Mapping[tuple[Place, str], tuple[Entry, ...]]:
+        """Place and text of every rule that is written in a file -> its lines in tables."""
+        sets: dict[int, RuleSet] = {}
+        tables = [chain.table for chain in self.chains]
+        for table in [*tables, *(entry.declared for entry in self.project.agents.values())]:
+            for ceiling in (table.use, table.delegated):
+                sets |= {id(part.rules): part.rules for part in ceiling.parts}
+        found: dict[tuple[Place, str], list[Entry]] = {}
+        for rules in sets.values():
+            for entry in rules.entries:
+                if entry.place is not None and entry.rule:
+                    found.setdefault((entry.place, entry.rule), []).append(entry)
+        return {key: tuple(entries) for key, entries in found.items()}
+
+    def span(self, because: Because) -> Span | None:
+        """Return where a rule stands, if its file can be read."""
+        source = self.source(because.place.file) if because.place else None
+        return rule_span(because, source) if source is not None else None
+
+    def finding(self, because: Because, code: str, message: str, *, help: str) -> Finding:
+        """Return a warning about a rule."""
+        file = because.place.file if because.place else ""
+        return Finding(code, message, Severity.WARNING, self.span(because), file=file, help=help)
+
+
+@attrs.frozen
+class RuleSpelling:
+    """The text of a rule as its host reads it, and where it is written."""
+
+    text: str
+    span: Span
+
+
+of_rules: Final = Checks[RuleSpelling]()
+of_files: Final = Checks[Source]()
+
+
+# --- characters that a reviewer does not see, or takes for others --------------
+
+
+@of_rules("hidden-character")
+def hidden_character(rule: RuleSpelling) -> Iterator[Finding]:
+    """Yield a character that is not displayed."""
+    shown = visible(rule.text)
+    if shown != rule.text:
+        hidden = next(character for character in rule.text if visible(character) != character)
+        yield Finding(
+            "hidden-character",
+            f"the rule holds {_named(hidden)}, which is not displayed",
+            Severity.ERROR,
+            rule.span,
+            help=f"as it is matched: `{shown}`",
+        )
+
+
+@of_rules("look-alike-letter")
+def look_alike_letter(rule: RuleSpelling) -> Iterator[Finding]:
+    """Yield a letter that looks like one of another script."""
+    for word in _WORD.findall(rule.text) if not rule.text.isascii() else ():
+        scripts = {script for letter in word if (script := _script(letter))}
+        if len(scripts) > 1 or any(_looks_plain(letter) for letter in word):
+            odd = next(letter for letter in word if not letter.isascii())
+            yield Finding(
+                "look-alike-letter",
+                f"`{word}` holds {_named(odd)}, which looks like another letter",
+                Severity.ERROR,
+                rule.span,
+                help="write the word anew on a keyboard; the rule does not match what it seems to",
+            )
+            return
+
+
+_WORD: Final = re.compile(r"\w+")
+
+# The scripts that have letters which look like those of another.
+_SCRIPTS: Final = ("LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC", "LISU")
+
+# Letters of other forms that are read as plain ones: full width, mathematical.
+_FORMS: Final = ("FULLWIDTH ", "MATHEMATICAL ")
+
+
+def _named(character: str) -> str:
+    name = unicodedata.name(character, "a control character").lower()
+    return f"U+{ord(character):04X} ({name})"
+
+
+def _script(letter: str) -> str:
+    if letter.isascii():
+        return "LATIN" if letter.isalpha() else ""
+    name = unicodedata.name(letter, "")
+    return next((script for script in _SCRIPTS if name.startswith(script)), "")
+
+
+def _looks_plain(letter: str) -> bool:
+    return not letter.isascii() and unicodedata.name(letter, "").startswith(_FORMS)
+
+
+# --- keys and passwords --------------------------------------------------------
+
+
+@of_files("secret-in-policy")
+def secret_in_policy(source: Source) -> Iterator[Finding]:
+    """Yield what looks like a credential.
+
+    A rule is often made of a command that was run once, its credentials included, and
+    settings are read by everyone who has the repository.
+    """
+    for name, start, end in credentials(source.text):
+        yield Finding(
+            "secret-in-policy",
+            f"this looks like {name}",
+            Severity.ERROR,
+            source.span(start, end),
+            help="revoke it, and name a variable of the environment instead: whoever has"
+            " the repository has it, and the model that reads the file",
+        )
+
+
+def without_secrets(finding: Finding) -> Finding:
+    """Return *finding* with the credentials in its texts and its line masked.
+
+    Its edits are of the text as it is.
+    """
+    span = finding.span
+    if span is not None:
+        span = Span(_masked_source(span.source), span.start, span.end)
+    return attrs.evolve(
+        finding, message=masked(finding.message), help=masked(finding.help), span=span
+    )
+
+
+@lru_cache(maxsize=8)
+def _masked_source(source: Source) -> Source:
+    text = masked(source.text)
+    return source if text == source.text else Source(source.name, text)

@@ -1,0 +1,311 @@
+"""What shell commands show of rules: ways around a denial, and rules that grant more than they say.
+
+Every finding here names a command that was decided at a position that can come about: nothing
+is guessed from how a rule is written.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from functools import partial
+from typing import Final
+
+import attrs
+
+from policy.analysis.lint.checks import Checks, Positions
+from policy.compare.witness import witness_call
+from policy.core.decision import Because, Decision, Reason
+from policy.core.effect import Effect
+from policy.core.finding import Finding
+from policy.core.source import Place
+from policy.patterns.pattern import Pattern, freeze
+from policy.tables.dialect import ArgumentKind, Dialect
+from policy.tables.entry import RowEntry
+from policy.tables.table import Table
+
+__all__ = ["command_findings", "of_commands"]
+
+# Stands for any command: no rule names it.
+_ANYTHING: Final = "policy-witness"
+
+# A command that runs what its arguments say, and which program does that.
+_RUNNERS: Final = {
+    **{f"{name} -c {_ANYTHING}": name for name in "sh bash zsh dash ksh fish".split()},
+    **{f"{name} -c {_ANYTHING}": name for name in "python python3".split()},
+    **{f"{name} {_ANYTHING}.py": name for name in "python python3".split()},
+    **{f"{name} -e {_ANYTHING}": name for name in "node perl ruby lua osascript bun".split()},
+    **{f"{name} {_ANYTHING}": name for name in "npx bunx uvx eval env xargs sudo".split()},
+    **{
+        f"{name} {_ANYTHING}": name
+        for name in ("npm exec", "pnpm dlx", "yarn dlx", "uv run", "pipx run", "poetry run")
+    },
+    f"php -r {_ANYTHING}": "php",
+    f"deno eval {_ANYTHING}": "deno",
+    f"ssh host {_ANYTHING}": "ssh",
+    f"nix-shell --run {_ANYTHING}": "nix-shell",
+    f"docker run image {_ANYTHING}": "docker run",
+    f"docker exec container {_ANYTHING}": "docker exec",
+    f"kubectl exec pod -- {_ANYTHING}": "kubectl exec",
+    f"find . -exec {_ANYTHING} ';'": "find -exec",
+    f"awk 'BEGIN {{system(\"{_ANYTHING}\")}}'": "awk",
+    f"git -c 'alias.x=!{_ANYTHING}' x": "git -c",
+    f"pwsh -Command {_ANYTHING}": "pwsh",
+    f"powershell -Command {_ANYTHING}": "powershell",
+}
+
+# Commands that print a file, whose name stands for `{}`.
+_READERS: Final = (
+    "cat {}", "head {}", "tail {}", "less {}", "grep '' {}", "rg '' {}", "sed p {}", "awk 1 {}",
+    "sort {}", "base64 {}", "xxd {}", "strings {}", "diff {} /dev/null", "tar cf - {}",
+    "cp {} copy", "git diff --no-index /dev/null {}", f"python -c {_ANYTHING} {{}}",
+    f"python3 -c {_ANYTHING} {{}}", f"node -e {_ANYTHING} {{}}", f"sh -c {_ANYTHING} {{}}",
+    f"bash -c {_ANYTHING} {{}}",
+)  # fmt: skip
+
+# Programs that begin with options of their own, then a subcommand.
+_SUBCOMMANDED: Final = frozenset(
+    f"{name} "
+    for name in "git gh glab npm pnpm yarn bun cargo go docker podman kubectl helm aws gcloud az"
+    " terraform systemctl".split()
+)
+
+
+# What may be a subcommand.
+_SUBCOMMAND: Final = re.compile(r" [^-\s]")
+
+# How hosts call the tool that reads a file.
+_READING: Final = frozenset({"read", "read_file", "file_read", "view"})
+
+
+def command_findings(positions: Positions) -> Iterator[Finding]:
+    """Yield what commands that were decided show of the rules of a project, a rule once."""
+    reported: set[object] = set()
+    known: set[object] = set()
+    for chain in positions.chains:
+        commands = Commands.of(positions, chain.table)
+        if commands.key in known:
+            continue  # the tables differ in tools that no check calls
+        known.add(commands.key)
+        for finding in of_commands.run(commands):
+            mark = (finding.code, finding.place)
+            if mark not in reported:
+                reported.add(mark)
+                yield finding
+
+
+@attrs.frozen
+class Commands:
+    """The shells of one table, and the commands that they may run.
+
+    Attributes:
+        positions: of the project.
+        table: of one chain.
+        shells: tool -> how its host reads calls.
+
+    """
+
+    positions: Positions
+    table: Table
+    shells: dict[str, Dialect]
+
+    @classmethod
+    def of(cls, positions: Positions, table: Table) -> Commands:
+        """Return those of *table*."""
+        shells = {
+            tool: part.rules.dialect
+            for part in table.use.parts
+            for tool, argument in part.rules.dialect.arguments.items()
+            if argument.kind is ArgumentKind.COMMAND or "command" in argument.fields
+        }
+        return cls(positions, table, shells)
+
+    @property
+    def key(self) -> object:
+        """What all checks depend on: the rows of shells and of tools that read files."""
+        readers = {
+            tool
+            for part in self.table.use.parts
+            for tool in part.rules.dialect.arguments
+            if tool.casefold() in _READING
+        }
+        lookups = [self.table.lookup(tool) for tool in sorted({*self.shells, *readers})]
+        return tuple((frozenset(id(row) for row, _ in one.rows), one.floor) for one in lookups)
+
+    def decide(self, tool: str, command: str) -> Decision:
+        """Return what a command gets."""
+        dialect = self.shells[tool]
+        return self.table.decide(tool, witness_call(dialect, dialect.argument(tool), command))
+
+    def entries(self, tool: str) -> Iterator[RowEntry]:
+        """Yield the lines of *tool*."""
+        for row, _ in self.table.lookup(tool).rows:
+            yield from row.entries
+
+    def denials(self, tool: str) -> Iterator[tuple[RowEntry, str]]:
+        """Yield the written rules that deny some calls of *tool*, each with an argument."""
+        lines: dict[tuple[Place, str], RowEntry] = {}
+        for entry in self.entries(tool):
+            place, pattern = entry.place, entry.pattern
+            if entry.effect is not Effect.DENY or place is None or pattern is None:
+                continue
+            known = lines.get((place, entry.rule))
+            # `rm *` is also `rm` alone, which shows less.
+            if not entry.field and (known is None or not pattern.exact):
+                lines[place, entry.rule] = entry
+        for entry in lines.values():
+            text = _example(entry.pattern) if entry.pattern is not None else None
+            if text is not None:
+                yield entry, text
+
+    def unreadable(self) -> Iterator[tuple[RowEntry, str]]:
+        """Yield the written rules that deny reading, each with a path that it denies."""
+        for dialect in {part.rules.dialect for part in self.table.use.parts}:
+            for tool, argument in dialect.arguments.items():
+                if tool.casefold() not in _READING:
+                    continue
+                for entry, text in self.denials(tool):
+                    call = witness_call(dialect, argument, text)
+                    path = next((v for v in call.values() if isinstance(v, str)), "")
+                    if path and self.table.decide(tool, call).effect is Effect.DENY:
+                        yield entry, path
+
+    def printing(self, tool: str) -> list[str]:
+        """Return the forms of `_READERS` that may be allowed for some file."""
+        allowed = [
+            pattern.tokens[0] if pattern.tokens and isinstance(pattern.tokens[0], str) else ""
+            for entry in self.entries(tool)
+            if entry.effect is Effect.ALLOW and (pattern := entry.pattern) is not None
+        ]
+        heads = {form: form.partition("{")[0] for form in _READERS}
+        return [
+            form
+            for form, head in heads.items()
+            if self.decide(tool, _filled(form, _ANYTHING)).effect is Effect.ALLOW
+            or any(text.startswith(head) or head.startswith(text) for text in allowed)
+        ]
+
+
+of_commands: Final = Checks[Commands]()
+
+
+@of_commands("rule-runs-anything")
+def rule_runs_anything(commands: Commands) -> Iterator[Finding]:
+    """Yield the rules that allow a program which runs any command it is given."""
+    known: set[Because] = set()
+    for tool in commands.shells:
+        for command, program in _RUNNERS.items():
+            decision = commands.decide(tool, command)
+            if decision.effect is not Effect.ALLOW or decision.reason is not Reason.RULE:
+                continue
+            for because in decision.because:
+                if because in known or _allows_all(commands.positions, because):
+                    continue
+                known.add(because)
+                yield commands.positions.finding(
+                    because,
+                    "rule-runs-anything",
+                    f"`{because.rule}` allows `{command}`, and `{program}` runs any command it is"
+                    " given",
+                    help="allow the commands that are needed, arguments included",
+                )
+
+
+def _allows_all(positions: Positions, because: Because) -> bool:
+    """Return whether a rule says openly that any command is allowed, or is not written."""
+    if because.place is None:
+        return True
+    lines = positions.lines.get((because.place, because.rule), ())
+    return any(e.pattern is None or e.pattern == Pattern.text("*") for e in lines)
+
+
+@of_commands("wildcard-before-subcommand")
+def wildcard_before_subcommand(commands: Commands) -> Iterator[Finding]:
+    """Yield the rules that allow a subcommand with anything in front, another one included."""
+    for tool in commands.shells:
+        for entry in commands.entries(tool):
+            command = "" if entry.field else _other_subcommand(entry.pattern)
+            if entry.effect is not Effect.ALLOW or entry.place is None or not command:
+                continue
+            decision = commands.decide(tool, command)
+            by = {(because.rule, because.place) for because in decision.because}
+            if decision.effect is Effect.ALLOW and (entry.rule, entry.place) in by:
+                yield commands.positions.finding(
+                    _because(entry),
+                    "wildcard-before-subcommand",
+                    f"`{entry.rule}` allows `{command}`: a star before the subcommand stands"
+                    " for another one, and for options",
+                    help="put the star behind the subcommand",
+                )
+
+
+@of_commands("read-through-shell")
+def read_through_shell(commands: Commands) -> Iterator[Finding]:
+    """Yield the rules that deny reading a file which a command that is allowed prints."""
+    printing = {tool: commands.printing(tool) for tool in commands.shells}
+    for entry, path in commands.unreadable():
+        for tool, forms in printing.items():
+            printed = [
+                (command, decision)
+                for command in map(partial(_filled, path=path), forms)
+                if (decision := commands.decide(tool, command)).effect is Effect.ALLOW
+            ]
+            if not printed:
+                continue
+            command, decision = printed[0]
+            by = "".join(f" by `{one.rule}`" for one in decision.because[:1])
+            more = f", as are {len(printed) - 1} other commands" if len(printed) > 1 else ""
+            yield commands.positions.finding(
+                _because(entry),
+                "read-through-shell",
+                f"`{entry.rule}` denies reading the file, and `{command}` is allowed{by}{more}",
+                help=f"deny it to `{tool}` too, and keep the file out of reach of the shell"
+                " with a sandbox",
+            )
+            break
+
+
+@of_commands("twin-shell")
+def twin_shell(commands: Commands) -> Iterator[Finding]:
+    """Yield the rules that deny a command to one shell which another shell may run."""
+    for tool in commands.shells:
+        for entry, command in commands.denials(tool):
+            for twin in commands.shells:
+                if commands.decide(twin, command).effect is not Effect.ALLOW:
+                    continue
+                if commands.decide(tool, command).effect is not Effect.DENY:
+                    continue
+                yield commands.positions.finding(
+                    _because(entry),
+                    "twin-shell",
+                    f"`{entry.rule}` denies `{command}` to `{tool}`, and `{twin}` may run it",
+                    help=f"deny it to `{twin}` as well, or take that tool away",
+                )
+
+
+def _example(pattern: Pattern) -> str | None:
+    """Return a text that *pattern* matches, with a word where it leaves one open."""
+    text = freeze(pattern, "x")
+    return text if pattern.matches(text) else pattern.witness()
+
+
+def _other_subcommand(pattern: Pattern | None) -> str:
+    """Return a command of *pattern* with another subcommand than the one it ends in, or ""."""
+    tokens = pattern.tokens if pattern is not None else ()
+    if len(tokens) < 3 or pattern is None or not isinstance(tokens[0], str):
+        return ""
+    rest = [token for token in tokens[2:] if isinstance(token, str)]
+    if tokens[0] not in _SUBCOMMANDED or not rest or not _SUBCOMMAND.match(rest[0]):
+        return ""
+    return freeze(pattern, _ANYTHING)
+
+
+def _filled(form: str, path: str) -> str:
+    # Within quotes a tilde is a tilde.
+    home, rest = ("~/", path[2:]) if path.startswith("~/") else ("", path)
+    return form.replace("{}", home + shlex.quote(rest))
+
+
+def _because(entry: RowEntry) -> Because:
+    return Because(entry.rule, entry.effect, "", entry.place)

@@ -1,0 +1,233 @@
+"""Rules by which no call is decided: proven by deciding without them, in every table.
+
+A rule counts as dead only if it is dead in each table that has it, in every permission mode of
+a session (`policy.compare.dead_rules`). All rules are tried in the tables of the agents
+themselves and of the positions where chains start. The few that are dead there are tried in the
+tables of all other chains, and then in the tables of the other modes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+import attrs
+
+from policy.analysis.lint.checks import Positions
+from policy.compare.compare import Known
+from policy.compare.dead_rules import Effort, RuleStanding, shadowing
+from policy.core.effect import Effect
+from policy.core.finding import Finding, Severity
+from policy.core.source import Edit, Place, Span, visible
+from policy.tables.table import Table
+
+__all__ = ["dead_rule_findings"]
+
+# A rule: where it stands, and its text.
+_Mark = tuple[Place | None, str]
+
+
+def dead_rule_findings(
+    positions: Positions, most: int | None = None, compared: Known | None = None
+) -> Iterator[Finding]:
+    """Yield the rules of a project that could be left out, and how many were not decided.
+
+    Args:
+        positions: of the project.
+        most: how many rules to try, in all its tables; None is no bound.
+        compared: what was compared so far, of other projects.
+
+    """
+    trials = _Trials({} if compared is None else compared, most, Effort())
+    first = _tables(positions)
+    for table in first.values():
+        trials.take(table, _marks_of(table))
+    dead = {mark for mark, some in trials.dead.items() if _is_reported(positions, some)}
+    for key, table in _chain_tables(positions).items() if dead else ():
+        if key not in first:
+            trials.take(table, dead & _marks_of(table))
+    for mode in positions.modes:
+        dead &= trials.dead.keys()
+        for table in {**_tables(mode), **_chain_tables(mode)}.values() if dead else ():
+            trials.take(table, dead & _marks_of(table))
+    left = trials.dead
+    for mark, standings in left.items():
+        if _is_reported(positions, standings) and not _is_kept(mark, left):
+            yield _finding(positions, standings)
+    live = trials.live
+    yield from _undecided(
+        {
+            (place, rule): why
+            for (place, rule), why in trials.open.items()
+            # Rules of the host itself are written in no file.
+            if place is not None and positions.source(place.file) and (place, rule) not in live
+        }
+    )
+
+
+@attrs.define
+class _Trials:
+    """What was found of rules so far, table by table.
+
+    Attributes:
+        compared: what was compared so far.
+        most: how many rules to try, in all of them; None is no bound.
+        effort: how many lines may still be compared.
+        found: each rule that was tried, with what became of it in each table.
+        open: those of which that is not known of all tables, and why.
+
+    """
+
+    compared: Known
+    most: int | None
+    effort: Effort
+    found: dict[_Mark, list[RuleStanding]] = attrs.field(factory=dict)
+    open: dict[_Mark, tuple[str, ...]] = attrs.field(factory=dict)
+
+    def take(self, table: Table, marks: set[_Mark]) -> None:
+        """Try some rules of a table."""
+        if not marks:
+            return
+        if self.most is not None and len(self.found.keys() | marks) > self.most:
+            self.open.update(dict.fromkeys(marks, (_TOO_MANY,)))
+            return
+        others = _marks_of(table) - marks
+        for standing in shadowing(table, known=others, effort=self.effort, compared=self.compared):
+            mark = (standing.rule.place, standing.rule.rule)
+            self.found.setdefault(mark, []).append(standing)
+            if standing.what == "undecided":
+                self.open[mark] = standing.why
+
+    @property
+    def live(self) -> set[_Mark]:
+        """The rules that some call of some table needs."""
+        return {m for m, some in self.found.items() if any(s.what == "live" for s in some)}
+
+    @property
+    def dead(self) -> dict[_Mark, list[RuleStanding]]:
+        """The rules that no call needs in any table that was tried."""
+        out = self.live | self.open.keys()
+        return {mark: standings for mark, standings in self.found.items() if mark not in out}
+
+
+_TOO_MANY: Final = "there are more than are tried at once"
+
+
+def _undecided(rules: dict[_Mark, tuple[str, ...]]) -> Iterator[Finding]:
+    """Yield, for each file, how many rules of it may matter or not, and why that is open."""
+    totals: Counter[str] = Counter()
+    why: dict[str, dict[str, None]] = {}
+    for (place, _), reasons in rules.items():
+        if place is not None:
+            totals[place.file] += 1
+            why.setdefault(place.file, {}).update(dict.fromkeys(reasons))
+    for file, total in sorted(totals.items()):
+        what = "a rule matters" if total == 1 else f"{total:,} rules matter"
+        yield Finding(
+            "rules-not-compared",
+            f"whether {what} is not decided: {'; '.join(why[file])}",
+            Severity.NOTE,
+            file=file,
+        )
+
+
+def _tables(positions: Positions) -> dict[object, Table]:
+    """Return the tables of agents alone and where chains start, each once."""
+    project = positions.project
+    starts = [project.enforced.start(agent).table for agent in project.starts]
+    return _once([*starts, *(entry.declared for entry in project.agents.values())])
+
+
+def _chain_tables(positions: Positions) -> dict[object, Table]:
+    return _once(chain.table for chain in positions.chains)
+
+
+def _once(tables: Iterable[Table]) -> dict[object, Table]:
+    found: dict[object, Table] = {}
+    for table in tables:
+        found.setdefault(tuple(part.rules.interned for part in table.use.parts), table)
+    return found
+
+
+def _marks_of(table: Table) -> set[_Mark]:
+    """Return the written rules that a table has lines of."""
+    entries = (entry for part in table.use.parts for entry in part.rules.entries)
+    return {(entry.place, entry.rule) for entry in entries if entry.place is not None}
+
+
+def _covering(standings: list[RuleStanding]) -> set[_Mark]:
+    """Return the rules that cover one, in every table that has it."""
+    return set[_Mark].intersection(*({(b.place, b.rule) for b in one.by} for one in standings))
+
+
+def _is_kept(mark: _Mark, dead: dict[_Mark, list[RuleStanding]]) -> bool:
+    """Return whether the rule is the first of several that say the same: one must stay."""
+    covers = _covering(dead[mark])
+    alike = [other for other in covers if other in dead and mark in _covering(dead[other])]
+    # Where a wider rule covers them all, none must.
+    return len(alike) == len(covers) > 0 and all(_before(mark[0], other[0]) for other in alike)
+
+
+def _before(one: Place | None, other: Place | None) -> bool:
+    return one is not None and other is not None and one < other
+
+
+def _is_reported(positions: Positions, standings: list[RuleStanding]) -> bool:
+    """Return whether a dead rule is reported: one that denies may well be a second lock."""
+    rule = standings[0].rule
+    span = positions.span(rule)
+    if span is None or rule.rule not in span.text:
+        return False  # the host's words for something that is not written as a rule
+    shadowed = all(one.what == "shadowed" for one in standings)
+    return shadowed or rule.effect is Effect.ALLOW or bool(_covering(standings))
+
+
+def _finding(positions: Positions, standings: list[RuleStanding]) -> Finding:
+    one = next((s for s in standings if s.what == "redundant"), standings[0])
+    rule, span = one.rule, positions.span(one.rule)
+    by = next(iter(one.by), None)
+    files = {found.place.file for found in (rule, by) if found and found.place is not None}
+    same = by is not None and by.place is not None and len(files) == 1
+    cover = f"; `{by.rule}`{f' at {by.place}' if by.place else ''} covers it" if by else ""
+    cover = cover or _without(one)
+    if one.what == "shadowed":
+        code, said = "shadowed-rule", "decides nothing: every call it matches is decided before it"
+    else:
+        code, said = "redundant-rule", "adds nothing: without it every call is decided alike"
+    return Finding(
+        code,
+        f"`{rule.rule}` {said}{cover}",
+        Severity.WARNING if one.what == "shadowed" else Severity.NOTE,
+        span,
+        file=rule.place.file if rule.place else "",
+        help="take it out, or mend what it was meant to say",
+        # A rule of another file may be there for others, or be gone tomorrow.
+        edits=_removal(span) if span is not None and same else (),
+    )
+
+
+def _without(standing: RuleStanding) -> str:
+    """Return what a call gets without a rule that no other alone covers, "" if none is at hand."""
+    if standing.without is None:
+        return ""
+    shown, decision = standing.without.shown, standing.without.decision
+    others = dict.fromkeys(f"`{one.rule}`" for one in decision.because)
+    why = f"by {' and '.join(others)}" if others else "where no rule applies to it"
+    text = visible(", ".join(map(str, shown.call.values())))
+    return f"; `{shown.tool}({text})` gets {decision.effect} {why}"
+
+
+def _removal(span: Span) -> tuple[Edit, ...]:
+    """Return what takes an item out of a list that commas separate; nothing where it is alone."""
+    text = span.source.text
+    after = len(text) - len(text[span.end :].lstrip(" \t\r\n"))
+    if text[after : after + 1] == ",":
+        rest = text[after + 1 :]
+        following = after + 1 + len(rest) - len(rest.lstrip(" \t\r\n"))
+        if text[following : following + 1] not in ("", "]", "#", "/"):
+            return (Edit(span.source.span(span.start, following), ""),)
+    before = len(text[: span.start].rstrip(" \t\r\n"))
+    if text[before - 1 : before] == ",":
+        return (Edit(span.source.span(before - 1, span.end), ""),)
+    return ()

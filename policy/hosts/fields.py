@@ -1,0 +1,270 @@
+"""Reads the keys of a mapping: each value as what it must be, or a mistake with its place.
+
+A wrong value does not stop the reading. `Fields` notes the mistake, returns what holds where
+nothing is written, and `Fields.check` raises all mistakes of the document at once.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Iterable, Mapping
+from typing import Final, TypeVar
+
+import attrs
+
+from policy.core.source import Span
+from policy.files.nodes import MappingNode, Node, NodeEntry, ScalarNode, SequenceNode, describe
+from policy.files.text import cite
+from policy.hosts.errors import HostError, HostErrors
+
+__all__ = ["U32", "U64", "Fields", "is_null"]
+
+U32: Final = 2**32 - 1
+U64: Final = 2**64 - 1
+
+_E = TypeVar("_E", bound=enum.Enum)
+
+
+def is_null(node: Node | None) -> bool:
+    """Return whether a value is absent or null."""
+    return node is None or (isinstance(node, ScalarNode) and node.value is None)
+
+
+@attrs.define
+class Fields:
+    """The keys of one mapping.
+
+    Attributes:
+        node: the mapping; None where there is none, and then every key is absent.
+        kind: of every mistake.
+        prefix: what the host prints before every message.
+        path: what the keys are called from the top of the document, with a dot at its end.
+        typed: whether plain words have types. Where they have none, as in a host that reads
+            YAML into strings, ``5`` and ``null`` are text where text is expected, and a key
+            without a value is an empty list or an empty mapping.
+        filled: whether an empty text is a mistake.
+        errors: every mistake so far, those of inner mappings included.
+        spans: name of a value from the top, e.g. ``tools.allow[0]`` -> where it is written.
+
+    """
+
+    node: MappingNode | None
+    kind: enum.Enum
+    prefix: str = ""
+    path: str = ""
+    typed: bool = True
+    filled: bool = False
+    errors: list[HostError] = attrs.field(factory=list)
+    spans: dict[str, Span] = attrs.field(factory=dict)
+
+    def check(self) -> None:
+        """Raise `HostErrors` if any mistake was noted."""
+        if self.errors:
+            raise HostErrors(self.errors)
+
+    def note(self, message: str, span: Span | None = None, help: str = "") -> None:
+        """Note a mistake, by default at the mapping."""
+        at = span or (self.node.span if self.node else None)
+        self.errors.append(HostError(self.kind, f"{self.prefix}{message}", at, help=help))
+
+    def entry(self, name: str) -> NodeEntry | None:
+        """Return the key and value of *name*, or None."""
+        return None if self.node is None else self.node.entry(name)
+
+    def get(self, name: str) -> Node | None:
+        """Return the value of *name*, or None."""
+        return None if self.node is None else self.node.get(name)
+
+    def span(self, name: str) -> Span | None:
+        """Return where the value of *name* is written, or the mapping where it is absent."""
+        found = self.get(name) or self.node
+        return found.span if found else None
+
+    def known(self, *names: str, hints: Mapping[str, str] | None = None) -> None:
+        """Note every key that is none of *names*.
+
+        Args:
+            names: the keys of the mapping.
+            hints: key that people write here -> what to write instead.
+
+        """
+        for entry in self.node.entries if self.node else ():
+            if entry.name not in names:
+                listed = ", ".join(f"`{name}`" for name in names)
+                message = f"unknown field {cite(entry.name)}, expected one of {listed}"
+                self.note(message, entry.key.span, (hints or {}).get(entry.name, ""))
+
+    def unknown(self, *names: str) -> tuple[tuple[str, Span], ...]:
+        """Return every key that is none of *names*, with its path, where a host ignores those."""
+        entries = self.node.entries if self.node else ()
+        return tuple(
+            (self.path + entry.name, entry.key.span) for entry in entries if entry.name not in names
+        )
+
+    def below(self, name: str) -> Fields:
+        """Return the keys of the mapping at *name*."""
+        entry = self.entry(name)
+        node: MappingNode | None = None
+        if entry is not None:
+            self.spans[self.path + name] = entry.key.span
+            if isinstance(entry.value, MappingNode):
+                node = entry.value
+            elif not self._is_empty(entry.value):
+                self.wrong(name, "keys and values", entry.value)
+        return attrs.evolve(self, node=node, path=f"{self.path}{name}.")
+
+    def item(self, node: Node, name: str) -> Fields:
+        """Return the keys of *node*, an item of a list, which is called *name* from here."""
+        self.spans[self.path + name] = node.span
+        keys = node if isinstance(node, MappingNode) else None
+        if keys is None:
+            self.wrong(name, "keys and values", node)
+        return attrs.evolve(self, node=keys, path=f"{self.path}{name}.")
+
+    def text(self, name: str, default: str | None = None) -> str:
+        """Return the text at *name*. Without a default it must be there."""
+        node = self.get(name)
+        if node is None or (self.typed and default is None and is_null(node)):
+            if default is None:
+                self.missing(name)
+            return default or ""
+        return self._text(node, name)
+
+    def optional(self, name: str) -> str | None:
+        """Return the text at *name*, or None where it is null or absent."""
+        node = self.get(name)
+        return None if node is None or is_null(node) else self._text(node, name)
+
+    def items(self, name: str) -> tuple[tuple[str, Span], ...]:
+        """Return the texts of the list at *name*, each with its place without quotes."""
+        entry = self.entry(name)
+        if entry is None:
+            return ()
+        self.spans[self.path + name] = entry.value.span
+        return tuple(
+            (self._text(node, f"{name}[{index}]"), _content(node))
+            for index, node in enumerate(self.sequence(name))
+        )
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        """Return the texts of the list at *name*; none where it is absent."""
+        return tuple(text for text, _ in self.items(name))
+
+    def optional_texts(self, name: str) -> tuple[str, ...] | None:
+        """Return the texts of the list at *name*, or None where it is null or absent."""
+        return None if is_null(self.get(name)) else self.texts(name)
+
+    def sequence(self, name: str) -> tuple[Node, ...]:
+        """Return the items of the list at *name*; none where it is absent."""
+        node = self.get(name)
+        if isinstance(node, SequenceNode):
+            return node.items
+        if node is not None and not self._is_empty(node):
+            self.wrong(name, "a list", node)
+        return ()
+
+    def number(self, name: str, default: int, most: int = U64, least: int = 0) -> int:
+        """Return the whole number at *name*, from *least* to *most*."""
+        node = self._single(name)
+        if node is None:
+            return default
+        number = node.value if self.typed else _whole(node)
+        if type(number) is int and least <= number <= most:
+            return number
+        self.wrong(name, f"a whole number from {least} to {most}", node)
+        return default
+
+    def optional_number(self, name: str) -> int | None:
+        """Return the whole number at *name*, or None where it is null or absent."""
+        return None if is_null(self.get(name)) else self.number(name, 0)
+
+    def truth(self, name: str, *, default: bool = False) -> bool:
+        """Return the truth value at *name*."""
+        node = self._single(name)
+        if node is None:
+            return default
+        if isinstance(node.value, bool):
+            return node.value
+        self.wrong(name, "`true` or `false`", node)
+        return default
+
+    def choice(self, name: str, default: _E, among: Iterable[_E] | None = None) -> _E:
+        """Return the member that the text at *name* is, of the kind of *default* or of *among*."""
+        node = self.get(name)
+        found = None if node is None else self._member(node, name, among or type(default))
+        return default if found is None else found
+
+    def optional_choice(self, name: str, kind: Iterable[_E]) -> _E | None:
+        """Return the member of *kind* at *name*, or None where it is null or absent."""
+        node = self.get(name)
+        return None if node is None or is_null(node) else self._member(node, name, kind)
+
+    def missing(self, name: str) -> None:
+        """Note that *name* must be there."""
+        span = self.node.span if self.node else None
+        if span is not None and not self.typed:
+            span = span.source.span(span.start, min(span.end, span.start + 1))
+        self.note(f"missing field `{self.path}{name}`", span)
+
+    def wrong(self, name: str, expected: str, node: Node) -> None:
+        """Note that *node*, the value of *name*, is not what is *expected*."""
+        help_ = ""
+        if expected == "a string" and isinstance(node, ScalarNode) and node.raw:
+            help_ = f'text needs quotes here: `"{node.raw}"`'
+        message = (
+            f"invalid type at `{self.path}{name}`: expected {expected}, found {describe(node)}"
+        )
+        self.note(message, node.span, help_)
+
+    def _is_empty(self, node: Node) -> bool:
+        return not self.typed and isinstance(node, ScalarNode) and not node.raw
+
+    def _single(self, name: str) -> ScalarNode | None:
+        node = self.get(name)
+        if node is None:
+            return None
+        self.spans[self.path + name] = node.span
+        if isinstance(node, ScalarNode):
+            return node
+        self.wrong(name, "a single value", node)
+        return None
+
+    def _text(self, node: Node, name: str) -> str:
+        self.spans[self.path + name] = node.span
+        if isinstance(node, ScalarNode):
+            if isinstance(node.value, str):
+                if not node.value and self.filled:
+                    self.wrong(name, "text", node)
+                return node.value
+            if not self.typed:
+                return node.raw
+        self.wrong(name, "a string", node)
+        return ""
+
+    def _member(self, node: Node, name: str, members: Iterable[_E]) -> _E | None:
+        known = {str(member.value): member for member in members}
+        before = len(self.errors)
+        text = self._text(node, name)
+        if text not in known and len(self.errors) == before:
+            listed = ", ".join(f"`{value}`" for value in known)
+            help_ = f"did you mean `{text.lower()}`?" if text.lower() in known else ""
+            self.note(f"unknown variant `{text}`, expected one of {listed}", node.span, help_)
+        return known.get(text)
+
+
+def _content(node: Node) -> Span:
+    return (node.content_span() if isinstance(node, ScalarNode) else None) or node.span
+
+
+# Zeros before a number make it text, and a number may be of another base.
+_WHOLE: Final = re.compile(r"\+?(?:0x[0-9a-fA-F]+|0o[0-7]+|0b[01]+|0|[1-9][0-9]*)")
+
+# More than the largest number of any key has, in any base.
+_DIGITS: Final = 80
+
+
+def _whole(scalar: ScalarNode) -> int | None:
+    """Return the whole number that a plain word is."""
+    plain = not scalar.quoted and _WHOLE.fullmatch(scalar.raw)
+    return int(scalar.raw, 0) if plain and len(scalar.raw) <= _DIGITS else None

@@ -1,0 +1,310 @@
+"""A project in the words that all hosts share, as one host is converted into another.
+
+A front end is read into these values, and the writer of another host makes files of them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final, Protocol
+
+import attrs
+
+from policy.compare.overlap import glob_pattern
+from policy.compare.tables import differences
+from policy.core.effect import Effect
+from policy.patterns.pattern import Pattern
+from policy.tables.dialect import Argument, ArgumentKind, Dialect
+from policy.tables.ruleset import Entry, RuleSet
+from policy.tables.table import Bounds, Table
+
+__all__ = [
+    "Dropped",
+    "Portable",
+    "PortableAgent",
+    "PortableLine",
+    "ToolRules",
+    "Writer",
+    "WrittenFiles",
+    "covers",
+    "host_names",
+    "host_tools",
+    "least",
+    "no_more",
+    "one_line",
+    "quoted",
+    "ranked",
+    "renamed",
+]
+
+
+@attrs.frozen
+class PortableLine:
+    """One rule about the calls of a tool.
+
+    Attributes:
+        effect: the effect of the calls that match.
+        pattern: what the argument must match.
+        field: the parameter that *pattern* applies to, or "" for the argument itself.
+        written: whether a file says so; the host has other rules built in.
+
+    """
+
+    effect: Effect
+    pattern: Pattern
+    field: str = ""
+    written: bool = attrs.field(default=True, eq=False)
+
+
+@attrs.frozen
+class ToolRules:
+    """The rules of one tool: the first that matches a call decides, else the default."""
+
+    default: Effect
+    lines: tuple[PortableLine, ...] = ()
+    kind: ArgumentKind = ArgumentKind.TEXT
+
+    @property
+    def constant(self) -> Effect | None:
+        """The effect of every call, if it is one."""
+        return self.default if all(one.effect is self.default for one in self.lines) else None
+
+
+@attrs.frozen
+class PortableAgent:
+    """One agent.
+
+    Attributes:
+        name: its name in its project.
+        tools: tool -> its rules. The tool that starts agents is not among them.
+        otherwise: the effect of calls of any other tool.
+        globs: glob over names of tools -> the effect of their calls, except of those in *tools*.
+        starts: agent that it may start -> allow or ask.
+        starting: rules about the other parameters of calls that start agents.
+        bounds: its limits.
+        description: its description, or "".
+        prompt: its prompt, or "".
+
+    """
+
+    name: str
+    tools: Mapping[str, ToolRules] = attrs.field(hash=False)
+    otherwise: Effect = Effect.DENY
+    globs: Mapping[str, Effect] = attrs.field(factory=dict, hash=False)
+    starts: Mapping[str, Effect] = attrs.field(factory=dict, hash=False)
+    starting: tuple[PortableLine, ...] = ()
+    bounds: Bounds = Bounds()
+    description: str = ""
+    prompt: str = ""
+
+    def about(self, tool: str) -> ToolRules:
+        """Return the rules of *tool*, by its name or by a glob."""
+        found = self.tools.get(tool)
+        if found is not None:
+            return found
+        effects = [e for glob, e in self.globs.items() if glob_pattern(glob).matches(tool)]
+        return ToolRules(min(effects, default=self.otherwise))
+
+
+@attrs.frozen
+class Portable:
+    """A project: the agents that chains reach, the one that starts the others first.
+
+    Attributes:
+        title: the title of the project.
+        root: the folder of its files.
+        agents: each with what it may do in every chain that reaches it.
+        starts: agents that start chains.
+        depth: the limit of agents below the first, or None.
+        cwd: the working folder in patterns of paths.
+        home: the home folder in them.
+
+    """
+
+    title: str
+    root: str
+    agents: tuple[PortableAgent, ...]
+    starts: tuple[str, ...] = ()
+    depth: int | None = None
+    cwd: str = "/@project"
+    home: str = "/@home"
+
+    @property
+    def first(self) -> PortableAgent:
+        """The agent that starts the others."""
+        return self.agents[0]
+
+    def agent(self, name: str) -> PortableAgent | None:
+        """Return the agent of that name, or None."""
+        return next((agent for agent in self.agents if agent.name == name), None)
+
+
+@attrs.frozen
+class Dropped:
+    """Something that the files of the other host cannot express.
+
+    Attributes:
+        what: a description in a few words.
+        agent: the agent that it belongs to, or "".
+
+    """
+
+    what: str
+    agent: str = ""
+
+
+@attrs.frozen
+class WrittenFiles:
+    """The files that a writer makes of a project.
+
+    Attributes:
+        files: path, below the folder of the project, -> text.
+        names: agent -> its name in the files.
+        above: agents of the host that precede every chain of the project.
+        dropped: what the files do not express.
+        fixed: tools that no file of this host can deny.
+
+    """
+
+    files: Mapping[str, str]
+    names: Mapping[str, str]
+    above: tuple[str, ...] = ()
+    dropped: tuple[Dropped, ...] = ()
+    fixed: frozenset[str] = frozenset()
+
+
+class Writer(Protocol):
+    """Writes the files of one host."""
+
+    @property
+    def counterparts(self) -> Mapping[str, str]:
+        """Return tool of the host -> its name in our notation, for tools that have one."""
+
+    def knows(self, tool: str) -> bool:
+        """Return whether the host may have a tool that our notation calls so."""
+
+    @property
+    def carried(self) -> frozenset[str]:
+        """Return the keys of the host's files that a conversion carries over."""
+
+    def write(self, portable: Portable) -> WrittenFiles:
+        """Return files that grant no more than *portable*."""
+
+
+def covers(pattern: Pattern | None, by: Iterable[Pattern]) -> bool:
+    """Return whether one of the patterns *by* is shown to contain *pattern*."""
+    return pattern is not None and any(_within(pattern, other) for other in by)
+
+
+def _within(pattern: Pattern, other: Pattern) -> bool:
+    if pattern.kind is not other.kind:
+        return False
+    # A pattern with a literal start contains only patterns with the same start.
+    start, starts = (p.tokens[0] if p.tokens else "" for p in (other, pattern))
+    if isinstance(start, str) and not (isinstance(starts, str) and starts.startswith(start)):
+        return False
+    try:
+        return pattern <= other
+    except OverflowError:
+        return False
+
+
+def ranked(rules: ToolRules) -> tuple[dict[Effect, list[PortableLine]], Effect]:
+    """Return the rules by effect, and the default, for a host that tries deny, ask, allow in turn.
+
+    No call gets more than *rules* grants.
+    """
+    lists: dict[Effect, list[PortableLine]] = {effect: [] for effect in Effect}
+    default = rules.default
+    for line in rules.lines:
+        if line.effect is Effect.ASK and default is not Effect.ALLOW:
+            # Tried first, it would ask for calls that an earlier rule allows.
+            before = (one for one in lists[Effect.ALLOW] if one.field == line.field)
+            if any(covers(one.pattern, [line.pattern]) for one in before):
+                continue
+        lists[line.effect].append(line)
+    return lists, default
+
+
+def no_more(tool: str, one: ToolRules, other: ToolRules) -> bool:
+    """Return whether *one* is shown to grant no more of *tool* than *other* does."""
+    if other.constant is not None or one.constant is not None:
+        least = other.constant if other.constant is not None else other.default
+        most = one.constant if one.constant is not None else Effect.ALLOW
+        if most <= least and other.constant is not None:
+            return True
+    if one == other:
+        return True
+    kind = next((each.kind for each in (one, other) if each.lines), ArgumentKind.TEXT)
+    dialect = Dialect("", {tool: Argument(kind, ("argument",))})
+    tables = [
+        Table.of(
+            RuleSet(
+                tuple(Entry(tool, ln.effect, ln.pattern, ln.field) for ln in each.lines),
+                each.default,
+                dialect,
+            )
+        )
+        for each in (other, one)
+    ]
+    found = differences(tables[0], tables[1])
+    return found.exact and not any(difference.widened for difference in found.differences)
+
+
+# --- what several writers need --------------------------------------------------------
+
+
+_OTHER: Final = re.compile(r"[^A-Za-z0-9_-]+")
+
+
+def renamed(portable: Portable, reserved: Iterable[str] = ()) -> dict[str, str]:
+    """Return a name of letters, digits, dashes and underscores for each agent, all different."""
+    names: dict[str, str] = {}
+    taken = set(reserved)
+    for agent in portable.agents:
+        plain = _OTHER.sub("-", agent.name).strip("-_")[:60] or "agent"
+        name = plain
+        number = 1
+        while name in taken:
+            number += 1
+            name = f"{plain}-agent" if number == 2 else f"{plain}-{number}"
+        taken.add(name)
+        names[agent.name] = name
+    return names
+
+
+def one_line(agent: PortableAgent) -> str:
+    """Return the description of an agent on one line, without control characters."""
+    text = " ".join(agent.description.split())
+    return "".join(c for c in text if c.isprintable()) or f"The agent {agent.name}."
+
+
+def quoted(text: str) -> str:
+    """Return *text* as a string of YAML and of JSON."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+def host_tools(
+    agent: PortableAgent, theirs: Mapping[str, str]
+) -> Iterator[tuple[str, str, ToolRules]]:
+    """Yield each tool of *agent*, its name in the host, and its rules.
+
+    Args:
+        agent: the agent.
+        theirs: name in our notation -> name in the host.
+
+    """
+    for tool, rules in agent.tools.items():
+        yield tool, theirs.get(tool, tool), rules
+
+
+def host_names(counterparts: Mapping[str, str]) -> dict[str, str]:
+    """Return name in our notation -> name in the host."""
+    return {name: tool for tool, name in counterparts.items()}
+
+
+def least(rules: ToolRules) -> Effect:
+    """Return the least that any call gets."""
+    return min((line.effect for line in rules.lines), default=rules.default) & rules.default

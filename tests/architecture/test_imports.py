@@ -1,0 +1,105 @@
+"""What deciding imports."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import policy
+from policy.files.opening import Memory
+from policy.hosts.workspace import load_tree
+
+# Modules of ours that are loaded to read a table, make a chain of it and decide a call.
+PLAIN = 28
+COMMAND = PLAIN + 1  # and `policy.commands.compound`, which tells that a command is plain
+
+# What plain decisions need nothing of.
+HEAVY = (
+    "cattrs",
+    "lark",
+    "tree_sitter",
+    "yaml",
+    "policy.analysis",
+    "policy.commands.bash",
+    "policy.commands.read",
+    "policy.compare",
+    "policy.files",
+    "policy.hosts",
+    "policy.language",
+    "policy.patterns.domains",
+    "policy.patterns.expressions",
+    "policy.patterns.families",
+    "policy.patterns.notations",
+    "policy.patterns.search",
+    "policy.tables.command_row",
+    "policy.tables.compile",
+    "policy.tables.placement",
+)
+
+RULES = """\
+agent main {
+    allow Read(src/**), Bash(git *), mcp__github__*
+    deny Read(src/secrets/**), Bash(git push *)
+}
+"""
+
+DECIDE = """\
+import json, sys
+from policy.tables.chain import Chain, Attenuated
+from policy.tables.codec.reading import table_from_json
+
+chain = Chain.start("main", Attenuated({"main": table_from_json(sys.stdin.read())}))
+tool, call = json.loads(sys.argv[1])
+print(json.dumps([str(chain.decide(tool, call).effect), sorted(sys.modules)]))
+"""
+
+
+@pytest.fixture(scope="module")
+def table() -> str:
+    """Return the text of a compiled table."""
+    chain = load_tree(Memory({"main.policy": RULES})).chain("main")
+    return policy.table_to_json(chain.table)
+
+
+def decided(table: str, tool: str, call: dict[str, object]) -> tuple[str, list[str]]:
+    """Return the effect of a call in a process of its own, and the modules it loaded."""
+    done = subprocess.run(
+        [sys.executable, "-c", DECIDE, json.dumps([tool, call])],
+        input=table,
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=Path(policy.__file__).parents[1],
+    )
+    effect, modules = json.loads(done.stdout)
+    return effect, modules
+
+
+@pytest.mark.parametrize(
+    ("tool", "call", "effect", "budget"),
+    [
+        ("Read", {"file_path": "src/a.py"}, "allow", PLAIN),
+        ("Read", {"file_path": "src/secrets/k"}, "deny", PLAIN),
+        ("mcp__github__get_issue", {"number": 1}, "allow", PLAIN),
+        ("Bash", {"command": "git status"}, "allow", COMMAND),
+        ("Bash", {"command": "git push origin"}, "deny", COMMAND),
+    ],
+)
+def test_a_plain_call_is_decided_with_few_modules(table, tool, call, effect, budget) -> None:
+    found, modules = decided(table, tool, call)
+    ours = [name for name in modules if name.partition(".")[0] == "policy"]
+    heavy = [name for name in modules if name in HEAVY or name.startswith("policy.compare.")]
+    assert found == effect
+    assert heavy == []
+    assert len(ours) <= budget, ours
+
+
+def test_a_command_that_is_not_plain_loads_its_reader(table) -> None:
+    effect, modules = decided(table, "Bash", {"command": "git status && git push"})
+    assert effect == "deny"
+    assert "policy.commands.read" in modules
+    assert not [name for name in modules if name.startswith("policy.compare")]
