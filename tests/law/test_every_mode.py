@@ -175,7 +175,7 @@ def test_in_every_mode_each_verb_agrees_with_check(seed: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", range(1000, 2000, 20))
+@pytest.mark.parametrize("first", range(1000, 1300, 20))
 def test_in_every_mode_each_verb_agrees_with_check_in_many_draws(first: int) -> None:
     for seed in range(first, first + 20):
         confirm(seed)
