@@ -117,9 +117,9 @@ def _view(definition: SubAgentDef) -> dict[str, Any]:
     """Return what cases name of a definition."""
     permissions = definition.permissions
     match definition.tools:
-        case AllowList(tools=tools):
+        case AllowList(allow=tools):
             listed: Any = {"AllowList": list(tools)}
-        case DenyList(tools=tools):
+        case DenyList(deny=tools):
             listed = {"DenyList": list(tools)}
         case Both(allow=allow, deny=deny):
             listed = {"allow": list(allow), "deny": list(deny)}

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import enum
-import tomllib
 from collections.abc import Mapping
-from importlib.resources import files
 from typing import Final
 
 import attrs
@@ -14,6 +12,7 @@ from policy.core.effect import Effect
 from policy.core.source import Span
 from policy.hosts.a3s.rules import PermissionPolicy
 from policy.hosts.a3s.versions import NEWEST, A3sErrorKind, A3sProfile
+from policy.hosts.data import host_table
 from policy.hosts.errors import HostError
 from policy.language.syntax import Presence
 from policy.tables.ruleset import RuleSet
@@ -78,7 +77,7 @@ class WorkerKind:
     aliases: list[str] = attrs.field(factory=list)
 
 
-_DATA: Final = tomllib.loads(files(__package__).joinpath("agents.toml").read_text("utf-8"))
+_DATA: Final = host_table("a3s", "agents")
 _TABLES: Final = {name: ToolTable(**table) for name, table in _DATA["tables"].items()}
 SHIPPED_AGENTS: Final = {name: ShippedAgent(**agent) for name, agent in _DATA["agents"].items()}
 _KINDS: Final = {name: WorkerKind(**kind) for name, kind in _DATA["kinds"].items()}
@@ -118,8 +117,6 @@ class ConfirmationInheritance(enum.Enum):
     AUTO_APPROVE = "auto_approve"
     DENY_ON_ASK = "deny_on_ask"
     INHERIT_PARENT = "inherit_parent"
-
-    __hash__ = object.__hash__
 
 
 @attrs.frozen

@@ -15,18 +15,19 @@ import attrs
 
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
-from policy.core.finding import Finding, Severity
+from policy.core.finding import Finding
 from policy.core.source import Source, Span
 from policy.files.nodes import MappingNode
 from policy.files.opening import Tree
 from policy.files.toml_nodes import read_toml
+from policy.hosts.data import host_table
 from policy.hosts.errors import HostErrors
 from policy.hosts.fields import U32, U64, Fields
 from policy.hosts.keys import Keys, unapplied_keys
 from policy.hosts.project import ReadFile
 from policy.hosts.zeph.definition import MemoryScope, PermissionMode
 from policy.hosts.zeph.findings import entry_findings
-from policy.hosts.zeph.names import ZephErrorKind
+from policy.hosts.zeph.names import PROGRAMS, ZephErrorKind, find
 from policy.hosts.zeph.session import (
     FILE_BYTES,
     Autonomy,
@@ -42,10 +43,7 @@ from policy.hosts.zeph.session import (
 from policy.hosts.zeph.spawning import AgentsConfig, DelegationMode
 
 __all__ = [
-    "BLOCKED",
     "CONFIG_FILES",
-    "CONFIRMED",
-    "NETWORK",
     "NOTHING",
     "SECTIONS",
     "Configured",
@@ -55,66 +53,14 @@ __all__ = [
     "read_session",
 ]
 
-# --- the known keys -------------------------------------------------------------------
+
+def _sections() -> Iterator[tuple[str, Keys]]:
+    for path, keys in host_table("zeph", "config").items():
+        skipped = {**dict.fromkeys(keys.get("skipped", ())), **keys.get("unless", {})}
+        yield path, Keys(keys.get("known", ()), skipped, keys.get("is_open", False))
 
 
-# Commands that the shell refuses unless `allowed_commands` contains them.
-BLOCKED: Final = (
-    "rm -rf /", "sudo", "mkfs", "dd if=", "curl", "wget", "nc", "ncat", "netcat", "shutdown",
-    "reboot", "halt",
-)  # fmt: skip
-# Commands that it always refuses if `allow_network` is false.
-NETWORK: Final = ("curl", "wget", "nc", "ncat", "netcat")
-# Texts in commands that the shell asks for if `confirm_patterns` is absent.
-CONFIRMED: Final = (
-    "rm ", "git push -f", "git push --force", "drop table", "drop database", "truncate ", "$(",
-    "`", "<(", ">(", "<<<", "eval ",
-)  # fmt: skip
-
-_OFF: Final = {"enabled": False}
-
-SECTIONS: Final = {
-    "agents": Keys(
-        "enabled delegation_mode max_concurrent max_spawns_per_session max_spawn_depth extra_dirs"
-        " user_agents_dir default_permission_mode default_disallowed_tools default_memory_scope"
-        " allow_bypass_permissions transcript_dir transcript_enabled transcript_max_files hooks"
-        " context_window_turns context_injection_mode max_tool_iterations".split()
-    ),
-    "security": Keys(
-        "autonomy_level redact_secrets env_blocklist content_isolation".split(),
-        {"guardrail": _OFF, "capability_scopes": None, "trajectory": None},
-        is_open=True,
-    ),
-    "tools": Keys(
-        "permissions summarize_output audit filters overflow anomaly result_cache tafc retry egress"
-        " speculative compression".split(),
-        {
-            "enabled": True,
-            "max_tool_calls_per_session": None,
-            "adversarial_policy": _OFF,
-            "utility": _OFF,
-            "dependencies": _OFF,
-            "sandbox": _OFF,
-            "pre_execution_verify": None,
-        },
-    ),
-    "tools.shell": Keys(
-        "blocked_commands allowed_commands confirm_patterns allow_network timeout transactional"
-        " transaction_scope auto_rollback auto_rollback_exit_codes snapshot_required"
-        " max_snapshot_bytes max_background_runs background_timeout_secs checkpoints_enabled"
-        " max_checkpoints env_blocklist".split(),
-        {"allowed_paths": [], "risk_chain_threshold": None},
-    ),
-    "tools.policy": Keys(
-        "enabled default_effect rules policy_file".split(), {"policy_provider": ""}
-    ),
-    "tools.file": Keys((), {"deny_read": [], "allow_read": []}),
-    "tools.scrape": Keys(
-        "timeout max_body_bytes ipi_filter_threshold".split(),
-        {"allowed_domains": [], "denied_domains": []},
-    ),
-    "tools.authorization": Keys(("rules",), {"enabled": False}),
-}
+SECTIONS: Final = dict(_sections())
 
 
 # --- the file and its section `[agents]` ----------------------------------------------
@@ -218,12 +164,13 @@ def _configured(path: str, root: Fields, options: ZephOptions, opened: Open) -> 
     read = read_session(root, opened)
     if root.errors:
         return _unreadable(path, HostErrors(root.errors))
+    spans = agents.spans
     folders = tuple(posixpath.normpath(folder) for folder in extra)
     user = posixpath.normpath(user) if user else user
     found = [*_findings(path, agents, config, options), *_keys(root), *read.findings]
     for name, folder in (("user_agents_dir", user), *(("extra_dirs", one) for one in folders)):
         if folder and _is_elsewhere(folder):
-            found.append(_elsewhere(agents, name, folder))
+            found.append(find("folder-elsewhere", spans.get(f"agents.{name}"), folder=folder))
     policy = (ReadFile(read.policy_file, "policy"),) if read.policy_file else ()
     return Configured(
         (_read(path), *policy),
@@ -239,26 +186,13 @@ def _is_elsewhere(folder: str) -> bool:
     return folder.startswith(("/", "~", "..", "$"))
 
 
-def _elsewhere(agents: Fields, name: str, folder: str) -> Finding:
-    return Finding(
-        "folder-elsewhere",
-        f"the definitions in `{folder}` are not looked at here, and Zeph reads them",
-        Severity.WARNING,
-        agents.spans.get(f"agents.{name}"),
-    )
-
-
 def _findings(
     path: str, agents: Fields, config: AgentsConfig, options: ZephOptions
 ) -> Iterator[Finding]:
     spans = agents.spans
     if not config.enabled:
-        why = "`enabled` is not `true` in `[agents]`"
-        yield Finding(
-            "agents-disabled", f"Zeph starts no agent here: {why}", Severity.NOTE,
-            spans.get("agents.enabled") or spans.get("agents"), file=path,
-            help="write `enabled = true` where agents are meant to be started",
-        )  # fmt: skip
+        span = spans.get("agents.enabled") or spans.get("agents")
+        yield find("agents-disabled", span, file=path)
     for index, name in enumerate(config.default_disallowed_tools):
         span = spans.get(f"agents.default_disallowed_tools[{index}]")
         yield from entry_findings(name, Effect.DENY, span, options)
@@ -267,10 +201,7 @@ def _findings(
 def _keys(root: Fields) -> Iterator[Finding]:
     for key in unapplied_keys(root.node, SECTIONS) if root.node else ():
         if key.help:
-            yield Finding(
-                "config-key-ignored", f"Zeph ignores `{key.name}` without a message",
-                Severity.ERROR, key.span, help=key.help,
-            )  # fmt: skip
+            yield find("config-key-ignored", key.span, key=key.name, help=key.help)
         else:
             yield key.finding
 
@@ -321,7 +252,9 @@ def read_session(root: Fields, opened: Open) -> ReadSession:
     rules, default = rules_at(section)
     name = section.text("policy_file", "")
     if not enabled:
-        return ReadSession(session, (_switched_off(section),) if rules or name else ())
+        span = section.spans.get("tools.policy.enabled") or section.spans.get("tools.policy")
+        off = (find("policy-switched-off", span),) if rules or name else ()
+        return ReadSession(session, off)
     file = ""
     try:
         if name:
@@ -342,16 +275,6 @@ NOTHING: Final = PolicyEnforcer.of(())
 _ALL_DENIED: Final = "every call is denied here, since the policy rules cannot be read"
 
 
-def _switched_off(section: Fields) -> Finding:
-    return Finding(
-        "policy-switched-off",
-        "`enabled` is not `true` in `[tools.policy]`, so none of its rules is in force",
-        Severity.WARNING,
-        section.spans.get("tools.policy.enabled") or section.spans.get("tools.policy"),
-        help="write `enabled = true`, or remove the rules",
-    )
-
-
 def _enforcer(rules: tuple[PolicyRule, ...], default: Effect) -> PolicyEnforcer:
     """Return the rules. Those that deny hold in every environment, since none is known here."""
     always = (attrs.evolve(rule, env=()) if rule.effect is Effect.DENY else rule for rule in rules)
@@ -366,7 +289,7 @@ def _permissions(tools: Fields, shell: Fields) -> SessionPermissions:
     blocked, confirmed = shell.texts("blocked_commands"), shell.optional_texts("confirm_patterns")
     if tools.entry("permissions") is None:
         policy = SessionPermissions.from_legacy(
-            blocked, CONFIRMED if confirmed is None else confirmed
+            blocked, PROGRAMS["confirmed"] if confirmed is None else confirmed
         )
         found = [shell.spans.get(f"tools.shell.blocked_commands[{i}]") for i in range(len(blocked))]
         found += [
@@ -398,10 +321,10 @@ def _blocked(shell: Fields) -> list[BlockedCommand]:
     """Return the commands that the shell refuses, whatever rules allow."""
     allowed = {text.strip().lower() for text in shell.texts("allowed_commands")}
     written = shell.texts("blocked_commands")
-    found = [BlockedCommand(text) for text in BLOCKED if text not in allowed]
+    found = [BlockedCommand(text) for text in PROGRAMS["blocked"] if text not in allowed]
     if not shell.truth("allow_network", default=True):
         span = shell.spans.get("tools.shell.allow_network")
-        found += [BlockedCommand(text, span) for text in NETWORK]
+        found += [BlockedCommand(text, span) for text in PROGRAMS["network"]]
     found += [
         BlockedCommand(text, shell.spans.get(f"tools.shell.blocked_commands[{index}]"))
         for index, text in enumerate(written)

@@ -16,8 +16,8 @@ from typing import Final
 import attrs
 
 from policy.core.errors import PolicyError
-from policy.core.finding import Finding, Severity
-from policy.core.source import Source
+from policy.core.finding import Finding
+from policy.core.source import Source, Span
 from policy.files.opening import Tree
 from policy.files.text import decode
 from policy.hosts.errors import HostError, HostErrors
@@ -33,7 +33,7 @@ from policy.hosts.zeph.definition import (
     check_size,
     parse,
 )
-from policy.hosts.zeph.names import ZephErrorKind
+from policy.hosts.zeph.names import ZephErrorKind, find
 from policy.hosts.zeph.session import ZephOptions
 
 __all__ = [
@@ -118,17 +118,12 @@ def with_scope(
             removes the hooks of users only.
 
     """
-    stripped = _STRICTLY_STRIPPED if strict else ("user",)
-    if scope not in stripped or not len(definition.hooks):
+    without_hooks = _STRICTLY_STRIPPED if strict else ("user",)
+    if scope not in without_hooks or not len(definition.hooks):
         return definition, ()
-    finding = Finding(
-        "hooks-stripped",
-        f"the hooks of `{definition.name}` are not in force: its file is of the scope `{scope}`",
-        Severity.WARNING,
-        definition.span("hooks"),
-        help="move the file to `.zeph/agents`",
-    )
-    return attrs.evolve(definition, hooks=Hooks()), (finding,)
+    span = definition.span("hooks")
+    stripped = find("hooks-stripped", span, agent=definition.name, scope=scope)
+    return attrs.evolve(definition, hooks=Hooks()), (stripped,)
 
 
 @attrs.define
@@ -151,13 +146,17 @@ class Loader:
 
     def take(self, definition: SubAgentDef, scope: str | None) -> None:
         """Add *definition*, unless its name is taken."""
-        earlier = self.definitions.get(definition.name)
+        earlier, span = self.definitions.get(definition.name), definition.span("name")
         if earlier is not None:
-            self.findings.append(_shadowed(definition, earlier))
+            at = _at(earlier.span("name"))
+            self.findings.append(find("shadowed-definition", span, agent=definition.name, at=at))
             return
         lost = self._unread.get(definition.name)
         if lost is not None:
-            self.findings.append(_exposed(definition, lost))
+            at, file = _at(span, ","), lost.file
+            self.findings.append(
+                find("exposed-definition", lost.span, file=file, agent=definition.name, at=at)
+            )
         kept, findings = with_scope(definition, scope, strict=self.strict)
         self.findings += findings
         self.definitions[definition.name] = kept
@@ -177,9 +176,9 @@ class Loader:
         """Return the files of one folder that Zeph reads: the first hundred."""
         if len(names) > MOST_FILES:
             left = len(names) - MOST_FILES
-            message = f"{left} of {len(names)} files are skipped, from `{names[MOST_FILES]}` on"
+            first = names[MOST_FILES]
             self.findings.append(
-                Finding("too-many-definitions", message, Severity.ERROR, file=folder)
+                find("too-many-definitions", file=folder, left=left, all=len(names), first=first)
             )
         return names[:MOST_FILES]
 
@@ -203,28 +202,8 @@ def _name_in(source: Source) -> str | None:
     return found[1] if found else None
 
 
-def _shadowed(definition: SubAgentDef, earlier: SubAgentDef) -> Finding:
-    span = earlier.span("name")
-    at = f" at {span.place}" if span else ""
-    return Finding(
-        "shadowed-definition",
-        f"`{definition.name}` is defined{at} already, and that is the one that counts",
-        Severity.WARNING,
-        definition.span("name"),
-    )
-
-
-def _exposed(definition: SubAgentDef, error: HostError) -> Finding:
-    span = definition.span("name")
-    return Finding(
-        "exposed-definition",
-        f"a file that cannot be read lets another definition of `{definition.name}` take over"
-        + (f", at {span.place}" if span else ""),
-        Severity.ERROR,
-        error.span,
-        file=error.file,
-        help="correct or remove the file",
-    )
+def _at(span: Span | None, before: str = "") -> str:
+    return f"{before} at {span.place}" if span else ""
 
 
 # --- definitions on disk --------------------------------------------------------------
@@ -544,7 +523,4 @@ def _not_read(prefix: str, names: list[str]) -> Iterator[Finding]:
             why = "its name does not end in `.md`"
         else:
             continue
-        yield Finding(
-            "definition-not-read", f"Zeph does not read the file: {why}", Severity.WARNING,
-            file=f"{prefix}/{name}", help=f"move it to `{prefix}`, as `.md`",
-        )  # fmt: skip
+        yield find("definition-not-read", file=f"{prefix}/{name}", why=why, folder=prefix)
