@@ -39,7 +39,7 @@ from policy.hosts.pikuri import (
     read_host,
     walk,
 )
-from policy.hosts.pikuri.audit import CODES, tree_of, trifecta
+from policy.hosts.pikuri.audit import tree_of, trifecta
 from policy.hosts.pikuri.host import EXCLUDED
 from policy.hosts.pikuri.trifecta import (
     NONE,
@@ -562,8 +562,7 @@ def test_every_code_has_a_page_and_a_fixture() -> None:
         for finding in policy.load(folder, front_ends=(pikuri,)).findings
     }
 
-    assert found == CODES.keys()
-    assert {code: catalogue.page(code).severity for code in CODES} == CODES
+    assert found == {code for code in catalogue.codes() if code.startswith("pikuri-")}
 
 
 # --- the documentation, and what it covers -----------------------------------------------------
