@@ -15,7 +15,7 @@ import yaml
 import policy
 from policy.analysis.reach.audit import audit
 from policy.hosts import a3s
-from policy.hosts.a3s import PermissionPolicy
+from policy.hosts.a3s.rules import PermissionPolicy
 
 TESTS = Path(__file__).resolve().parents[2]
 FOLDERS = sorted((TESTS.parent / "fixtures").glob("a3s-*"))
