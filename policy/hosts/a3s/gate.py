@@ -28,6 +28,7 @@ from policy.hosts.a3s.versions import (
     Lane,
     lane_of,
 )
+from policy.hosts.data import host_table
 from policy.hosts.errors import HostError
 
 __all__ = [
@@ -130,8 +131,6 @@ class Provider(enum.Enum):
     AUTO = "auto"  # every call is approved
     MANAGER = "manager"  # a person
 
-    __hash__ = object.__hash__
-
 
 _SETTLED: Final = {
     Provider.NONE: Effect.DENY,
@@ -152,8 +151,6 @@ class TimeoutAction(enum.Enum):
 
     REJECT = "reject"
     AUTO_APPROVE = "auto_approve"
-
-    __hash__ = object.__hash__
 
 
 @attrs.frozen
@@ -239,8 +236,6 @@ class GateReason(enum.Enum):
     ASKED = "confirmation_required"
     REQUEST_HOOK = "permission_request_hook"
     BUDGET = "budget"
-
-    __hash__ = object.__hash__
 
 
 @attrs.frozen
@@ -780,19 +775,4 @@ def _no_others(given: Mapping[str, Any], known: frozenset[str]) -> None:
 
 
 # What a started agent inherits from the agent that starts it, apart from permissions.
-INHERITED: Final = {
-    "security provider": True,
-    "hooks": True,
-    "skills": True,
-    "permission checker": True,
-    "timeouts": True,
-    "max_parallel_tasks": True,
-    "budget guard": True,
-    "sandbox": True,
-    "workspace": True,
-    "tools of servers": True,
-    "memory": False,
-    "queue": False,
-    "planning": False,
-    "context providers": False,
-}
+INHERITED: Final = host_table("a3s", "agents")["inherited"]
