@@ -23,7 +23,7 @@ from policy.files.toml_nodes import read_toml
 from policy.hosts.data import host_table
 from policy.hosts.errors import HostErrors
 from policy.hosts.fields import U32, U64, Fields
-from policy.hosts.keys import Keys, unapplied_keys
+from policy.hosts.keys import Keys
 from policy.hosts.project import ReadFile
 from policy.hosts.zeph.definition import MemoryScope, PermissionMode
 from policy.hosts.zeph.findings import entry_findings
@@ -199,7 +199,7 @@ def _findings(
 
 
 def _keys(root: Fields) -> Iterator[Finding]:
-    for key in unapplied_keys(root.node, SECTIONS) if root.node else ():
+    for key in root.unapplied(SECTIONS):
         if key.help:
             yield find("config-key-ignored", key.span, key=key.name, help=key.help)
         else:
@@ -300,7 +300,7 @@ def _permissions(tools: Fields, shell: Fields) -> SessionPermissions:
     section = tools.below("permissions")
     rules: dict[str, tuple[tuple[str, Effect], ...]] = {}
     spans: dict[str, tuple[Span | None, ...]] = {}
-    for entry in section.node.entries if section.node else ():
+    for entry in section.entries:
         items = [
             section.item(node, f"{entry.name}[{index}]")
             for index, node in enumerate(section.sequence(entry.name))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import re
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -12,14 +13,13 @@ import attrs
 
 from policy.core import limits
 from policy.core.effect import Effect
-from policy.core.errors import PolicyError
 from policy.core.source import Place, Source, Span
 from policy.files.frontmatter import HeaderLanguage as Language
-from policy.files.nodes import MappingNode, Node
+from policy.files.nodes import Node
 from policy.files.text import BYTE_ORDER_MARK, has_byte_order_mark
 from policy.files.toml_nodes import read_toml
 from policy.files.yaml_nodes import read_yaml
-from policy.hosts.errors import HostError, as_host_errors
+from policy.hosts.errors import HostError
 from policy.hosts.fields import U32, U64, Fields
 from policy.hosts.zeph.names import ZephErrorKind
 from policy.tables.dialect import BLANKS
@@ -352,23 +352,12 @@ def parse(text: str | Source, profile: ZephProfile = ZephProfile.ZEPH) -> SubAge
     source = text if isinstance(text, Source) else Source("<unknown>", text)
     framed = frame(source)
     is_typed = framed.language is Language.TOML
-    root = Fields(_header(source, framed), ZephErrorKind.PARSE, typed=is_typed)
+    read = partial(read_toml if is_typed else read_yaml, source, framed.start, framed.end)
+    root = Fields.read(read, ZephErrorKind.PARSE, at=source.span(0, 3), typed=is_typed)
     definition = _definition(root, framed, source, profile)
     root.check()
     _validate(definition, profile)
     return definition
-
-
-def _header(source: Source, framed: Framed) -> MappingNode:
-    read = read_toml if framed.language is Language.TOML else read_yaml
-    try:
-        node = read(source, framed.start, framed.end)
-    except PolicyError as error:
-        raise as_host_errors(error, ZephErrorKind.PARSE) from None
-    if not isinstance(node, MappingNode):
-        message = "expected keys and values between the delimiters"
-        raise HostError(ZephErrorKind.PARSE, message, source.span(0, 3))
-    return node
 
 
 _TOP: Final = (

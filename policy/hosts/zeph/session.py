@@ -8,7 +8,8 @@ from __future__ import annotations
 import enum
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -22,7 +23,6 @@ from policy.core.errors import PolicyError
 from policy.core.finding import Finding
 from policy.core.source import Source, Span
 from policy.files.json_nodes import read_json
-from policy.files.nodes import MappingNode as Keyed
 from policy.files.nodes import Node
 from policy.files.text import decode
 from policy.files.toml_nodes import read_toml
@@ -47,7 +47,7 @@ from policy.hosts.zeph.spawning import (
     TrustLevel,
     fold,
 )
-from policy.patterns.notations import Unusable, is_glob
+from policy.patterns.notations import Unusable, characters_of, is_glob
 from policy.patterns.pattern import Pattern, PatternKind
 from policy.patterns.tokens import Gap, OneOf, Token
 from policy.tables.chain import SPAWN_TOOL
@@ -183,19 +183,7 @@ def _set(text: str, position: int) -> tuple[OneOf, int]:
     if end < 0:
         msg = "`[` is never closed"
         raise Unusable(msg)
-    body, characters, index = text[position:end], set[str](), 0
-    while index < len(body):
-        if body[index + 1 : index + 2] == "-" and index + 2 < len(body):
-            low, high = ord(body[index]), ord(body[index + 2])
-            if high - low >= 256:
-                msg = f"`{body[index : index + 3]}` stands for too many characters"
-                raise Unusable(msg)
-            characters.update(map(chr, range(low, high + 1)))
-            index += 3
-        else:
-            characters.add(body[index])
-            index += 1
-    return OneOf(frozenset(characters), negated), end + 1
+    return OneOf(frozenset(characters_of(text[position:end])), negated), end + 1
 
 
 # --- policy rules as written ----------------------------------------------------------
@@ -252,7 +240,7 @@ def rules_of(values: Mapping[str, object]) -> tuple[tuple[PolicyRule, ...], Effe
 
     """
     source = Source("<policy>", json.dumps(values, ensure_ascii=False))
-    return _policy(read_json(source))
+    return _policy(partial(read_json, source))
 
 
 def read_policy_file(path: str | Path, cwd: str | Path) -> tuple[PolicyRule, ...]:
@@ -278,27 +266,24 @@ def read_policy_file(path: str | Path, cwd: str | Path) -> tuple[PolicyRule, ...
             ZephErrorKind.FILE_LOAD, str(error.strerror or error).lower(), file=name
         ) from None
     try:
-        return read_rules(decode(name, data))
-    except HostError:
-        raise
+        source = decode(name, data)
     except PolicyError as error:
         raise as_host_errors(error, ZephErrorKind.FILE_PARSE) from None
+    return read_rules(source)
 
 
 def read_rules(source: Source) -> tuple[PolicyRule, ...]:
     """Return the rules in the text of a policy file.
 
     Raises:
-        PolicyError: every mistake in it.
+        HostError: of kind ``FileParse``, with every mistake.
 
     """
-    return _policy(read_toml(source, 0, len(source.text)))[0]
+    return _policy(partial(read_toml, source, 0, len(source.text)))[0]
 
 
-def _policy(node: Node) -> tuple[tuple[PolicyRule, ...], Effect]:
-    if not isinstance(node, Keyed):
-        raise HostError(ZephErrorKind.FILE_PARSE, "expected keys and values", node.span)
-    root = Fields(node, ZephErrorKind.FILE_PARSE)
+def _policy(read: Callable[[], Node]) -> tuple[tuple[PolicyRule, ...], Effect]:
+    root = Fields.read(read, ZephErrorKind.FILE_PARSE)
     found = rules_at(root)
     root.check()
     return found
