@@ -232,39 +232,40 @@ def _second(fields: Fields) -> list[tuple[str, Span]]:
 
 
 def _list(value: Node, key: str) -> ToolNames:
-    if isinstance(value, ScalarNode) and isinstance(value.value, str):
-        items, spans = _split(value)
-    elif isinstance(value, SequenceNode):
-        kept, dropped = [], []
-        for item in value.items:
-            if isinstance(item, ScalarNode) and isinstance(item.value, str):
-                kept.append((item.value.strip(), item.content_span() or item.span))
-            else:
-                dropped.append(item.span)
-        items = tuple(text for text, _ in kept if text)
-        spans = tuple(span for text, span in kept if text)
-        if not items and value.items:
-            return ToolNames(Presence.ILL_TYPED, key=key, span=value.span)
-        presence = Presence.LISTED if items else Presence.EMPTY
-        return ToolNames(presence, items, spans, key, value.span, tuple(dropped))
-    else:
-        null = isinstance(value, ScalarNode) and value.value is None
-        return ToolNames(Presence.NULL if null else Presence.ILL_TYPED, key=key, span=value.span)
-    presence = Presence.LISTED if items else Presence.EMPTY
-    return ToolNames(presence, items, spans, key, value.span)
+    pairs: list[tuple[str, Span]] = []
+    dropped: list[Span] = []
+    presence = Presence.EMPTY
+    match value:
+        case ScalarNode(value=str()):
+            pairs = _split(value)
+        case SequenceNode(items=items):
+            for item in items:
+                if isinstance(item, ScalarNode) and isinstance(item.value, str):
+                    pairs.append((item.value.strip(), item.content_span() or item.span))
+                else:
+                    dropped.append(item.span)
+            pairs = [pair for pair in pairs if pair[0]]
+            if items and not pairs:
+                presence, dropped = Presence.ILL_TYPED, []
+        case ScalarNode(value=None):
+            presence = Presence.NULL
+        case _:
+            presence = Presence.ILL_TYPED
+    texts, spans = tuple(text for text, _ in pairs), tuple(span for _, span in pairs)
+    presence = Presence.LISTED if pairs else presence
+    return ToolNames(presence, texts, spans, key, value.span, tuple(dropped))
 
 
-def _split(value: ScalarNode) -> tuple[tuple[str, ...], tuple[Span, ...]]:
+def _split(value: ScalarNode) -> list[tuple[str, Span]]:
     # The host splits at every comma, also between parentheses.
-    items, spans, start = [], [], 0
+    found, start = [], 0
     for part in str(value.value).split(","):
         text = part.strip()
         if text:
             offset = start + len(part) - len(part.lstrip())
-            items.append(text)
-            spans.append(value.part(offset, offset + len(text)))
+            found.append((text, value.part(offset, offset + len(text))))
         start += len(part) + 1
-    return tuple(items), tuple(spans)
+    return found
 
 
 _MAPPED: Final = {

@@ -20,7 +20,7 @@ from policy.core.finding import Finding
 from policy.core.source import Source, Span
 from policy.files.opening import Tree
 from policy.files.text import decode
-from policy.hosts.errors import HostError, HostErrors
+from policy.hosts.errors import HostError, HostErrors, as_host_errors
 from policy.hosts.project import ReadFile
 from policy.hosts.zeph.config import Configured
 from policy.hosts.zeph.definition import (
@@ -97,9 +97,7 @@ def parse_file(name: str, data: bytes, profile: ZephProfile) -> SubAgentDef:
     try:
         source = decode(name, data)
     except PolicyError as error:
-        raise HostError(
-            ZephErrorKind.PARSE, error.message, error.span, help=error.help, file=error.file
-        ) from None
+        raise as_host_errors(error, ZephErrorKind.PARSE) from None
     return parse(source, profile)
 
 

@@ -401,28 +401,6 @@ class PolicyEnforcer:
         compiled.sort(key=lambda one: one.rule.effect is not Effect.DENY)
         return cls(listed, default, tuple(compiled))
 
-    @classmethod
-    def load(
-        cls, path: str | Path, cwd: str | Path, default: Effect = Effect.DENY
-    ) -> PolicyEnforcer:
-        """Return the rules of a file, which must be below *cwd*, with *default*.
-
-        Raises:
-            HostError: it is elsewhere, too large, cannot be read, or is not a policy.
-
-        """
-        return cls.of(read_policy_file(path, cwd), default)
-
-    @classmethod
-    def from_mapping(cls, values: Mapping[str, object]) -> PolicyEnforcer:
-        """Return the rules in ``rules`` and ``default_effect``.
-
-        Raises:
-            HostError: as `of`, and of kind ``FileParse`` if they are not a policy.
-
-        """
-        return cls.of(*rules_of(values))
-
     def decide(
         self,
         tool: str,
@@ -1004,11 +982,6 @@ class SessionPermissions:
                 other=found.witness.after.effect,
                 effect=found.witness.before.effect,
             )
-
-    def is_fully_denied(self, tool: str) -> bool:
-        """Return whether *tool* has rules and all of them deny."""
-        rules = self.rules.get(tool, ())
-        return bool(rules) and all(effect is Effect.DENY for _, effect in rules)
 
     def effective_tool_allowlist(self, universe: Iterable[str]) -> tuple[str, ...] | None:
         """Return the tools of *universe* that the rules do not deny; None if they deny none.
