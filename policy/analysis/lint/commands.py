@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 import shlex
+import tomllib
 from collections.abc import Iterator
 from functools import partial
+from importlib.resources import files
 from typing import Final
 
 import attrs
@@ -30,47 +32,13 @@ __all__ = ["command_findings", "of_commands"]
 # Stands for any command: no rule names it.
 _ANYTHING: Final = "policy-witness"
 
-# A command that runs what its arguments say, and which program does that.
-_RUNNERS: Final = {
-    **{f"{name} -c {_ANYTHING}": name for name in "sh bash zsh dash ksh fish".split()},
-    **{f"{name} -c {_ANYTHING}": name for name in "python python3".split()},
-    **{f"{name} {_ANYTHING}.py": name for name in "python python3".split()},
-    **{f"{name} -e {_ANYTHING}": name for name in "node perl ruby lua osascript bun".split()},
-    **{f"{name} {_ANYTHING}": name for name in "npx bunx uvx eval env xargs sudo".split()},
-    **{
-        f"{name} {_ANYTHING}": name
-        for name in ("npm exec", "pnpm dlx", "yarn dlx", "uv run", "pipx run", "poetry run")
-    },
-    f"php -r {_ANYTHING}": "php",
-    f"deno eval {_ANYTHING}": "deno",
-    f"ssh host {_ANYTHING}": "ssh",
-    f"nix-shell --run {_ANYTHING}": "nix-shell",
-    f"docker run image {_ANYTHING}": "docker run",
-    f"docker exec container {_ANYTHING}": "docker exec",
-    f"kubectl exec pod -- {_ANYTHING}": "kubectl exec",
-    f"find . -exec {_ANYTHING} ';'": "find -exec",
-    f"awk 'BEGIN {{system(\"{_ANYTHING}\")}}'": "awk",
-    f"git -c 'alias.x=!{_ANYTHING}' x": "git -c",
-    f"pwsh -Command {_ANYTHING}": "pwsh",
-    f"powershell -Command {_ANYTHING}": "powershell",
-}
-
-# Commands that print a file, whose name stands for `{}`.
-_READERS: Final = (
-    "cat {}", "head {}", "tail {}", "less {}", "grep '' {}", "rg '' {}", "sed p {}", "awk 1 {}",
-    "sort {}", "base64 {}", "xxd {}", "strings {}", "diff {} /dev/null", "tar cf - {}",
-    "cp {} copy", "git diff --no-index /dev/null {}", f"python -c {_ANYTHING} {{}}",
-    f"python3 -c {_ANYTHING} {{}}", f"node -e {_ANYTHING} {{}}", f"sh -c {_ANYTHING} {{}}",
-    f"bash -c {_ANYTHING} {{}}",
-)  # fmt: skip
-
-# Programs that begin with options of their own, then a subcommand.
-_SUBCOMMANDED: Final = frozenset(
-    f"{name} "
-    for name in "git gh glab npm pnpm yarn bun cargo go docker podman kubectl helm aws gcloud az"
-    " terraform systemctl".split()
+_DATA: Final = tomllib.loads(
+    files(__package__).joinpath("commands.toml").read_text("utf-8").replace("ANY", _ANYTHING)
 )
-
+# A command that runs what its arguments say -> the program that does that.
+_RUNNERS: Final = {text: name for name, texts in _DATA["runners"].items() for text in texts}
+_READERS: Final = tuple(_DATA["shell"]["readers"])
+_SUBCOMMANDED: Final = frozenset(f"{name} " for name in _DATA["shell"]["subcommanded"])
 
 # What may be a subcommand.
 _SUBCOMMAND: Final = re.compile(r" [^-\s]")
