@@ -513,46 +513,39 @@ def load_agent_dir(tree: Tree, root: str = "") -> AgentDir:
     there = [path for path in tree.paths() if path.startswith(prefix)]
     outside = {p.path: p.message for p in tree.problems() if p.path.startswith(prefix)}
     if not there and not outside:
-        raise HostError(
-            A3sErrorKind.NO_DIRECTORY, f"agent directory not found: {root or '.'}", file=root
-        )
+        msg = f"agent directory not found: {root or '.'}"
+        raise HostError(A3sErrorKind.NO_DIRECTORY, msg, file=root)
     instructions = f"{prefix}instructions.md"
     if instructions in outside:
-        msg = (
-            f"agent dir {root or '.'} instructions.md must be a regular file"
-            " inside the agent directory"
-        )
+        where = "a regular file inside the agent directory"
+        msg = f"agent dir {root or '.'} instructions.md must be {where}"
         raise HostError(A3sErrorKind.ESCAPES, msg, file=instructions)
     if instructions not in there:
         msg = f"agent dir {root or '.'} is missing required instructions.md: {instructions}"
         raise HostError(A3sErrorKind.NO_INSTRUCTIONS, msg, file=root or ".")
     acl = f"{prefix}agent.acl"
     if acl in outside:
-        raise HostError(
-            A3sErrorKind.ESCAPES, "agent.acl must stay inside the agent directory", file=acl
-        )
-    tools, names = [], dict[str, ToolSpec]()
-    files = [instructions, *([acl] if acl in there else [])]
-    for path in _direct(there, f"{prefix}tools/"):
+        msg = "agent.acl must stay inside the agent directory"
+        raise HostError(A3sErrorKind.ESCAPES, msg, file=acl)
+    tool_files, schedule_files = (
+        _direct(there, prefix + name) for name in ("tools/", "schedules/")
+    )
+    tools: dict[str, ToolSpec] = {}
+    for path in tool_files:
         tool = read_tool(tree.source(path))
-        if tool.name in names:
+        if tool.name in tools:
             msg = f"duplicate tool name `{tool.name}` in {path}"
             raise HostError(A3sErrorKind.DUPLICATE_TOOL, msg, tool.span, file=path)
-        names[tool.name] = tool
-        tools.append(tool)
-        files.append(path)
-    schedules = []
-    for path in _direct(there, f"{prefix}schedules/"):
-        schedules.append(read_schedule(tree.source(path)))
-        files.append(path)
+        tools[tool.name] = tool
+    acls = [acl] if acl in there else []
     return AgentDir(
         root,
         tree.source(instructions).text,
-        tuple(tools),
-        tuple(schedules),
-        tree.source(acl).text if acl in there else None,
+        tuple(tools.values()),
+        tuple(read_schedule(tree.source(path)) for path in schedule_files),
+        tree.source(acl).text if acls else None,
         tuple(path for path in outside if path.startswith(f"{prefix}tools/")),
-        tuple(files),
+        (instructions, *acls, *tool_files, *schedule_files),
     )
 
 

@@ -42,7 +42,7 @@ from policy.hosts.a3s.lint import (
 from policy.hosts.a3s.reading import MAIN, World, declared_reading, enforced_reading
 from policy.hosts.a3s.rules import PermissionPolicy
 from policy.hosts.a3s.versions import NEWEST, SHIPPED, A3sProfile, finding
-from policy.hosts.project import AgentEntry, Project, ReadFile
+from policy.hosts.project import Project, ReadFile, agent_entries
 
 __all__ = ["HOST", "A3sOptions", "canonical", "load"]
 
@@ -156,15 +156,11 @@ class _Loader:
         reading = declared_reading(world)
         spans = {name: agent.span for name, agent in agents.items()}
         spans.update({f"script:{name}": script.span for name, script in scripts.items()})
-        entries = {
-            name: AgentEntry(name, span.place if (span := spans.get(name)) else None, table)
-            for name, table in sorted(reading.tables.items())
-        }
         return Project(
             host=HOST,
             profile=str(session.profile),
             root=self.root,
-            agents=entries,
+            agents=agent_entries(reading.tables, spans),
             starts=(MAIN,),
             attenuated=reading,
             enforced=enforced_reading(world),

@@ -44,7 +44,7 @@ from policy.hosts.pikuri.host import (
 from policy.hosts.pikuri.reading import declared_reading, enforced_reading
 from policy.hosts.pikuri.trifecta import Destination, Payload, TrifectaLegs, Untrusted
 from policy.hosts.pikuri.versions import NEWEST, PikuriErrorKind, PikuriProfile
-from policy.hosts.project import AgentEntry, Project, ReadFile
+from policy.hosts.project import Project, ReadFile, agent_entries
 from policy.tables.chain import Attenuated
 
 __all__ = ["HOST", "HOST_FILE", "canonical", "load", "project", "read_host"]
@@ -115,15 +115,11 @@ def project(source: Source, root: str = "") -> Project:
     done = configure(host)
     declared = declared_reading(host, done)
     spans = {persona.name: persona.span for persona in done.personas}
-    entries = {
-        name: AgentEntry(name, span.place if (span := spans.get(name)) else None, table)
-        for name, table in sorted(declared.tables.items())
-    }
     return Project(
         host=HOST,
         profile=str(host.profile),
         root=root,
-        agents=entries,
+        agents=agent_entries(declared.tables, spans),
         starts=(host.name,),
         attenuated=declared,
         enforced=enforced_reading(host, done),

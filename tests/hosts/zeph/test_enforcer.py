@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from policy.core.effect import Effect
 from policy.hosts import zeph
 from policy.hosts.errors import HostError
+from policy.hosts.zeph.definition import SubAgentDef
 from policy.hosts.zeph.names import ZephErrorKind, upstream_text
 from policy.hosts.zeph.session import (
     PolicyEnforcer,
@@ -19,7 +20,7 @@ from policy.hosts.zeph.session import (
     read_policy_file,
     rules_of,
 )
-from policy.hosts.zeph.spawning import TrustLevel
+from policy.hosts.zeph.spawning import SpawnContext, TrustLevel
 from policy.tables.chain import Chain
 from policy.tables.table import Table
 
@@ -81,8 +82,8 @@ def test_every_agent_meets_the_rules_with_the_trust_it_was_left() -> None:
         rules=rules({"effect": "allow", "tool": "read", "trust_level": "verified"}), env=("CI",)
     )
     for trust, effect in ((VERIFIED, Effect.ALLOW), (QUARANTINED, Effect.DENY)):
-        context = zeph.SpawnContext(max_trust_level=trust)
-        definitions = {"a": zeph.SubAgentDef("a", "b")}
+        context = SpawnContext(max_trust_level=trust)
+        definitions = {"a": SubAgentDef("a", "b")}
         project = zeph.project(definitions, ZephOptions(session=session, context=context))
         for reading in (project.attenuated, project.enforced):
             chain = Chain.start(zeph.MAIN, reading).spawn("a")
