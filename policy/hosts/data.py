@@ -1,10 +1,10 @@
-"""What a host has as data: TOML files in the folder ``data`` of its package.
+"""Data of a host or of lint: TOML files in the folder ``data`` of its package.
 
-``findings.toml`` holds the texts of its findings, by code::
+``findings.toml`` holds the texts of findings, by code::
 
     [dead-star]
     severity = "error"
-    message = "{name} {does}: a star in a list of tools is not a wildcard"
+    message = "{name} {does} nothing: a star in a list of tools is not a wildcard"
     help = "list the tools by their ids"
 
 A code with several messages has a table for each, which calls of `FindingTexts` name as its case.
@@ -27,15 +27,20 @@ from policy.tables.dialect import Argument, ArgumentKind
 __all__ = [
     "FindingTexts",
     "arguments_of",
+    "data_table",
     "host_table",
 ]
 
 
 @cache
+def data_table(package: str, name: str) -> dict[str, Any]:
+    """Return what ``data/<name>.toml`` of a package says."""
+    return tomllib.loads(files(package).joinpath("data", f"{name}.toml").read_text("utf-8"))
+
+
 def host_table(host: str, name: str) -> dict[str, Any]:
     """Return what ``<name>.toml`` of a host says."""
-    path = files(f"policy.hosts.{host}").joinpath("data", f"{name}.toml")
-    return tomllib.loads(path.read_text("utf-8"))
+    return data_table(f"policy.hosts.{host}", name)
 
 
 def arguments_of(table: Mapping[str, Mapping[str, Any]]) -> dict[str, Argument]:
@@ -48,14 +53,14 @@ def arguments_of(table: Mapping[str, Mapping[str, Any]]) -> dict[str, Argument]:
 
 @attrs.frozen
 class FindingTexts:
-    """The texts of the findings of one host.
+    """The texts of the findings of one package, e.g. of a host.
 
     Attributes:
-        host: the name of its package.
+        package: its full name.
 
     """
 
-    host: str
+    package: str
 
     def __call__(
         self,
@@ -80,7 +85,7 @@ class FindingTexts:
             words: what stands for the names in braces.
 
         """
-        texts = host_table(self.host, "findings")[code]
+        texts = data_table(self.package, "findings")[code]
         texts = {**texts, **texts[case]} if case else texts
         message = texts["message"].format(**words)
         shown = texts.get("help", "").format(**words) if help is None else help

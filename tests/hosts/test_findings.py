@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 
 from policy.analysis import catalogue
-from policy.hosts.data import FindingTexts, host_table
+from policy.hosts.data import FindingTexts, data_table
 from tests.yielded import yielded
 
+PACKAGES = {f"policy.hosts.{host}": host for host in ("a3s", "pikuri", "zeph")}
 TEXTS = [
     (host, code, texts)
-    for host in ("a3s", "pikuri", "zeph")
-    for code, texts in host_table(host, "findings").items()
+    for package, host in {**PACKAGES, "policy.analysis.lint": ""}.items()
+    for code, texts in data_table(package, "findings").items()
 ]
 
 
@@ -29,7 +30,7 @@ def test_a_text_is_of_a_code_of_its_host_and_has_the_severity_of_its_page(
 
 
 def test_the_words_of_a_finding_stand_in_its_texts() -> None:
-    find = FindingTexts("zeph")
+    find = FindingTexts("policy.hosts.zeph")
 
     near = find("unknown-tool", case="near", name="`rea`", near="read")
     named = find("hook-never-fires", case="matcher", matcher="`x{y}`", help="write `z`")

@@ -15,6 +15,7 @@ from policy.analysis import catalogue
 from policy.analysis.lint.checks import (
     Positions,
     RuleSpelling,
+    find,
     of_files,
     of_rules,
     without_secrets,
@@ -35,7 +36,7 @@ from policy.analysis.lint.suppression import (
 from policy.compare.compare import Known
 from policy.core.decision import Because
 from policy.core.errors import PolicyError
-from policy.core.finding import Finding, Severity
+from policy.core.finding import Finding
 from policy.core.memory import seldom_collecting
 from policy.core.source import Edit, Source
 from policy.files.opening import Tree, is_unreadable
@@ -168,24 +169,18 @@ def _about(by: Suppressing, used: set[tuple[Suppressing, str]]) -> Iterator[Find
     """Yield what is wrong with a suppression."""
     if not by.codes or not by.reason:
         missing = "a reason" if by.codes else "the code of a finding"
-        yield Finding(
-            "bad-suppression",
-            f"expected {missing}, found none; nothing is suppressed",
-            Severity.WARNING,
-            by.span,
-            help="write `# policy: ignore[CODE] REASON`",
-        )
+        yield find("bad-suppression", by.span, missing=missing)
         return
     what = "entry" if isinstance(by, Ignored) else "comment"
     unused = [code for code in by.codes if (by, code) not in used]
     for code in unused:
         meant = "" if code in catalogue.codes() else closest(code, catalogue.codes())
         whole = isinstance(by, Suppression) and len(unused) == len(by.codes)
-        yield Finding(
+        yield find(
             "unused-suppression",
-            f"there is no finding `{code}` {by.where}",
-            Severity.WARNING,
             by.span,
+            unused=code,
+            where=by.where,
             help=meant or f"take the {what} away",
             edits=_removal(by) if whole and not meant else (),
         )

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import re
 import shlex
-import tomllib
 from collections.abc import Iterator
 from functools import partial
-from importlib.resources import files
 from typing import Final
 
 import attrs
@@ -22,6 +20,7 @@ from policy.core.decision import Because, Decision, Reason
 from policy.core.effect import Effect
 from policy.core.finding import Finding
 from policy.core.source import Place
+from policy.hosts.data import data_table
 from policy.patterns.pattern import Pattern, freeze
 from policy.tables.dialect import ArgumentKind, Dialect
 from policy.tables.entry import RowEntry
@@ -32,12 +31,14 @@ __all__ = ["command_findings", "of_commands"]
 # Stands for any command: no rule names it.
 _ANYTHING: Final = "policy-witness"
 
-_DATA: Final = tomllib.loads(
-    files(__package__).joinpath("commands.toml").read_text("utf-8").replace("ANY", _ANYTHING)
-)
+_DATA: Final = data_table(__package__, "commands")
 # A command that runs what its arguments say -> the program that does that.
-_RUNNERS: Final = {text: name for name, texts in _DATA["runners"].items() for text in texts}
-_READERS: Final = tuple(_DATA["shell"]["readers"])
+_RUNNERS: Final = {
+    text.replace("ANY", _ANYTHING): name
+    for name, texts in _DATA["runners"].items()
+    for text in texts
+}
+_READERS: Final = [text.replace("ANY", _ANYTHING) for text in _DATA["shell"]["readers"]]
 _SUBCOMMANDED: Final = frozenset(f"{name} " for name in _DATA["shell"]["subcommanded"])
 
 # What may be a subcommand.
@@ -171,13 +172,8 @@ def rule_runs_anything(commands: Commands) -> Iterator[Finding]:
                 if because in known or _allows_all(commands.positions, because):
                     continue
                 known.add(because)
-                yield commands.positions.finding(
-                    because,
-                    "rule-runs-anything",
-                    f"`{because.rule}` allows `{command}`, and `{program}` runs any command it is"
-                    " given",
-                    help="allow the commands that are needed, arguments included",
-                )
+                words = {"command": command, "program": program}
+                yield commands.positions.finding("rule-runs-anything", because, **words)
 
 
 def _allows_all(positions: Positions, because: Because) -> bool:
@@ -199,13 +195,8 @@ def wildcard_before_subcommand(commands: Commands) -> Iterator[Finding]:
             decision = commands.decide(tool, command)
             by = {(because.rule, because.place) for because in decision.because}
             if decision.effect is Effect.ALLOW and (entry.rule, entry.place) in by:
-                yield commands.positions.finding(
-                    _because(entry),
-                    "wildcard-before-subcommand",
-                    f"`{entry.rule}` allows `{command}`: a star before the subcommand stands"
-                    " for another one, and for options",
-                    help="put the star behind the subcommand",
-                )
+                code = "wildcard-before-subcommand"
+                yield commands.positions.finding(code, _because(entry), command=command)
 
 
 @of_commands("read-through-shell")
@@ -224,13 +215,8 @@ def read_through_shell(commands: Commands) -> Iterator[Finding]:
             command, decision = printed[0]
             by = "".join(f" by `{one.rule}`" for one in decision.because[:1])
             more = f", as are {len(printed) - 1} other commands" if len(printed) > 1 else ""
-            yield commands.positions.finding(
-                _because(entry),
-                "read-through-shell",
-                f"`{entry.rule}` denies reading the file, and `{command}` is allowed{by}{more}",
-                help=f"deny it to `{tool}` too, and keep the file out of reach of the shell"
-                " with a sandbox",
-            )
+            words = {"command": command, "by": by, "more": more, "tool": tool}
+            yield commands.positions.finding("read-through-shell", _because(entry), **words)
             break
 
 
@@ -244,12 +230,8 @@ def twin_shell(commands: Commands) -> Iterator[Finding]:
                     continue
                 if commands.decide(tool, command).effect is not Effect.DENY:
                     continue
-                yield commands.positions.finding(
-                    _because(entry),
-                    "twin-shell",
-                    f"`{entry.rule}` denies `{command}` to `{tool}`, and `{twin}` may run it",
-                    help=f"deny it to `{twin}` as well, or take that tool away",
-                )
+                words = {"command": command, "tool": tool, "twin": twin}
+                yield commands.positions.finding("twin-shell", _because(entry), **words)
 
 
 def _example(pattern: Pattern) -> str | None:

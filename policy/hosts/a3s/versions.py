@@ -57,7 +57,7 @@ class A3sProfile(HostVersion):
 NEWEST: Final = A3sProfile((9, 1, 2))
 
 
-finding: Final = FindingTexts("a3s")
+finding: Final = FindingTexts("policy.hosts.a3s")
 
 # --- errors ---------------------------------------------------------------------------
 

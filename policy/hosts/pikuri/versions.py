@@ -13,7 +13,7 @@ TOOLS: Final = host_table("pikuri", "tools")
 # The tool that starts agents, host by host.
 SPAWN_NAMES: Final = TOOLS["spawning"]
 
-find: Final = FindingTexts("pikuri")
+find: Final = FindingTexts("policy.hosts.pikuri")
 
 
 class PikuriProfile(HostVersion):

@@ -35,7 +35,7 @@ SHELLS: Final = frozenset(TOOLS["shells"])
 EDITING: Final = tuple(GROUPS["editing"])
 (WORKING_DIRECTORY,) = GROUPS["worktree"]
 
-find: Final = FindingTexts("zeph")
+find: Final = FindingTexts("policy.hosts.zeph")
 
 # Stands for the file of findings about a session that no file describes.
 SESSION: Final = "<session>"
