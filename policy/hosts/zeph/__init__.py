@@ -16,10 +16,9 @@ from policy.core.source import Source
 from policy.files.layout import layout_markdown_file
 from policy.files.opening import Tree
 from policy.hosts.project import Project, ReadFile, agent_entries
-from policy.hosts.zeph.config import read_config
 from policy.hosts.zeph.definition import SubAgentDef
 from policy.hosts.zeph.findings import definition_findings, session_findings
-from policy.hosts.zeph.loading import ZephFolder, discover, is_definition, read
+from policy.hosts.zeph.loading import ZephFolder, discover, is_definition, read, read_config
 from policy.hosts.zeph.session import ZephOptions, ZephSession
 from policy.hosts.zeph.spawning import AgentsConfig, SpawnOrigin
 from policy.hosts.zeph.tables import MAIN, declared_reading, enforced_reading
