@@ -11,10 +11,10 @@ import policy
 
 ROOT = Path(policy.__file__).parent
 
-LINES = 76_110
+LINES = 74_700
 MODULES = 280
 ENTRIES = 15  # files and folders directly in `policy/`
-PRIVATE_WORDS = 171
+PRIVATE_WORDS = 170
 
 # Words of a private language: a name of a thing says more.
 PRIVATE = re.compile(
@@ -37,7 +37,6 @@ NAMING_A_HOST = {
     "files/opening.py",
     "hosts/__init__.py",
     "hosts/a3s/loading.py",
-    "hosts/pikuri/versions.py",
     "hosts/project.py",
 }
 
