@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Any, Final
 
 import attrs
-
-if TYPE_CHECKING:
-    from policy.commands.match_texts import ExactCommand
 
 __all__ = [
     "DIFFER",
@@ -64,7 +61,6 @@ class CommandPart:
             as written in the source, and what a wrapper may run.
         blind: whether it is harmless only where no rule denies files: it reads files whose
             names are not known.
-        checked: whether the host asks for it by a check of its own, unless a rule allows it.
 
     """
 
@@ -79,7 +75,6 @@ class CommandPart:
     fed: bool = False
     extended: bool = False
     possible_texts: tuple[str, ...] = ()
-    checked: bool = False
 
 
 @attrs.frozen
@@ -133,7 +128,7 @@ class Command:
 
     parts: tuple[CommandPart, ...]
     redirections: tuple[Redirection, ...] = ()
-    exact: ExactCommand | None = None
+    exact: Any = None
     unread: bool = False
     opaque: bool = False
     ambiguities: tuple[Ambiguity, ...] = ()

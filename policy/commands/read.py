@@ -1,148 +1,130 @@
-"""Reads a command that is more than a program and plain words (`policy.commands.reader`)."""
+"""The plain reader: words, operators, redirections, and wrappers as data.
+
+Words and operators are read by one expression (`plain.py`), all else by a scanner (`scanner.py`).
+What that does not know makes the command ambiguous: no rule allows it, and a rule that denies a
+part of it still does.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import attrs
 
-from policy.commands import ambiguities, bash
+from policy.commands.compound import KEYWORDS
 from policy.commands.knowledge import Shell
-from policy.commands.match_texts import ExactCommand, ExactMatch, as_written, stages
-from policy.commands.parts import DIFFER, NO_COMMAND, UNKNOWN, Ambiguity, Command
-from policy.commands.plain import read_plain
-from policy.commands.scanner import Scanner
-from policy.commands.scripts import ScriptReading
-from policy.commands.simple import facts_of
-from policy.commands.words import ASSIGNMENT, Script
+from policy.commands.parts import DIFFER, UNKNOWN, Ambiguity, Command, CommandPart, Redirection
+from policy.commands.scanner import Scanner, read_plain
+from policy.commands.words import (
+    Script,
+    Word,
+    as_written,
+    is_evaluated,
+    is_expanded,
+    is_quoted,
+    without_vanishing,
+)
+from policy.commands.wrappers import basename, command_prefix, is_assignment
 from policy.core import limits
 from policy.patterns.automaton import has_half
 
-__all__ = ["read_whole"]
+__all__ = ["PlainReader", "note_unknown"]
+
+# Programs that change the folder of what follows.
+_MOVERS = frozenset("cd chdir pushd popd".split())
 
 
-def read_whole(text: str, shell: Shell) -> Command:
-    """Return the parts and redirections of *text*. Never fails; grants nothing by a guess."""
-    script = _read(text, shell)
-    command = _command(text, script, shell)
-    if script.background and shell.awaited is not None:
-        return attrs.evolve(command, awaited=(*_awaited(text, shell.awaited),))
-    return command
+@attrs.frozen
+class PlainReader:
+    """Reads commands by what a `Shell` says of wrappers."""
+
+    shell: Shell
+
+    def read(self, text: str) -> Command:
+        """Return the parts of a command and the files it opens. Never fails."""
+        short = len(text) <= limits.COMMAND_PIECES and not has_half(text)
+        script = (read_plain(text) if short else None) or Scanner(text).run()
+        note_unknown(script)
+        ambiguities = list(script.ambiguities)
+        parts, moves = [], 0
+        for command in filter(None, (each.words for each in script.commands)):
+            program = command[command_prefix(command, self.shell).program :]
+            moves += program[0].plain in _MOVERS
+            why = _ambiguity(command, program, self.shell)
+            if why is not None and not script.opaque:
+                ambiguities.append(why)
+            parts.append(_part(command, self.shell, grantable=not (script.opaque or why)))
+        files = [Redirection(target.name, target.writes) for target in script.targets]
+        if files and moves:
+            files += [_elsewhere(file) for file in files]
+        if files and moves > 1:
+            ambiguities.append(Ambiguity(text, "goes to more than one folder"))
+            parts = [attrs.evolve(part, grantable=False) for part in parts]
+        return Command(
+            tuple(parts),
+            tuple(files),
+            unread=script.unread,
+            opaque=script.opaque,
+            ambiguities=tuple(dict.fromkeys(ambiguities)),
+        )
 
 
-def _awaited(text: str, shell: Shell) -> Iterator[Command]:
-    """Yield *text* as a foreground command, and each stage of its pipes.
-
-    Nothing where it is ambiguous. Claude Code 2.1.329 reads no background command inside another
-    statement, and no file that a stage is redirected to.
-    """
-    script = _read(text, shell)
-    # A variable that is set to the output of a command does not stop the host here.
-    script.ambiguities = [
-        d for d in script.ambiguities if d.why != UNKNOWN or not ASSIGNMENT.match(d.text)
-    ]
-    if script.broken and all(doubt.why == NO_COMMAND for doubt in script.ambiguities):
-        script.ambiguities.clear()  # some shells read what ends too soon
-    if script.opaque or script.background_inside:
+def note_unknown(script: Script) -> None:
+    """Note that a script is ambiguous where the value of a word is unknown."""
+    if script.opaque:
         return
-    yield _command(text, attrs.evolve(script, background=False), shell)
-    for stage in stages(text) if script.split else ():
-        script = _read(stage, shell)
-        if script.background and not (script.opaque or script.background_inside):
-            targets = [target for target in script.targets if not target.writes]
-            alone = attrs.evolve(script, background=False, targets=targets)
-            yield _command(stage, alone, shell)
+    words = (word for command in script.commands for word in command.words)
+    unknown = next((word for word in words if not (word.literal or word.vetted)), None)
+    if unknown is not None:
+        script.note(unknown.raw, UNKNOWN)
 
 
-def _read(text: str, shell: Shell) -> Script:
-    short = len(text) <= limits.COMMAND_PIECES and not has_half(text)
-    script = (read_plain(text) if short else None) or _read_at_length(text, shell)
-    if shell.control:
-        _note_ambiguities(text, script, shell)
-    if not script.opaque:
-        words = (word for command in script.commands for word in command.words)
-        unknown = next((word for word in words if not (word.literal or word.vetted)), None)
-        if unknown is not None:
-            script.note(unknown.raw, UNKNOWN)
-    return script
+def _elsewhere(file: Redirection) -> Redirection:
+    """Return *file* as what it is after a change of folder: unknown, if it is relative."""
+    relative = file.target is not None and file.target[:1] not in ("/", "~")
+    return attrs.evolve(file, target=None) if relative or file.writes else file
 
 
-def _command(text: str, script: Script, shell: Shell) -> Command:
-    opaque = script.opaque
-    if script.background:
-        script.note("&", "starts a background command")
-    read = ScriptReading(text, script, shell, read_whole)
-    read.run()
-    return Command(
-        tuple(read.parts),
-        tuple(read.files),
-        _whole(read, opaque=opaque) if shell.control else None,
-        script.unread,
-        opaque or read.grantability.unchecked,
-        (*dict.fromkeys((*script.ambiguities, *read.grantability.ambiguities)),),
-        removing=read.nested.depth,
-    )
+def _ambiguity(words: Sequence[Word], program: Sequence[Word], shell: Shell) -> Ambiguity | None:
+    """Return why no rule may allow a command, of which *program* is the last that it runs."""
+    around = len(words) - len(program)
+    if (
+        around >= limits.NESTING
+        or is_evaluated(program)
+        or any(map(is_expanded, words[: around + 1]))
+        or (len(words) > 1 and all(map(is_assignment, words)))
+    ):
+        return Ambiguity(as_written(words), DIFFER)
+    name = words[command_prefix(words, shell).granted]
+    if name.raw in KEYWORDS or is_assignment(name) or name.raw != name.plain:
+        return Ambiguity(name.raw, "is no plain name of a program")
+    return None
 
 
-def _note_ambiguities(text: str, script: Script, shell: Shell) -> None:
-    """Note the ambiguities of *text*, however the rest of it was read."""
-    script.unclosed |= ambiguities.is_misread(text) or ambiguities.is_no_expansion(text)
-    odd = ambiguities.doubtful(text)
-    if odd is not None and "#" in text:
-        # What looks like a comment may be none to whoever cannot read the rest.
-        script.commands += Scanner(text.replace("#", " ")).run().commands
-        script.plain = False
-    if odd is not None:
-        script.note(odd, DIFFER)
-    if 0 < shell.longest < len(text):
-        script.ambiguities.insert(0, _long(shell))
-    for command in script.commands:
-        hides = "\n" in text and ambiguities.hides(command.words)
-        ambiguous = bool(command.words) and facts_of(command, script, shell).ambiguous
-        if command.swallowed or hides or ambiguous:
-            script.note(as_written(command.words), DIFFER)
+def _part(words: Sequence[Word], shell: Shell, *, grantable: bool) -> CommandPart:
+    prefix, name = command_prefix(words, shell), words[0]
+    text = as_written(words[prefix.granted :])
+    if not (
+        prefix.program
+        or name.plain in shell.wrapping.names
+        or basename(name.plain) != name.plain
+        or is_quoted(name)
+        or is_assignment(name)
+    ):
+        plain = " ".join([word.plain for word in words])
+        return CommandPart(text, () if plain == text else (plain,), grantable)
+    starts = (known for start in prefix.starts for known in _names(words[start:]))
+    known = dict.fromkeys((*starts, as_written(words)))
+    known.pop(text, None)
+    possible = (known for start in prefix.possible for known in _names(words[start:]))
+    texts = tuple(dict.fromkeys(possible)) if prefix.program else ()
+    return CommandPart(text, tuple(known), grantable, possible_texts=texts)
 
 
-def _read_at_length(text: str, shell: Shell) -> Script:
-    if not shell.syntax.structures:
-        return Scanner(text).run()
-    if len(text) <= shell.longest:
-        script = bash.read_script(text, shell)
-        if script is not None:
-            script.unclosed |= shell.control and ambiguities.has_late_keyword(text)
-            return script
-    # Without a grammar it is not read.
-    script = Scanner(text).run()
-    script.ambiguities.insert(
-        0, Ambiguity("", _UNREAD) if len(text) <= shell.longest else _long(shell)
-    )
-    script.unread = True
-    script.unclosed = "((" in text
-    return script
-
-
-def _whole(read: ScriptReading, *, opaque: bool) -> ExactCommand:
-    """Return all of what was read."""
-    script, spelled = read.script, ExactMatch.AS_A_WHOLE
-    split = script.split and not script.broken
-    if split or script.background or read.astray or read.is_scattered:
-        spelled = ExactMatch.APART
-    elif "&" in read.text and (script.broken or _has_half_assignment(script)):
-        spelled = ExactMatch.APART  # which command runs in the background is unknown
-    elif opaque or read.grantability.unchecked:
-        spelled = ExactMatch.VERBATIM
-    first = script.commands[0].words if script.commands else []
-    several = len(script.commands) > 1
-    doubtful = opaque or read.grantability.unchecked or read.astray or read.is_scattered
-    return ExactCommand(read.text, first, read.shell, spelled, read.astray, several, doubtful)
-
-
-def _has_half_assignment(script: Script) -> bool:
-    return any(c.words and ambiguities.has_half_assignment(c.words) for c in script.commands)
-
-
-_UNREAD = "is not looked into without a grammar: the extra `bash` is not installed"
-
-
-def _long(shell: Shell) -> Ambiguity:
-    return Ambiguity("", f"has more than {shell.longest:,} characters, so it is not looked into")
+def _names(words: Sequence[Word]) -> Iterator[str]:
+    """Yield a command without quotes, without empty words, and without the folder it lies in."""
+    rest = [word.plain for word in words]
+    yield " ".join(rest)
+    yield from without_vanishing(words)
+    if "/" in rest[0]:
+        yield " ".join([rest[0].rsplit("/", 1)[1], *rest[1:]])

@@ -14,10 +14,9 @@ from typing import Final
 
 import attrs
 
-from policy.commands.match_texts import as_written
-from policy.commands.plain import read_plain
 from policy.commands.powershell import canonical_powershell
-from policy.commands.words import Script
+from policy.commands.scanner import read_plain
+from policy.commands.words import Script, as_written
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError

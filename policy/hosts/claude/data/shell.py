@@ -8,7 +8,6 @@ from policy.hosts.claude.data import table
 
 __all__ = [
     "ALIASES",
-    "CHECKED",
     "COUNTED",
     "IDLE",
     "INHERITED",
@@ -21,7 +20,6 @@ __all__ = [
     "REPOSITORY",
     "RUNNERS",
     "RUN_SCRIPTS",
-    "SPEECHLESS",
     "STARTERS",
     "STRUCTURES",
     "SYSTEM_FOLDERS",
@@ -48,12 +46,10 @@ REDIRECTED: Final = _words("syntax", "redirected")
 ITERATED: Final = _words("syntax", "in_background")
 
 INTERPRETERS: Final = _words("programs", "interpreters")
-SPEECHLESS: Final = _words("programs", "speechless")
 MOVERS: Final = _words("programs", "movers")
 IDLE: Final = _words("programs", "idle")
 VERSIONING: Final = _words("programs", "versioning")
 PLANTING: Final = _words("programs", "planting")
-CHECKED: Final = _words("programs", "checked")
 REPOSITORY: Final[str] = _DATA["programs"]["repository"]
 
 # Programs that a rule with a star leaves to the model in `auto`.

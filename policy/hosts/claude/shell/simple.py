@@ -10,30 +10,41 @@ from typing import TYPE_CHECKING, Final
 
 import attrs
 
-from policy.commands import ambiguities
-from policy.commands.ambiguities import GUARDED, is_evaluated
-from policy.commands.compound import BOXES, SHELLS
-from policy.commands.folders import Examined, examine, looks_for_one, planted
+from policy.commands.compound import BOXES, KEYWORDS, SHELLS
 from policy.commands.knowledge import Shell
-from policy.commands.match_texts import (
-    KEYWORDS,
-    as_granted,
+from policy.commands.parts import Command, Redirection
+from policy.commands.words import (
+    SET_BY_SHELL,
+    Script,
+    Word,
     as_written,
-    behind_all,
-    exposed,
-    is_assignment,
+    is_evaluated,
     is_expanded,
+    is_quoted,
+)
+from policy.commands.wrappers import basename, is_assignment
+from policy.core import limits
+from policy.hosts.claude.shell import ambiguities
+from policy.hosts.claude.shell.ambiguities import GUARDED
+from policy.hosts.claude.shell.match_texts import (
+    as_granted,
+    behind_all,
+    carries_files,
+    exposed,
+    is_quiet,
     match_texts,
     may_vanish,
     possible_texts,
     requoted,
     shortened,
 )
-from policy.commands.opened import is_home_of_other
-from policy.commands.parts import Command, Redirection
-from policy.commands.words import SET_BY_SHELL, Script, Word
-from policy.commands.wrappers import basename, carries_files, is_quiet
-from policy.core import limits
+from policy.hosts.claude.shell.programs import (
+    Examined,
+    examine,
+    is_home_of_other,
+    looks_for_one,
+    planted,
+)
 
 if TYPE_CHECKING:
     from policy.commands.words import SimpleCommand
@@ -48,7 +59,6 @@ __all__ = [
     "gives_removal",
     "is_harmless",
     "is_idle",
-    "is_quoted",
     "removes",
     "removes_unknown",
     "script_of",
@@ -261,11 +271,6 @@ class NestedScripts:
         return texts, files
 
 
-def is_quoted(word: Word) -> bool:
-    """Whether a word is not what it is written as."""
-    return word.raw != word.plain
-
-
 class AutoAllowed:
     """Which commands of one script are harmless, asked in their order.
 
@@ -275,7 +280,6 @@ class AutoAllowed:
     def __init__(self, text: str, script: Script, shell: Shell) -> None:
         self._text = text
         self._shell = shell
-        self._closed = script.closed
         self._opaque = script.opaque
         self._noted: list[bool] = []
         self._reading: list[bool] = []  # and it changes no file either
@@ -302,7 +306,7 @@ class AutoAllowed:
         known = command.known
         if not command.harmless or known is None or self._opaque or (led and known.leads):
             return False
-        if known.literal_input and (self._closed or (self._fed and "$" in self._text)):
+        if known.literal_input and self._fed and "$" in self._text:
             return False
         if self._fed and (known.spelled or _GIVEN_GLOB.search(self._text)):
             return False
@@ -398,7 +402,7 @@ def spelled(
         program: what is behind its wrappers and assignments.
         granted: what is behind those that rules which allow unwrap.
         shell: what the host knows of commands.
-        anew: whether the host puts it together anew (`policy.commands.match_texts`).
+        anew: whether the host puts it together anew (`match_texts.py`).
 
     """
     text, known, written = _spelled(words, program, granted, shell)
@@ -422,22 +426,20 @@ def _spelled(
         and not is_assignment(name)
     ):
         plain = " ".join([word.plain for word in words])
-        if not shell.control:
-            return text, (() if plain == text else (plain,)), ()
         plain = plain.strip()
         vanishing = shortened(words) if may_vanish(text) else ()
         # Several blanks are one to rules with a star, quoted or not.
         known = dict.fromkeys((plain, _BLANKS.sub(" ", plain), *vanishing))
         return text, (() if [*known] == [text] else tuple(known)), ()
-    if shell.control and all(map(is_assignment, words)):
+    if all(map(is_assignment, words)):
         return "", (), ()  # no command: a rule may spell out all of the text alone
-    if shell.control and is_quoted(name) and _NAME.fullmatch(name.plain):
+    if is_quoted(name) and _NAME.fullmatch(name.plain):
         granted = [attrs.evolve(name, raw=name.plain), *granted[1:]]
     granted_text = as_written(granted)
     named = dict.fromkeys((*match_texts(words, shell), text))
     named.pop(granted_text, None)
     # Quotes around the program count for a rule that allows only where the command begins with it.
-    written = (text,) if shell.control and text != granted_text else ()
+    written = (text,) if text != granted_text else ()
     return granted_text, tuple(named), written
 
 
@@ -513,7 +515,7 @@ class CommandFacts:
         self.leaves = changes_folder(program)
         self.versioned = looks_for_one(program, shell)
         self.planted = planted(program, shell)
-        self.exports = shell.control and ambiguities.exports_inherited(program, shell)
+        self.exports = ambiguities.exports_inherited(program, shell)
         self.extended = any(
             wrapper.appends
             for word in words[: len(words) - len(granted)]
@@ -529,29 +531,21 @@ class CommandFacts:
             if outer is not None and outer.runs:
                 examined = words
         self.examined = examined
-        self.known: Examined | None = None
         self.carried = carries_files(words, len(words) - len(examined), shell)
         self.edits = examined[0].plain in (shell.kinds.planting | shell.kinds.scripted)
-        self.harmless = False
-        if shell.programs:
-            self.known = examine(exposed(examined) if anew else examined, shell)
-            if self.known is not None:
-                self.harmless = is_harmless(self.known, words, examined, shell)
+        self.known = examine(exposed(examined) if anew else examined, shell)
+        self.harmless = self.known is not None and is_harmless(self.known, words, examined, shell)
 
     def _judge(self, shell: Shell) -> None:
         words, program, name = self.words, self.program, self.granted[0]
         around = len(words) - len(program)
         self.differs = (
             around >= limits.NESTING
-            or ambiguities.is_evaluated(program)
+            or is_evaluated(program)
             or any(map(is_expanded, words[: around + 1]))
             or (len(words) > 1 and self.sets)
-            or (shell.control and _is_no_program(words, around))
+            or _is_no_program(words, around)
         )
-        self.unchecked = self.ambiguous = False
-        if not shell.control:
-            self.nameless = name.raw in KEYWORDS or is_assignment(name) or name.raw != name.plain
-            return
         odd = ("", "}") if shell.kinds.trusting else ("", "-", "}")
         self.nameless = not name.literal or "$" in name.raw or name.plain[:1] in odd
         self.unchecked = (
@@ -603,11 +597,12 @@ def facts_of(command: SimpleCommand, script: Script, shell: Shell) -> CommandFac
     """
     if command.own is None:
         command.own = _facts_of(command, script, shell)
-    return command.own
+    facts: CommandFacts = command.own
+    return facts
 
 
 def _facts_of(command: SimpleCommand, script: Script, shell: Shell) -> CommandFacts:
-    words, anew = command.words, shell.control and command.requoted
+    words, anew = command.words, command.requoted
     if anew or not script.plain:
         return CommandFacts(words, shell, anew=anew)
     kept, text = _kept(shell), as_written(words)

@@ -6,13 +6,13 @@ import json
 
 import pytest
 
-from policy.commands import bash
 from policy.commands.reader import read_command
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.files.opening import Memory
-from policy.hosts.claude import ClaudeOptions, load
 from policy.hosts.claude.dialect import _SHELL as SHELL
+from policy.hosts.claude.front_end import ClaudeOptions, load
+from policy.hosts.claude.shell import bash
 from policy.hosts.project import Project
 from policy.tables.chain import Chain
 
