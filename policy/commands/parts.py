@@ -122,8 +122,6 @@ class Command:
         ambiguities: why no rule may allow it, or a part of it.
         awaited: for a background command, the same in the foreground, and each stage of its
             pipes; nothing where it is ambiguous besides.
-        removing: how many scripts stand within one another in it, of which the innermost removes
-            files.
     """
 
     parts: tuple[CommandPart, ...]
@@ -133,4 +131,3 @@ class Command:
     opaque: bool = False
     ambiguities: tuple[Ambiguity, ...] = ()
     awaited: tuple[Command, ...] = ()
-    removing: int = 0

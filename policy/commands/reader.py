@@ -41,7 +41,8 @@ def reader_of(shell: Shell) -> CommandReader:
 def host_shell(name: str) -> Any:  # noqa: ANN401  # the module of a host
     """Return the package by which the host *name* reads commands.
 
-    It has `Reader`, and `CommandRules`, by which rows decide what that reads.
+    It has `Reader`, `CommandRules`, by which rows decide what that reads, and `read_powershell`
+    where a tool of the host takes such commands.
     """
     return import_module(f"policy.hosts.{name}.shell")
 

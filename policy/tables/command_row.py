@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 import attrs
 
 from policy.commands.parts import Ambiguity, Command, CommandPart, Redirection
-from policy.commands.powershell import read_powershell
 from policy.commands.reader import host_shell, read_command
 from policy.commands.words import in_home
 from policy.core.decision import Does, Reason
@@ -57,7 +56,10 @@ def _read(
     text: str, kind: ArgumentKind, dialect: Dialect, read: ReadCommand | None = None
 ) -> Command:
     if kind is ArgumentKind.POWERSHELL:
-        return read_powershell(text, dialect.commands)
+        powershell: Command = host_shell(dialect.shell.reader).read_powershell(
+            text, dialect.commands
+        )
+        return powershell
     return (read or read_command)(text, dialect.shell)
 
 

@@ -17,7 +17,7 @@ from policy.core.effect import Effect
 from policy.core.memory import Memo
 from policy.patterns.automaton import NO_MATCH, Automaton
 from policy.patterns.ends import Indexed
-from policy.patterns.pattern import Pattern, PatternKind
+from policy.patterns.pattern import PatternKind
 from policy.patterns.tokens import Token
 from policy.tables.calls import (
     Unreadable,
@@ -263,10 +263,6 @@ class Row:
         row = Row(others, rules.default, rules.default_reason, self.tool, rules)
         return row if row.default.effect is not Effect.ALLOW else None
 
-    def is_kept(self, text: str) -> bool:
-        """Return whether an entry behind the first that allows matches, and does not allow."""
-        return any(pattern.matches(text) for pattern in self._keeping)
-
     @cached_property
     def memory(self) -> dict[str, object]:
         """What the host keeps of the row, by what it is."""
@@ -301,16 +297,6 @@ class Row:
     @cached_property
     def _outcomes(self) -> dict[int, Outcome]:
         return {NO_MATCH: self.default}
-
-    @cached_property
-    def _keeping(self) -> tuple[Pattern, ...]:
-        first = next((n for n, e in enumerate(self.entries) if e.effect is Effect.ALLOW), None)
-        behind = () if first is None else self.entries[first:]
-        return tuple(
-            entry.pattern
-            for entry in behind
-            if entry.effect is not Effect.ALLOW and entry.pattern and not entry.field
-        )
 
     @cached_property
     def _addresses(self) -> KnownAddresses:

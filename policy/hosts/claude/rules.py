@@ -14,7 +14,6 @@ from typing import Final
 
 import attrs
 
-from policy.commands.powershell import canonical_powershell
 from policy.commands.scanner import read_plain
 from policy.commands.words import Script, as_written
 from policy.core.decision import Reason
@@ -29,6 +28,7 @@ from policy.hosts.claude.data.shell import ALIASES
 from policy.hosts.claude.data.unchecked import STARTING
 from policy.hosts.claude.data.versions import Behaviour
 from policy.hosts.claude.paths import Anchors, Negation, path_patterns
+from policy.hosts.claude.shell.powershell import canonical_powershell
 from policy.language.mistakes import looks_absolute
 from policy.language.parse import parse_matcher
 from policy.language.syntax import Matcher

@@ -22,7 +22,7 @@ from policy.core.errors import PolicyError
 from policy.core.source import Place, visible
 from policy.patterns.pattern import Pattern, PatternKind
 from policy.patterns.tokens import GAPS, Alternatives, OneOf, Run, Token
-from policy.tables.dialect import Dialect, Input
+from policy.tables.dialect import ArgumentKind, Dialect, Input
 from policy.tables.entry import Form
 from policy.tables.table import TRUST, Bounds
 
@@ -290,6 +290,10 @@ def _check(value: object) -> None:
             raise Wrong(f"no host {cited(value.reader)} reads commands")
         if any(_ways(tokens) > 1 for tokens in value.compound):
             raise Wrong("expected patterns without alternatives")
+    if isinstance(value, Dialect) and not value.shell.reader:
+        kinds = {each.kind for each in (*value.arguments.values(), value.other)}
+        if ArgumentKind.POWERSHELL in kinds:
+            raise Wrong("expected a host that reads PowerShell")
     if isinstance(value, Variables):
         _compiled(value.guarded)
     if isinstance(value, Input):

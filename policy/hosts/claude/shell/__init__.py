@@ -7,9 +7,10 @@ import attrs
 from policy.commands.knowledge import Shell
 from policy.commands.parts import Command
 from policy.hosts.claude.shell.outcomes import CommandRules
+from policy.hosts.claude.shell.powershell import read_powershell
 from policy.hosts.claude.shell.scripts import read_whole
 
-__all__ = ["CommandRules", "Reader"]
+__all__ = ["CommandRules", "Reader", "read_powershell"]
 
 
 @attrs.frozen

@@ -498,7 +498,20 @@ def _is_idle(row: Row, text: str) -> bool:
     rule less would run.
     """
     allows = row.default.effect is Effect.ALLOW and row.default.reason in BY_DEFAULT
-    return allows and row.ruleset.dialect.shell.whole and not row.is_kept(text)
+    return allows and row.ruleset.dialect.shell.whole and not _is_kept(row, text)
+
+
+def _is_kept(row: Row, text: str) -> bool:
+    """Return whether an entry behind the first that allows matches, and does not allow."""
+    kept = row.memory.get("kept")
+    if not isinstance(kept, tuple):
+        first = next((n for n, e in enumerate(row.entries) if e.effect is Effect.ALLOW), None)
+        kept = row.memory["kept"] = tuple(
+            entry.pattern
+            for entry in (() if first is None else row.entries[first:])
+            if entry.effect is not Effect.ALLOW and entry.pattern and not entry.field
+        )
+    return any(pattern.matches(text) for pattern in kept)
 
 
 def _granting(row: Row, part: CommandPart) -> int:

@@ -515,38 +515,25 @@ class ScriptFolders:
     possible: list[str] = attrs.field(factory=list)
     astray: bool = False
     _here: str | None = ""
-    _before: str | None = attrs.field(default=None, init=False)
-    _went: bool = attrs.field(default=False, init=False)
-    _left: list[str | None] = attrs.field(factory=list, init=False)
 
     def move(self, program: Sequence[Word]) -> None:
         """Note that a command goes elsewhere: `program` is it, behind its wrappers."""
         name, rest = program[0].plain.rsplit("/", 1)[-1], program[1:]
-        options = [w.plain for w in rest if w.plain[:1] == "-" and w.plain not in ("-", "--")]
-        odd = [option for option in options if not _OPTION.fullmatch(option)]
-        operands = [w for w in rest if w.plain == "-" or w.plain[:1] != "-"]
         if not all(word.literal for word in rest):
             return  # a host that cannot read the command does not follow it
-        if name in ("pushd", "popd") and odd == ["-n"]:
-            return  # what it keeps in mind changes, and nothing else
-        back = self._back(name, operands) if not odd else None
-        if back is not None:
-            self._before, self._here = self._here, back[0]
-            self.astray |= back[0] is None
-            return
-        folder = None if odd or name == "popd" else _folder(name, operands)
-        if name == "pushd":
-            self._left.append(self._here)
-        self._before, self._went = self._here, True
+        options = [w.plain for w in rest if w.plain[:1] == "-" and w.plain not in ("-", "--")]
+        operands = [w for w in rest if w.plain == "-" or w.plain[:1] != "-"]
+        known = name != "popd" and all(map(_OPTION.fullmatch, options))
+        folder = _folder(name, operands) if known else None
         if folder is None or len(self.possible) >= _MOST:
             self._here, self.astray = None, True
             return
         self.astray |= self._here is None
-        found = [folder]
+        before = self.possible if self._here is None else [self._here]
+        found = [folder, *(below(each, folder) for each in before)]
         if self._here is not None:
-            self._here = below(self._here, folder)
-            found.append(self._here)
-        self.possible += (each for each in found if each not in self.possible)
+            self._here = found[-1]
+        self.possible += (each for each in dict.fromkeys(found) if each not in self.possible)
 
     def elsewhere(self, files: Sequence[Redirection], *, opaque: bool) -> Iterator[Redirection]:
         """Yield *files* as what denies them knows them in other folders they may be in.
@@ -560,14 +547,6 @@ class ScriptFolders:
                 yield attrs.evolve(file, target=below(folder, file.target))
             if self.astray and not file.writes and not opaque:
                 yield attrs.evolve(file, adrift=True)
-
-    def _back(self, name: str, operands: Sequence[Word]) -> tuple[str | None] | None:
-        """Return the folder it goes back to, None where it does not or that is unknown."""
-        if name == "popd":
-            return (self._left.pop(),) if self._left and not operands else None
-        if self._went and [word.plain for word in operands] == ["-"]:
-            return (self._before,) if self._before is not None else None
-        return None
 
 
 def somewhere(file: Redirection) -> Redirection:

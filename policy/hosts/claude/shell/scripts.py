@@ -149,7 +149,7 @@ class ScriptReading:
         self.grantability = Grantability(text, script, shell)
         self.grantability.unchecked = is_unchecked_target(script.targets)
         self._moves = FolderChanges(text, shell)
-        self.nested = NestedScripts(script, shell, read)
+        self._nested = NestedScripts(script, shell, read)
         self._empties = False  # whether all of a folder is removed that its name does not tell
         self._blind = False
         self._opaque = script.opaque
@@ -240,7 +240,7 @@ class ScriptReading:
         self._versioned |= facts.versioned
         self._planted += facts.planted
         if facts.leaves:
-            self.nested.follow(facts.program)
+            self._nested.follow(facts.program)
         self._blind = self._edits = False
         self._after_first = command.led
         harmless, doubtful = self._effects(facts, aside=command.aside)
@@ -299,7 +299,7 @@ class ScriptReading:
         shell, words, program, known = self.shell, facts.words, facts.examined, facts.known
         doubtful: tuple[str, ...] = ()
         if facts.script is not None:
-            doubtful, files = self.nested.look(facts.script, words, aside=aside)
+            doubtful, files = self._nested.look(facts.script, words, aside=aside)
             self.files += files
         if facts.suspect:
             self.files.append(GUARDED)
@@ -411,7 +411,6 @@ def _command(text: str, script: Script, shell: Shell) -> Command:
         script.unread,
         opaque or read.grantability.unchecked,
         (*dict.fromkeys((*script.ambiguities, *read.grantability.ambiguities)),),
-        removing=read.nested.depth,
     )
 
 

@@ -211,9 +211,6 @@ _MOVERS: Final = frozenset("cd chdir pushd popd".split())
 # Changes of the folder that are followed into a script; behind more its folder is unknown.
 _FOLLOWED: Final = 8
 
-# Scripts within one another that are judged; what removes files in more is asked for.
-_JUDGED: Final = 2
-
 
 def changes_folder(program: Sequence[Word]) -> bool:
     """Return whether what follows a command may run in another folder."""
@@ -221,18 +218,13 @@ def changes_folder(program: Sequence[Word]) -> bool:
 
 
 class NestedScripts:
-    """The scripts in the arguments of a command, each read in the folder it runs in.
-
-    Attributes:
-        depth: how many scripts stand within one another, where the innermost removes files.
-    """
+    """The scripts in the arguments of a command, each read in the folder it runs in."""
 
     def __init__(self, script: Script, shell: Shell, read: Callable[[str, Shell], Command]) -> None:
         self._script = script
         self._shell = shell
         self._read = read
         self._moved: list[str] = []
-        self.depth = 0
 
     def follow(self, program: Sequence[Word]) -> None:
         """Note a command that changes the folder."""
@@ -254,8 +246,6 @@ class NestedScripts:
             return (), []
         lost = len(self._moved) > _FOLLOWED
         inside = self._read(("" if lost else "".join(self._moved)) + text, shell)
-        depth = inside.removing + 1 if removes(text) or inside.removing else 0
-        self.depth = max(self.depth, depth)
         texts = tuple(
             reading
             for part in inside.parts
@@ -265,7 +255,8 @@ class NestedScripts:
         others = [file for file in inside.redirections if file not in removed and file != GUARDED]
         files = [*removed, *(attrs.evolve(file, scripted=True, part=None) for file in others)]
         unknown = removed and (self._script.broken or aside)
-        unjudged = depth > _JUDGED or (depth and (lost or is_unjudged(text, words)))
+        nests = any(part.script_texts for part in inside.parts)
+        unjudged = removes(text) and (lost or nests or is_unjudged(text, words))
         if unknown or unjudged or (GUARDED in inside.redirections and not shell.traced):
             files.append(GUARDED)
         return texts, files
