@@ -189,6 +189,10 @@ class PartRules:
             return unsure(row.ruleset)
         return named_outcome(opening, redirection.target)[1]
 
+    def is_hidden(self, file: Redirection) -> bool:  # noqa: ARG002
+        """Return whether a file has no name that an account could give."""
+        return False
+
 
 # Characters of the parts whose outcome a row remembers.
 _LONGEST: Final = 1024
@@ -287,7 +291,7 @@ def _pieces(row: Row, command: Command, call: Mapping[str, object]) -> Iterator[
     doubted = unsure(row.ruleset)
     hidden = [outcome for part, outcome in said if not part.text or outcome is doubted]
     for file, outcome in rules.opened(row, command, [outcome for _, outcome in said]):
-        if file.guarded:
+        if rules.is_hidden(file):
             hidden.append(outcome)
         elif outcome is not HARMLESS:
             yield AccountPiece(_does(row, file), in_home(file.target or "", "$HOME"), outcome)

@@ -15,7 +15,7 @@ import attrs
 
 from policy.commands.compound import KEYWORDS
 from policy.commands.knowledge import Shell, Wrapper, Wrappers
-from policy.commands.scanner import read_plain
+from policy.commands.read import read_plain
 from policy.commands.words import Script, Word
 from policy.commands.wrappers import is_assignment
 from policy.core.effect import Effect

@@ -14,7 +14,7 @@ from typing import Final
 
 import attrs
 
-from policy.commands.scanner import read_plain
+from policy.commands.read import read_plain
 from policy.commands.words import Script, as_written
 from policy.core.decision import Reason
 from policy.core.effect import Effect

@@ -13,10 +13,10 @@ from itertools import dropwhile, takewhile
 from typing import TYPE_CHECKING, Final
 
 from policy.commands.compound import BOXES, SHELLS
-from policy.commands.parts import Redirection
 from policy.commands.words import SimpleCommand, Target, Word
 from policy.commands.wrappers import basename, is_assignment
 from policy.hosts.claude.shell.match_texts import is_fragment, match_stages
+from policy.hosts.claude.shell.parts import ClaudeRedirection
 from policy.hosts.claude.shell.programs import is_home_of_other, is_indirect, is_unwritable
 from policy.patterns.tokens import Gap, OneOf, Token
 
@@ -516,22 +516,22 @@ def has_sum(text: str) -> bool:
 
 
 # A file of which nothing is known, and that no rule allows.
-GUARDED: Final = Redirection(None, writes=False, guarded=True)
+GUARDED: Final = ClaudeRedirection(None, writes=False, guarded=True)
 
 
 # A shell opens a connection by these, and no file.
 _NETWORK: Final = ("/dev/tcp/", "/dev/udp/")
 
 
-def redirected(targets: Iterable[Target]) -> Iterator[Redirection]:
+def redirected(targets: Iterable[Target]) -> Iterator[ClaudeRedirection]:
     """Yield the files of redirections, and what their names may be those of besides."""
     for target in targets:
-        yield Redirection(target.name, target.writes)
+        yield ClaudeRedirection(target.name, target.writes)
         if target.name == "":
-            yield Redirection(".", target.writes)  # the folder that it runs in
+            yield ClaudeRedirection(".", target.writes)  # the folder that it runs in
         if target.name is not None:
             if is_indirect(target.name) or target.name.startswith(_NETWORK):
-                yield Redirection(None, target.writes)
+                yield ClaudeRedirection(None, target.writes)
             if target.writes and is_unwritable(target.name):
                 yield GUARDED
 

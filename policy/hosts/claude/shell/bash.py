@@ -10,7 +10,6 @@ shape is cut all the same, so that a rule can deny what is inside, and makes the
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cache, cached_property
@@ -21,7 +20,7 @@ import attrs
 
 from policy.commands.compound import KEYWORDS
 from policy.commands.parts import DIFFER, NO_COMMAND, UNKNOWN, UNSEEN
-from policy.commands.scanner import Scanner
+from policy.commands.read import Scanner
 from policy.commands.words import (
     DESCRIPTOR,
     FOLDERS,
@@ -56,12 +55,8 @@ if TYPE_CHECKING:
 __all__ = [
     "INSIDE",
     "WORDS",
-    "RedirectionReader",
-    "StatementReader",
-    "WordReader",
+    "TreeReader",
     "ill_formed",
-    "is_installed",
-    "parsed",
     "read_script",
 ]
 
@@ -321,10 +316,84 @@ _QUOTING: Final = re.compile(r"['\"\\]")
 _ESCAPED_BRACES: Final = re.compile(r"\{[^{]*\\\}|\{[^}]*\\\{")
 
 
-class WordReader(ABC):
-    """Reads words into a script; whoever reads statements derives from it.
+_QUOTED: Final = frozenset({"string", "raw_string", "ansi_c_string", "expansion"})
 
-    Its methods never raise, and their depth is bounded.
+
+def _has_several(text: str) -> bool:
+    """Whether there is what parts several words in braces."""
+    return "," in text or ".." in text
+
+
+def _has_braces(text: str) -> bool:
+    """Whether a shell may put several words for *text*, which is not quoted as a whole.
+
+    Each stretch of it counts from its first brace to its last, quotes and all.
+    """
+    if "{" not in text:
+        return False
+    for stretch in text.split():
+        within = stretch[stretch.index("{") : stretch.rfind("}")] if "{" in stretch else ""
+        if "," in within or ".." in within:
+            return True
+    return _ESCAPED_BRACES.search(text) is not None
+
+
+# What a grammar takes for a text in an expansion.
+_TEXTS: Final = frozenset("word raw_string regex extglob_pattern number".split())
+_DEFAULTS: Final = frozenset({":-", "-", ":=", "=", ":?", "?", ":+", "+"})
+
+
+def _is_in_default(node: Node) -> bool:
+    """Whether it is part of the default value of an expansion."""
+    above = node.parent
+    while above is not None and above.type == "concatenation":
+        above = above.parent
+    return above is not None and any(child.type in _DEFAULTS for child in above.children)
+
+
+def _ends_in_array(node: Node) -> bool:
+    while node.children and node.type != "array":
+        node = node.children[-1]
+    return node.type == "array"
+
+
+# A name that is the same once it was expanded again, as one operator does.
+_TWICE_ALIKE: Final = re.compile(r"[A-Za-z0-9./_-]+")
+
+# A text in double quotes into which nothing but variables are put, and those.
+_QUOTED_NAME: Final = re.compile(r'"((?:[^"\\`$]|\$[A-Za-z_]\w*)*)"')
+_NAMED: Final = re.compile(r"\$([A-Za-z_]\w*)")
+
+# What a shell puts something else for, or would without the quotes around it.
+_EXPANDED: Final = re.compile(r"(?:^|[^\\])(?:\\\\)*[`$]")
+
+
+# Words that end a part of a statement, and are no names of programs.
+_ENDING: Final = frozenset("then do done elif else fi esac }".split())
+
+
+# In an expression that a text is matched with; a grammar takes all of it for text.
+_PUT_IN: Final = re.compile(r"^[^']*(?:[$`]|[<>]\()")
+
+_GLUED: Final = re.compile(r"\{\S")
+
+
+# Statements whose parts no host follows one by one.
+_ASIDE: Final = frozenset("function_definition case_statement c_style_for_statement".split())
+
+
+def _is_aside(node: Node) -> bool:
+    return node.type in _ASIDE or (
+        node.type == "for_statement" and node.children[0].type == "select"
+    )
+
+
+class TreeReader:
+    """Walks a tree once, and reads it into a script; its methods never raise.
+
+    Attributes:
+        lost: where text stands that is in no node and no word: from, and up to.
+        recovered: where text stands that is in no node, and in a word all the same.
     """
 
     def __init__(self, source: bytes, shell: Shell) -> None:
@@ -337,6 +406,16 @@ class WordReader(ABC):
         self.aside = 0  # of these, whose parts no host follows
         self.substituted = 0  # of these, that are `$(...)`
         self._put_in = False  # whether a word holds an unknown value
+        self.lost: list[tuple[int, int]] = []
+        self.recovered: list[tuple[int, int]] = []
+
+    def read(self, root: Node) -> Script:
+        """Return the script of a tree; `lost` is the text that is missing in it."""
+        self.lost = [*_uncovered(root, self.source)]
+        self.statement(root, 0)
+        return self.script
+
+    # --- words ---------------------------------------------------------------------
 
     def text_of(self, node: Node) -> str:
         """Return what was written."""
@@ -346,10 +425,6 @@ class WordReader(ABC):
         """Note that what stands in *node* is not read: it is nested too deep."""
         self.script.note(self.text_of(node), "is nested too deep to be read")
         self.script.unread = True
-
-    @abstractmethod
-    def statement(self, node: Node, depth: int) -> None:
-        """Read a statement and all that it holds."""
 
     def word(self, node: Node, depth: int) -> Word:
         """Return a word; commands that are substituted in it become commands before it."""
@@ -588,61 +663,7 @@ class WordReader(ABC):
         text = self.text_of(node)
         return re.match(r"\$\(\s*cat\s*<<\s*['\"]", text) is not None
 
-
-_QUOTED: Final = frozenset({"string", "raw_string", "ansi_c_string", "expansion"})
-
-
-def _has_several(text: str) -> bool:
-    """Whether there is what parts several words in braces."""
-    return "," in text or ".." in text
-
-
-def _has_braces(text: str) -> bool:
-    """Whether a shell may put several words for *text*, which is not quoted as a whole.
-
-    Each stretch of it counts from its first brace to its last, quotes and all.
-    """
-    if "{" not in text:
-        return False
-    for stretch in text.split():
-        within = stretch[stretch.index("{") : stretch.rfind("}")] if "{" in stretch else ""
-        if "," in within or ".." in within:
-            return True
-    return _ESCAPED_BRACES.search(text) is not None
-
-
-# What a grammar takes for a text in an expansion.
-_TEXTS: Final = frozenset("word raw_string regex extglob_pattern number".split())
-_DEFAULTS: Final = frozenset({":-", "-", ":=", "=", ":?", "?", ":+", "+"})
-
-
-def _is_in_default(node: Node) -> bool:
-    """Whether it is part of the default value of an expansion."""
-    above = node.parent
-    while above is not None and above.type == "concatenation":
-        above = above.parent
-    return above is not None and any(child.type in _DEFAULTS for child in above.children)
-
-
-def _ends_in_array(node: Node) -> bool:
-    while node.children and node.type != "array":
-        node = node.children[-1]
-    return node.type == "array"
-
-
-# A name that is the same once it was expanded again, as one operator does.
-_TWICE_ALIKE: Final = re.compile(r"[A-Za-z0-9./_-]+")
-
-# A text in double quotes into which nothing but variables are put, and those.
-_QUOTED_NAME: Final = re.compile(r'"((?:[^"\\`$]|\$[A-Za-z_]\w*)*)"')
-_NAMED: Final = re.compile(r"\$([A-Za-z_]\w*)")
-
-# What a shell puts something else for, or would without the quotes around it.
-_EXPANDED: Final = re.compile(r"(?:^|[^\\])(?:\\\\)*[`$]")
-
-
-class RedirectionReader(WordReader):
-    """Reads redirections and documents: the files that they name, and the words in them."""
+    # --- redirections --------------------------------------------------------------
 
     def redirect(self, node: Node, depth: int) -> list[Word]:
         """Read a redirection; return words that only look like more targets."""
@@ -718,46 +739,6 @@ class RedirectionReader(WordReader):
         if len(self.script.commands) == found and ("$(" in text or "`" in text):
             quoted = text.replace("\\", "").replace('"', "")
             self.script.commands += Scanner(f'"{quoted}"').run().commands[:-2]
-
-
-# Words that end a part of a statement, and are no names of programs.
-_ENDING: Final = frozenset("then do done elif else fi esac }".split())
-
-
-# In an expression that a text is matched with; a grammar takes all of it for text.
-_PUT_IN: Final = re.compile(r"^[^']*(?:[$`]|[<>]\()")
-
-_GLUED: Final = re.compile(r"\{\S")
-
-
-# Statements whose parts no host follows one by one.
-_ASIDE: Final = frozenset("function_definition case_statement c_style_for_statement".split())
-
-
-def _is_aside(node: Node) -> bool:
-    return node.type in _ASIDE or (
-        node.type == "for_statement" and node.children[0].type == "select"
-    )
-
-
-class StatementReader(RedirectionReader):
-    """Walks a tree once.
-
-    Attributes:
-        lost: where text stands that is in no node and no word: from, and up to.
-        recovered: where text stands that is in no node, and in a word all the same.
-    """
-
-    def __init__(self, source: bytes, shell: Shell) -> None:
-        super().__init__(source, shell)
-        self.lost: list[tuple[int, int]] = []
-        self.recovered: list[tuple[int, int]] = []
-
-    def read(self, root: Node) -> Script:
-        """Return the script of a tree; `lost` is the text that is missing in it."""
-        self.lost = [*_uncovered(root, self.source)]
-        self.statement(root, 0)
-        return self.script
 
     # --- statements ----------------------------------------------------------------
 
@@ -1107,17 +1088,6 @@ def _parser() -> Parser | None:
     return Parser(language)
 
 
-def is_installed() -> bool:
-    """Return whether the grammar is there: the extra ``bash``."""
-    return _language() is not None
-
-
-def parsed(source: bytes) -> Node | None:
-    """Return the tree of the grammar, None where it is not installed."""
-    parser = _parser()
-    return parser and parser.parse(source).root_node
-
-
 def read_script(text: str, shell: Shell) -> Script | None:
     """Return what the grammar makes of *text*; None where it is not installed.
 
@@ -1129,7 +1099,7 @@ def read_script(text: str, shell: Shell) -> Script | None:
     given, text = text, _HALF.sub("\ufffd", text)
     source = text.encode("utf-8")
     root = parser.parse(source).root_node
-    reader = StatementReader(source, shell)
+    reader = TreeReader(source, shell)
     script = reader.read(root)
     if given != text:
         script.note("", DIFFER)

@@ -592,10 +592,6 @@ _STAGE: Final = re.compile(r"\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"|\|\||(\|&?)", re.D
 _JOINED: Final = re.compile(r"(?<![<>])&(?!>)|;|\n|\|\|")
 _BEGUN: Final = re.compile(r"(?<!\S)\S")
 _BESIDES: Final = re.compile(r"[&|;\n#<>]")
-# What is joined by one operator between two blanks, each time, and has nothing else of these.
-_EVENLY: Final = re.compile(
-    r"(?:[^&|;\n#<>\\]+|(?<=[^\s&|] )(?:&&|\|\|?)(?= [^\s&|]))*+",
-)
 # Where a statement is one of several in another, the text between them is as it stands.
 _NESTS: Final = re.compile(r"\b(?:do|then|case|esac)\b|[(){}]|;;|<<(?!<)")
 DOCUMENT: Final = re.compile(r"(?<!<)<<-?[ \t]*(?:'([^'\n]*)'|\"([^\"\n]*)\"|\\?([\w.+-]+))")
@@ -649,21 +645,16 @@ class ExactCommand:
         return self.several and "|" in self._text and _PIPE.search(self._text) is not None
 
     @property
-    def _is_even(self) -> bool:
-        """Whether its operators stand as they do where rules are asked for it."""
-        return _EVENLY.fullmatch(self._text) is not None
-
-    @property
     def texts(self) -> tuple[str, ...]:
         """Its text, and the same with its pipes as rules have them."""
         whole = self._text.strip(" \t\n")
         if self.astray or whole.startswith("$"):
             return ()  # no rule spells out an unknown program
-        if not self.piped or self._is_even:
+        if not self.piped:
             return (whole,)
         bare = _without_documents(whole)
         piped = " | ".join(piece.strip(" \t\n") for piece in _PIPE.split(bare))
-        return (whole, piped) if bare is whole else (piped,)
+        return tuple(dict.fromkeys((whole, piped))) if bare is whole else (piped,)
 
     @property
     def stages(self) -> Iterator[str]:
@@ -692,9 +683,9 @@ class ExactCommand:
         if not _BESIDES.search(self._text):
             return ""
         bare = _without_documents(self._text)
-        if _may_nest(bare) and _NESTS.search(bare):
+        if _NESTS.search(bare):
             return bare if bare != self._text else ""
-        bare = bare if self._is_even else _AROUND.sub(_without, bare)
+        bare = _AROUND.sub(_without, bare)
         bare = bare.strip().removeprefix(around(self._first, self._shell)).strip()
         return bare if bare != self._text or not self.texts else ""
 
@@ -710,14 +701,6 @@ def stages(text: str) -> list[str]:
     pipes = [found.span() for found in _STAGE.finditer(text) if found[1]]
     starts, ends = [0, *(end for _, end in pipes)], [*(start for start, _ in pipes), len(text)]
     return [text[start:end] for start, end in zip(starts, ends, strict=True)]
-
-
-def _may_nest(text: str) -> bool:
-    # An expression looks at every letter for the first of a word.
-    return any(each in text for each in _NESTING)
-
-
-_NESTING: Final = ("do", "then", "case", "esac", "(", ")", "{", "}", ";;", "<<")
 
 
 def _without_documents(text: str) -> str:

@@ -17,6 +17,7 @@ from policy.core import limits
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.hosts.claude.shell.match_texts import MORE, ExactCommand, ExactMatch
+from policy.hosts.claude.shell.parts import ClaudeCommand, ClaudePart, ClaudeRedirection
 from policy.patterns.automaton import NO_MATCH
 from policy.patterns.pattern import Pattern
 from policy.patterns.tokens import Gap, OneOf, folded
@@ -66,7 +67,7 @@ class CommandRules(PartRules):
         The host asks for one that it would allow without the rule for every command, and runs any
         other by that rule.
         """
-        awaited = command.awaited
+        awaited = command.awaited if isinstance(command, ClaudeCommand) else ()
         beside = row.beside if awaited else None
         if beside is None:
             return
@@ -85,9 +86,10 @@ class CommandRules(PartRules):
             if first != NO_MATCH and granted.effect is not Effect.ALLOW:
                 known.append(first)
             granted = row.at(min(known))
+        is_fed = isinstance(part, ClaudePart) and part.fed
         if part.grant_texts and granted.reason in BY_DEFAULT:
             for text in part.grant_texts:
-                written = row.first(text + MORE if part.fed else text)
+                written = row.first(text + MORE if is_fed else text)
                 if written != NO_MATCH and row.at(written).effect is Effect.ALLOW:
                     if _is_granted_of_command(row, written, text):
                         granted = row.at(written)
@@ -100,7 +102,8 @@ class CommandRules(PartRules):
             granted = row.default
         is_default = granted is row.default
         if part.harmless and is_default and granted.effect is not Effect.ALLOW:
-            if part.blind and denies_files(row, row.ruleset.dialect.shell.files.reads):
+            is_blind = isinstance(part, ClaudePart) and part.blind
+            if is_blind and denies_files(row, row.ruleset.dialect.shell.files.reads):
                 return granted
             return HARMLESS if row.default.reason in BY_DEFAULT else granted
         if granted.effect is Effect.ALLOW and not part.grantable:
@@ -127,42 +130,49 @@ class CommandRules(PartRules):
         )
         for redirection in command.redirections:
             outcome = self.file_outcome(row, redirection)
-            if redirection.scripted or not (is_whole and outcome.reason in BY_DEFAULT):
+            if ClaudeRedirection.of(redirection).scripted or not (
+                is_whole and outcome.reason in BY_DEFAULT
+            ):
                 yield redirection, outcome
 
     def file_outcome(self, row: Row, redirection: Redirection) -> Outcome:
         """Return what *row*, of the tool that runs a command, says of a file that this opens."""
+        file = ClaudeRedirection.of(redirection)
         rules = row.ruleset
-        if redirection.scripted:
-            return self._if_denied(row, redirection)
+        if file.scripted:
+            return self._if_denied(row, file)
         shell = rules.dialect.shell
-        tool = redirection.tool or (shell.files.output if redirection.writes else shell.files.input)
+        tool = file.tool or (shell.files.output if file.writes else shell.files.input)
         if not tool:
             return HARMLESS
         files = row.opening(tool)
         if files.constant is not None and not shell.whole:
             return files.constant
-        if redirection.shadowed and not denies_files(row, tool):
+        if file.shadowed and not denies_files(row, tool):
             return HARMLESS
-        if redirection.guarded:
+        if file.guarded:
             return guarded(rules)
-        if redirection.shadowed:
+        if file.shadowed:
             return unsure(rules)
-        if redirection.adrift and redirection.target is not None:
-            return _adrift(files, redirection.target)
-        if redirection.target is None:
+        if file.adrift and file.target is not None:
+            return _adrift(files, file.target)
+        if file.target is None:
             # Whichever file it is, what denies every file denies it.
             constant = files.constant
             return constant if constant and constant.effect is Effect.DENY else unsure(rules)
         if files.constant is not None:
             return files.constant
-        if redirection.deep:
-            return _kept_below(files, redirection.target)
-        target = in_home(redirection.target, rules.dialect.home)
+        if file.deep:
+            return _kept_below(files, file.target)
+        target = in_home(file.target, rules.dialect.home)
         path, found = _named_outcome(files, target)
-        return _undenied(files, path, found) if redirection.copied and path is not None else found
+        return _undenied(files, path, found) if file.copied and path is not None else found
 
-    def _if_denied(self, row: Row, redirection: Redirection) -> Outcome:
+    def is_hidden(self, file: Redirection) -> bool:
+        """Return whether a file has no name that an account could give."""
+        return ClaudeRedirection.of(file).guarded
+
+    def _if_denied(self, row: Row, redirection: ClaudeRedirection) -> Outcome:
         """Return what a file gets of which only a rule that denies it counts."""
         found = self.file_outcome(row, attrs.evolve(redirection, scripted=False))
         if found.effect is not Effect.DENY or found.reason is not Reason.RULE:
@@ -274,7 +284,8 @@ def with_whole(
 
     """
     opened = [outcome for _, outcome in files]
-    found, whole = [*parts, *opened], command.exact
+    found = [*parts, *opened]
+    whole = command.exact if isinstance(command, ClaudeCommand) else None
     if whole is None:
         return found
     piped = whole.piped
@@ -351,7 +362,7 @@ def _is_allowed(
     }
     opened = [
         file
-        for file, one in files
+        for file, one in ((ClaudeRedirection.of(file), one) for file, one in files)
         if one.effect is not Effect.ALLOW or (file.writes and file.part in stopped)
     ]
     stopped |= {file.part for file in opened if file.part is not None}
@@ -519,7 +530,7 @@ def _granting(row: Row, part: CommandPart) -> int:
     if part.harmless and not part.text:
         return NO_MATCH  # nothing runs
     first = row.first(part.text)
-    goes_on = part.fed or part.extended
+    goes_on = isinstance(part, ClaudePart) and (part.fed or part.extended)
     if (part.inexact or goes_on) and first != NO_MATCH and row.at(first).effect is Effect.ALLOW:
         pattern = row.entries[first].pattern
         if pattern is not None and (goes_on or pattern.exact):

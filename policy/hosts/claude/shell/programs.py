@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Final
 import attrs
 
 from policy.commands.knowledge import Files, Program, Shell
-from policy.commands.parts import Redirection
 from policy.commands.words import Word, is_pattern, with_home
 from policy.commands.wrappers import basename
+from policy.hosts.claude.shell.parts import ClaudeRedirection
 
 if TYPE_CHECKING:
     from policy.commands.knowledge import Shell
@@ -535,7 +535,9 @@ class ScriptFolders:
             self._here = found[-1]
         self.possible += (each for each in dict.fromkeys(found) if each not in self.possible)
 
-    def elsewhere(self, files: Sequence[Redirection], *, opaque: bool) -> Iterator[Redirection]:
+    def elsewhere(
+        self, files: Sequence[ClaudeRedirection], *, opaque: bool
+    ) -> Iterator[ClaudeRedirection]:
         """Yield *files* as what denies them knows them in other folders they may be in.
 
         In an *opaque* script they do not count by their names alone.
@@ -549,7 +551,7 @@ class ScriptFolders:
                 yield attrs.evolve(file, adrift=True)
 
 
-def somewhere(file: Redirection) -> Redirection:
+def somewhere(file: ClaudeRedirection) -> ClaudeRedirection:
     """Return *file* as what it is after a change to an unknown folder.
 
     One that is written is not believed to be where its name says it is, wherever that is.
@@ -832,7 +834,7 @@ class FolderChanges:
         self.stays = False
         self.relative = False
         self._still = 0  # of these, those to the folder that it is in
-        self._entered: list[Sequence[Redirection]] = []  # by each command that goes elsewhere
+        self._entered: list[Sequence[ClaudeRedirection]] = []  # by each command that goes elsewhere
 
     def look(self, known: Examined, words: Sequence[Word], *, first: bool) -> None:
         """Note the changes of folder of a command; *first* if it is the first of the script."""
@@ -845,7 +847,7 @@ class FolderChanges:
         self.relative |= known.relative
 
     def enter(
-        self, known: Examined, program: Sequence[Word], opened: Sequence[Redirection]
+        self, known: Examined, program: Sequence[Word], opened: Sequence[ClaudeRedirection]
     ) -> None:
         """Note the folders that a command goes to, which are among the files it *opened*."""
         if known.moves:
@@ -853,16 +855,11 @@ class FolderChanges:
             self._entered.append(opened if apart else ())
 
     @property
-    def none(self) -> bool:
-        """Whether no command changes the folder, not even to the one that it is in."""
-        return not self.count and self.folders == ScriptFolders()
-
-    @property
     def scatter(self) -> bool:
         """Whether it is unknown in which of several folders a command runs that reads them."""
         return self.count > 1 or (self.count > self._still and self.stays)
 
-    def looked_at(self, files: list[Redirection]) -> list[Redirection]:
+    def looked_at(self, files: list[ClaudeRedirection]) -> list[ClaudeRedirection]:
         """Return *files* without the folders gone to, where it is asked for before these are."""
         if self.count < SEVERAL or not (len(self._entered) == 1 or not _APART.search(self._text)):
             return files

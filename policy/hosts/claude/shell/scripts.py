@@ -14,12 +14,8 @@ from policy.commands.parts import (
     NO_COMMAND,
     UNKNOWN,
     Ambiguity,
-    Command,
-    CommandPart,
-    Redirection,
 )
-from policy.commands.read import note_unknown
-from policy.commands.scanner import Scanner, read_plain
+from policy.commands.read import Scanner, note_unknown, read_plain
 from policy.commands.words import ASSIGNMENT, Script, SimpleCommand, Word, as_written
 from policy.core import limits
 from policy.hosts.claude.shell import ambiguities, bash
@@ -37,6 +33,7 @@ from policy.hosts.claude.shell.match_texts import (
     is_requoted,
     stages,
 )
+from policy.hosts.claude.shell.parts import ClaudeCommand, ClaudePart, ClaudeRedirection
 from policy.hosts.claude.shell.programs import (
     SEVERAL,
     Examined,
@@ -137,12 +134,12 @@ class ScriptReading:
     """
 
     def __init__(
-        self, text: str, script: Script, shell: Shell, read: Callable[[str, Shell], Command]
+        self, text: str, script: Script, shell: Shell, read: Callable[[str, Shell], ClaudeCommand]
     ) -> None:
         self.text = text
         self.script = script
         self.shell = shell
-        self.parts: list[CommandPart] = []
+        self.parts: list[ClaudePart] = []
         self.files = [*redirected(script.targets)]
         self._redirected = len(self.files)
         self.astray = False
@@ -184,9 +181,9 @@ class ScriptReading:
             self.files = self._moves.looked_at(self.files)
         if self._moves.count and self._moves.relative:
             reads = self.shell.files.reads
-            self.files.append(Redirection(None, writes=False, tool=reads, shadowed=True))
+            self.files.append(ClaudeRedirection(None, writes=False, tool=reads, shadowed=True))
         if not (self.parts or self.files or self._opaque):
-            self.parts.append(CommandPart("", harmless=True))  # nothing runs
+            self.parts.append(ClaudePart("", harmless=True))  # nothing runs
         if self._is_guarded():
             self.files.append(GUARDED)
 
@@ -224,18 +221,18 @@ class ScriptReading:
             return True
         return self.script.unclosed or removes_unknown(self.text, self.script.commands)
 
-    def _statements(self) -> Iterator[CommandPart]:
+    def _statements(self) -> Iterator[ClaudePart]:
         """Yield parts for unread text: to be asked for, and denied by all of it."""
         if self._opaque:
-            yield CommandPart("", grantable=False)
+            yield ClaudePart("", grantable=False)
         for statement in self.script.statements:
             if statement.piped or self._opaque:
-                yield CommandPart("", (re.sub("[ \t]+", " ", statement.text),), harmless=True)
+                yield ClaudePart("", (re.sub("[ \t]+", " ", statement.text),), harmless=True)
 
-    def _part(self, command: SimpleCommand) -> CommandPart:
+    def _part(self, command: SimpleCommand) -> ClaudePart:
         shell, words = self.shell, command.words
         if shell.kinds.idle and is_idle(words, shell):
-            return CommandPart("", harmless=True)
+            return ClaudePart("", harmless=True)
         facts = facts_of(command, self.script, shell)
         self._versioned |= facts.versioned
         self._planted += facts.planted
@@ -254,7 +251,7 @@ class ScriptReading:
             written_so = dict.fromkeys((text, *known, *written, *possible_texts))
             possible_texts = (*possible_texts, *self._with_blanks(written_so))
         inexact = self._fed or facts.extended or self._is_folded(words)
-        return CommandPart(
+        return ClaudePart(
             *(text, known, grantable, harmless, doubtful, written, inexact),
             blind=self._blind,
             fed=self._fed,
@@ -331,8 +328,9 @@ class ScriptReading:
             self._edits |= file.tool in (shell.files.writes, shell.files.removes)
             alone_there = facts.examined is facts.words and "/" not in facts.words[0].plain
             self.files.append(
-                Redirection(
-                    *(file.name, writes, file.tool, file.guarded),
+                ClaudeRedirection(
+                    *(file.name, writes, file.tool),
+                    guarded=file.guarded,
                     deep=file.deep,
                     copied=file.copied and alone_there,
                     shadowed=file.shadowed,
@@ -343,7 +341,7 @@ class ScriptReading:
                 self.files += [*self._elsewhere(self.files[-1:])]
         self._moves.enter(known, facts.examined, self.files[before:])
 
-    def _elsewhere(self, files: Sequence[Redirection]) -> Iterator[Redirection]:
+    def _elsewhere(self, files: Sequence[ClaudeRedirection]) -> Iterator[ClaudeRedirection]:
         return self._moves.folders.elsewhere(files, opaque=self._opaque)
 
     def _is_folded(self, words: Sequence[Word]) -> bool:
@@ -351,7 +349,7 @@ class ScriptReading:
         return self._spaced and (self._many or as_written(words) not in self.text)
 
 
-def read_whole(text: str, shell: Shell) -> Command:
+def read_whole(text: str, shell: Shell) -> ClaudeCommand:
     """Return the parts and redirections of *text*. Never fails; grants nothing by a guess."""
     script = _read(text, shell)
     command = _command(text, script, shell)
@@ -360,7 +358,7 @@ def read_whole(text: str, shell: Shell) -> Command:
     return command
 
 
-def _awaited(text: str, shell: Shell) -> Iterator[Command]:
+def _awaited(text: str, shell: Shell) -> Iterator[ClaudeCommand]:
     """Yield *text* as a foreground command, and each stage of its pipes.
 
     Nothing where it is ambiguous. Claude Code 2.1.329 reads no background command inside another
@@ -398,19 +396,19 @@ def _read(text: str, shell: Shell) -> Script:
     return script
 
 
-def _command(text: str, script: Script, shell: Shell) -> Command:
+def _command(text: str, script: Script, shell: Shell) -> ClaudeCommand:
     opaque = script.opaque
     if script.background:
         script.note("&", "starts a background command")
     read = ScriptReading(text, script, shell, read_whole)
     read.run()
-    return Command(
+    return ClaudeCommand(
         tuple(read.parts),
         tuple(read.files),
-        _whole(read, opaque=opaque),
-        script.unread,
-        opaque or read.grantability.unchecked,
-        (*dict.fromkeys((*script.ambiguities, *read.grantability.ambiguities)),),
+        unread=script.unread,
+        opaque=opaque or read.grantability.unchecked,
+        ambiguities=(*dict.fromkeys((*script.ambiguities, *read.grantability.ambiguities)),),
+        exact=_whole(read, opaque=opaque),
     )
 
 

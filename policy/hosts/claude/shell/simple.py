@@ -12,7 +12,6 @@ import attrs
 
 from policy.commands.compound import BOXES, KEYWORDS, SHELLS
 from policy.commands.knowledge import Shell
-from policy.commands.parts import Command, Redirection
 from policy.commands.words import (
     SET_BY_SHELL,
     Script,
@@ -38,6 +37,7 @@ from policy.hosts.claude.shell.match_texts import (
     requoted,
     shortened,
 )
+from policy.hosts.claude.shell.parts import ClaudeCommand, ClaudeRedirection
 from policy.hosts.claude.shell.programs import (
     Examined,
     examine,
@@ -54,7 +54,6 @@ __all__ = [
     "CommandFacts",
     "NestedScripts",
     "Texts",
-    "changes_folder",
     "facts_of",
     "gives_removal",
     "is_harmless",
@@ -205,22 +204,16 @@ def _is_harmless(assignment: Word) -> bool:
     return assignment.plain.partition("=")[2].rstrip("/") not in ("", ".", "..", "~")
 
 
-# Programs that change the folder of what follows.
-_MOVERS: Final = frozenset("cd chdir pushd popd".split())
-
 # Changes of the folder that are followed into a script; behind more its folder is unknown.
 _FOLLOWED: Final = 8
-
-
-def changes_folder(program: Sequence[Word]) -> bool:
-    """Return whether what follows a command may run in another folder."""
-    return program[0].plain in _MOVERS
 
 
 class NestedScripts:
     """The scripts in the arguments of a command, each read in the folder it runs in."""
 
-    def __init__(self, script: Script, shell: Shell, read: Callable[[str, Shell], Command]) -> None:
+    def __init__(
+        self, script: Script, shell: Shell, read: Callable[[str, Shell], ClaudeCommand]
+    ) -> None:
         self._script = script
         self._shell = shell
         self._read = read
@@ -232,7 +225,7 @@ class NestedScripts:
 
     def look(
         self, text: str, words: Sequence[Word], *, aside: bool
-    ) -> tuple[tuple[str, ...], list[Redirection]]:
+    ) -> tuple[tuple[str, ...], list[ClaudeRedirection]]:
         """Return the match texts of a script's commands, and the files that it opens.
 
         Args:
@@ -251,13 +244,14 @@ class NestedScripts:
             for part in inside.parts
             for reading in (part.text, *part.match_texts, *part.script_texts, *part.possible_texts)
         )
-        removed = [file for file in inside.redirections if file.tool == shell.files.removes]
-        others = [file for file in inside.redirections if file not in removed and file != GUARDED]
+        opened = [ClaudeRedirection.of(file) for file in inside.redirections]
+        removed = [file for file in opened if file.tool == shell.files.removes]
+        others = [file for file in opened if file not in removed and file != GUARDED]
         files = [*removed, *(attrs.evolve(file, scripted=True, part=None) for file in others)]
         unknown = removed and (self._script.broken or aside)
         nests = any(part.script_texts for part in inside.parts)
         unjudged = removes(text) and (lost or nests or is_unjudged(text, words))
-        if unknown or unjudged or (GUARDED in inside.redirections and not shell.traced):
+        if unknown or unjudged or (GUARDED in opened and not shell.traced):
             files.append(GUARDED)
         return texts, files
 
@@ -503,7 +497,7 @@ class CommandFacts:
         self.script = script_of(program)
         self.sets = all(map(is_assignment, words))
         self.suspect = bool(shell.kinds.scripted) and gives_removal(program)
-        self.leaves = changes_folder(program)
+        self.leaves = program[0].plain in shell.kinds.movers
         self.versioned = looks_for_one(program, shell)
         self.planted = planted(program, shell)
         self.exports = ambiguities.exports_inherited(program, shell)
