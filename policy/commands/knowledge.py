@@ -389,6 +389,7 @@ class Kinds:
         versioning: those that run what a repository tells them to.
         planting: those that write any file they name.
         repository: what the name of a file in a folder matches by which that is a repository.
+        checked: those that a host checks by itself where they are not harmless, beside all rules.
         trusting: whether rules may allow commands with such arguments, and wrappers with an
             unknown option, and unwrap any wrapper with a ``--``.
 
@@ -402,6 +403,7 @@ class Kinds:
     versioning: frozenset[str] = frozenset()
     planting: frozenset[str] = frozenset()
     repository: str = ""
+    checked: frozenset[str] = frozenset()
     trusting: bool = False
 
 

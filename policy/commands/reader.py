@@ -1,9 +1,8 @@
 """Readers of shell commands: what tables ask for the parts of a command.
 
 A `Shell` is data and names its reader: the plain one (`policy.commands.read`), or that of a host.
-The latter is the package `policy.hosts.NAME.shell`, which this imports when it is first needed: a
-table that was compiled in another process brings the name alone. Most commands are a program and
-plain words, and end here; no reader is imported for them.
+The latter is the package `policy.hosts.NAME.shell`, imported when it is first needed. Most commands
+are a program and plain words, and end here; no reader is imported for them.
 """
 
 from __future__ import annotations

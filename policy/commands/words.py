@@ -28,6 +28,7 @@ __all__ = [
     "is_expanded",
     "is_pattern",
     "is_quoted",
+    "otherwise",
     "targets_of",
     "with_home",
     "without_vanishing",
@@ -88,6 +89,19 @@ _PATTERN: Final = re.compile(r"[*?{}]|\[.*\]", re.DOTALL)
 def is_pattern(name: str) -> bool:
     """Whether *name* has what a shell expands, which some hosts write nowhere, quoted or not."""
     return _PATTERN.search(name) is not None
+
+
+def otherwise(word: Word) -> tuple[list[Word], list[Word]]:
+    """Return what a word whose last quote is not closed may be besides.
+
+    Some readers end it at its last letter; others overlook the quote and end it at a blank.
+    """
+    _, quote, behind = word.raw.rpartition("'")
+    loose = f"{quote}{behind}" if quote else ""
+    before = word.plain.removesuffix(loose)
+    cut = attrs.evolve(word, plain=before + loose[1:-1])
+    pieces = zip(word.raw.split(), (before + loose[1:]).split(), strict=False)
+    return [cut], [attrs.evolve(word, raw=raw, plain=plain) for raw, plain in pieces]
 
 
 def with_home(word: Word) -> str | None:
@@ -188,6 +202,7 @@ class Script:
         split: whether it has a pipe, or a group between parentheses, outside of its words.
         grouped: whether several statements stand between two parentheses.
         broken: whether it is no command to a grammar, or has text that no node of it covers.
+        closed: whether its last quote was added, since it lacked one.
         plain: whether the value of each word follows from how it is written.
     """
 
@@ -202,6 +217,7 @@ class Script:
     split: bool = False
     grouped: bool = False
     broken: bool = False
+    closed: bool = False
     plain: bool = False
 
     @property

@@ -82,10 +82,7 @@ def _rules(reader: str) -> PartRules:
 
 
 class PartRules:
-    """Decides a command by its parts and its files: the strictest outcome counts.
-
-    A host derives from it where more than that counts.
-    """
+    """Decides a command by its parts and files, the strictest first; a host may derive from it."""
 
     def command_outcome(self, row: Row, command: Command, limit: int = NO_MATCH) -> Outcome:
         """Return what *row* says of a command; for *limit* see `decide_command`."""

@@ -11,7 +11,7 @@ import policy
 
 ROOT = Path(policy.__file__).parent
 
-LINES = 75_958
+LINES = 76_108
 MODULES = 280
 ENTRIES = 15  # files and folders directly in `policy/`
 PRIVATE_WORDS = 168

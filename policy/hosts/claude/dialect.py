@@ -77,6 +77,7 @@ _SHELL: Final = Shell(
         movers=commands.MOVERS,
         versioning=commands.VERSIONING,
         planting=commands.PLANTING,
+        checked=commands.CHECKED,
         repository=commands.REPOSITORY,
     ),
     whole=True,

@@ -31,6 +31,7 @@ from policy.commands.words import (
     Statement,
     Target,
     Word,
+    otherwise,
     targets_of,
     with_home,
 )
@@ -396,7 +397,7 @@ class TreeReader:
         recovered: where text stands that is in no node, and in a word all the same.
     """
 
-    def __init__(self, source: bytes, shell: Shell) -> None:
+    def __init__(self, source: bytes, shell: Shell, *, closed: bool) -> None:
         self.source = source
         self.shell = shell
         self.script = Script()
@@ -405,6 +406,8 @@ class TreeReader:
         self.inside = 0  # statements that hold others
         self.aside = 0  # of these, whose parts no host follows
         self.substituted = 0  # of these, that are `$(...)`
+        self.closed = closed  # whether the last quote was added
+        self.unclosed: Word | None = None  # the one with that quote, which is no part of its text
         self._put_in = False  # whether a word holds an unknown value
         self.lost: list[tuple[int, int]] = []
         self.recovered: list[tuple[int, int]] = []
@@ -413,9 +416,16 @@ class TreeReader:
         """Return the script of a tree; `lost` is the text that is missing in it."""
         self.lost = [*_uncovered(root, self.source)]
         self.statement(root, 0)
+        if self.unclosed is not None:
+            self.script.commands += self._otherwise(self.unclosed)
         return self.script
 
-    # --- words ---------------------------------------------------------------------
+    def _otherwise(self, word: Word) -> Iterator[SimpleCommand]:
+        """Yield the other readings of a command whose last quote is not closed."""
+        for command in self.script.commands[:]:
+            if command.words and command.words[-1] is word:
+                for others in otherwise(word):
+                    yield attrs.evolve(command, words=[*command.words[:-1], *others])
 
     def text_of(self, node: Node) -> str:
         """Return what was written."""
@@ -441,6 +451,11 @@ class TreeReader:
             # `"$HOME x"`: a file beside the home folder.
             word.plain, word.literal, word.known = "$HOME" + word.plain[1:], False, False
         word.inner = (first, len(self.script.commands))
+        if self.closed and node.end_byte == len(self.source):
+            word.raw, self.unclosed = word.raw[:-1], word
+            # Where something stands before the quote, braces may be quoted or not.
+            if "{" in word.raw and node.type != "raw_string":
+                self.script.note(word.raw, DIFFER)
         if not word.literal:
             self._put_in = False
             word.vetted = self._is_vetted(node, word) and not (
@@ -451,7 +466,8 @@ class TreeReader:
     def _piece(self, node: Node, word: Word, pieces: list[str], depth: int) -> None:
         kind, text = node.type, self.text_of(node)
         if kind == "raw_string":
-            pieces.append(text[1:-1])
+            ends = self.closed and node.end_byte == len(self.source)
+            pieces.append(text[:-1] if ends else text[1:-1])
         elif kind == "string":
             self._string(node, word, pieces, depth)
         elif kind == "concatenation":
@@ -663,8 +679,6 @@ class TreeReader:
         text = self.text_of(node)
         return re.match(r"\$\(\s*cat\s*<<\s*['\"]", text) is not None
 
-    # --- redirections --------------------------------------------------------------
-
     def redirect(self, node: Node, depth: int) -> list[Word]:
         """Read a redirection; return words that only look like more targets."""
         operator, targets = "", []
@@ -696,7 +710,7 @@ class TreeReader:
                 operator == ">&" and not _TWICE_ALIKE.fullmatch(target.plain)
             ):
                 self.script.note(self.text_of(node), DIFFER)
-            self.script.targets += targets_of(target, writes=operator[0] in ">&")
+            self._aim(target, writes=operator[0] in ">&")
             if self._is_followed(target):
                 self.script.targets.append(Target(target.plain, operator[0] in ">&"))
         return targets[1:]
@@ -709,6 +723,14 @@ class TreeReader:
         source = self.source.decode("utf-8")
         names = set(_NAMED.findall(text[1]))
         return all(len(re.findall(rf"(?<![$\w]){name}\+?=", source)) == 1 for name in names)
+
+    def _aim(self, target: Word, *, writes: bool) -> None:
+        self.script.targets += targets_of(target, writes=writes)
+        if target is self.unclosed:
+            for others in otherwise(target):
+                for other in others:
+                    self.script.targets += targets_of(other, writes=writes)
+                self.script.targets += [Target(None, writes)] * (writes and len(others) > 1)
 
     def document(self, node: Node, depth: int) -> None:
         """Read a here-document, and what stands behind the word that ends it."""
@@ -931,7 +953,7 @@ class TreeReader:
             return Word(raw, raw)
         word = self.word(value, depth)
         name = self.source[node.start_byte : value.start_byte].decode("utf-8")
-        word.raw = raw
+        word.raw = raw[:-1] if word is self.unclosed else raw
         word.plain = name + word.plain
         return word
 
@@ -1097,10 +1119,20 @@ def read_script(text: str, shell: Shell) -> Script | None:
     if parser is None:
         return None
     given, text = text, _HALF.sub("\ufffd", text)
-    source = text.encode("utf-8")
+    source, closed = text.encode("utf-8"), False
     root = parser.parse(source).root_node
-    reader = TreeReader(source, shell)
+    if b"!" in source and (negating := _negations(root, source)):
+        source = bytes(32 if at in negating else byte for at, byte in enumerate(source))
+        root = parser.parse(source).root_node
+    if root.has_error:
+        for mended in _mended(source):
+            other = parser.parse(mended).root_node
+            if not other.has_error:
+                source, root, closed = mended, other, mended.endswith(b"'")
+                break
+    reader = TreeReader(source, shell, closed=closed)
     script = reader.read(root)
+    script.closed = closed
     if given != text:
         script.note("", DIFFER)
     odd = _read_otherwise(text)
@@ -1130,17 +1162,12 @@ def read_script(text: str, shell: Shell) -> Script | None:
 def _read_otherwise(text: str) -> str:
     """Return what the grammar reads in another way than a shell; "" for nothing.
 
-    It puts a line break into a word that begins with a backslash, knows no `!` before a
-    redirection alone, and ends a here-document where a line begins with its last word.
+    It puts a line break into a word that begins with a backslash, and ends a here-document where a
+    line begins with its last word.
     """
     if "\n\\" in text:
         return "\n\\"
-    if "!" in text and (negated := _NEGATED.search(text)):
-        return negated[0].strip()
     return "<<" if "<<" in text and _ends_early(text) else ""
-
-
-_NEGATED = re.compile(r"(?:^|[\s;&|(){}])!(?:[ \t]+!)*[ \t]+(?:[0-9]*[<>](?!\()|&>)")
 
 
 def _ends_early(text: str) -> bool:
@@ -1171,6 +1198,25 @@ def _begun(commands: Iterable[SimpleCommand]) -> Iterator[SimpleCommand]:
 _HALF = re.compile("[\ud800-\udfff]")
 
 
+def _negations(root: Node, source: bytes) -> set[int]:
+    """Return where something negates what redirects alone: the grammar knows of no such statement.
+
+    It takes that for an error, or `!` for a program.
+    """
+    nodes, found, misread = [(root, root.has_error)], set[int](), False
+    while nodes:
+        node, wrong = nodes.pop()
+        if node.child_count:
+            nodes += ((child, wrong or node.type == "command_name") for child in node.children)
+        elif node.text == b"!" and _REDIRECTING.match(source, node.end_byte):
+            found.add(node.start_byte)
+            misread |= wrong
+    return found if misread else set()
+
+
+_REDIRECTING = re.compile(rb"[ \t]+(?:![ \t]+)*(?:[0-9]*[<>](?!\()|&>)")
+
+
 _OPENING = frozenset({"$(", "${", "$((", "$["})
 
 
@@ -1190,3 +1236,18 @@ def _is_unfinished(node: Node) -> bool:
     if node.type in ("command_substitution", "expansion") and children[0].type in _OPENING:
         return text != "$()"
     return any(_is_unfinished(child) for child in children)
+
+
+_DOCUMENT = re.compile(rb"<<-?[ \t]*(['\"]?)([\w.]+)\1")
+
+
+def _mended(source: bytes) -> Iterator[bytes]:
+    """Yield what the host takes an unfinished command for. A shell runs nothing of most."""
+    if begun := _DOCUMENT.findall(source):
+        yield source + b"\n" + begun[-1][1]
+    for operator in (b"|&", b"|"):
+        before = source.rstrip().removesuffix(operator)
+        if before != source.rstrip() and before.rstrip(b" \t")[-1:] not in b";&|\n":
+            yield before
+    if b"'" in source and not source.endswith(b"\\"):
+        yield source + b"'"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import product
 from typing import TYPE_CHECKING, Final
@@ -25,6 +25,7 @@ from policy.tables.calls import (
     Unreadable,
     canonical_path,
     case_variant,
+    is_within,
     rooted_path,
 )
 from policy.tables.command_row import PARTING, PartRules, may_join
@@ -59,7 +60,16 @@ class CommandRules(PartRules):
     def whole_outcomes(self, row: Row, command: Command, parts: Sequence[Outcome]) -> list[Outcome]:
         """Return the outcomes that count of a command whose parts have the outcomes *parts*."""
         files = [*self.opened(row, command, parts)]
-        return with_whole(row, command, parts, files)
+
+        def unchecked() -> bool:
+            return any(
+                _is_unchecked(row, file, parts, self) for file in command.redirections
+            ) or any(
+                isinstance(part, ClaudePart) and part.checked and outcome is row.default
+                for part, outcome in zip(command.parts, parts)  # noqa: B905  # denials follow
+            )
+
+        return with_whole(row, command, parts, files, unchecked)
 
     def unawaited(self, row: Row, command: Command) -> Iterator[Outcome]:
         """Yield what a background command gets, if that is a reason of its own.
@@ -273,6 +283,7 @@ def with_whole(
     command: Command,
     parts: Sequence[Outcome],
     files: Sequence[tuple[Redirection, Outcome]],
+    unchecked: Callable[[], bool],
 ) -> list[Outcome]:
     """Return the outcomes of which the strictest is what *row* says of a command.
 
@@ -281,6 +292,7 @@ def with_whole(
         command: what it was read as.
         parts: what the row says of each of its simple commands.
         files: what it opens, and what is said of that.
+        unchecked: whether it opens a file that nothing but what all commands may do allows.
 
     """
     opened = [outcome for _, outcome in files]
@@ -290,7 +302,7 @@ def with_whole(
         return found
     piped = whole.piped
     if exact_rules(row).joining and piped:
-        found += _joined(row, whole)
+        found += _joined(row, whole, starred=not _is_granted(row, command, parts, opened))
     texts, bare = _texts(row, whole, piped=piped)
     for text in texts:
         index, spelled = row.first(text), exact_rules(row).exact.get(text, NO_MATCH)
@@ -298,7 +310,16 @@ def with_whole(
             continue
         outcome = row.at(index)
         if outcome.effect is not Effect.ALLOW and outcome.reason not in BY_DEFAULT:
-            found.append(outcome)
+            counts = outcome.effect is Effect.DENY or command.opaque
+            if piped:
+                starred = not _is_granted(row, command, parts, opened)
+            else:  # to one with a star what is redirected is no part of it
+                is_bare = text is bare or not bare
+                starred = is_bare and (
+                    whole.doubtful or (all(map(_is_open, parts)) and unchecked())
+                )
+            if (counts and index == spelled) or starred:
+                found.append(outcome)
         elif text is bare:
             continue  # it allows nothing
         elif row.ruleset.dialect.shell.spanning and outcome.effect is Effect.ALLOW:
@@ -329,12 +350,25 @@ def _texts(row: Row, whole: ExactCommand, *, piped: bool) -> tuple[Sequence[str]
     return (*whole.texts, bare) if bare else whole.texts, bare
 
 
-def _joined(row: Row, whole: ExactCommand) -> Iterator[Outcome]:
-    """Yield what rules say of several commands between pipes, or beside one."""
+def _joined(row: Row, whole: ExactCommand, *, starred: bool) -> Iterator[Outcome]:
+    """Yield what rules say of several commands between pipes, or beside one.
+
+    Rules with a star count where *starred* says so.
+    """
     rules = [(index, row.entries[index].pattern) for index in exact_rules(row).joining]
     for text, (index, pattern) in product(whole.stages, rules):
-        if pattern is not None and pattern.matches(text):
+        if pattern is not None and (starred or pattern.exact) and pattern.matches(text):
             yield row.at(index)
+
+
+def _is_granted(
+    row: Row, command: Command, parts: Sequence[Outcome], opened: Sequence[Outcome]
+) -> bool:
+    """Return whether all of a command is allowed, and by more than what all commands may do."""
+    return all(one.effect is Effect.ALLOW for one in (*parts, *opened)) and all(
+        one is not row.default or part.harmless
+        for part, one in zip(command.parts, parts, strict=False)
+    )
 
 
 def _is_open(outcome: Outcome) -> bool:
@@ -371,6 +405,37 @@ def _is_allowed(
     if form is Form.PREFIX and any(not file.tool for file in opened):
         return False
     return len(stopped) > 1 or not (asked or opened)
+
+
+def _is_unchecked(
+    row: Row, opened: Redirection, outcomes: Sequence[Outcome], rules: CommandRules
+) -> bool:
+    """Return whether nothing but what all commands may do allows a file to be opened."""
+    shell, file = row.ruleset.dialect.shell, ClaudeRedirection.of(opened)
+    if file.scripted or file.tool == shell.files.removes:
+        return False
+    if not file.writes:
+        found = rules.file_outcome(row, file)
+        return found.effect is not Effect.ALLOW or (not found.entries and _is_outside(row, file))
+    part = file.part if file.tool else None
+    if part is not None and part < len(outcomes) and outcomes[part] is not row.default:
+        # A rule that allows it allows it to write what it is given in a working folder.
+        return rules.file_outcome(row, file).effect is not Effect.ALLOW
+    found = rules.file_outcome(row, attrs.evolve(file, tool=""))
+    by_mode = found.effect is Effect.ALLOW and found.entries and found.reason in BY_DEFAULT
+    return not (by_mode or found is HARMLESS)
+
+
+def _is_outside(row: Row, file: Redirection) -> bool:
+    """Return whether a file is in no working folder, so far as its name tells."""
+    dialect = row.ruleset.dialect
+    if file.target is None or file.shadowed or file.adrift:
+        return False
+    try:
+        path = canonical_path(file.target, dialect)
+    except Unreadable:
+        return True
+    return not is_within(path, dialect)
 
 
 def _named_outcome(files: Row, name: str) -> tuple[str | None, Outcome]:

@@ -23,12 +23,13 @@ class ClaudePart(CommandPart):
             names are not known.
         fed: whether a text is put on its input, which is part of its text for rules that allow.
         extended: whether it will have more arguments, for rules that allow.
-
+        checked: whether the host asks for it by a check of its own, unless a rule allows it.
     """
 
     blind: bool = False
     fed: bool = False
     extended: bool = False
+    checked: bool = False
 
 
 @attrs.frozen
@@ -42,7 +43,6 @@ class ClaudeRedirection(Redirection):
         part: the number of the simple command that opens it; None where that is not known.
         scripted: whether a script in an argument opens it: a rule that denies it makes the
             command ambiguous, and no other rule applies.
-
     """
 
     guarded: bool = False

@@ -75,6 +75,7 @@ class Grantability:
         self.unchecked = False
         self._text = text
         self._shell = shell
+        self._closed = script.closed
         self._opaque = script.opaque
         # Looked for once: a long command has as many parts as would look for it.
         self._equals = " =" in text
@@ -105,6 +106,8 @@ class Grantability:
     def _is_read_alike(self, command: SimpleCommand, facts: CommandFacts) -> bool:
         """Whether a host that looks into commands reads this one as every shell does."""
         words, alike = facts.words, True
+        if command.requoted and self._closed:
+            alike = self.note(as_written(words), DIFFER)
         if command.led:
             alike = self.note(as_written(words), "stands behind its redirection")
         if facts.nameless:
@@ -148,7 +151,7 @@ class ScriptReading:
         self._moves = FolderChanges(text, shell)
         self._nested = NestedScripts(script, shell, read)
         self._empties = False  # whether all of a folder is removed that its name does not tell
-        self._blind = False
+        self._blind = self._checked = False
         self._opaque = script.opaque
         self._versioned = False  # whether one of them looks for a repository
         self._planted: list[str] = []  # what they may write of one
@@ -238,7 +241,7 @@ class ScriptReading:
         self._planted += facts.planted
         if facts.leaves:
             self._nested.follow(facts.program)
-        self._blind = self._edits = False
+        self._blind = self._edits = self._checked = False
         self._after_first = command.led
         harmless, doubtful = self._effects(facts, aside=command.aside)
         harmless &= not (command.writes or (command.led and self._edits))
@@ -257,6 +260,7 @@ class ScriptReading:
             fed=self._fed,
             extended=facts.extended,
             possible_texts=possible_texts,
+            checked=self._checked,
         )
 
     def _texts(self, command: SimpleCommand, facts: CommandFacts) -> Texts:
@@ -308,6 +312,8 @@ class ScriptReading:
         self._moves.look(known, words, first=not self.parts)
         self.astray |= known.moves > 1
         self._blind = known.blind
+        is_checked = program[0].plain in shell.kinds.checked
+        self._checked = is_checked and not known.harmless and facts.carried
         self._edits |= facts.edits
         self._moves.stays |= facts.edits and not known.opened
         self._open(facts, known)
