@@ -14,8 +14,8 @@ from functools import cached_property
 from itertools import islice
 from typing import Final
 
+from policy.commands.compound import KEYWORDS
 from policy.commands.knowledge import Shell
-from policy.commands.match_texts import KEYWORDS
 from policy.compare.odd import escaped, in_quotes, quoted
 from policy.compare.opening import unasked
 from policy.compare.overlap import ODD, is_disguise, leads_another
@@ -132,7 +132,7 @@ class Disguises:
             # Behind some prefixes they are not, though rules that allow see through them.
             yield text
             yield from (prefix.text + text for prefix in self._prefixes if prefix.transparent)
-        if reads and not pattern.exact and self._shell.control:
+        if reads and not pattern.exact and self._shell.reader:
             # By the text of a whole pipeline, though by that of none of its parts.
             yield from (freeze(pattern, text) for text in pipelines(self._shell))
             if not {"&", ";"}.isdisjoint(str(pattern)):

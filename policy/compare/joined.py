@@ -49,7 +49,7 @@ def joined_differences(
 
     """
     wanted = {*CHANGES} - weaker({*known}) - pair.unheard
-    if not pair.shell.control or not wanted:
+    if not pair.shell.reader or not wanted:
         return
     joined = _Joined(pair, wanted)
     for tried, text in enumerate(joined.texts(files)):

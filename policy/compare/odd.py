@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from policy.commands.match_texts import KEYWORDS
+from policy.commands.compound import KEYWORDS
 from policy.compare.overlap import ODD
 from policy.compare.prefixes import start_of
 from policy.patterns.pattern import Pattern

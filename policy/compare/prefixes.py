@@ -14,8 +14,8 @@ from typing import Final
 
 import attrs
 
+from policy.commands.compound import KEYWORDS
 from policy.commands.knowledge import Program, Shell
-from policy.commands.match_texts import KEYWORDS
 from policy.compare.overlap import runners
 from policy.compare.reads import read_alike
 from policy.compare.sides import counterparts

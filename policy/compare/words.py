@@ -14,9 +14,10 @@ from typing import Final
 
 import attrs
 
+from policy.commands.compound import KEYWORDS
 from policy.commands.knowledge import Shell
 from policy.commands.words import ASSIGNMENT, Word
-from policy.commands.wrappers import KEYWORDS, WordPlace, is_assignment
+from policy.commands.wrappers import WordPlace, is_assignment
 from policy.compare.overlap import ODD
 from policy.patterns.pattern import Pattern
 
@@ -30,7 +31,7 @@ def is_told(shell: Shell) -> bool:
     """Whether all that is known of commands is the names of wrappers."""
     wrapping = shell.wrapping
     more = wrapping.denying.known, wrapping.granting.known, shell.programs, shell.variables.harmless
-    return bool(wrapping.names) and not (any(more) or shell.control or shell.whole)
+    return bool(wrapping.names) and not (any(more) or shell.reader or shell.whole)
 
 
 # Words that lead others in each way: in front of a program that rules which allow see or do not

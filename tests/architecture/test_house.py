@@ -32,10 +32,8 @@ NAMING_A_HOST = {
     "cli/__init__.py",
     "cli/install.py",
     "cli/options.py",
-    "commands/match_texts.py",
-    "commands/read.py",
     "files/opening.py",
-    "hosts/__init__.py",
+    "hosts/front_ends.py",
     "hosts/a3s/loading.py",
     "hosts/project.py",
 }
