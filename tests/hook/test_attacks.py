@@ -18,7 +18,7 @@ import pytest
 
 import policy
 from policy.adapters.hook import client, handover
-from policy.adapters.hook.decider import HookDecider
+from policy.adapters.hook.deciding import HookDecider
 from policy.adapters.hook.store import Store
 from policy.core.errors import PolicyError
 from policy.tables.codec.writing import compiled_to_json

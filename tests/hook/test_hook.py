@@ -17,7 +17,7 @@ import pytest
 
 import policy
 from policy.adapters.hook import entry, handover, sources
-from policy.adapters.hook.decider import HookDecider
+from policy.adapters.hook.deciding import HookDecider
 from policy.adapters.hook.sources import Places, read_sources
 from policy.adapters.hook.store import Store
 from policy.analysis.records.logs import read_log
@@ -725,6 +725,8 @@ def test_the_resident_process_answers_as_a_new_process_does(session) -> None:
     session.write("team.policy", POLICY)
     os.kill(int(pid), signal.SIGKILL)
     assert session.new_process("git push --force x", "--resident") == "deny"
+    while Path(f"{path}.lock").read_text() in ("", pid):
+        os.sched_yield()
 
 
 def test_the_script_that_shared_settings_name_is_the_hook_and_imports_no_more(session) -> None:

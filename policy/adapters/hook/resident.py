@@ -14,7 +14,7 @@ import struct
 import threading
 from typing import Final
 
-from policy.adapters.hook.decider import HookDecider, block_message, options_of
+from policy.adapters.hook.deciding import HookDecider, block_message, options_of
 from policy.adapters.hook.event import LONGEST
 from policy.adapters.hook.handover import (
     LOCATIONS,
