@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import dropwhile, pairwise, takewhile
-from typing import TYPE_CHECKING, Final
 
 from policy.commands.compound import ODD_BLANKS
 from policy.commands.match_texts import is_assignment, is_fragment, match_stages
@@ -19,7 +18,10 @@ from policy.commands.parts import Redirection
 from policy.commands.words import SimpleCommand, Target, Word
 from policy.commands.wrappers import basename
 
+TYPE_CHECKING = False  # importing `typing` takes too long for a hook
 if TYPE_CHECKING:
+    from typing import Final
+
     from policy.commands.knowledge import Shell
 
 __all__ = [

@@ -14,9 +14,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cache, cached_property
 from itertools import dropwhile, pairwise
-from typing import TYPE_CHECKING, Final
-
-import attrs
 
 from policy.commands.ambiguities import (
     TESTS,
@@ -45,9 +42,12 @@ from policy.commands.words import (
     with_home,
 )
 from policy.core import limits
+from policy.core.values import evolve
 
+TYPE_CHECKING = False  # importing `typing` takes too long for a hook
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Final
 
     from tree_sitter import Language, Node, Parser
 
@@ -557,7 +557,7 @@ class StatementReader(RedirectionReader):
         for command in self.script.commands[:]:
             if command.words and command.words[-1] is word:
                 for others in otherwise(word):
-                    yield attrs.evolve(command, words=[*command.words[:-1], *others])
+                    yield evolve(command, words=[*command.words[:-1], *others])
 
     # --- statements ----------------------------------------------------------------
 
@@ -989,7 +989,7 @@ def _begun(commands: Iterable[SimpleCommand]) -> Iterator[SimpleCommand]:
     for command in commands:
         behind = [*dropwhile(lambda word: word.raw in KEYWORDS, command.words)]
         if behind and len(behind) < len(command.words):
-            yield attrs.evolve(command, words=behind)
+            yield evolve(command, words=behind)
 
 
 # Half a character, which no program is given.

@@ -11,17 +11,18 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain, dropwhile, pairwise
-from typing import TYPE_CHECKING, Final
-
-import attrs
 
 from policy.commands.knowledge import Files, Program, Shell
 from policy.commands.opened import Opened, ParsedArguments, files_of, has, lists, matches, split
 from policy.commands.parts import Redirection
 from policy.commands.words import Word
 from policy.commands.wrappers import basename
+from policy.core.values import define, evolve, field, frozen
 
+TYPE_CHECKING = False  # importing `typing` takes too long for a hook
 if TYPE_CHECKING:
+    from typing import Final
+
     from policy.commands.words import Target
 
 __all__ = [
@@ -52,7 +53,7 @@ def below(folder: str, name: str) -> str:
     return name if not folder or name[:1] in ("/", "~") else f"{folder}/{name}"
 
 
-@attrs.define
+@define
 class ScriptFolders:
     """The folders that a command may run in, as the commands before it tell.
 
@@ -61,12 +62,12 @@ class ScriptFolders:
         astray: whether it may be any other.
     """
 
-    possible: list[str] = attrs.field(factory=list)
+    possible: list[str] = field(factory=list)
     astray: bool = False
     _here: str | None = ""
-    _before: str | None = attrs.field(default=None, init=False)
-    _went: bool = attrs.field(default=False, init=False)
-    _left: list[str | None] = attrs.field(factory=list, init=False)
+    _before: str | None = field(default=None, init=False)
+    _went: bool = field(default=False, init=False)
+    _left: list[str | None] = field(factory=list, init=False)
 
     def move(self, program: Sequence[Word]) -> None:
         """Note that a command goes elsewhere: `program` is it, behind its wrappers."""
@@ -106,9 +107,9 @@ class ScriptFolders:
             if file.target is None or file.target[:1] in ("/", "~", ""):
                 continue
             for folder in self.possible:
-                yield attrs.evolve(file, target=below(folder, file.target))
+                yield evolve(file, target=below(folder, file.target))
             if self.astray and not file.writes and not opaque:
-                yield attrs.evolve(file, adrift=True)
+                yield evolve(file, adrift=True)
 
     def _back(self, name: str, operands: Sequence[Word]) -> tuple[str | None] | None:
         """Return the folder it goes back to, None where it does not or that is unknown."""
@@ -125,10 +126,10 @@ def somewhere(file: Redirection) -> Redirection:
     One that is written is not believed to be where its name says it is, wherever that is.
     """
     relative = file.target is not None and file.target[:1] not in ("/", "~")
-    return attrs.evolve(file, target=None) if relative or file.writes else file
+    return evolve(file, target=None) if relative or file.writes else file
 
 
-@attrs.frozen
+@frozen
 class Way:
     """How a command goes to the folder that it is in.
 
@@ -176,7 +177,7 @@ def _folder(name: str, operands: Sequence[Word]) -> str | None:
     return None if word.glob or _UNKNOWN.search(word.plain) else word.plain
 
 
-@attrs.frozen
+@frozen
 class Examined:
     """What is known of a command.
 
@@ -229,8 +230,8 @@ def examine(words: Sequence[Word], shell: Shell) -> Examined | None:
         rest = rest[1:]
     known = _known(program, rest, shell)
     if program.subcommands and rest and not rest[0].plain.startswith("-"):
-        known = attrs.evolve(known, harmless=False)  # a subcommand that is not known
-    return attrs.evolve(known, stays=True) if stays and not known.stays else known
+        known = evolve(known, harmless=False)  # a subcommand that is not known
+    return evolve(known, stays=True) if stays and not known.stays else known
 
 
 def _examined_behind(program: Program, rest: list[Word], shell: Shell) -> Examined:
@@ -246,10 +247,9 @@ def _examined_behind(program: Program, rest: list[Word], shell: Shell) -> Examin
     inner = program.subcommands.get(rest[at].plain) if at < len(rest) else None
     known = _known(inner or program, rest[at + 1 :], shell)
     opened = (
-        attrs.evolve(file, name=below(folder, file.name)) if file.name else file
-        for file in known.opened
+        evolve(file, name=below(folder, file.name)) if file.name else file for file in known.opened
     )
-    return attrs.evolve(known, harmless=False, opened=tuple(opened), stays=True)
+    return evolve(known, harmless=False, opened=tuple(opened), stays=True)
 
 
 def _examined_elsewhere(words: Sequence[Word], shell: Shell) -> Examined | None:
@@ -257,7 +257,7 @@ def _examined_elsewhere(words: Sequence[Word], shell: Shell) -> Examined | None:
     program = shell.programs.known.get(basename(words[0].plain))
     if program is None or not program.anywhere:
         return None
-    return attrs.evolve(_known(program, list(words[1:]), shell), harmless=False)
+    return evolve(_known(program, list(words[1:]), shell), harmless=False)
 
 
 def _known(program: Program, rest: list[Word], shell: Shell) -> Examined:

@@ -11,9 +11,6 @@ import enum
 import re
 from collections.abc import Iterator, Sequence
 from itertools import dropwhile, islice, takewhile
-from typing import TYPE_CHECKING, Final
-
-import attrs
 
 from policy.commands.compound import KEYWORDS
 from policy.commands.words import ASSIGNMENT, Word
@@ -28,8 +25,12 @@ from policy.commands.wrappers import (
     unwrapped,
 )
 from policy.core import limits
+from policy.core.values import evolve, frozen
 
+TYPE_CHECKING = False  # importing `typing` takes too long for a hook
 if TYPE_CHECKING:
+    from typing import Final
+
     from policy.commands.knowledge import Shell
 
 __all__ = [
@@ -87,7 +88,7 @@ def _requoted(word: Word) -> Word:
             text = _SOME_VALUE
         else:
             text = _FOLDER.sub(_SOME_VALUE, _VARIABLE.sub(_SOME_VALUE, text))
-    return attrs.evolve(word, raw=_put(text))
+    return evolve(word, raw=_put(text))
 
 
 def _put(text: str) -> str:
@@ -99,7 +100,7 @@ def _put(text: str) -> str:
 def exposed(words: Sequence[Word]) -> list[Word]:
     """Return the words of such a command, with the stars that are quoted no more."""
     return [
-        attrs.evolve(word, glob=True)
+        evolve(word, glob=True)
         if _EXPANDED.search(word.plain) and not _QUOTED.search(word.plain)
         else word
         for word in words
@@ -480,7 +481,7 @@ class ExactMatch(enum.Enum):
     AS_A_WHOLE = enum.auto()
 
 
-@attrs.frozen
+@frozen
 class ExactCommand:
     """All of a command. Its texts are made once a rule may match them.
 

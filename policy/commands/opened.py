@@ -11,12 +11,14 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import dropwhile, pairwise, takewhile
-from typing import Final
-
-import attrs
 
 from policy.commands.knowledge import Files, Program, Shell
 from policy.commands.words import Word, is_pattern, with_home
+from policy.core.values import evolve, frozen
+
+TYPE_CHECKING = False  # importing `typing` takes too long for a hook
+if TYPE_CHECKING:
+    from typing import Final
 
 __all__ = [
     "GLOB",
@@ -36,7 +38,7 @@ __all__ = [
 ]
 
 
-@attrs.frozen
+@frozen
 class ParsedArguments:
     """The arguments of a program: what begins like an option, and the rest.
 
@@ -82,9 +84,9 @@ def split(program: Program, rest: list[Word]) -> ParsedArguments:
             if program.files and "=" in word.plain:
                 name, _, joined = word.plain.partition("=")
                 if matches(program.files, name):
-                    files.append(attrs.evolve(word, plain=joined))
+                    files.append(evolve(word, plain=joined))
             if program.files and matches(program.files, word.plain[:2]) and word.plain[2:]:
-                files.append(attrs.evolve(word, plain=word.plain[2:]))
+                files.append(evolve(word, plain=word.plain[2:]))
             known &= not (program.leading and operands)
             sure &= not program.sure or matches(program.sure, word.plain)
             value = rest[index] if sure and index < len(rest) else None
@@ -182,7 +184,7 @@ def is_unresolved(word: Word, *, parents: bool, astray: bool) -> bool:
     return parents or stars + globs > 1
 
 
-@attrs.frozen
+@frozen
 class Opened:
     """A file a program opens.
 
@@ -251,7 +253,7 @@ def _attached(rest: list[Word]) -> Iterator[Word]:
             text[2:] if text[:2] != "--" else "",
             text[slashed.start() :] if slashed else "",
         )
-        yield from (attrs.evolve(word, plain=name) for name in dict.fromkeys(names) if name)
+        yield from (evolve(word, plain=name) for name in dict.fromkeys(names) if name)
 
 
 _SLASH: Final = re.compile(r"[\\/~]")
@@ -318,7 +320,7 @@ def files_of(
         given_too = given.files if read or files is not Files.NONE else []
         chosen = _chosen(program, files, rest, operands) + given_too
         # A name that is empty is that of the folder it runs in.
-        chosen = [w if w.plain else attrs.evolve(w, plain=".") for w in chosen]
+        chosen = [w if w.plain else evolve(w, plain=".") for w in chosen]
         others = [word for word in chosen if is_home_of_other(word)]
         chosen = [word for word in chosen if word not in others]
         opened += (Opened(None, tool) for _ in others)
@@ -429,7 +431,7 @@ def _attached_folders(rest: list[Word]) -> Iterator[Word]:
         else:
             folder = word.plain.partition("t")[2] if word.plain[:1] == "-" else ""
             names = [folder, *([folder[1:]] if folder[:1] == "=" else [])]
-        yield from (attrs.evolve(word, plain=name) for name in names if name)
+        yield from (evolve(word, plain=name) for name in names if name)
 
 
 def is_abroad(name: str) -> bool:

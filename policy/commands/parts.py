@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from policy.core.values import frozen
 
-import attrs
-
+TYPE_CHECKING = False  # importing `typing` takes too long for a hook
 if TYPE_CHECKING:
+    from typing import Final
+
     from policy.commands.match_texts import ExactCommand
 
 __all__ = [
@@ -22,7 +23,7 @@ __all__ = [
 ]
 
 
-@attrs.frozen
+@frozen
 class Ambiguity:
     """Why no rule may allow a command.
 
@@ -42,7 +43,7 @@ UNCLOSED: Final = "does not end"
 NO_COMMAND: Final = "is no command of a shell"
 
 
-@attrs.frozen(cache_hash=True)
+@frozen(cache_hash=True)
 class CommandPart:
     """One simple command of a command.
 
@@ -82,7 +83,7 @@ class CommandPart:
     checked: bool = False
 
 
-@attrs.frozen
+@frozen
 class Redirection:
     """A file that a command reads from or writes to.
 
@@ -114,7 +115,7 @@ class Redirection:
     scripted: bool = False
 
 
-@attrs.frozen
+@frozen
 class Command:
     """A command, read.
 

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import Final
 
 from policy.commands.compound import KEYWORDS
 from policy.commands.match_texts import is_requoted
 from policy.commands.words import Script, SimpleCommand, Target, Word
+
+TYPE_CHECKING = False  # importing `typing` takes too long for a hook
+if TYPE_CHECKING:
+    from typing import Final
 
 __all__ = ["read_plain"]
 

@@ -10,9 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Final
 
 from policy.commands.parts import Command, CommandPart
+
+TYPE_CHECKING = False  # importing `typing` takes too long for a hook
+if TYPE_CHECKING:
+    from typing import Final
 
 __all__ = ["canonical_powershell", "read_powershell"]
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import attrs
-
 from policy.commands import ambiguities, bash
 from policy.commands.knowledge import Shell
 from policy.commands.match_texts import ExactCommand, ExactMatch, as_written, stages
@@ -16,6 +14,7 @@ from policy.commands.scripts import ScriptReading
 from policy.commands.simple import facts_of
 from policy.commands.words import ASSIGNMENT, Script
 from policy.core import limits
+from policy.core.values import evolve
 from policy.patterns.automaton import has_half
 
 __all__ = ["read_whole"]
@@ -26,7 +25,7 @@ def read_whole(text: str, shell: Shell) -> Command:
     script = _read(text, shell)
     command = _command(text, script, shell)
     if script.background and shell.awaited is not None:
-        return attrs.evolve(command, awaited=(*_awaited(text, shell.awaited),))
+        return evolve(command, awaited=(*_awaited(text, shell.awaited),))
     return command
 
 
@@ -45,12 +44,12 @@ def _awaited(text: str, shell: Shell) -> Iterator[Command]:
         script.ambiguities.clear()  # some shells read what ends too soon
     if script.opaque or script.background_inside:
         return
-    yield _command(text, attrs.evolve(script, background=False), shell)
+    yield _command(text, evolve(script, background=False), shell)
     for stage in stages(text) if script.split else ():
         script = _read(stage, shell)
         if script.background and not (script.opaque or script.background_inside):
             targets = [target for target in script.targets if not target.writes]
-            alone = attrs.evolve(script, background=False, targets=targets)
+            alone = evolve(script, background=False, targets=targets)
             yield _command(stage, alone, shell)
 
 

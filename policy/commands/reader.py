@@ -8,13 +8,11 @@ when the first of them is read.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Protocol
-
-import attrs
 
 from policy.commands.compound import is_plain
 from policy.commands.knowledge import Shell
 from policy.commands.parts import Command, CommandPart
+from policy.core.values import Protocol, frozen
 
 __all__ = [
     "CommandReader",
@@ -29,10 +27,9 @@ class CommandReader(Protocol):
 
     def read(self, text: str) -> Command:
         """Return the parts of a command and the files it opens. Never fails."""
-        ...
 
 
-@attrs.frozen
+@frozen
 class ShellReader:
     """Reads commands as the host of a `Shell` does."""
 

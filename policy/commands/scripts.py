@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Literal
-
-import attrs
 
 from policy.commands import ambiguities, tracing
 from policy.commands.ambiguities import GUARDED, is_unchecked_target, is_unnamed, redirected
@@ -32,6 +29,11 @@ from policy.commands.simple import (
     with_text,
 )
 from policy.commands.words import Script, SimpleCommand, Word
+from policy.core.values import evolve
+
+TYPE_CHECKING = False  # importing `typing` takes too long for a hook
+if TYPE_CHECKING:
+    from typing import Literal
 
 __all__ = ["Grantability", "ScriptReading"]
 
@@ -177,13 +179,11 @@ class ScriptReading:
         if self._exports:  # rules alone allow what runs beside that
             if "|" in self.text.replace("||", ""):
                 self.grantability.uncheck(self.text, "sets for its pipe what programs look at")
-            self.parts = [attrs.evolve(part, harmless=False) for part in self.parts]
+            self.parts = [evolve(part, harmless=False) for part in self.parts]
         if self.is_scattered:
             self.grantability.note(self.text, "goes to more than one folder")
         if self.grantability.unchecked or self.is_scattered:
-            self.parts = [
-                attrs.evolve(part, grantable=False, harmless=False) for part in self.parts
-            ]
+            self.parts = [evolve(part, grantable=False, harmless=False) for part in self.parts]
 
     @property
     def is_scattered(self) -> bool:

@@ -9,13 +9,14 @@ may be written as, and what may stand between two nodes of a kind.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
-
-import attrs
 
 from policy.core import limits
+from policy.core.values import frozen
 
+TYPE_CHECKING = False  # importing `typing` takes too long for a hook
 if TYPE_CHECKING:
+    from typing import Final
+
     from tree_sitter import Node
 
     from policy.commands.knowledge import Shell
@@ -62,7 +63,7 @@ _NOTHING: Final = re.compile(r"")
 _QUOTED: Final = re.compile(r"[ \t\n]*")
 
 
-@attrs.frozen
+@frozen
 class _Shape:
     """What a node may consist of.
 

@@ -6,9 +6,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import takewhile
-from typing import TYPE_CHECKING, Final
-
-import attrs
 
 from policy.commands import ambiguities
 from policy.commands.ambiguities import GUARDED, is_evaluated
@@ -34,8 +31,12 @@ from policy.commands.parts import Command, Redirection
 from policy.commands.words import SET_BY_SHELL, Script, Word
 from policy.commands.wrappers import basename, carries_files, is_quiet
 from policy.core import limits
+from policy.core.values import evolve
 
+TYPE_CHECKING = False  # importing `typing` takes too long for a hook
 if TYPE_CHECKING:
+    from typing import Final
+
     from policy.commands.words import SimpleCommand
 
 __all__ = [
@@ -253,7 +254,7 @@ class NestedScripts:
         )
         removed = [file for file in inside.redirections if file.tool == shell.files.removes]
         others = [file for file in inside.redirections if file not in removed and file != GUARDED]
-        files = [*removed, *(attrs.evolve(file, scripted=True, part=None) for file in others)]
+        files = [*removed, *(evolve(file, scripted=True, part=None) for file in others)]
         unknown = removed and (self._script.broken or aside)
         unjudged = depth > _JUDGED or (depth and (lost or is_unjudged(text, words)))
         if unknown or unjudged or (GUARDED in inside.redirections and not shell.traced):
@@ -432,7 +433,7 @@ def _spelled(
     if shell.control and all(map(is_assignment, words)):
         return "", (), ()  # no command: a rule may spell out all of the text alone
     if shell.control and is_quoted(name) and _NAME.fullmatch(name.plain):
-        granted = [attrs.evolve(name, raw=name.plain), *granted[1:]]
+        granted = [evolve(name, raw=name.plain), *granted[1:]]
     granted_text = as_written(granted)
     named = dict.fromkeys((*match_texts(words, shell), text))
     named.pop(granted_text, None)

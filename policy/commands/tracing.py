@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final
 
 from policy.commands.knowledge import Files
 from policy.commands.match_texts import is_assignment
 from policy.commands.opened import is_abroad, is_indirect
 from policy.commands.wrappers import basename, carries_files
 
+TYPE_CHECKING = False  # importing `typing` takes too long for a hook
 if TYPE_CHECKING:
+    from typing import Final
+
     from policy.commands.folders import Examined
     from policy.commands.knowledge import Shell
     from policy.commands.words import Word

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
-
-import attrs
 
 from policy.commands.parts import Ambiguity
+from policy.core.values import define, evolve, field, frozen
 
+TYPE_CHECKING = False  # importing `typing` takes too long for a hook
 if TYPE_CHECKING:
+    from typing import Final
+
     from policy.commands.simple import CommandFacts
 
 __all__ = [
@@ -44,7 +45,7 @@ SET_BY_SHELL: Final = frozenset("?$#-")
 _PUT_IN_HOME: Final = "\x1e"
 
 
-@attrs.define
+@define
 class Word:
     """A word of a command.
 
@@ -69,7 +70,7 @@ class Word:
     inner: tuple[int, int] = (0, 0)
 
 
-@attrs.frozen
+@frozen
 class Target:
     """The file of a redirection; None where it is not a literal name."""
 
@@ -93,9 +94,9 @@ def otherwise(word: Word) -> tuple[list[Word], list[Word]]:
     _, quote, behind = word.raw.rpartition("'")
     loose = f"{quote}{behind}" if quote else ""
     before = word.plain.removesuffix(loose)
-    cut = attrs.evolve(word, plain=before + loose[1:-1])
+    cut = evolve(word, plain=before + loose[1:-1])
     pieces = zip(word.raw.split(), (before + loose[1:]).split(), strict=False)
-    return [cut], [attrs.evolve(word, raw=raw, plain=plain) for raw, plain in pieces]
+    return [cut], [evolve(word, raw=raw, plain=plain) for raw, plain in pieces]
 
 
 def with_home(word: Word) -> str | None:
@@ -128,7 +129,7 @@ def targets_of(word: Word, *, writes: bool) -> list[Target]:
     return [*([Target(homed, writes)] if homed else []), Target(None, writes)]
 
 
-@attrs.define
+@define
 class SimpleCommand:
     """A simple command of a script.
 
@@ -150,7 +151,7 @@ class SimpleCommand:
         own: its facts, once they were asked for (`policy.commands.simple`).
     """
 
-    words: list[Word] = attrs.field(factory=list)
+    words: list[Word] = field(factory=list)
     directed: bool = False
     led: bool = False
     writes: bool = False
@@ -162,10 +163,10 @@ class SimpleCommand:
     aside: bool = False
     piped: bool = False
     bare: str = ""
-    own: CommandFacts | None = attrs.field(default=None, eq=False, repr=False)
+    own: CommandFacts | None = field(default=None, eq=False, repr=False)
 
 
-@attrs.frozen
+@frozen
 class Statement:
     """The text of a statement that holds others and stands in none.
 
@@ -182,7 +183,7 @@ class Statement:
 _MOST_DOUBTS: Final = 8
 
 
-@attrs.define
+@define
 class Script:
     """A command, cut.
 
@@ -202,11 +203,11 @@ class Script:
         plain: whether the value of each word follows from how it is written.
     """
 
-    commands: list[SimpleCommand] = attrs.field(factory=list)
-    targets: list[Target] = attrs.field(factory=list)
-    ambiguities: list[Ambiguity] = attrs.field(factory=list)
+    commands: list[SimpleCommand] = field(factory=list)
+    targets: list[Target] = field(factory=list)
+    ambiguities: list[Ambiguity] = field(factory=list)
     unread: bool = False
-    statements: list[Statement] = attrs.field(factory=list)
+    statements: list[Statement] = field(factory=list)
     unclosed: bool = False
     background: bool = False
     background_inside: bool = False

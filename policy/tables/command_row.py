@@ -6,9 +6,6 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from itertools import product
-from typing import TYPE_CHECKING, Final
-
-import attrs
 
 from policy.commands.match_texts import MORE, ExactCommand, ExactMatch
 from policy.commands.parts import Ambiguity, Command, CommandPart, Redirection
@@ -18,6 +15,7 @@ from policy.commands.words import Word, in_home
 from policy.commands.wrappers import basename, innermost
 from policy.core.decision import Does, Reason
 from policy.core.effect import Effect
+from policy.core.values import evolve, frozen
 from policy.patterns.automaton import NO_MATCH
 from policy.patterns.pattern import Pattern
 from policy.patterns.tokens import Gap, OneOf
@@ -35,8 +33,10 @@ from policy.tables.entry import (
 )
 from policy.tables.file_row import file_outcome, named_outcome
 
+TYPE_CHECKING = False  # importing `typing` takes too long for a hook
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import Final
 
     from policy.commands.knowledge import Shell
     from policy.tables.dialect import Dialect
@@ -79,7 +79,7 @@ def _read(
 # How the entries of a row apply to a command as a whole.
 
 
-@attrs.frozen
+@frozen
 class ExactRules:
     """How the entries of a row apply to a command as a whole.
 
@@ -338,7 +338,7 @@ def is_unchecked(row: Row, file: Redirection, outcomes: Sequence[Outcome]) -> bo
     if part is not None and part < len(outcomes) and outcomes[part] is not row.default:
         # A rule that allows the command allows it to write what it is given in a working folder.
         return redirection_outcome(row, file).effect is not Effect.ALLOW
-    found = redirection_outcome(row, attrs.evolve(file, tool=""))
+    found = redirection_outcome(row, evolve(file, tool=""))
     by_mode = found.effect is Effect.ALLOW and found.entries and found.reason in BY_DEFAULT
     return not (by_mode or found is HARMLESS)
 
@@ -390,7 +390,7 @@ def redirection_outcome(row: Row, redirection: Redirection) -> Outcome:
 
 def _if_denied(row: Row, redirection: Redirection) -> Outcome:
     """Return what a file gets of which only a rule that denies it counts."""
-    found = redirection_outcome(row, attrs.evolve(redirection, scripted=False))
+    found = redirection_outcome(row, evolve(redirection, scripted=False))
     if found.effect is not Effect.DENY or found.reason is not Reason.RULE:
         return HARMLESS
     return doubted(row.ruleset)
@@ -647,7 +647,7 @@ def _is_granted_of_command(row: Row, index: int, text: str) -> bool:
     return is_completed(entry.pattern, text, shell)
 
 
-@attrs.frozen
+@frozen
 class AccountPiece:
     """What a command does, of which simple command or file, and what a row says of that.
 

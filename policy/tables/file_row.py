@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Final
 
 from policy.core import limits
 from policy.core.decision import Reason
@@ -29,7 +28,10 @@ from policy.tables.entry import (
     unsure,
 )
 
+TYPE_CHECKING = False  # importing `typing` takes too long for a hook
 if TYPE_CHECKING:
+    from typing import Final
+
     from policy.tables.dialect import Dialect
     from policy.tables.row import Row
 

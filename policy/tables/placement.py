@@ -11,10 +11,7 @@ import os
 import posixpath
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache, partial
-from typing import Final, cast
 from weakref import WeakKeyDictionary
-
-import attrs
 
 from policy.commands.compound import is_plain
 from policy.commands.knowledge import Shell
@@ -23,6 +20,7 @@ from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.memory import Memo
 from policy.core.symlinks import beyond, followed, other_names, resolved
+from policy.core.values import evolve, frozen
 from policy.patterns.pattern import Pattern, PatternKind
 from policy.patterns.tokens import Gap, Token, folded, in_any_case
 from policy.tables.calls import Unreadable, argument_text, slashed_path
@@ -31,6 +29,10 @@ from policy.tables.dialect import BLANKS, Argument, ArgumentKind, Dialect
 from policy.tables.lookup import Lookup
 from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Ceiling, Part, Table
+
+TYPE_CHECKING = False  # importing `typing` takes too long for a hook
+if TYPE_CHECKING:
+    from typing import Final
 
 __all__ = [
     "Anchored",
@@ -90,7 +92,7 @@ class _Moved:
         raise NotImplementedError
 
 
-@attrs.frozen(slots=False)
+@frozen(slots=False)
 class ProjectFolders(_Moved):
     """Where a project lies, and the home folder of whoever works in it.
 
@@ -138,7 +140,7 @@ class ProjectFolders(_Moved):
         key = id(table), links
         found = self._linked.get(key)
         if found is None:
-            placed = attrs.evolve(self, links=links).table(table)
+            placed = evolve(self, links=links).table(table)
             found = self._linked.keep(key, (table, placed))
         return found[1]
 
@@ -146,13 +148,13 @@ class ProjectFolders(_Moved):
         dialect = rules.dialect
         anchors = self._anchors(dialect)
         entries = tuple(
-            attrs.evolve(entry, pattern=pattern)
+            evolve(entry, pattern=pattern)
             for entry in rules.entries
             for pattern in self._patterns(entry, dialect)
         )
         current = _folded(self.current, dialect) if self.current else ""
         shell_cwd = current or _under(dialect.shell.cwd, anchors)
-        placed = attrs.evolve(
+        placed = evolve(
             dialect,
             cwd=current or anchors[dialect.cwd],
             home=anchors[dialect.home],
@@ -161,7 +163,7 @@ class ProjectFolders(_Moved):
                 *((_under(one, anchors), _under(two, anchors)) for one, two in dialect.links),
                 *self._links(dialect),
             ),
-            shell=attrs.evolve(dialect.shell, cwd=shell_cwd if dialect.shell.cwd else ""),
+            shell=evolve(dialect.shell, cwd=shell_cwd if dialect.shell.cwd else ""),
         )
         return (RuleSet(entries, rules.default, placed, rules.default_reason),)
 
@@ -206,7 +208,7 @@ class Anywhere(_Moved):
     def _read(rules: RuleSet, granting: Effect) -> RuleSet:
         """Return *rules* where an effect from *granting* on must hold in every folder."""
         entries = tuple(
-            attrs.evolve(entry, pattern=pattern)
+            evolve(entry, pattern=pattern)
             for entry in rules.entries
             for pattern in _everywhere(entry, rules.dialect, granting)
         )
@@ -304,7 +306,7 @@ def _under(path: str, anchors: Mapping[str, str]) -> str:
     return path
 
 
-@attrs.frozen
+@frozen
 class Anchored(Around):
     """A reading whose chains decide calls made in some folders."""
 
@@ -318,10 +320,10 @@ class Anchored(Around):
         """Return the link behind *parent*. Raises KeyError for an unknown agent."""
         inner = parent.state
         assert isinstance(inner, Link)  # noqa: S101  # every link here is of `_link`
-        return self._link(self.reading.step(attrs.evolve(inner, confirm=parent.confirm), agent))
+        return self._link(self.reading.step(evolve(inner, confirm=parent.confirm), agent))
 
     def _link(self, link: Link) -> Link:
-        return attrs.evolve(link, table=self.folders.table(link.table), state=link)
+        return evolve(link, table=self.folders.table(link.table), state=link)
 
 
 # Which files a call names.
@@ -330,7 +332,7 @@ class Anchored(Around):
 _Call = Mapping[str, object]
 
 
-@attrs.frozen
+@frozen
 class _FileArguments:
     """Which arguments of a tool name files.
 
@@ -436,7 +438,7 @@ def ways(
         yield from found.others(tool, call, opened(placed, tool, call))
 
 
-@attrs.frozen
+@frozen
 class _Ways:
     """What calls get besides, of a table in some folders, that are made in the folder *here*."""
 
@@ -478,7 +480,7 @@ def _respelled(call: _Call, fields: frozenset[str], spell: Callable[[str], str])
 
 def _file(file: object, spell: Callable[[str], str]) -> object:
     path = file.get("path") if isinstance(file, Mapping) else None
-    return {**cast("_Call", file), "path": spell(path)} if isinstance(path, str) and path else file
+    return {**file, "path": spell(path)} if isinstance(path, str) and path else file  # type: ignore[dict-item]
 
 
 def _from_project(
@@ -509,7 +511,7 @@ _DECISIONS: Final = 1024
 _TEXTS: Final = 16 * 1024
 
 
-@attrs.frozen(eq=False)
+@frozen(eq=False)
 class Rooted:
     """Calls of a project in known folders, whose links are followed.
 
@@ -519,9 +521,10 @@ class Rooted:
     """
 
     folders: ProjectFolders
-    _tables: Memo[int, PlacedTable] = attrs.field(
-        factory=lambda: Memo(_TABLES), init=False, repr=False
-    )
+
+    @cached_property
+    def _tables(self) -> Memo[int, PlacedTable]:
+        return Memo(_TABLES)
 
     def below(self, root: str) -> Rooted:
         """Return the same for a project in a folder below this one."""
@@ -535,7 +538,7 @@ class Rooted:
         )
 
 
-@attrs.frozen(eq=False)
+@frozen(eq=False)
 class Rootless:
     """Calls of a project in a folder that is not known.
 
@@ -543,9 +546,9 @@ class Rootless:
     such a call is denied. Other paths get what they get in any folder.
     """
 
-    _tables: Memo[int, PlacedTable] = attrs.field(
-        factory=lambda: Memo(_TABLES), init=False, repr=False
-    )
+    @cached_property
+    def _tables(self) -> Memo[int, PlacedTable]:
+        return Memo(_TABLES)
 
     def below(self, root: str) -> Rootless:  # noqa: ARG002  # that folder is not known either
         """Return the same for a project in a folder below."""
@@ -634,7 +637,7 @@ class PlacedTable:
         except ValueError:
             return ()
         return tuple(
-            attrs.evolve(clause, decision=self._of_own(clause.decision))
+            evolve(clause, decision=self._of_own(clause.decision))
             for clause in table.account(tool, meant)
         )
 
@@ -652,7 +655,7 @@ class PlacedTable:
         """Return *decision* as one of the table that is in no place."""
         known = self._named.get(id(decision))
         if known is None:
-            named = attrs.evolve(decision, table=self._own)
+            named = evolve(decision, table=self._own)
             known = self._named.keep(id(decision), (decision, named))
         return known[1]
 

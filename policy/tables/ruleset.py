@@ -7,25 +7,27 @@ tool is a *row*: the entries whose tool pattern matches the name, in order.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Container, Iterable, Iterator
 from functools import cached_property, lru_cache, partial
 from itertools import chain, groupby
-from json.encoder import encode_basestring_ascii as _json
 from operator import attrgetter
-from typing import Any, Final
 from weakref import WeakValueDictionary
 
-import attrs
-
+from policy.core import values
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.memory import Key
-from policy.core.source import Place
+from policy.core.source import Place, json_text
+from policy.core.values import frozen
 from policy.patterns.pattern import Pattern, is_glob
 from policy.tables.dialect import Dialect
 from policy.tables.entry import Form, RowEntry
 from policy.tables.row import Row
+
+TYPE_CHECKING = False  # importing `typing` takes too long for a hook
+if TYPE_CHECKING:
+    from typing import Final
+
 
 __all__ = ["Entry", "RuleSet", "Runs", "Said", "rules_text"]
 
@@ -40,10 +42,10 @@ Runs = tuple[tuple[Effect, Reason, frozenset[Said]], ...]
 def rules_text(runs: Runs, default: tuple[Effect, Reason], dialect: Dialect) -> str:
     """Return the text of a rule set: the same whatever order its neighbours stand in."""
     said = ",".join(
-        f"[{_json(effect.value)},{_json(reason.value)},[{','.join(sorted(_texts(entries)))}]]"
+        f"[{json_text(effect.value)},{json_text(reason.value)},[{','.join(sorted(_texts(entries)))}]]"
         for effect, reason, entries in runs
     )
-    otherwise = ",".join(_json(each.value) for each in default)
+    otherwise = ",".join(json_text(each.value) for each in default)
     return f"[[[{said}],{otherwise}],{_dialect_text(dialect)}]"
 
 
@@ -53,32 +55,32 @@ def _texts(entries: Iterable[Said]) -> Iterator[str]:
     for tool, field, pattern, form in entries:
         begins = beginning.get((tool, field))
         if begins is None:
-            begins = beginning[tool, field] = f"[{_json(tool)},{_json(field)},"
-        said = "" if form is Form.PLAIN else "," + _json(form.value)
+            begins = beginning[tool, field] = f"[{json_text(tool)},{json_text(field)},"
+        said = "" if form is Form.PLAIN else "," + json_text(form.value)
         yield f"{begins}{'[]' if pattern is None else pattern.as_json}{said}]"
 
 
 @lru_cache(maxsize=64)  # a host has one or two
 def _dialect_text(dialect: Dialect) -> str:
+    import json  # noqa: PLC0415  # a decision needs no hash
+
     # Without defaults, so that dialects which can say more keep the hash of those that do not.
-    content = attrs.asdict(dialect, filter=_is_said, value_serializer=_plain_value)
-    return json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return json.dumps(_content(dialect), sort_keys=True, separators=(",", ":"))
 
 
-def _is_said(field: attrs.Attribute[Any], value: object) -> bool:
-    default = field.default
-    if isinstance(default, attrs.Factory):  # type: ignore[arg-type]  # a class at run time
-        default = default.factory()  # type: ignore[union-attr]
-    return bool(value != default)
-
-
-def _plain_value(_: type, __: object, value: object) -> object:
+def _content(value: object) -> object:
+    if hasattr(value, "__fields__"):
+        return {name: _content(found) for name, found in values.stated(value)}
+    if isinstance(value, dict):
+        return {name: _content(found) for name, found in value.items()}
     if isinstance(value, frozenset):
-        return sorted(value)
+        value = sorted(value)
+    if isinstance(value, (tuple, list)):
+        return [_content(each) for each in value]
     return getattr(value, "value", value)
 
 
-@attrs.frozen
+@frozen
 class Entry:
     """One line of a rule set.
 
@@ -100,12 +102,12 @@ class Entry:
     pattern: Pattern | None = None
     field: str = ""
     reason: Reason = Reason.RULE
-    rule: str = attrs.field(default="", eq=False)
-    place: Place | None = attrs.field(default=None, eq=False)
+    rule: str = values.field(default="", eq=False)
+    place: Place | None = values.field(default=None, eq=False)
     form: Form = Form.PLAIN
 
 
-@attrs.frozen(slots=False, eq=False, repr=False)
+@frozen(slots=False, eq=False, repr=False)
 class RuleSet:
     """An ordered first-match list of entries with a default.
 
@@ -302,7 +304,7 @@ class RuleSet:
     @cached_property
     def hashed_text(self) -> str:
         """The same as it stands in the text that is hashed for a table: JSON within JSON."""
-        return json.dumps(json.dumps(self.canonical_text))[1:-1]
+        return json_text(json_text(self.canonical_text))[1:-1]
 
     @cached_property
     def interned(self) -> RuleSet:
@@ -338,7 +340,7 @@ class RuleSet:
 _INTERNED: WeakValueDictionary[object, RuleSet] = WeakValueDictionary()
 
 # All of an entry, its wording and place included.
-_WRITTEN: Final = attrgetter(*(field.name for field in attrs.fields(Entry)))
+_WRITTEN: Final = attrgetter(*Entry.__match_args__)
 
 # What a line of a row has of an entry, and the line; of large tools ten thousands are made.
 _SAID: Final = attrgetter(*RowEntry._fields)

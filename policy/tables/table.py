@@ -15,22 +15,22 @@ may use what its own table grants as far as its parent may delegate it
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterable, Mapping
 from functools import cache, cached_property, lru_cache
 from operator import attrgetter
-from typing import ClassVar, Final
 from weakref import ReferenceType
-
-import attrs
 
 from policy.core.decision import Clause, Decision, Reason
 from policy.core.effect import Effect
 from policy.core.memory import Memo, alive, seldom_collecting, weakly
+from policy.core.values import evolve, field, frozen
 from policy.tables.dialect import Dialect
 from policy.tables.lookup import Lookup
 from policy.tables.ruleset import Entry, RuleSet
+
+TYPE_CHECKING = False  # importing `typing` takes too long for a hook
+if TYPE_CHECKING:
+    from typing import ClassVar, Final
 
 __all__ = [
     "NOTHING",
@@ -51,12 +51,12 @@ SPAWN_TOOL: Final = "Task"
 TRUST: Final = ("blocked", "quarantined", "verified", "trusted")
 
 
-@attrs.frozen
+@frozen
 class Part:
     """A rule set and the links of the chain that it belongs to."""
 
     rules: RuleSet
-    links: tuple[str, ...] = attrs.field(default=(), eq=False)
+    links: tuple[str, ...] = field(default=(), eq=False)
 
 
 _NO_DIALECT = Dialect("")
@@ -78,12 +78,12 @@ def _links(parts: Iterable[Part]) -> dict[RuleSet, tuple[str, ...]]:
     return links
 
 
-@attrs.frozen(slots=False)
+@frozen(slots=False)
 class Ceiling:
     """A meet of rule sets: what all of them grant. Equal when the sets are."""
 
     sets: frozenset[RuleSet] = frozenset()
-    parts: tuple[Part, ...] = attrs.field(default=(), eq=False)
+    parts: tuple[Part, ...] = field(default=(), eq=False)
 
     @classmethod
     def of(cls, parts: Iterable[Part]) -> Ceiling:
@@ -91,7 +91,7 @@ class Ceiling:
         merged = _links(parts)
         for rules, links in merged.items():
             if rules.is_constant and rules.default is Effect.DENY:
-                refusing = attrs.evolve(_DENIES_ALL, default_reason=rules.default_reason)
+                refusing = evolve(_DENIES_ALL, default_reason=rules.default_reason)
                 return cls(frozenset({_DENIES_ALL}), (Part(refusing, links),))
         kept = tuple(
             Part(rules, links)
@@ -120,7 +120,7 @@ class Ceiling:
         return self if self is other else Ceiling.of((*self.parts, *other.parts))
 
 
-@attrs.frozen
+@frozen
 class Bounds:
     """Limits beside the rules; None is no limit. ``&`` takes the smaller.
 
@@ -153,7 +153,7 @@ def _least(one: int | None, other: int | None) -> int | None:
     return min((n for n in (one, other) if n is not None), default=None)
 
 
-@attrs.frozen(slots=False, repr=False)
+@frozen(slots=False, repr=False)
 class Table:
     """What an agent may use and delegate. ``&`` grants only what both grant.
 
@@ -281,8 +281,12 @@ _Sets = frozenset[ReferenceType[RuleSet]]
 
 @lru_cache(maxsize=256)  # chains of one project differ in their links, and seldom in their sets
 def _content_hash(use: _Sets, delegate: _Sets | None, bounds: Bounds) -> str:
+    import hashlib  # noqa: PLC0415  # a decision needs no hash
+    import json  # noqa: PLC0415
+
     handed_on = "null" if delegate is None else _hashed_text(delegate)
-    content = f"[{_hashed_text(use)}, {handed_on}, {json.dumps(attrs.astuple(bounds))}]"
+    limits = json.dumps((bounds.depth, bounds.turns, bounds.trust))
+    content = f"[{_hashed_text(use)}, {handed_on}, {limits}]"
     return "sha256:" + hashlib.sha256(content.encode()).hexdigest()
 
 

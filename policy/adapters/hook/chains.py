@@ -12,17 +12,19 @@ import os
 from collections.abc import Iterator
 from functools import reduce
 from operator import and_
-from typing import Final
-
-import attrs
 
 from policy.adapters.hook.event import Event, is_name
 from policy.adapters.hook.store import read_own_file
 from policy.core.call_json import parsed
 from policy.core.effect import Effect
+from policy.core.values import evolve
 from policy.tables.chain import Chain, Link, SpawnDenied, attenuate
 from policy.tables.projects import Offered
 from policy.tables.table import UNRESTRICTED, Table
+
+TYPE_CHECKING = False  # importing `typing` takes too long for a hook
+if TYPE_CHECKING:
+    from typing import Final
 
 __all__ = ["FORK", "HOST", "chains_of", "met", "started_by"]
 
@@ -215,5 +217,5 @@ def met(chains: list[Chain]) -> Chain:
     if len(chains) == 1:
         return first
     table = reduce(and_, (chain.table for chain in chains), UNRESTRICTED)
-    last = attrs.evolve(first.links[-1], table=table)
+    last = evolve(first.links[-1], table=table)
     return Chain((*first.links[:-1], last), first.reading)

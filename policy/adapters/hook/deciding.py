@@ -8,40 +8,41 @@ it, the hook leaves the call to the host as well, and the host asks.
 
 from __future__ import annotations
 
-import argparse
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
-from pathlib import Path
-from typing import Final, NoReturn
-
-import attrs
 
 from policy.adapters.hook.chains import FORK, HOST, chains_of, met, started_by
 from policy.adapters.hook.event import SPAWNING, Event, answer_json, read_event
-from policy.adapters.hook.sources import NO_POLICY, Places, compiled_sources, read_sources
+from policy.adapters.hook.packed import packed, unpacked
+from policy.adapters.hook.sources import NO_POLICY, Places, compiled_sources, content, read_sources
 from policy.adapters.hook.store import Store, digest_of, package_digest
-from policy.adapters.messages import question, refusal, remainder, spawn_denial
-from policy.analysis.records.record import Record, Recorder, add_recording
+from policy.core import limits
 from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.memory import Memo
 from policy.core.source import visible
 from policy.core.symlinks import other_names
-from policy.patterns import notations
+from policy.core.values import evolve, frozen
 from policy.patterns.pattern import Pattern, PatternKind
 from policy.patterns.tokens import Gap, folded, in_any_case
 from policy.tables.chain import Chain, SpawnDenied
-from policy.tables.codec.compiled import compiled_bytes, compiled_from_json
 from policy.tables.dialect import ArgumentKind, Dialect
 from policy.tables.placement import ProjectFolders, ways
 from policy.tables.projects import Compiled, Offered, told_apart
 from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Table
 
+TYPE_CHECKING = False  # importing `typing` takes too long for a hook
+if TYPE_CHECKING:
+    from typing import Final
+
 __all__ = ["HookDecider", "block_message", "options_of"]
 
+# As `policy.analysis.records.record` has them.
+_REDACTIONS: Final = ("", "none", "credentials", "all")
 _OURS: Final = "policy"
 # Policies, and folders, that a process keeps.
 _KEPT: Final = 64
@@ -50,47 +51,80 @@ _REMAINDERS_KEPT: Final = 1024
 _PLAIN: Final = frozenset({"", "default", "acceptEdits", "dontAsk"})
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise PolicyError(message)
+_HELP: Final = """\
+usage: policy hook [OPTION ...] [FILE ...]
+
+Answer the PreToolUse event of Claude Code on standard input: print one JSON object, or block the
+call with status 2 on any failure. `policy install claude-code` writes the settings for it.
+
+arguments:
+  FILE                compiled policies that decide, relative to the folder of the project
+                      (default: the policy files of the project and the user)
+
+options:
+  -h, --help          show this message
+  --hash HASH         the hash of the one FILE, sha256:…
+  --root AGENT        the agent of the main conversation
+  --resident          keep a process running that answers later calls
+  --record FILE       append every answer to FILE
+  --redact WHAT       what a record leaves out: none, credentials (default), all
+  --deadline SECONDS  before the call is blocked (20)
+"""
 
 
-def options_of(arguments: Sequence[str]) -> argparse.Namespace:
-    """Return the options of the hook.
+class HookOptions:
+    """The options of one hook; `argparse` takes as long to import as a call to decide.
+
+    Attributes:
+        files: compiled policies that decide; none where the files of the project do.
+        resident: whether a process stays for later calls.
+        given: the other options by their names, without the dashes in front.
+
+    """
+
+    __slots__ = ("files", "given", "resident")
+
+    def __init__(self, arguments: Iterable[str]) -> None:
+        self.files: list[str] = []
+        self.resident = False
+        self.given = {"hash": "", "root": "", "record": "", "redact": "", "deadline": ""}
+        waiting = iter(arguments)
+        for argument in waiting:
+            name, _, value = argument.removeprefix("--").partition("=")
+            if argument == "--":
+                self.files += waiting
+            elif argument == "--resident":
+                self.resident = True
+            elif argument.startswith("--") and name in self.given:
+                self.given[name] = value or next(waiting, "")
+                if not self.given[name]:
+                    raise PolicyError(f"expected a value behind `--{name}`")
+            elif argument.startswith("-"):
+                raise PolicyError(f"there is no option `{argument}`")
+            else:
+                self.files.append(argument)
+
+
+def options_of(arguments: Sequence[str]) -> HookOptions | None:
+    """Return the options of the hook; None where the help was wanted and is printed.
 
     Raises:
         PolicyError: *arguments* are no valid options.
 
     """
-    parser = _Parser(
-        prog="policy hook",
-        allow_abbrev=False,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        description=(
-            "Answer the PreToolUse event of Claude Code on standard input: print one JSON object,"
-            " or block the\ncall with status 2 on any failure. `policy install claude-code`"
-            " writes the settings for it."
-        ),
-    )
-    parser.add_argument(
-        "files",
-        nargs="*",
-        metavar="FILE",
-        help="compiled policies that decide, relative to the folder of the project"
-        " (default: the policy files of the project and the user)",
-    )
-    parser.add_argument("--hash", default="", help="the hash of the one FILE, sha256:…")
-    parser.add_argument("--root", default="", help="the agent of the main conversation")
-    parser.add_argument(
-        "--resident", action="store_true", help="keep a process running that answers later calls"
-    )
-    add_recording(parser)
-    parser.add_argument(
-        "--deadline", type=float, default=20.0, help="seconds before the call is blocked (20)"
-    )
-    options = parser.parse_args(list(arguments))
-    if options.hash and len(options.files) != 1:
+    before, _, _ = "\0".join(arguments).partition("\0--\0")
+    if {"-h", "--help"} & {*before.split("\0")}:
+        sys.stdout.write(_HELP)
+        return None
+    options = HookOptions(arguments)
+    if options.given["hash"] and len(options.files) != 1:
         raise PolicyError("expected one file with `--hash`")
+    if options.given["redact"] not in _REDACTIONS:
+        raise PolicyError(f"expected one of{', '.join(_REDACTIONS)} behind `--redact`")
+    try:
+        float(options.given["deadline"] or 1)
+    except ValueError:
+        raise PolicyError("expected seconds behind `--deadline`") from None
     return options
 
 
@@ -100,16 +134,14 @@ def block_message(error: PolicyError) -> str:
     return f"This call is blocked: {place}{visible(error.message)}\n"
 
 
-@attrs.define(eq=False)
 class HookDecider:
     """Answers calls, and keeps compiled policies by the digest of their files."""
 
-    _known: Memo[str, Compiled] = attrs.field(factory=lambda: Memo(_KEPT))
-    _folders: Memo[ProjectFolders, ProjectFolders] = attrs.field(factory=lambda: Memo(_KEPT))
+    def __init__(self) -> None:
+        self._known: Memo[str, Compiled] = Memo(_KEPT)
+        self._folders: Memo[ProjectFolders, ProjectFolders] = Memo(_KEPT)
 
-    def answer(
-        self, options: argparse.Namespace, environment: Mapping[str, str], data: bytes
-    ) -> bytes:
+    def answer(self, options: HookOptions, environment: Mapping[str, str], data: bytes) -> bytes:
         """Return the JSON object that answers the event *data*; record the call if wanted.
 
         Args:
@@ -124,32 +156,28 @@ class HookDecider:
         event = read_event(data)
         places = Places.of(environment)
         if options.files:
-            paths = [os.path.join(places.project, name) for name in options.files]  # noqa: PTH118
-            found = [self._from_file(path, options.hash) for path in paths]
+            expected = options.given["hash"]
+            paths = map(places.below, options.files)
+            found = [self._from_file(path, environment, expected) for path in paths]
         else:
             found = [self._from_sources(places, environment)]
         projects = [project for compiled in found for project in compiled.projects]
         folders = self._placed(places, event)
-        call = _hook_call(event, projects, folders, options.root, _deciding_files(options, places))
+        call = _hook_call(
+            event, projects, folders, options.given["root"], _deciding_files(options, places)
+        )
         answer = call.answer()
-        if options.record:
-            # A call that is left to the host has no effect in the record.
-            record = attrs.evolve(
-                Record.of(answer.chain, event.tool, call.event.call, answer.decision),
-                agent="" if answer.chain else event.agent_type,
-                effect=answer.effect,
-                cwd=places.project,
-                project=answer.project,
-            )
-            Recorder(places.project / Path(options.record), options.redact).append(record)
+        if options.given["record"]:
+            _record(options, places, call.event, answer)
         return answer_json("" if answer.effect is None else str(answer.effect), answer.message)
 
-    def _from_file(self, path: str, expected: str) -> Compiled:
-        data = compiled_bytes(path)
+    def _from_file(self, path: str, environment: Mapping[str, str], expected: str) -> Compiled:
+        try:
+            data, _ = content(path, path, limits.COMPILED_BYTES)
+        except FileNotFoundError:
+            raise PolicyError("cannot be read: there is no such file", file=path) from None
         digest = digest_of((os.fsencode(path), data))
-        compiled = self._known.get(digest)
-        if compiled is None:
-            compiled = self._known.keep(digest, compiled_from_json(data, path))
+        compiled = self._compiled(digest, environment, lambda: _from_json(data, path))
         if expected and compiled.hash != expected:
             msg = f"expected the policy `{expected}`, found `{compiled.hash}`"
             raise PolicyError(msg, file=path)
@@ -157,18 +185,28 @@ class HookDecider:
 
     def _from_sources(self, places: Places, environment: Mapping[str, str]) -> Compiled:
         sources = read_sources(places)
-        digest = sources.digest
+
+        def compile_() -> Compiled:
+            return _from_json(compiled_sources(sources), places.project)
+
+        return self._compiled(sources.digest, environment, compile_)
+
+    def _compiled(
+        self, digest: str, environment: Mapping[str, str], compile_: Callable[[], Compiled]
+    ) -> Compiled:
+        """Return the policy of files with a *digest*: remembered, stored, or compiled now."""
         known = self._known.get(digest)
         if known is not None:
             return known
         store = Store.of(environment)
-        name = f"{digest}-{package_digest()}"
-        text = store.get(name) if store else None
-        if text is None:
-            text = compiled_sources(sources)
-            if store:
-                store.put(name, text)
-        return self._known.keep(digest, compiled_from_json(text, places.project))
+        name = digest_of((digest.encode(), package_digest().encode(), sys.version.encode()))
+        data = store.get(name) if store else None
+        if data is not None:
+            return self._known.keep(digest, unpacked(data))
+        compiled = compile_()
+        if store:
+            store.put(name, packed(compiled))
+        return self._known.keep(digest, compiled)
 
     def _placed(self, places: Places, event: Event) -> ProjectFolders:
         # The folders keep the tables that were placed in them.
@@ -177,16 +215,41 @@ class HookDecider:
         return self._folders.get(folders) or self._folders.keep(folders, folders)
 
 
-def _deciding_files(options: argparse.Namespace, places: Places) -> tuple[str, ...]:
+def _from_json(data: bytes, label: str) -> Compiled:
+    from policy.tables.codec.compiled import compiled_from_json  # noqa: PLC0415  # once a policy
+
+    return compiled_from_json(data, label)
+
+
+def _record(options: HookOptions, places: Places, event: Event, answer: HookAnswer) -> None:
+    from pathlib import Path  # noqa: PLC0415  # few calls are recorded
+
+    import attrs  # noqa: PLC0415
+
+    from policy.analysis.records.record import Record, Recorder  # noqa: PLC0415
+
+    # A call that is left to the host has no effect in the record.
+    record = attrs.evolve(
+        Record.of(answer.chain, event.tool, event.call, answer.decision),
+        agent="" if answer.chain else event.agent_type,
+        effect=answer.effect,
+        cwd=places.project,
+        project=answer.project,
+    )
+    file = Path(places.project, options.given["record"])
+    Recorder(file, options.given["redact"] or "credentials").append(record)
+
+
+def _deciding_files(options: HookOptions, places: Places) -> tuple[str, ...]:
     """Return the files that decide besides those that every project has, and the record."""
-    record = [options.record] if options.record else []
-    named = [str(places.project / Path(name)) for name in (*options.files, *record)]
+    record = [options.given["record"]] if options.given["record"] else []
+    named = [places.below(name) for name in (*options.files, *record)]
     if places.user:
         named.append(places.user)
     return tuple(dict.fromkeys(each for name in named for each in (name, os.path.realpath(name))))
 
 
-@attrs.frozen
+@frozen
 class HookAnswer:
     """What the host is answered, and why.
 
@@ -206,7 +269,7 @@ class HookAnswer:
     decision: Decision
 
 
-@attrs.frozen
+@frozen
 class ProjectVerdict:
     """What one project says of a call, with what makes the message."""
 
@@ -231,7 +294,7 @@ class ProjectVerdict:
         return HookAnswer(effect, message, self.chain, self.project, self.decision)
 
 
-@attrs.frozen
+@frozen
 class Standing:
     """The place of the agent that calls in one project.
 
@@ -255,7 +318,7 @@ class Standing:
     denial: SpawnDenied | None = None
 
 
-@attrs.frozen
+@frozen
 class HookCall:
     """A call, and the standing of its agent in each project."""
 
@@ -271,7 +334,7 @@ class HookCall:
             verdicts = [*self._from_table(standing), *self._from_start(standing)]
             # The strictest of one project; among equals, one with a rule.
             strictest = min(verdicts, key=lambda verdict: (verdict.effect, verdict.is_default))
-            verdict = attrs.evolve(strictest, chain=standing.names, project=standing.title)
+            verdict = evolve(strictest, chain=standing.names, project=standing.title)
             (ours if standing.project.host == _OURS else theirs).append(verdict)
         strictest = min((*ours, *theirs), key=lambda verdict: verdict.effect)
         if strictest.effect is Effect.DENY:
@@ -309,10 +372,17 @@ class HookCall:
         tool = self.event.tool
         if decision.effect is Effect.ALLOW:
             return ""
+        from policy.adapters.messages import question, refusal  # noqa: PLC0415  # compares tables
+
         clauses = table.account(tool, call)
         if decision.effect is Effect.ASK:
             return question(tool, call, decision, clauses)
         return refusal(tool, decision, clauses) + _remainder(table, tool)
+
+    def _question(self, started: Decision) -> str:
+        from policy.adapters.messages import question  # noqa: PLC0415  # as above
+
+        return question("Agent", self.event.call, started)
 
     def _starting(self, project: Offered, chain: Chain) -> Iterator[ProjectVerdict]:
         """Yield the verdicts on starting every agent that the host may take the name for."""
@@ -328,11 +398,12 @@ class HookCall:
             if agent != FORK and (project.host != HOST or agent in agents):
                 started = chain.spawning(agent, self.event.call)
                 chain.spawn(agent, self.event.call)
-                asked = partial(question, "Agent", self.event.call, started)
-                yield ProjectVerdict(started, asked)
+                yield ProjectVerdict(started, partial(self._question, started))
 
 
 def _denied(denied: SpawnDenied) -> ProjectVerdict:
+    from policy.adapters.messages import spawn_denial  # noqa: PLC0415  # compares tables
+
     return ProjectVerdict(denied.decision, partial(spawn_denial, denied))
 
 
@@ -385,6 +456,8 @@ _REMAINDERS: Final[Memo[tuple[str, str], str]] = Memo(_REMAINDERS_KEPT)
 def _remainder(table: Table, tool: str) -> str:
     key = (table.hash, tool)
     found = _REMAINDERS.get(key)
+    from policy.adapters.messages import remainder  # noqa: PLC0415  # as above
+
     return _REMAINDERS.keep(key, remainder(table, tool, str)) if found is None else found
 
 
@@ -440,6 +513,8 @@ def _protecting_entries(dialect: Dialect, files: tuple[str, ...]) -> Iterator[En
 
 
 def _policy_files(dialect: Dialect, files: tuple[str, ...]) -> Iterator[tuple[str, Pattern]]:
+    from policy.patterns import notations  # noqa: PLC0415
+
     for anchor, prefix, texts in ((dialect.cwd, "", _IN_PROJECT), (dialect.home, "~", _IN_HOME)):
         for text in texts:
             for pattern in notations.paths(

@@ -58,9 +58,8 @@ def _decide(arguments: list[str], data: bytes) -> int:
 
     decider = HookDecider()
     try:
-        try:
-            options = options_of(arguments)
-        except SystemExit:  # `--help`
+        options = options_of(arguments)
+        if options is None:
             return 0
         answer = decider.answer(options, variables(VARIABLES), data)
     except PolicyError as error:

@@ -121,6 +121,8 @@ class _Server:
     def _decide(self, arguments: bytes, environment: bytes, data: bytes) -> tuple[bytes, bytes]:
         try:
             options = options_of(_texts(arguments))
+            if options is None:
+                raise ValueError("help is for people")  # noqa: TRY301
             known = dict(text.partition("=")[::2] for text in _texts(environment))
             return b"0", self.decider.answer(options, known, data)
         except PolicyError as error:

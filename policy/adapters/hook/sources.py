@@ -78,6 +78,10 @@ class Places:
                 raise _error(f"expected an absolute path in `{name}`")
         return cls(project, home, user)
 
+    def below(self, name: str) -> str:
+        """Return the path of a file, which may be relative to the project."""
+        return os.path.join(self.project, name)  # noqa: PTH118
+
 
 class Sources:
     """Files by path, with a digest of their content and places."""

@@ -7,16 +7,14 @@ import os
 import stat
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
-
-import attrs
 
 import policy
 from policy.core import limits
 from policy.core.errors import PolicyError
 from policy.core.source import visible
+from policy.core.values import evolve
 from policy.tables import projects as compiled
-from policy.tables.codec.json_text import (
+from policy.tables.codec.reading import (
     COMPILED,
     Content,
     DeclaredShape,
@@ -26,15 +24,21 @@ from policy.tables.codec.json_text import (
     TableShape,
     WalkedShape,
     Wrong,
+    at,
+    ceiling,
     cited,
     read_object,
+    ruleset,
     structured,
 )
-from policy.tables.codec.reading import at, ceiling, ruleset
 from policy.tables.placement import place_at
 from policy.tables.projects import Compiled, CompiledProject
 from policy.tables.ruleset import RuleSet
 from policy.tables.table import Table
+
+TYPE_CHECKING = False  # importing `typing` takes too long for a hook
+if TYPE_CHECKING:
+    from typing import Final
 
 __all__ = ["compiled_bytes", "compiled_from_json", "load_compiled"]
 
@@ -57,7 +61,7 @@ def load_compiled(path: str | Path, *, root: str | Path | None = None) -> Compil
 
     """
     found = compiled_from_json(compiled_bytes(path), str(path))
-    return attrs.evolve(found, place=place_at(root))
+    return evolve(found, place=place_at(root))
 
 
 def compiled_bytes(path: str | Path) -> bytes:
