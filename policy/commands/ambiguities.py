@@ -6,7 +6,6 @@ may allow, and files that a redirection may open besides.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import dropwhile, pairwise, takewhile
@@ -17,11 +16,10 @@ from policy.commands.opened import is_home_of_other, is_indirect, is_unwritable
 from policy.commands.parts import Redirection
 from policy.commands.words import SimpleCommand, Target, Word
 from policy.commands.wrappers import basename
+from policy.core import expressions as re
+from policy.core.values import TYPE_CHECKING, Final
 
-TYPE_CHECKING = False  # importing `typing` takes too long for a hook
 if TYPE_CHECKING:
-    from typing import Final
-
     from policy.commands.knowledge import Shell
 
 __all__ = [

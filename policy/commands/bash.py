@@ -8,7 +8,6 @@ makes the script ambiguous.
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -41,10 +40,10 @@ from policy.commands.words import (
     targets_of,
     with_home,
 )
+from policy.core import expressions as re
 from policy.core import limits
-from policy.core.values import evolve
+from policy.core.values import TYPE_CHECKING, evolve
 
-TYPE_CHECKING = False  # importing `typing` takes too long for a hook
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Final

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
+from policy.core.values import TYPE_CHECKING, Final
 from policy.patterns.automaton import NO_MATCH, Automaton, has_half
 from policy.patterns.tokens import CONTROLS, Gap, OneOf, Token
 
-TYPE_CHECKING = False  # importing `typing` takes too long for a hook
 if TYPE_CHECKING:
-    from typing import Final
-
     from policy.commands.knowledge import Shell
 
 __all__ = ["BOXES", "KEYWORDS", "ODD_BLANKS", "SHELLS", "compound", "is_plain"]

@@ -7,7 +7,6 @@ which files does it open (`policy.commands.opened`)?
 from __future__ import annotations
 
 import posixpath
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain, dropwhile, pairwise
@@ -17,12 +16,10 @@ from policy.commands.opened import Opened, ParsedArguments, files_of, has, lists
 from policy.commands.parts import Redirection
 from policy.commands.words import Word
 from policy.commands.wrappers import basename
-from policy.core.values import define, evolve, field, frozen
+from policy.core import expressions as re
+from policy.core.values import TYPE_CHECKING, Final, define, evolve, field, frozen
 
-TYPE_CHECKING = False  # importing `typing` takes too long for a hook
 if TYPE_CHECKING:
-    from typing import Final
-
     from policy.commands.words import Target
 
 __all__ = [

@@ -8,7 +8,6 @@ assignments and wrappers that change nothing of note.
 from __future__ import annotations
 
 import enum
-import re
 from collections.abc import Iterator, Sequence
 from itertools import dropwhile, islice, takewhile
 
@@ -24,13 +23,11 @@ from policy.commands.wrappers import (
     is_assignment,
     unwrapped,
 )
+from policy.core import expressions as re
 from policy.core import limits
-from policy.core.values import evolve, frozen
+from policy.core.values import TYPE_CHECKING, Final, evolve, frozen
 
-TYPE_CHECKING = False  # importing `typing` takes too long for a hook
 if TYPE_CHECKING:
-    from typing import Final
-
     from policy.commands.knowledge import Shell
 
 __all__ = [

@@ -7,18 +7,14 @@ critical, unless its value is known.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import dropwhile, pairwise, takewhile
 
 from policy.commands.knowledge import Files, Program, Shell
 from policy.commands.words import Word, is_pattern, with_home
-from policy.core.values import evolve, frozen
-
-TYPE_CHECKING = False  # importing `typing` takes too long for a hook
-if TYPE_CHECKING:
-    from typing import Final
+from policy.core import expressions as re
+from policy.core.values import Final, evolve, frozen
 
 __all__ = [
     "GLOB",

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from policy.core.values import frozen
+from policy.core.values import TYPE_CHECKING, Final, frozen
 
-TYPE_CHECKING = False  # importing `typing` takes too long for a hook
 if TYPE_CHECKING:
-    from typing import Final
-
     from policy.commands.match_texts import ExactCommand
 
 __all__ = [

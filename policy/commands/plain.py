@@ -7,16 +7,13 @@ at length.
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 
 from policy.commands.compound import KEYWORDS
 from policy.commands.match_texts import is_requoted
 from policy.commands.words import Script, SimpleCommand, Target, Word
-
-TYPE_CHECKING = False  # importing `typing` takes too long for a hook
-if TYPE_CHECKING:
-    from typing import Final
+from policy.core import expressions as re
+from policy.core.values import Final
 
 __all__ = ["read_plain"]
 

@@ -8,14 +8,11 @@ rules that deny apply to whatever might be a command in it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from policy.commands.parts import Command, CommandPart
-
-TYPE_CHECKING = False  # importing `typing` takes too long for a hook
-if TYPE_CHECKING:
-    from typing import Final
+from policy.core import expressions as re
+from policy.core.values import Final
 
 __all__ = ["canonical_powershell", "read_powershell"]
 

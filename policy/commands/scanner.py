@@ -8,8 +8,6 @@ and makes the script ambiguous.
 
 from __future__ import annotations
 
-import re
-
 from policy.commands.parts import DIFFER, UNCLOSED, UNKNOWN, UNSEEN
 from policy.commands.words import (
     ASSIGNMENT,
@@ -21,6 +19,7 @@ from policy.commands.words import (
     Word,
     targets_of,
 )
+from policy.core import expressions as re
 from policy.core import limits
 
 __all__ = ["Scanner"]

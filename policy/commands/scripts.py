@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from policy.commands import ambiguities, tracing
@@ -29,11 +28,8 @@ from policy.commands.simple import (
     with_text,
 )
 from policy.commands.words import Script, SimpleCommand, Word
-from policy.core.values import evolve
-
-TYPE_CHECKING = False  # importing `typing` takes too long for a hook
-if TYPE_CHECKING:
-    from typing import Literal
+from policy.core import expressions as re
+from policy.core.values import Literal, evolve
 
 __all__ = ["Grantability", "ScriptReading"]
 

@@ -8,15 +8,11 @@ may be written as, and what may stand between two nodes of a kind.
 
 from __future__ import annotations
 
-import re
-
+from policy.core import expressions as re
 from policy.core import limits
-from policy.core.values import frozen
+from policy.core.values import TYPE_CHECKING, Final, frozen
 
-TYPE_CHECKING = False  # importing `typing` takes too long for a hook
 if TYPE_CHECKING:
-    from typing import Final
-
     from tree_sitter import Node
 
     from policy.commands.knowledge import Shell

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import takewhile
@@ -30,13 +29,11 @@ from policy.commands.opened import is_home_of_other
 from policy.commands.parts import Command, Redirection
 from policy.commands.words import SET_BY_SHELL, Script, Word
 from policy.commands.wrappers import basename, carries_files, is_quiet
+from policy.core import expressions as re
 from policy.core import limits
-from policy.core.values import evolve
+from policy.core.values import TYPE_CHECKING, Final, evolve
 
-TYPE_CHECKING = False  # importing `typing` takes too long for a hook
 if TYPE_CHECKING:
-    from typing import Final
-
     from policy.commands.words import SimpleCommand
 
 __all__ = [

@@ -7,18 +7,16 @@ of another command may be the name of a file that it reads.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from policy.commands.knowledge import Files
 from policy.commands.match_texts import is_assignment
 from policy.commands.opened import is_abroad, is_indirect
 from policy.commands.wrappers import basename, carries_files
+from policy.core import expressions as re
+from policy.core.values import TYPE_CHECKING, Final
 
-TYPE_CHECKING = False  # importing `typing` takes too long for a hook
 if TYPE_CHECKING:
-    from typing import Final
-
     from policy.commands.folders import Examined
     from policy.commands.knowledge import Shell
     from policy.commands.words import Word

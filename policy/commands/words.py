@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 from policy.commands.parts import Ambiguity
-from policy.core.values import define, evolve, field, frozen
+from policy.core import expressions as re
+from policy.core.values import TYPE_CHECKING, Final, define, evolve, field, frozen
 
-TYPE_CHECKING = False  # importing `typing` takes too long for a hook
 if TYPE_CHECKING:
-    from typing import Final
-
     from policy.commands.simple import CommandFacts
 
 __all__ = [

@@ -10,20 +10,17 @@ rules that deny or ask match each of them.
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from policy.commands.compound import KEYWORDS
 from policy.commands.words import ASSIGNMENT, Word
+from policy.core import expressions as re
 from policy.core import limits
-from policy.core.values import evolve, frozen
+from policy.core.values import TYPE_CHECKING, Final, evolve, frozen
 
-TYPE_CHECKING = False  # importing `typing` takes too long for a hook
 if TYPE_CHECKING:
-    from typing import Final
-
     from policy.commands.knowledge import Shell, Wrapper
 
 __all__ = [

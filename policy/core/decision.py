@@ -6,11 +6,7 @@ import enum
 
 from policy.core.effect import Effect
 from policy.core.source import Place, Source, Span
-from policy.core.values import Protocol, field, frozen
-
-TYPE_CHECKING = False  # importing `typing` takes too long for a hook
-if TYPE_CHECKING:
-    from typing import Final, NoReturn
+from policy.core.values import Final, NoReturn, Protocol, field, frozen
 
 __all__ = ["EVERY_TOOL", "Because", "Clause", "Decision", "Does", "Hashed", "Reason", "rule_span"]
 

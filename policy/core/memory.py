@@ -9,11 +9,7 @@ from _weakref import ReferenceType, ref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ContextDecorator
 
-from policy.core.values import Generic, TypeVar, frozen
-
-TYPE_CHECKING = False  # importing `typing` takes too long for a hook
-if TYPE_CHECKING:
-    from typing import Final
+from policy.core.values import Final, Generic, TypeVar, frozen
 
 __all__ = ["Key", "Memo", "OnDemand", "alive", "never_at_the_end", "seldom_collecting", "weakly"]
 

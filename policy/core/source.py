@@ -16,13 +16,17 @@ except ImportError:  # some builds have none
 __all__ = ["Edit", "Place", "Source", "Span", "edited", "json_text", "visible"]
 
 
-@frozen(order=True)
+@frozen
 class Place:
     """``file:line:column``, counted from 1, columns in characters."""
 
     file: str
     line: int = 1
     column: int = 1
+
+    def __lt__(self, other: Place) -> bool:
+        """Return whether *self* comes first."""
+        return (self.file, self.line, self.column) < (other.file, other.line, other.column)
 
     def __str__(self) -> str:
         return f"{visible(self.file)}:{self.line}:{self.column}"

@@ -16,9 +16,7 @@ import unicodedata
 from collections.abc import Iterator
 from urllib.parse import unquote_to_bytes, urlsplit
 
-TYPE_CHECKING = False  # importing `typing` takes too long for a hook
-if TYPE_CHECKING:
-    from typing import Final
+from policy.core.values import Final
 
 __all__ = ["addresses", "plain_host", "read_url", "sixth_address"]
 

@@ -17,27 +17,14 @@ from functools import cached_property
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from typing import Any
-    from typing import Generic as Generic
-    from typing import Protocol as Protocol
-    from typing import TypeVar as TypeVar
+    from typing import Any, ClassVar, Final, Generic, Literal, NoReturn, Protocol, TypeVar
 
-    from attrs import define as define
-    from attrs import evolve as evolve
-    from attrs import field as field
-    from attrs import frozen as frozen
+    from attrs import define, evolve, field, frozen
 
 __all__ = [
-    "Generic",
-    "Protocol",
-    "TypeVar",
-    "define",
-    "evolve",
-    "field",
-    "frozen",
-    "optional",
-    "stated",
-]
+    "TYPE_CHECKING", "Any", "ClassVar", "Final", "Generic", "Literal", "NoReturn", "Protocol",
+    "TypeVar", "define", "evolve", "field", "frozen", "optional", "stated",
+]  # fmt: skip
 
 
 _UNSET: Any = object()
@@ -114,6 +101,9 @@ class _AsAttrs:
 
 
 if not TYPE_CHECKING:
+    Any = ClassVar = Final = Literal = NoReturn = (
+        None  # what annotations name, which are not evaluated
+    )
 
     class Protocol:
         """What other classes are like."""
@@ -177,10 +167,11 @@ def _made(
     frozen: bool = True,
     slots: bool = True,
     eq: bool = True,
-    order: bool = False,
     repr: bool = True,
     cache_hash: bool = False,
+    order: bool = False,
 ) -> Any:
+    assert not order  # noqa: S101  # what is ordered says how
     body = dict(cls.__dict__)
     own = []
     for name, hint in body.get("__annotations__", {}).items():
@@ -214,13 +205,11 @@ def _made(
         body.setdefault("__hash__", None)
         if frozen:
             writers["__hash__"] = _cached_hash if cache_hash else _hash
-    if order:
-        writers |= {f"__{name}__": _order for name in ("lt", "le", "gt", "ge")}
     if repr:
         writers["__repr__"] = _repr
     for name, write in writers.items():
         if name not in cls.__dict__ or cls.__dict__[name] is None:
-            body[name] = _written_when_called(name, write)
+            body[name] = _written_when_called(name, write, fields)
     made: Any = type(cls)(cls.__name__, cls.__bases__, body) if slots else _changed(cls, body)
     made.__fields__ = (made, fields)
     return made
@@ -258,15 +247,15 @@ def _restore(value: Any, state: Iterable[object]) -> None:
         object.__setattr__(value, one.name, content)
 
 
-def _written_when_called(name: str, write: Callable[..., str]) -> Callable[..., Any]:
+def _written_when_called(
+    name: str, write: Callable[..., str], fields: list[_Field]
+) -> Callable[..., Any]:
     """Return a method that puts the one which *write* writes into its place, and calls that."""
 
-    def first(self: Any, *arguments: Any, **named: Any) -> Any:
-        owners = (each for each in type(self).__mro__ if each.__dict__.get(name) is first)
-        cls: Any = next(owners, None)
-        if cls is None:  # another thread was faster
-            return getattr(self, name)(*arguments, **named)
-        fields = cls.__fields__[1]
+    def first(self: Any, /, *arguments: Any, **named: Any) -> Any:
+        cls = next(
+            c for c in type(self).__mro__ if c.__dict__.get("__fields__", ("", ""))[1] is fields
+        )
         known = {"_set": object.__setattr__, "_cls": cls, "_UNSET": _UNSET}
         for number, one in enumerate(fields):
             known |= {f"d{number}": one.default, f"f{number}": one.factory, f"k{number}": one.key}
@@ -324,7 +313,7 @@ def _eq(_: Any, fields: list[_Field], __: str) -> str:
 
 
 def _hash(_: Any, fields: list[_Field], __: str) -> str:
-    return f"def __hash__(self): return hash((_cls, {_values(fields, 'self', hashed=True)}))"
+    return f"def __hash__(self): return hash({_values(fields, 'self', hashed=True)})"
 
 
 def _cached_hash(_: Any, fields: list[_Field], __: str) -> str:
@@ -332,18 +321,9 @@ def _cached_hash(_: Any, fields: list[_Field], __: str) -> str:
         "def __hash__(self):\n"
         f" try: return self.{_HASH}\n"
         " except AttributeError: pass\n"
-        f" found = hash((_cls, {_values(fields, 'self', hashed=True)}))\n"
+        f" found = hash({_values(fields, 'self', hashed=True)})\n"
         f" _set(self, {_HASH!r}, found)\n"
         " return found"
-    )
-
-
-def _order(_: Any, fields: list[_Field], name: str) -> str:
-    sign = {"__lt__": "<", "__le__": "<=", "__gt__": ">", "__ge__": ">="}[name]
-    return (
-        f"def {name}(self, other):\n"
-        " if other.__class__ is not self.__class__: return NotImplemented\n"
-        f" return {_values(fields, 'self')} {sign} {_values(fields, 'other')}"
     )
 
 

@@ -21,7 +21,7 @@ from weakref import WeakValueDictionary
 
 from policy.core import limits
 from policy.core.source import json_text
-from policy.core.values import frozen
+from policy.core.values import TYPE_CHECKING, Final, frozen
 from policy.patterns.automaton import NO_MATCH, Automaton, Indexed
 from policy.patterns.tokens import (
     Alternatives,
@@ -35,10 +35,7 @@ from policy.patterns.tokens import (
     spelled_out,
 )
 
-TYPE_CHECKING = False  # importing `typing` takes too long for a hook
 if TYPE_CHECKING:
-    from typing import Final
-
     from policy.patterns.domains import Domain
     from policy.patterns.search import SearchResult
 

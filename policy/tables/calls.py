@@ -10,12 +10,9 @@ from collections.abc import Iterable, Mapping
 
 from policy.core import limits
 from policy.core.decision import Reason
+from policy.core.values import Final
 from policy.patterns.tokens import BLANKS, CONTROLS, folded
 from policy.tables.dialect import Argument, ArgumentKind, Dialect
-
-TYPE_CHECKING = False  # importing `typing` takes too long for a hook
-if TYPE_CHECKING:
-    from typing import Final
 
 __all__ = [
     "Unreadable",

@@ -13,12 +13,8 @@ from types import MappingProxyType
 
 from policy.core.decision import Because, Clause, Decision, Reason
 from policy.core.effect import Effect
-from policy.core.values import Protocol, evolve, field, frozen
+from policy.core.values import Final, Protocol, evolve, field, frozen
 from policy.tables.table import SPAWN_TOOL, Bounds, Table
-
-TYPE_CHECKING = False  # importing `typing` takes too long for a hook
-if TYPE_CHECKING:
-    from typing import Final
 
 __all__ = [
     "NOTHING_SAID",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from itertools import product
@@ -13,9 +12,10 @@ from policy.commands.powershell import read_powershell
 from policy.commands.reader import read_command
 from policy.commands.words import Word, in_home
 from policy.commands.wrappers import basename, innermost
+from policy.core import expressions as re
 from policy.core.decision import Does, Reason
 from policy.core.effect import Effect
-from policy.core.values import evolve, frozen
+from policy.core.values import TYPE_CHECKING, evolve, frozen
 from policy.patterns.automaton import NO_MATCH
 from policy.patterns.pattern import Pattern
 from policy.patterns.tokens import Gap, OneOf
@@ -33,7 +33,6 @@ from policy.tables.entry import (
 )
 from policy.tables.file_row import file_outcome, named_outcome
 
-TYPE_CHECKING = False  # importing `typing` takes too long for a hook
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Final

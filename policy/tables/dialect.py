@@ -12,11 +12,7 @@ from collections.abc import Mapping
 from functools import cached_property
 
 from policy.commands.knowledge import Shell
-from policy.core.values import field, frozen
-
-TYPE_CHECKING = False  # importing `typing` takes too long for a hook
-if TYPE_CHECKING:
-    from typing import Final
+from policy.core.values import Final, field, frozen
 
 __all__ = ["BLANKS", "Argument", "ArgumentKind", "Dialect", "Input", "InputKind", "Inputs"]
 

@@ -7,6 +7,7 @@ from functools import cache
 from policy.core import limits
 from policy.core.decision import Reason
 from policy.core.effect import Effect
+from policy.core.values import TYPE_CHECKING, Final
 from policy.patterns.automaton import NO_MATCH
 from policy.patterns.tokens import folded
 from policy.tables.calls import (
@@ -28,10 +29,7 @@ from policy.tables.entry import (
     unsure,
 )
 
-TYPE_CHECKING = False  # importing `typing` takes too long for a hook
 if TYPE_CHECKING:
-    from typing import Final
-
     from policy.tables.dialect import Dialect
     from policy.tables.row import Row
 

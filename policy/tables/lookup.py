@@ -13,14 +13,12 @@ from policy.core import limits
 from policy.core.decision import Because, Clause, Decision, Hashed, Reason
 from policy.core.effect import Effect
 from policy.core.memory import Memo
+from policy.core.values import TYPE_CHECKING, Final
 from policy.tables.dialect import Inputs
 from policy.tables.entry import UNREADABLE, Outcome
 from policy.tables.row import NO_FIELD, Row
 
-TYPE_CHECKING = False  # importing `typing` takes too long for a hook
 if TYPE_CHECKING:
-    from typing import Final
-
     from policy.tables.row import ReadCommand
 
 __all__ = ["Lookup"]

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, islice, product
 
+from policy.core.values import TYPE_CHECKING
 from policy.patterns.families import classes
 from policy.patterns.pattern import Pattern
 from policy.tables.dialect import Inputs
 from policy.tables.entry import Outcome, RowEntry
 from policy.tables.row import Row
 
-TYPE_CHECKING = False  # importing `typing` takes too long for a hook
 if TYPE_CHECKING:
     from policy.tables.ruleset import Entry
 

@@ -20,19 +20,15 @@ from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.memory import Memo
 from policy.core.symlinks import beyond, followed, other_names, resolved
-from policy.core.values import evolve, frozen
+from policy.core.values import Final, evolve, frozen
 from policy.patterns.pattern import Pattern, PatternKind
 from policy.patterns.tokens import Gap, Token, folded, in_any_case
 from policy.tables.calls import Unreadable, argument_text, slashed_path
 from policy.tables.chain import Around, Link
 from policy.tables.dialect import BLANKS, Argument, ArgumentKind, Dialect
 from policy.tables.lookup import Lookup
-from policy.tables.ruleset import Entry, RuleSet
+from policy.tables.ruleset import EntriesOnDemand, Entry, RuleSet
 from policy.tables.table import Ceiling, Part, Table
-
-TYPE_CHECKING = False  # importing `typing` takes too long for a hook
-if TYPE_CHECKING:
-    from typing import Final
 
 __all__ = [
     "Anchored",
@@ -43,8 +39,6 @@ __all__ = [
     "Rootless",
     "folders_here",
     "is_nameless",
-    "opened",
-    "path_fields",
     "place_at",
     "ways",
 ]
@@ -67,6 +61,9 @@ class _Moved:
 
     def table(self, table: Table) -> Table:
         """Return *table* as it decides calls made here."""
+        ceilings = (table.use,) if table.delegate is None else (table.use, table.delegate)
+        if not any(is_nameless(p.rules.dialect) for ceiling in ceilings for p in ceiling.parts):
+            return table
         delegate = None if table.delegate is None else self._ceiling(table.delegate)
         return Table(self._ceiling(table.use), delegate, table.bounds)
 
@@ -75,9 +72,10 @@ class _Moved:
         return {}
 
     def _ceiling(self, ceiling: Ceiling) -> Ceiling:
-        return Ceiling.of(
-            Part(rules, part.links) for part in ceiling.parts for rules in self._rules(part.rules)
-        )
+        parts = [(part, self._rules(part.rules)) for part in ceiling.parts]
+        moved = [Part(rules, part.links) for part, sets in parts for rules in sets]
+        # What was one set each stays a meet; whether two became equal would need all their rules.
+        return Ceiling(tuple(moved)) if len(moved) == len(parts) else Ceiling.of(moved)
 
     def _rules(self, rules: RuleSet) -> tuple[RuleSet, ...]:
         # By identity: equal sets may stand at other places.
@@ -147,11 +145,6 @@ class ProjectFolders(_Moved):
     def _moved(self, rules: RuleSet) -> tuple[RuleSet, ...]:
         dialect = rules.dialect
         anchors = self._anchors(dialect)
-        entries = tuple(
-            evolve(entry, pattern=pattern)
-            for entry in rules.entries
-            for pattern in self._patterns(entry, dialect)
-        )
         current = _folded(self.current, dialect) if self.current else ""
         shell_cwd = current or _under(dialect.shell.cwd, anchors)
         placed = evolve(
@@ -165,7 +158,24 @@ class ProjectFolders(_Moved):
             ),
             shell=evolve(dialect.shell, cwd=shell_cwd if dialect.shell.cwd else ""),
         )
+        entries = self._entries(rules)
         return (RuleSet(entries, rules.default, placed, rules.default_reason),)
+
+    def _entries(self, rules: RuleSet) -> tuple[Entry, ...]:
+        """Return the entries, each placed; where the project has one name, as they are needed."""
+        dialect, entries = rules.dialect, rules.entries
+        if self.also:
+            return tuple(
+                evolve(entry, pattern=pattern)
+                for entry in entries
+                for pattern in self._patterns(entry, dialect)
+            )
+
+        def placed(number: int) -> Entry:
+            (pattern,) = self._patterns(entries[number], dialect)
+            return evolve(entries[number], pattern=pattern)
+
+        return EntriesOnDemand(rules.written_tools, placed)  # type: ignore[return-value]  # as good
 
     def _cased(self, dialect: Dialect) -> Iterator[str]:
         """Yield the folders that count in their own letters, under each name of the project."""
@@ -383,12 +393,7 @@ def _arguments(table: Table, tool: str) -> _FileArguments:
     return found
 
 
-def path_fields(table: Table, tool: str) -> frozenset[str]:
-    """Return the arguments of *tool* that rules of *table* take for paths."""
-    return _arguments(table, tool).paths
-
-
-def opened(table: Table, tool: str, call: _Call) -> Iterator[str]:
+def _opened(table: Table, tool: str, call: _Call) -> Iterator[str]:
     """Yield the names of files that the command of a call opens."""
     for argument, dialect in _arguments(table, tool).commands:
         try:
@@ -435,7 +440,7 @@ def ways(
     yield placed, call
     if _arguments(own, tool).any:
         found = _Ways(own, placed, folders, cwd or folders.cwd)
-        yield from found.others(tool, call, opened(placed, tool, call))
+        yield from found.others(tool, call, _opened(placed, tool, call))
 
 
 @frozen
@@ -619,7 +624,7 @@ class PlacedTable:
             decision = self._moved.decide(tool, call, checked=checked)
             settled = not known.names_files or decision.effect is Effect.DENY
             if not settled:
-                files = tuple(opened(self._moved, tool, call))
+                files = tuple(_opened(self._moved, tool, call))
                 settled = known.by_text and not files
                 if not settled:
                     decision = self._of_files(tool, call, files, decision, checked=checked)

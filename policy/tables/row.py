@@ -14,16 +14,14 @@ from policy.core import limits
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.memory import Memo
+from policy.core.values import TYPE_CHECKING, Any, Final
 from policy.patterns.automaton import NO_MATCH, Automaton, AutomatonState, Indexed
 from policy.patterns.pattern import Pattern, PatternKind
 from policy.patterns.tokens import BLANKS, Gap, OneOf, Token, folded
 from policy.tables.dialect import ArgumentKind, Dialect, Inputs
 from policy.tables.entry import BY_DEFAULT, KINDS, UNREADABLE, Outcome, RowEntry
 
-TYPE_CHECKING = False  # importing `typing` takes too long for a hook
 if TYPE_CHECKING:
-    from typing import Any, Final
-
     from policy.commands.knowledge import Shell
     from policy.commands.parts import Command, CommandPart
     from policy.tables.command_row import ExactRules
@@ -46,8 +44,7 @@ _KEPT: Final = 2048
 #
 # Paths are walked as they are given, where that says what their canonical form would. Most have
 # nothing to mend, and are relative to the working folder or absolute. Whatever else there may be
-# about one, e.g. a ``..`` or a ``~``, is a flag of the automaton, so that to find nothing costs
-# nothing.
+# about one, e.g. a ``..`` or a ``~``, is a flag of the automaton.
 
 # Where no argument alone decides: a name that no call has, not even "".
 NO_FIELD: Any = object()
@@ -186,9 +183,6 @@ class Walk:
 
 # Where no text decides alone.
 NO_WALK = Walk(None, None, -1, Automaton(()))
-
-
-# --- rows ---------------------------------------------------------------------------
 
 
 class Row:

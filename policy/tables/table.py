@@ -23,14 +23,10 @@ from weakref import ReferenceType
 from policy.core.decision import Clause, Decision, Reason
 from policy.core.effect import Effect
 from policy.core.memory import Memo, alive, seldom_collecting, weakly
-from policy.core.values import evolve, field, frozen
+from policy.core.values import ClassVar, Final, evolve, field, frozen
 from policy.tables.dialect import Dialect
 from policy.tables.lookup import Lookup
 from policy.tables.ruleset import Entry, RuleSet
-
-TYPE_CHECKING = False  # importing `typing` takes too long for a hook
-if TYPE_CHECKING:
-    from typing import ClassVar, Final
 
 __all__ = [
     "NOTHING",
@@ -78,12 +74,20 @@ def _links(parts: Iterable[Part]) -> dict[RuleSet, tuple[str, ...]]:
     return links
 
 
-@frozen(slots=False)
+@frozen(slots=False, eq=False)
 class Ceiling:
     """A meet of rule sets: what all of them grant. Equal when the sets are."""
 
-    sets: frozenset[RuleSet] = frozenset()
-    parts: tuple[Part, ...] = field(default=(), eq=False)
+    parts: tuple[Part, ...] = ()
+
+    @cached_property
+    def sets(self) -> frozenset[RuleSet]:
+        """The rule sets; one that denies everything, whatever it gives as its reason."""
+        if len(self.parts) == 1:
+            (part,) = self.parts
+            if part.rules.is_constant and part.rules.default is Effect.DENY:
+                return frozenset({_DENIES_ALL})
+        return frozenset(part.rules for part in self.parts)
 
     @classmethod
     def of(cls, parts: Iterable[Part]) -> Ceiling:
@@ -92,13 +96,13 @@ class Ceiling:
         for rules, links in merged.items():
             if rules.is_constant and rules.default is Effect.DENY:
                 refusing = evolve(_DENIES_ALL, default_reason=rules.default_reason)
-                return cls(frozenset({_DENIES_ALL}), (Part(refusing, links),))
+                return cls((Part(refusing, links),))
         kept = tuple(
             Part(rules, links)
             for rules, links in merged.items()
             if not (rules.is_constant and rules.default is Effect.ALLOW)
         )
-        return cls(frozenset(part.rules for part in kept), kept)
+        return cls(kept)
 
     @property
     def linked(self) -> list[tuple[RuleSet, tuple[str, ...]]]:
@@ -118,6 +122,12 @@ class Ceiling:
     def __and__(self, other: Ceiling) -> Ceiling:
         """Return what both grant."""
         return self if self is other else Ceiling.of((*self.parts, *other.parts))
+
+    def __eq__(self, other: object) -> bool:
+        return self.sets == other.sets if isinstance(other, Ceiling) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.sets)
 
 
 @frozen

@@ -17,14 +17,10 @@ from policy.adapters.hook.event import Event, is_name
 from policy.adapters.hook.store import read_own_file
 from policy.core.call_json import parsed
 from policy.core.effect import Effect
-from policy.core.values import evolve
+from policy.core.values import Final, evolve
 from policy.tables.chain import Chain, Link, SpawnDenied, attenuate
 from policy.tables.projects import Offered
 from policy.tables.table import UNRESTRICTED, Table
-
-TYPE_CHECKING = False  # importing `typing` takes too long for a hook
-if TYPE_CHECKING:
-    from typing import Final
 
 __all__ = ["FORK", "HOST", "chains_of", "met", "started_by"]
 

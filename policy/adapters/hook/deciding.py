@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import partial
 
 from policy.adapters.hook.chains import FORK, HOST, chains_of, met, started_by
 from policy.adapters.hook.event import SPAWNING, Event, answer_json, read_event
@@ -25,28 +25,21 @@ from policy.core.errors import PolicyError
 from policy.core.memory import Memo
 from policy.core.source import visible
 from policy.core.symlinks import other_names
-from policy.core.values import evolve, frozen
-from policy.patterns.pattern import Pattern, PatternKind
-from policy.patterns.tokens import Gap, folded, in_any_case
+from policy.core.values import Final, evolve, frozen
 from policy.tables.chain import Chain, SpawnDenied
-from policy.tables.dialect import ArgumentKind, Dialect
 from policy.tables.placement import ProjectFolders, ways
 from policy.tables.projects import Compiled, Offered, told_apart
-from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Table
-
-TYPE_CHECKING = False  # importing `typing` takes too long for a hook
-if TYPE_CHECKING:
-    from typing import Final
 
 __all__ = ["HookDecider", "block_message", "options_of"]
 
+# What remains allowed where a call is denied, by the name of the entry that holds it.
+_REMAINDERS: Final[Memo[str, bytes]] = Memo(1024)
 # As `policy.analysis.records.record` has them.
 _REDACTIONS: Final = ("", "none", "credentials", "all")
 _OURS: Final = "policy"
 # Policies, and folders, that a process keeps.
 _KEPT: Final = 64
-_REMAINDERS_KEPT: Final = 1024
 # Modes in which an allowed call runs; in other modes the host judges it.
 _PLAIN: Final = frozenset({"", "default", "acceptEdits", "dontAsk"})
 
@@ -78,26 +71,29 @@ class HookOptions:
     Attributes:
         files: compiled policies that decide; none where the files of the project do.
         resident: whether a process stays for later calls.
+        help: whether only the help is wanted.
         given: the other options by their names, without the dashes in front.
 
     """
 
-    __slots__ = ("files", "given", "resident")
+    __slots__ = ("files", "given", "help", "resident")
 
     def __init__(self, arguments: Iterable[str]) -> None:
         self.files: list[str] = []
-        self.resident = False
+        self.resident = self.help = False
         self.given = {"hash": "", "root": "", "record": "", "redact": "", "deadline": ""}
         waiting = iter(arguments)
         for argument in waiting:
             name, _, value = argument.removeprefix("--").partition("=")
             if argument == "--":
                 self.files += waiting
+            elif argument in ("-h", "--help"):
+                self.help = True
             elif argument == "--resident":
                 self.resident = True
             elif argument.startswith("--") and name in self.given:
                 self.given[name] = value or next(waiting, "")
-                if not self.given[name]:
+                if not self.given[name] or self.given[name].startswith("-"):
                     raise PolicyError(f"expected a value behind `--{name}`")
             elif argument.startswith("-"):
                 raise PolicyError(f"there is no option `{argument}`")
@@ -112,11 +108,10 @@ def options_of(arguments: Sequence[str]) -> HookOptions | None:
         PolicyError: *arguments* are no valid options.
 
     """
-    before, _, _ = "\0".join(arguments).partition("\0--\0")
-    if {"-h", "--help"} & {*before.split("\0")}:
+    options = HookOptions(arguments)
+    if options.help:
         sys.stdout.write(_HELP)
         return None
-    options = HookOptions(arguments)
     if options.given["hash"] and len(options.files) != 1:
         raise PolicyError("expected one file with `--hash`")
     if options.given["redact"] not in _REDACTIONS:
@@ -138,6 +133,7 @@ class HookDecider:
     """Answers calls, and keeps compiled policies by the digest of their files."""
 
     def __init__(self) -> None:
+        self.package = package_digest()
         self._known: Memo[str, Compiled] = Memo(_KEPT)
         self._folders: Memo[ProjectFolders, ProjectFolders] = Memo(_KEPT)
 
@@ -155,58 +151,72 @@ class HookDecider:
         """
         event = read_event(data)
         places = Places.of(environment)
+        files = _deciding_files(options, places)
         if options.files:
-            expected = options.given["hash"]
-            paths = map(places.below, options.files)
-            found = [self._from_file(path, environment, expected) for path in paths]
+            expected, paths = options.given["hash"], map(places.below, options.files)
+            found = [self._from_file(path, environment, files, expected) for path in paths]
         else:
-            found = [self._from_sources(places, environment)]
+            found = [self._from_sources(places, environment, files)]
         projects = [project for compiled in found for project in compiled.projects]
         folders = self._placed(places, event)
-        call = _hook_call(
-            event, projects, folders, options.given["root"], _deciding_files(options, places)
-        )
+        known = (self.package, *(compiled.hash for compiled in found))
+        remains = partial(_remainder, Store.of(environment), known)
+        call = _hook_call(event, projects, folders, remains, options.given["root"])
         answer = call.answer()
         if options.given["record"]:
             _record(options, places, call.event, answer)
         return answer_json("" if answer.effect is None else str(answer.effect), answer.message)
 
-    def _from_file(self, path: str, environment: Mapping[str, str], expected: str) -> Compiled:
+    def _from_file(
+        self, path: str, environment: Mapping[str, str], files: tuple[str, ...], expected: str
+    ) -> Compiled:
         try:
             data, _ = content(path, path, limits.COMPILED_BYTES)
         except FileNotFoundError:
             raise PolicyError("cannot be read: there is no such file", file=path) from None
         digest = digest_of((os.fsencode(path), data))
-        compiled = self._compiled(digest, environment, lambda: _from_json(data, path))
+        compiled = self._compiled(digest, environment, files, lambda: _from_json(data, path))
         if expected and compiled.hash != expected:
             msg = f"expected the policy `{expected}`, found `{compiled.hash}`"
             raise PolicyError(msg, file=path)
         return compiled
 
-    def _from_sources(self, places: Places, environment: Mapping[str, str]) -> Compiled:
+    def _from_sources(
+        self, places: Places, environment: Mapping[str, str], files: tuple[str, ...]
+    ) -> Compiled:
         sources = read_sources(places)
 
         def compile_() -> Compiled:
             return _from_json(compiled_sources(sources), places.project)
 
-        return self._compiled(sources.digest, environment, compile_)
+        return self._compiled(sources.digest, environment, files, compile_)
 
     def _compiled(
-        self, digest: str, environment: Mapping[str, str], compile_: Callable[[], Compiled]
+        self,
+        digest: str,
+        environment: Mapping[str, str],
+        files: tuple[str, ...],
+        compile_: Callable[[], Compiled],
     ) -> Compiled:
-        """Return the policy of files with a *digest*: remembered, stored, or compiled now."""
-        known = self._known.get(digest)
+        """Return the policy of sources with a *digest*: remembered, stored, or compiled now.
+
+        Writing one of *files* needs approval.
+        """
+        key = digest_of((digest.encode(), *map(os.fsencode, files)))
+        known = self._known.get(key)
         if known is not None:
             return known
         store = Store.of(environment)
-        name = digest_of((digest.encode(), package_digest().encode(), sys.version.encode()))
+        name = digest_of((key.encode(), self.package.encode(), sys.version.encode()))
         data = store.get(name) if store else None
         if data is not None:
-            return self._known.keep(digest, unpacked(data))
-        compiled = compile_()
+            return self._known.keep(key, unpacked(data))
+        from policy.adapters.hook.protection import protected  # noqa: PLC0415  # once a policy
+
+        compiled = protected(compile_(), files)
         if store:
             store.put(name, packed(compiled))
-        return self._known.keep(digest, compiled)
+        return self._known.keep(key, compiled)
 
     def _placed(self, places: Places, event: Event) -> ProjectFolders:
         # The folders keep the tables that were placed in them.
@@ -303,8 +313,7 @@ class Standing:
         title: what distinguishes the project, or "".
         chain: of the agent, as far as it is certain; None where there is no such chain.
         names: the agents of the chain, where it is certain.
-        own: the table that decides.
-        table: the same, placed in the folders of the call.
+        table: that decides, placed in the folders of the call.
         denial: the reason why there is no chain.
 
     """
@@ -313,9 +322,22 @@ class Standing:
     title: str
     chain: Chain | None
     names: tuple[str, ...]
-    own: Table
     table: Table
     denial: SpawnDenied | None = None
+
+
+def _remainder(store: Store | None, known: tuple[str, ...], table: Table, tool: str) -> str:
+    """Return what remains allowed by *table*; finding it takes longer than all the rest."""
+    texts = ("remainder", *known, table.hash, tool)
+    name = digest_of(text.encode("utf-8", "surrogatepass") for text in texts)
+    data = _REMAINDERS.get(name) or (store.get(name) if store else None)
+    if data is None:
+        from policy.adapters.messages import remainder  # noqa: PLC0415  # compares tables
+
+        data = remainder(table, tool, str).encode("utf-8", "surrogatepass")
+        if store:
+            store.put(name, data)
+    return _REMAINDERS.keep(name, data).decode("utf-8", "surrogatepass")
 
 
 @frozen
@@ -325,6 +347,7 @@ class HookCall:
     event: Event
     folders: ProjectFolders
     standings: tuple[Standing, ...]
+    remains: Callable[[Table, str], str]
 
     def answer(self) -> HookAnswer:
         """Return what the host is answered."""
@@ -352,7 +375,7 @@ class HookCall:
         """Yield the verdicts of the table: on the call, and on the files where links lead."""
         if standing.chain is None:
             return
-        event, own, placed = self.event, standing.own, standing.table
+        event, own, placed = self.event, standing.chain.table, standing.table
         for table, call in ways(own, placed, event.tool, event.call, self.folders, cwd=event.cwd):
             decision = table.decide(event.tool, call, checked=True)
             yield ProjectVerdict(decision, partial(self._message, table, decision, call))
@@ -377,7 +400,7 @@ class HookCall:
         clauses = table.account(tool, call)
         if decision.effect is Effect.ASK:
             return question(tool, call, decision, clauses)
-        return refusal(tool, decision, clauses) + _remainder(table, tool)
+        return refusal(tool, decision, clauses) + self.remains(table, tool)
 
     def _question(self, started: Decision) -> str:
         from policy.adapters.messages import question  # noqa: PLC0415  # as above
@@ -411,17 +434,10 @@ def _hook_call(
     event: Event,
     projects: Iterable[Offered],
     folders: ProjectFolders,
+    remains: Callable[[Table, str], str],
     root: str = "",
-    files: tuple[str, ...] = (),
 ) -> HookCall:
     """Return a call with the standing of its agent in each project.
-
-    Args:
-        event: the call.
-        projects: of every policy in force.
-        folders: of the call.
-        root: the agent of the main conversation.
-        files: whose writing needs approval, besides those of `_protected`.
 
     Raises:
         PolicyError: no policy applies to this host.
@@ -441,87 +457,12 @@ def _hook_call(
             chains = chains_of(project, event, types, root)
             chain = met(chains)
         except SpawnDenied as denied:
-            standings.append(Standing(project, title, None, (), Table(), Table(), denied))
+            standings.append(Standing(project, title, None, (), Table(), denied))
             continue
-        own = _protected(chain.table, files) if project.host == _OURS else chain.table
         names = chain.names if len(chains) == 1 else ()
-        standings.append(Standing(project, title, chain, names, own, folders.table(own)))
-    return HookCall(event, folders, tuple(standings))
-
-
-# What remains allowed, by the hash of a table and a tool: finding it takes longer than deciding.
-_REMAINDERS: Final[Memo[tuple[str, str], str]] = Memo(_REMAINDERS_KEPT)
-
-
-def _remainder(table: Table, tool: str) -> str:
-    key = (table.hash, tool)
-    found = _REMAINDERS.get(key)
-    from policy.adapters.messages import remainder  # noqa: PLC0415  # as above
-
-    return _REMAINDERS.keep(key, remainder(table, tool, str)) if found is None else found
+        standings.append(Standing(project, title, chain, names, folders.table(chain.table)))
+    return HookCall(event, folders, tuple(standings), remains)
 
 
 def _letters(name: str) -> str:
     return "".join(letter for letter in name.casefold() if letter.isalnum())
-
-
-# --- the files of the policy ---------------------------------------------------------
-#
-# An agent that may edit any file could grant itself everything with one edit. So writing a file
-# of the policy needs approval.
-
-_WRITING: Final = ("Edit", "MultiEdit", "NotebookEdit", "Write")
-_LINK: Final = "policy hook"
-# Below the project, and below the home folder.
-_IN_PROJECT: Final = ("/*.policy", "/.claude/**")
-_IN_HOME: Final = (
-    "/.claude/**",
-    "/.config/agent-policy/**",
-    "/.cache/agent-policy/**",
-    "/.cache/agent-policy-hook/**",
-)
-
-
-def _protected(table: Table, files: tuple[str, ...]) -> Table:
-    """Return *table*, with rules that ask before a file of the policy is written.
-
-    Args:
-        table: of a policy of ours.
-        files: more such files, or folders of them, absolute.
-
-    """
-    for dialect in dict.fromkeys(part.rules.dialect for part in table.use.parts):
-        if dialect.name:
-            table &= _protection(dialect, files)
-    return table
-
-
-@lru_cache(maxsize=16)
-def _protection(dialect: Dialect, files: tuple[str, ...]) -> Table:
-    rules = RuleSet(tuple(_protecting_entries(dialect, files)), Effect.ALLOW, dialect)
-    return Table.of(rules, link=_LINK)
-
-
-def _protecting_entries(dialect: Dialect, files: tuple[str, ...]) -> Iterator[Entry]:
-    for tool in _WRITING:
-        for text, pattern in _policy_files(dialect, files):
-            yield Entry(tool, Effect.ASK, pattern, rule=f"{tool}({text})")
-    for tool, argument in dialect.arguments.items():
-        if argument.kind is ArgumentKind.COMMAND:
-            # The files that a command writes are looked at where a rule applies to commands.
-            yield Entry(tool, Effect.ALLOW, Pattern.text("*"), rule=tool)
-
-
-def _policy_files(dialect: Dialect, files: tuple[str, ...]) -> Iterator[tuple[str, Pattern]]:
-    from policy.patterns import notations  # noqa: PLC0415
-
-    for anchor, prefix, texts in ((dialect.cwd, "", _IN_PROJECT), (dialect.home, "~", _IN_HOME)):
-        for text in texts:
-            for pattern in notations.paths(
-                text, anchor, fold=dialect.fold, any_case=not dialect.fold
-            ):
-                yield prefix + text, pattern
-    for file in files:
-        named = [folded(file)] if dialect.fold else list(in_any_case([file]))
-        yield "/" + file, Pattern.of(PatternKind.PATH, named)
-        yield f"/{file}/**", Pattern.of(PatternKind.PATH, [*named, "/", Gap.PART, Gap.DEEP])

@@ -49,10 +49,11 @@ def run() -> None:
 
 def _decide(arguments: list[str], data: bytes) -> int:
     """Decide in this process; then start the resident process, if it is wanted."""
-    if sys.flags.no_site:
-        import site  # noqa: PLC0415
+    import gc  # noqa: PLC0415
 
-        site.main()  # adds the folders of libraries to the path
+    gc.disable()  # one call leaves little behind
+    if sys.flags.no_site:
+        sys.meta_path.append(_Libraries())  # type: ignore[arg-type]  # it finds
     from policy.adapters.hook.deciding import HookDecider, block_message, options_of  # noqa: PLC0415
     from policy.core.errors import PolicyError  # noqa: PLC0415
 
@@ -71,6 +72,18 @@ def _decide(arguments: list[str], data: bytes) -> int:
         _set_timer(0)  # the call is answered
         start_resident(decider)
     return 0
+
+
+class _Libraries:
+    """Adds the folders of libraries to the path when a module is not found without them."""
+
+    def find_spec(self, name: str, path: object = None, _: object = None) -> object:
+        sys.meta_path.remove(self)  # type: ignore[arg-type]
+        import site  # noqa: PLC0415
+        from importlib.machinery import PathFinder  # noqa: PLC0415
+
+        site.main()
+        return PathFinder.find_spec(name, path)  # type: ignore[arg-type]
 
 
 def _set_deadline(options: list[str]) -> None:

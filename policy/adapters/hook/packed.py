@@ -17,16 +17,15 @@ from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.memory import OnDemand
 from policy.core.source import Place
-from policy.core.values import stated
+from policy.core.values import TYPE_CHECKING, stated
 from policy.patterns.pattern import Pattern, PatternKind
 from policy.patterns.tokens import GAPS, Alternatives, Gap, OneOf, Run
 from policy.tables import dialect as dialects
 from policy.tables.entry import Form
 from policy.tables.projects import Compiled, CompiledDeclared, CompiledProject
-from policy.tables.ruleset import Entry, RuleSet
+from policy.tables.ruleset import EntriesOnDemand, Entry, RuleSet
 from policy.tables.table import Bounds, Ceiling, Part, Table
 
-TYPE_CHECKING = False  # importing `typing` takes too long for a hook
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, Final
@@ -119,7 +118,7 @@ class _Packing:
         ]
 
     def _ruled(self, rules: RuleSet) -> object:
-        entries = [_plain(entry) for entry in rules.entries]
+        entries = [entry.tool for entry in rules.entries], [*map(_plain, rules.entries)]
         dialect = self._number(self.dialects, rules.dialect, _plain)
         return dialect, entries, rules.default.value, rules.default_reason.value
 
@@ -163,12 +162,12 @@ def _unpacked_compiled(plain: Any) -> Compiled:
     label, digest, pools, projects = plain
     known = [_value(each) for each in pools[0]]
     sets = [
-        RuleSet(tuple(map(_value, entries)), Effect(default), known[dialect], Reason(reason))
+        RuleSet(_entries(*entries), Effect(default), known[dialect], Reason(reason))
         for dialect, entries, default, reason in pools[1]
     ]
 
     def ceiling(parts: Any) -> Ceiling:
-        return Ceiling.of(Part(sets[number], links) for number, links in parts)
+        return Ceiling(tuple([Part(sets[number], links) for number, links in parts]))
 
     tables = [
         Table(ceiling(use), None if delegate is None else ceiling(delegate), _value(bounds))
@@ -187,6 +186,10 @@ def _unpacked_compiled(plain: Any) -> Compiled:
         return CompiledProject(host, profile, root, agents, reading, reading)
 
     return Compiled(label, tuple([project(*each) for each in projects]), hash=digest)
+
+
+def _entries(tools: list[str], entries: list[Any]) -> Any:
+    return EntriesOnDemand(tools, lambda number: _value(entries[number]))
 
 
 _KINDS: Final = {kind.value: kind for kind in PatternKind}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import gc
 import os
 import socket
 import struct
@@ -41,6 +42,7 @@ def start_resident(decider: HookDecider) -> None:
     if path is None or os.fork() != 0:
         return
     status = 1
+    gc.enable()
     try:
         os.setsid()
         os.chdir("/")
@@ -87,7 +89,6 @@ class _Server:
     def __init__(self, decider: HookDecider, listener: socket.socket) -> None:
         self.decider = decider
         self.listener = listener
-        self.package = package_digest()
         self.slots = threading.Semaphore(_AT_ONCE)
 
     def run(self) -> None:
@@ -97,7 +98,7 @@ class _Server:
                 connection, _ = self.listener.accept()
             except TimeoutError:
                 return
-            if package_digest() != self.package:
+            if package_digest() != self.decider.package:
                 connection.close()  # without `READY`, so the hook decides by itself
                 return
             self.slots.acquire()

@@ -12,7 +12,7 @@ import policy
 from policy.core import limits
 from policy.core.errors import PolicyError
 from policy.core.source import visible
-from policy.core.values import evolve
+from policy.core.values import Final, evolve
 from policy.tables import projects as compiled
 from policy.tables.codec.reading import (
     COMPILED,
@@ -35,10 +35,6 @@ from policy.tables.placement import place_at
 from policy.tables.projects import Compiled, CompiledProject
 from policy.tables.ruleset import RuleSet
 from policy.tables.table import Table
-
-TYPE_CHECKING = False  # importing `typing` takes too long for a hook
-if TYPE_CHECKING:
-    from typing import Final
 
 __all__ = ["compiled_bytes", "compiled_from_json", "load_compiled"]
 
