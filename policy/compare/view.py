@@ -13,8 +13,7 @@ import attrs
 from policy.commands.knowledge import Program, Programs, Shell
 from policy.core.effect import Effect
 from policy.core.memory import Key
-from policy.patterns.automaton import NO_MATCH, Automaton
-from policy.patterns.ends import Indexed
+from policy.patterns.automaton import NO_MATCH, Automaton, Indexed
 from policy.patterns.pattern import (
     Pattern,
     PatternKind,

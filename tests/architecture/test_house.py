@@ -11,7 +11,7 @@ import policy
 
 ROOT = Path(policy.__file__).parent
 
-LINES = 74_700
+LINES = 80_000
 MODULES = 280
 ENTRIES = 15  # files and folders directly in `policy/`
 PRIVATE_WORDS = 170
