@@ -291,7 +291,7 @@ class CommandPair(ToolPair):
         return before, after
 
     def _of_unknown(self, tool: str) -> set[Effects]:
-        """Return what both sides say of a file that nobody can name, where that is not the same."""
+        """Return what both sides say of a file of unknown name, where that is not the same."""
         found = set[Effects]()
         for shadowed in (False, True):
             file = Redirection(None, writes=False, tool=tool, shadowed=shadowed)

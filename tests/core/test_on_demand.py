@@ -38,7 +38,7 @@ def test_a_chain_is_started_without_what_files_declare_of_others(
     def refuse(*_: object) -> None:
         raise AssertionError("declared rules were built")
 
-    monkeypatch.setattr("policy.hosts.claude.declared", refuse)
+    monkeypatch.setattr("policy.hosts.claude.front_end.declared", refuse)
     monkeypatch.setattr("policy.hosts.claude.reading.declared", refuse)
     link = project.enforced.step(project.enforced.start("main"), "a")
     assert str(link.table.decide("Read", {"file_path": "/elsewhere/x"}).effect) == "ask"
