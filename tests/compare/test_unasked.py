@@ -20,6 +20,7 @@ from policy.compare.unasked import Unasked, runs_none
 from policy.compare.view import runs_no_more
 from policy.hosts.claude.data.programs import EDITING_PROGRAMS, READ_ONLY_PROGRAMS
 from policy.hosts.claude.dialect import _EDITING_SHELL, _SHELL
+from policy.hosts.claude.shell.parts import ClaudeCommand
 from policy.patterns.automaton import NO_MATCH
 from policy.patterns.expressions import expression
 from policy.patterns.pattern import Meet, Pattern
@@ -203,6 +204,8 @@ def test_files_that_nobody_knows_are_opened_in_every_way_in_which_a_program_open
 
 
 def _texts(command: Command) -> object:
+    if not isinstance(command, ClaudeCommand):
+        return command
     # A whole keeps the shell that it makes its texts with.
     whole = command.exact
     made = whole and (whole.spelled, whole.astray, whole.several, whole.texts, whole.bare)
