@@ -367,7 +367,9 @@ class _Trial:
         """Return the tables that change without *item*; None unless it is dead in all."""
         changed: dict[int, _Parts] = {}
         for number, parts in enumerate(self.tables):
-            rules = {e.place for part in parts for e in part.rules.entries if _is_of(e, item)}
+            # No call is of a tool without a name.
+            said = [e for part in parts for e in part.rules.entries if e.tool and _is_of(e, item)]
+            rules = {entry.place for entry in said}
             others = {
                 (e.place, e.rule)
                 for part in parts
