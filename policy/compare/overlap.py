@@ -30,9 +30,9 @@ __all__ = [
     "contains",
     "further_tools",
     "glob_pattern",
-    "is_disguise",
     "leads_another",
     "loosely",
+    "may_unwrap",
     "representatives",
     "runners",
 ]
@@ -202,7 +202,7 @@ class ToolLines:
         """Whether a line may share a call with any other, whatever they start with."""
         if entry.pattern is None or entry.field:
             return True
-        return self._shell is not None and is_disguise(entry.pattern, self._shell)
+        return self._shell is not None and may_unwrap(entry.pattern, self._shell)
 
     def take_out(self, entries: Sequence[Entry]) -> None:
         """Take lines out."""
@@ -442,8 +442,8 @@ def runners(shell: Shell) -> frozenset[str]:
     return frozenset(known | running | KEYWORDS | SHELLS | BOXES)
 
 
-def is_disguise(pattern: Pattern, shell: Shell) -> bool:
-    """Return whether commands that *pattern* matches may have texts that start otherwise."""
+def may_unwrap(pattern: Pattern, shell: Shell) -> bool:
+    """Return whether commands that *pattern* matches may have match texts that start otherwise."""
     if any(isinstance(token, str) and not ODD.isdisjoint(token) for token in pattern.tokens):
         return True
     start = pattern.tokens[0] if pattern.tokens else ""
