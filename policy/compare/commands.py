@@ -25,7 +25,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from itertools import chain, islice, product
 from typing import Final, cast
 
@@ -36,16 +36,16 @@ from policy.commands.knowledge import Files, Program, Shell
 from policy.commands.match_texts import MORE
 from policy.commands.parts import Redirection
 from policy.compare.meaning import meaning
-from policy.compare.overlap import leads_another, may_unwrap
+from policy.compare.overlap import ODD, leads_another, may_unwrap, runners
 from policy.compare.pair import OVERLAPS, search_together
 from policy.compare.reads import read_alike
 from policy.compare.sides import ListSide, Sides
 from policy.compare.tool_pair import ToolPair
-from policy.compare.view import View, by_rules, grants_whole, prefix_of, runs_no_more
+from policy.compare.view import View, by_rules, grants_whole, may_meet, prefix_of, runs_no_more
 from policy.compare.witness import CHANGES, CallShape, Difference, Effects, signature, weaker
 from policy.core.effect import Effect
 from policy.patterns.domains import ANY_TEXT
-from policy.patterns.expressions import expression
+from policy.patterns.expressions import NOTHING, expression, letter_of
 from policy.patterns.pattern import Pattern, freeze
 from policy.tables.command_row import denies_files, may_join, redirection_outcome
 from policy.tables.entry import BY_DEFAULT, Form, RowEntry, doubted, unsure
@@ -67,6 +67,9 @@ ALLOW, ASK, DENY = Effect.ALLOW, Effect.ASK, Effect.DENY
 _NONE: Final = cast("Effect", "none")
 
 _ANYTHING: Final = Pattern.text("*")
+
+# Of each of two rows, whether something holds.
+_Flags = tuple[bool, ...]
 
 # Pairs of rows that are folded, before any change is taken to be possible.
 _ROW_PAIRS: Final = 36
@@ -178,18 +181,9 @@ class CommandPair(ToolPair):
             for row in own:
                 if row.key in alike or not left:
                     continue
-                some: dict[Effects, str] = dict.fromkeys(left, OVERLAPS)
-                for other in others:
-                    pair = (row, other) if widened else (other, row)
-                    folded = _Fold(*pair, waits=waits, files=self._opened(*pair)).changes()
-                    reasons = _up_to(folded, widened=widened)
-                    some = {
-                        each: reasons[each] if why == OVERLAPS else why
-                        for each, why in some.items()
-                        if each in reasons
-                    }
-                    if not some:
-                        break
+                pairs = [(row, other) if widened else (other, row) for other in others]
+                folds = [_Fold(*each, waits=waits, files=self._opened(*each)) for each in pairs]
+                some = _of_all(folds, left, widened=widened)
                 found |= some
                 left -= some.keys()
         return found
@@ -382,6 +376,11 @@ class _Row:
         """Which programs it knows to be read-only."""
         return self.shell.programs
 
+    @property
+    def runs_read_only(self) -> bool:
+        """Whether read-only commands run that no rule applies to."""
+        return self.by_default and bool(self.shell.programs)
+
     @cached_property
     def denies_files(self) -> bool:
         """Whether it denies some file that a command reads."""
@@ -409,22 +408,38 @@ class _Row:
             return None if self.by_default or self.default is ALLOW else self.default
         return None if answer is ALLOW else answer
 
-    def outcomes(self) -> set[Effect]:
-        """Return the effects that some command may get."""
+    def outcomes(self, program: _Program = None) -> set[Effect]:
+        """Return the effects that some command may get, of *program* if given."""
         if self.row is None or self.view is None:
             return {self.default}
-        found = {self.unsure, self.doubted, *(self.answers - {_NONE})}
-        if _NONE in self.answers:
-            found |= {self.default, *([ALLOW] if self.by_default and self.shell.programs else [])}
+        said = {e.effect for e, each in self.lines if _may_be_of(each, program, self.shell)}
+        runs = program is None or any(
+            name == program[0] or (not program[1] and name.startswith(program[0]))
+            for name in self.shell.programs
+        )
+        found = {self.unsure, self.doubted, self.default, *said}
+        found |= {ALLOW} if self.runs_read_only and runs else set()
         for tool in self.shell.files.opening:
             files = self.row.opening(tool)
-            found.update((files.default.effect, *(entry.effect for entry in files.entries)))
+            said = {files.default.effect, *(entry.effect for entry in files.entries)}
+            found |= {each & max(found) for each in said}
         return found
 
     @cached_property
     def _is_limited(self) -> bool:
         """Whether a rule about another argument decides where no rule matches the text."""
         return self.view is not None and self.view.shell is not self.shell
+
+    def most(self, *, allowed: bool) -> Effect:
+        """Return the most that it says of a command, which a rule *allowed* or none did."""
+        if allowed or self.default is ALLOW:
+            return ALLOW
+        asks = any(entry.effect is ASK for entry, _ in self.lines)
+        return ASK if asks else max(self.default, self.unsure)
+
+    def may_allow(self, may: Callable[[Pattern], bool]) -> bool:
+        """Return whether it has a rule that allows, whose pattern *may* be of some kind."""
+        return any(entry.effect is ALLOW and may(pattern) for entry, pattern in self.lines)
 
     def said(
         self,
@@ -475,6 +490,9 @@ class _Answers(Sides):
         super().__init__(*sides)
         self.pairs: set[Effects] = set()
         self.exact = True
+
+    def search(self) -> None:
+        """Search for the pairs."""
         for view, line in self.edits if len(self.views) > 1 else ():
             own = self.views[view].effect(line)
             others = [each for each in (*Effect, _NONE) if each is not own]
@@ -520,112 +538,272 @@ class _Files:
     rewritten: bool
 
 
-class _Fold:
-    """What two rows may say of a command, folded from their answers to texts.
+# The program of a command, as rules name it: all of its name, or how that begins; or any.
+_Program = tuple[str, bool] | None
+
+
+def _program_of(pattern: Pattern, shell: Shell) -> _Program:
+    """Return the program of every command of which *pattern* matches some text.
+
+    None where that may be any: the pattern leaves its name open, or names what runs another.
+    """
+    name, blank, _ = prefix_of(pattern).partition(" ")
+    if not name or not ODD.isdisjoint(name) or leads_another(name, shell):
+        return None
+    if blank or pattern.exact:
+        return name, True
+    known = chain(runners(shell), shell.variables.harmless)
+    return None if any(each.startswith(name) for each in known) else (name, False)
+
+
+def _may_be_of(pattern: Pattern, program: _Program, shell: Shell) -> bool:
+    """Return whether *pattern* may match a text of a command of *program*."""
+    own = _program_of(pattern, shell)
+    if own is None or program is None:
+        return True
+    (name, whole), (other, is_whole) = own, program
+    if whole and is_whole:
+        return name == other
+    return not whole or name.startswith(other)
+
+
+class _Part:
+    """What two rows may say of a simple command, folded from their answers to its texts.
 
     Args:
-        one: a row.
+        one: a row, with rules.
         other: the other.
+        program: which commands.
         waits: whether commands in the background may differ.
-        files: how both decide files differently that commands open, by tools.
+
+    Attributes:
+        exact: whether these are all answers.
+        answers: those that differ.
+        texts: pairs of answers to some text, and of which rows the text may be read-only.
+        leads: those that a command with further match texts may have.
+        shells: those that one which runs a script may have.
 
     """
 
-    def __init__(self, one: _Row, other: _Row, *, waits: bool, files: Mapping[str, _Files]) -> None:
+    def __init__(self, one: _Row, other: _Row, program: _Program, *, waits: bool) -> None:
         self._rows = (one, other)
+        self._shells = (one.shell, other.shell)
+        self._program = program
         self._waits = waits
-        self._files = files
+        shell = one.shell
+        views = [
+            row.view
+            if program is None
+            else attrs.evolve(
+                row.view,
+                entries=tuple(e for e, each in row.lines if _may_be_of(each, program, shell)),
+                row=None,
+            )
+            for row in (one, other)
+            if row.view is not None
+        ]
+        self.views = views
+        self.answers = _Answers(*views)
+        edits = (self.answers.pattern(*edit) for edit in self.answers.edits)
+        self._edits = [each for each in edits if each is not None]
+        if program is not None or any(_program_of(e, shell) is None for e in self._edits):
+            self.answers.search()
+        else:
+            self._edits = []  # they are compared by their programs
+        self.exact = self.answers.exact
+        self.texts = self._texts()
+        self.leads = self._leading(may_unwrap)
+        self.shells = self._leading(_may_run_script) if shell.programs else set()
 
-    def changes(self) -> dict[Effects, str]:
-        """Return the pairs of effects, and what has to stand together in a command with each."""
-        one, other = self._rows
-        if one.view is None or other.view is None:
-            pairs = product(one.outcomes(), other.outcomes())
-            return {pair: TOGETHER for pair in pairs if pair[0] is not pair[1]}
-        answers = self._answers = _Answers(one.view, other.view)
-        if not answers.exact:
-            return dict.fromkeys(CHANGES, OVERLAPS)
-        texts = self._texts(answers)
-        parts, scripts = self._parts(texts)
-        found = dict.fromkeys(parts, WRAPPED)
-        together = _closed(parts | self._unread())
-        files = self._with_files(together, scripts)
-        together = _closed(together | self._joined(together, texts, files))
-        found = dict.fromkeys(together, TOGETHER) | found
-        with_files = _closed(together | self._with_files(together, scripts))
-        found = dict.fromkeys(with_files, FILES) | found
-        return {pair: why for pair, why in found.items() if pair[0] is not pair[1]}
-
-    def _texts(self, answers: _Answers) -> dict[Effects, bool]:
-        """Return pairs of answers to some text, and whether a read-only command may have it."""
-        views = [row.view for row in self._rows if row.view is not None]
-        said = [row.answers for row in self._rows]
-        texts = dict.fromkeys(answers.pairs, False)
-        texts |= dict.fromkeys(answers.changed(self._may_be_read_only), True)
-        texts |= {(each, each): True for each in said[0] & said[1]}
-        if not self._rows[0].shell.control or len(answers.views) == 1:
-            return texts
-        # A rule that allows may not match what its text goes on with, or not complete a word.
-        for view in views:
-            for entry, pattern in zip(view.entries, view.patterns, strict=True):
-                if entry.effect is ALLOW and isinstance(pattern.tokens[-1], str):
-                    text = freeze(pattern, answers.fresh)
-                    (one, other), more = answers.answers(text), answers.answers(text + MORE)
-                    one = more[0] if one is ALLOW else one
-                    other = more[1] if other is ALLOW else other
-                    texts.setdefault((one, other), True)
-        ends = [{each for each in view.patterns if _ends_within_word(each)} for view in views]
-        for pair in [*texts] if any(ends) else ():
-            if pair in answers.pairs or (pair == (ALLOW, ALLOW) and ends[0] != ends[1]):
-                ways = [(each, _NONE) if each is ALLOW else (each,) for each in pair]
-                texts = {(ways[0][-1], ways[1][-1]): True, (ways[0][0], ways[1][-1]): True} | texts
-                texts.setdefault((ways[0][-1], ways[1][0]), True)
+    def _texts(self) -> dict[Effects, _Flags]:
+        """Return pairs of answers to some text, and of which rows it may be read-only."""
+        answers = self.answers
+        said = [{e.effect for e in view.entries} | {_NONE} for view in self.views]
+        of_all = tuple(
+            bool(shell.programs)
+            if self._program is None
+            else any(_may_be_read_only(each, shell) for each in self._edits)
+            for shell in self._shells
+        )
+        flags: dict[tuple[int, Effect], set[_Flags]] = {}
+        for view, line in answers.edits:
+            pattern = answers.pattern(view, line)
+            if pattern is not None:
+                quiet = tuple(_may_be_read_only(pattern, shell) for shell in self._shells)
+                flags.setdefault((view, answers.views[view].effect(line)), set()).add(quiet)
+        texts: dict[Effects, _Flags] = {}
+        for pair in answers.pairs:
+            own = set[_Flags]().union(*(flags.get(each, ()) for each in enumerate(pair)))
+            texts[pair] = tuple(map(any, zip(*own, strict=True))) if own else of_all
+        texts |= {(each, each): of_all for each in said[0] & said[1]}
+        if self._rows[0].shell.control:
+            for pair in self._uncompleted():
+                texts.setdefault(pair, of_all)
         return texts
 
-    def _parts(self, texts: Mapping[Effects, bool]) -> tuple[set[Effects], set[Effects]]:
-        """Return what both may say of one simple command, and of one that runs a script."""
-        leads = self._leading(texts, may_unwrap)
-        # A rule that allows matches what is behind some wrappers.
-        through = self._leading(texts, _may_be_unseen)
-        strict, unseen = self._all_strict(leads), self._all_strict(through)
-        written = {(False, False)} | {(one is ALLOW, other is ALLOW) for one, other in through}
-        commands: dict[tuple[Effects, Effects, tuple[bool, bool]], bool] = {}
-        for (text, read_only), known in product(texts.items(), unseen):
-            for key in product([text], self._strict(known, text), written):
-                commands[key] = commands.get(key, False) or read_only
-        for (text, read_only), known in product(texts.items(), strict):
-            for lead, inner in product(leads, self._strict(known, text)):
-                for key in product([lead], self._strict(inner, lead), written):
-                    commands[key] = commands.get(key, False) or (read_only and texts[lead])
+    def _uncompleted(self) -> set[Effects]:
+        """Return further pairs: a rule that allows may not hold for a text that it matches.
+
+        It may not match what the text goes on with, or not complete a word.
+        """
         found = set[Effects]()
-        for key, read_only in commands.items():
-            found |= self._said(*key, harmless=read_only)
+        answers = self.answers
+        if len(answers.views) == 1 or not self._edits:
+            return found
+        edits = {*self._edits}
+        lines = [
+            [p for e, p in zip(view.entries, view.patterns, strict=True) if e.effect is ALLOW]
+            for view in self.views
+        ]
+        for pattern in {*lines[0], *lines[1]}:
+            if pattern.exact:
+                text = str(pattern)
+                (one, other), more = answers.answers(text), answers.answers(text + MORE)
+                found.add((more[0] if one is ALLOW else one, more[1] if other is ALLOW else other))
+        pairs = {*answers.pairs}
+        for number, own in enumerate(lines):
+            for pattern in own:
+                ends, starts = _ends_within_word(pattern), isinstance(pattern.tokens[-1], str)
+                if not ends and (pattern.exact or not starts):
+                    continue
+                others = {
+                    each
+                    for each in lines[1 - number]
+                    if each != pattern and (pattern in edits or each in edits)
+                }
+                ways = {_NONE}
+                if starts:
+                    ways |= {e.effect for e in self.views[number].entries if e.effect is not ALLOW}
+                against = {pair[1 - number] for pair in pairs if pair[number] is ALLOW}
+                if pattern not in edits:
+                    against = set()
+                for each in others:
+                    if may_meet(each, pattern):
+                        against.add(ALLOW)
+                        if _ends_within_word(each) or isinstance(each.tokens[-1], str):
+                            against.add(_NONE)
+                found |= {
+                    (way, effect) if number == 0 else (effect, way)
+                    for way, effect in product(ways, against)
+                }
+        return found
+
+    @cached_property
+    def commands(self) -> set[Effects]:
+        """What both may say of one simple command, scripts apart."""
+        # A rule that allows matches what is behind some wrappers.
+        through = self._leading(_may_be_unseen)
+        quiet = {pair for pair in self.leads if any(self.texts[pair])}
+        found = set[Effects]()
+        written = {(False, False)} | {(one is ALLOW, other is ALLOW) for one, other in through}
+        for is_read_only in (False, True):
+            texts = [pair for pair, flags in self.texts.items() if any(flags) or not is_read_only]
+            leads = quiet if is_read_only else self.leads
+            strict, unseen = self._all_strict(leads), self._all_strict(through & {*leads})
+            commands = {
+                (text, key)
+                for text, known in product(texts, unseen)
+                for key in self._strict(known, text)
+            }
+            inner = {
+                key for text, known in product(texts, strict) for key in self._strict(known, text)
+            }
+            commands |= {
+                (lead, key)
+                for lead, known in product(leads, inner)
+                for key in self._strict(known, lead)
+            }
+            for (text, key), way in product(commands, written):
+                flags = self.texts[text] if is_read_only else (False, False)
+                found |= self._said(text, key, way, flags)
+        return found | self._statements()
+
+    def _statements(self) -> set[Effects]:
+        """Return what both may say of a statement as a whole, beside its first command.
+
+        Rules that deny or ask match it. One that begins with a text begins with a command that it
+        matches too, if a rule matches that text as well.
+        """
+        if not self._shells[0].control:
+            return set()
+        answers = self.answers
+        alone = answers.changed(lambda each: not self._matches_first(each))
+        one, other = (
+            row.most(allowed=self._allows(view) or self._runs_read_only(row.shell))
+            for row, view in zip(self._rows, self.views, strict=True)
+        )
+        unsure = self._rows[0].unsure, self._rows[1].unsure
+        beside = _met(map(self._stated, alone), [(one, other)])
+        return beside | _met(map(self._stated, self.texts), [unsure])
+
+    def _stated(self, answers: Effects) -> Effects:
+        """Return what both say of a statement by the *answers* to its text."""
+        one, other = (
+            each if each in (DENY, ASK) else ALLOW if row.by_default else row.default
+            for row, each in zip(self._rows, answers, strict=True)
+        )
+        return one, other
+
+    def _matches_first(self, pattern: Pattern) -> bool:
+        """Return whether rules with this pattern say of a statement what they say of a command."""
+        if pattern.exact:
+            return not _OPERATORS.search(str(pattern))
+        begun = prefix_of(pattern)
+        if may_join(pattern) or not begun:
+            return False
+        first = begun.rstrip(" ")
+        return first == begun or all(
+            view.effect(view.automaton.first(first))
+            is view.effect(view.automaton.first(begun + self.answers.fresh))
+            for view in self.views
+        )
+
+    def _allows(self, view: View) -> bool:
+        return any(entry.effect is ALLOW for entry in view.entries)
+
+    def _runs_read_only(self, shell: Shell) -> bool:
+        if self._program is None:
+            return bool(shell.programs)
+        name, whole = self._program
+        return name in shell.programs if whole else any(e.startswith(name) for e in shell.programs)
+
+    @cached_property
+    def scripts(self) -> set[Effects]:
+        """What both may say of one that runs a script."""
         scripts = set[Effects]()
-        doubts = {tuple(each is DENY for each in text) for text in texts}
-        shells = self._leading(texts, _may_run_script) if self._rows[0].shell.programs else ()
-        for lead, known, way in product(shells, strict, written):
-            for pair, doubt in product(self._said(lead, known, way, harmless=False), doubts):
+        doubts = {(one is DENY, other is DENY) for one, other in self.texts}
+        known = self._all_strict(self.leads) if self.shells else ()
+        keys = {
+            (lead, key)
+            for lead in self.shells
+            for each in known
+            for key in self._strict(each, lead)
+        }
+        for lead, strict in keys:
+            said = self._said(lead, strict, (lead[0] is ALLOW, lead[1] is ALLOW), (False, False))
+            for pair, doubt in product(said, doubts):
                 one, other = (
                     effect & row.doubted if is_doubted else effect
                     for effect, row, is_doubted in zip(pair, self._rows, doubt, strict=True)
                 )
                 scripts.add((one, other))
-        return found | scripts, scripts
+        return scripts
 
-    def _leading(
-        self, texts: Iterable[Effects], may_lead: Callable[[Pattern, Shell], bool]
-    ) -> set[Effects]:
-        """Return those of *texts* that a command with further match texts may have."""
-        shell = self._rows[0].shell
+    def _leading(self, may_lead: Callable[[Pattern, Shell], bool]) -> set[Effects]:
+        """Return the pairs that a command with further match texts may have."""
+        shell = self._shells[0]
         own = [
-            {e.effect for e, pattern in row.lines if may_lead(pattern, shell)} | {_NONE}
-            for row in self._rows
+            {
+                e.effect
+                for e, p in zip(view.entries, view.patterns, strict=True)
+                if may_lead(p, shell)
+            }
+            | {_NONE}
+            for view in self.views
         ]
-        others = self._answers.pairs - self._answers.changed(lambda each: may_lead(each, shell))
-        return {text for text in {*texts} - others if text[0] in own[0] and text[1] in own[1]}
-
-    def _may_be_read_only(self, pattern: Pattern) -> bool:
-        return any(_may_be_read_only(pattern, row.shell) for row in self._rows)
+        answers = self.answers
+        others = answers.pairs - answers.changed(lambda each: may_lead(each, shell))
+        return {text for text in {*self.texts} - others if text[0] in own[0] and text[1] in own[1]}
 
     def _strict(self, one: Effects, other: Effects) -> set[Effects]:
         """Return which answers of those to two match texts of one command may decide it.
@@ -647,7 +825,7 @@ class _Fold:
         return found
 
     def _said(
-        self, text: Effects, strict: Effects, written: tuple[bool, bool], *, harmless: bool
+        self, text: Effects, strict: Effects, written: tuple[bool, bool], flags: _Flags
     ) -> set[Effects]:
         """Return what both may say of a simple command.
 
@@ -655,38 +833,133 @@ class _Fold:
             text: the answers to the text that rules which allow match.
             strict: the answers to its match texts that deny or ask, of which one decides.
             written: whether a rule allows it by its wrapper.
-            harmless: whether it may be read-only.
+            flags: to which rows it may be read-only.
 
         """
         one, other = self._rows
-        either = [(False, False), (True, True)]
-        grantable = [*either]
+        read_only = [(False, False)]
+        if any(flags):
+            read_only = [(True, True)] if all(flags) else []
+            if flags[0] and (not flags[1] or _runs_more(one, other)):
+                read_only.append((True, False))
+            if flags[1] and (not flags[0] or _runs_more(other, one)):
+                read_only.append((False, True))
+        grantable = [(False, False), (True, True)]
         if (one.default is ALLOW) is not (other.default is ALLOW):
             grantable += [(False, True), (True, False)]  # of a command that runs no program
         background = [(0, 0), (1, 1)]
         if self._waits and one.beside != other.beside:
             background += [(1, 2), (2, 1)]
-        read_only = either[: 1 + harmless]
-        if harmless:
-            read_only += [(True, False)] * _runs_more(one, other)
-            read_only += [(False, True)] * _runs_more(other, one)
         found = set()
-        for flags in product(read_only, grantable, background):
-            if any(flags[0]) and not all(flags[1]):
+        for quiet, way, level in product(read_only, grantable, background):
+            if any(quiet) and not all(way):
                 continue  # what is read-only a rule may allow
             pair = [
                 row.said(
                     text[n],
                     strict[n],
                     written=written[n],
-                    read_only=flags[0][n],
-                    grantable=flags[1][n],
-                    background=flags[2][n],
+                    read_only=quiet[n],
+                    grantable=way[n],
+                    background=level[n],
                 )
                 for n, row in enumerate(self._rows)
             ]
             found.add((pair[0], pair[1]))
         return found
+
+
+class _Fold:
+    """What two rows may say of a command, folded from its parts.
+
+    Args:
+        one: a row.
+        other: the other.
+        waits: whether commands in the background may differ.
+        files: how both decide files differently that commands open, by tools.
+
+    """
+
+    def __init__(self, one: _Row, other: _Row, *, waits: bool, files: Mapping[str, _Files]) -> None:
+        self._rows = (one, other)
+        self._waits = waits
+        self._files = files
+        self.tools = [*files]
+        self._known: dict[_Program, _Part] = {}
+
+    @property
+    def _has_rules(self) -> bool:
+        return all(row.view is not None for row in self._rows)
+
+    @cached_property
+    def programs(self) -> set[_Program]:
+        """The programs whose commands changed rules match; None stands for all others."""
+        found: set[_Program] = {None}
+        one, other = (row.view for row in self._rows)
+        if one is None or other is None:
+            (floor, *_), shells = [row for row in self._rows if row.view is None], self._rows
+            if floor.default is not ALLOW:
+                found |= {
+                    _program_of(pattern, row.shell)
+                    for row in shells
+                    for entry, pattern in row.lines
+                    if entry.effect is ALLOW
+                }
+        if one is not None and other is not None and not any(row.is_ranked for row in self._rows):
+            lists, shell = _Answers(one, other), self._rows[0].shell
+            patterns = (lists.pattern(*edit) for edit in lists.edits)
+            found |= {_program_of(each, shell) for each in patterns if each is not None}
+        return found
+
+    def of_program(self, program: _Program) -> dict[Effects, str]:
+        """Return the pairs of effects of a simple command, with why samples may miss each."""
+        if not self._has_rules:
+            one, other = (row.outcomes(program) for row in self._rows)
+            return {pair: TOGETHER for pair in product(one, other)}
+        part = self._part(program)
+        if not part.exact:
+            return dict.fromkeys(product(Effect, Effect), OVERLAPS)
+        pairs = part.commands | part.scripts
+        return dict.fromkeys(pairs | (self._unread() if program is None else set()), WRAPPED)
+
+    def _part(self, program: _Program) -> _Part:
+        if program not in self._known:
+            self._known[program] = _Part(*self._rows, program, waits=self._waits)
+        return self._known[program]
+
+    @cached_property
+    def _constant(self) -> dict[Effects, str]:
+        return dict.fromkeys(product(*(row.outcomes() for row in self._rows)), TOGETHER)
+
+    @cached_property
+    def _simple(self) -> dict[Effects, str]:
+        """The pairs of effects of any simple command."""
+        found: dict[Effects, str] = {}
+        for program in self.programs:
+            found |= self.of_program(program)
+        return found
+
+    def of_files(self, tool: str) -> dict[Effects, str]:
+        """Return the pairs of effects of commands that open files as calls of *tool*."""
+        if not self._has_rules:
+            return self._constant
+        if tool not in self._files:
+            return {}  # such a file does not decide
+        return dict.fromkeys(self._with_files(tool), FILES)
+
+    @cached_property
+    def joined(self) -> set[Effects]:
+        """What both may say of commands that a rule matches with what stands between them."""
+        return self._joined() if self._has_rules else set()
+
+    def of_any(self) -> dict[Effects, str]:
+        """Return the pairs of effects of any command."""
+        if not self._has_rules:
+            return self._constant
+        found = dict.fromkeys(self.joined, TOGETHER)
+        for tool in self._files:
+            found |= self.of_files(tool)
+        return found | self._simple
 
     def _unread(self) -> set[Effects]:
         """Return what both say of a command that may hold others, beside the rest of it."""
@@ -696,12 +969,7 @@ class _Fold:
         )
         return {(one, other)} if one is not other else set()
 
-    def _joined(
-        self,
-        together: Collection[Effects],
-        texts: Mapping[Effects, bool],
-        files: Collection[Effects],
-    ) -> set[Effects]:
+    def _joined(self) -> set[Effects]:
         """Return what both may say of commands that a rule matches with the operators between them.
 
         A rule with a star that denies or asks counts for a pipe unless all of it is allowed by
@@ -721,14 +989,15 @@ class _Fold:
             }
             for row in self._rows
         ]
-        changed = {*self._answers.pairs}
+        if not any(rules):
+            return found
+        simple = {*self._simple}
+        files = set[Effects]().union(*map(self._with_files, self._files))
+        changed = {pair for each in self.programs for pair in self._part(each).answers.pairs}
         if len({(row.default, row.by_default, row.programs) for row in self._rows}) > 1:
             changed.add((_NONE, _NONE))
-        none = (_NONE, _NONE), (False, False)
-        own = set[Effects]().union(
-            *(self._said(pair, *none, harmless=texts.get(pair, False)) for pair in changed),
-            files,
-        )
+        together = _closed(simple | files)
+        own = {pair for pair in simple | files if pair[0] is not pair[1]}
         beside = _met(own, together)  # what both may say of commands of which a part changes
         for pattern in {**rules[0], **rules[1]}:
             one, other = (some.get(pattern, ALLOW) for some in rules)
@@ -765,20 +1034,40 @@ class _Fold:
         reads = Pattern.exactly(begun.strip()) if whole else Pattern.text(f"{begun.rstrip()} *")
         return ALLOW if allows or not begun or _may_be_read_only(reads, row.shell) else ASK
 
-    def _with_files(
-        self, commands: Collection[Effects], scripts: Collection[Effects]
-    ) -> set[Effects]:
-        """Return what both may say of *commands* and *scripts* that open files."""
-        found = set[Effects]()
-        for tool, files in self._files.items():
-            opened, scripted = self._opened(tool, files)
-            opens = [self._may_open(row, tool) for row in self._rows]
-            beside = {
-                (was if opens[0] else was & ASK, now if opens[1] else now & ASK)
-                for was, now in commands
-            }
-            found |= _met(beside, opened) | _met(scripts, scripted)
-        return found
+    def _with_files(self, tool: str) -> set[Effects]:
+        """Return what both may say of a command that opens a file as a call of *tool*."""
+        opened, scripted = self._opened(tool, self._files[tool])
+        one, other = self._rows
+        scripts = tuple(
+            row.most(allowed=row.may_allow(lambda each: _may_run_script(each, one.shell)))
+            for row in self._rows
+        )
+        found = _met(scripted, [(scripts[0], scripts[1])])
+        openers = {*_openers(one.shell).get(tool, ()), *_openers(other.shell).get(tool, ())}
+        most = {self._most_opening(text, tool) for text in openers}
+        files = one.shell.files
+        if tool in (files.output, files.input) or one.shell.traced or not openers:
+            read_only = tool != files.output
+            most.add(
+                (
+                    one.most(allowed=one.may_allow(bool) or (read_only and one.runs_read_only)),
+                    other.most(
+                        allowed=other.may_allow(bool) or (read_only and other.runs_read_only)
+                    ),
+                )
+            )
+        return found | _met(opened, most)
+
+    def _most_opening(self, text: str, tool: str) -> Effects:
+        """Return the most that both say of commands that open a file as *text* does."""
+        one, other = (
+            row.most(
+                allowed=(row.by_default and _openers(row.shell).get(tool, {}).get(text, False))
+                or row.may_allow(lambda each: _may_open_as(each, text, row.shell))
+            )
+            for row in self._rows
+        )
+        return one, other
 
     def _opened(self, tool: str, files: _Files) -> tuple[set[Effects], set[Effects]]:
         """Return what both may say of a file that a command opens, and that a script does."""
@@ -791,6 +1080,13 @@ class _Fold:
             found |= weaker(files.plain)
         if files.rewritten:
             found |= CHANGES
+        unknown = set[Effects]()
+        for shadowed in (False, True):
+            file = Redirection(None, writes=False, tool=tool, shadowed=shadowed)
+            if one.row is not None and other.row is not None:
+                said = [redirection_outcome(row, file).effect for row in (one.row, other.row)]
+                unknown.add((said[0], said[1]))
+        found |= unknown
         scripted = set[Effects]()
         for pair in files.plain if one.shell.programs else ():
             denied = [each is DENY for each in pair]
@@ -798,33 +1094,55 @@ class _Fold:
                 row.doubted if no else ALLOW for row, no in zip(self._rows, denied, strict=True)
             ]
             scripted.add((doubts[0], doubts[1]))
-            found.add((DENY if denied[0] else ALLOW, DENY if denied[1] else ALLOW))
-        for shadowed in (False, True):
-            file = Redirection(None, writes=False, tool=tool, shadowed=shadowed)
-            if one.row is not None and other.row is not None:
-                said = [redirection_outcome(row, file).effect for row in (one.row, other.row)]
-                found.add((said[0], said[1]))
+            # Where the folder is not known, a rule that denies a file of this name may match it.
+            adrift = DENY if denied[0] else ALLOW, DENY if denied[1] else ALLOW
+            found |= _met([adrift], unknown)
+            if tool == one.shell.files.writes:
+                found.add(
+                    (pair[0] if not denied[0] else ALLOW, pair[1] if not denied[1] else ALLOW)
+                )
         return found, found | scripted
-
-    def _may_open(self, row: _Row, tool: str) -> bool:
-        """Return whether a command that is allowed may open a file as a call of *tool*."""
-        shell = row.shell
-        if tool in (shell.files.output, shell.files.input) or row.default is ALLOW:
-            return True
-        names = {
-            text.partition(" ")[0]: alone for text, alone in _openers(shell).get(tool, {}).items()
-        }
-        return any(names.values()) or any(
-            entry.effect is ALLOW
-            and (may_unwrap(pattern, shell) or prefix_of(pattern).partition(" ")[0] in names)
-            for entry, pattern in row.lines
-        )
 
 
 # --- what the fold asks of patterns and effects
 
 
 _OPERATORS: Final = re.compile(r"[;&|\n()<>]")
+
+
+def _of_all(
+    folds: Sequence[_Fold], wanted: Collection[Effects], *, widened: bool
+) -> dict[Effects, str]:
+    """Return those of *wanted* that some command shows in all of *folds*, and why it is missed.
+
+    All parts of a command but one may be allowed: the strictest of them decides, on the side
+    that grants less, and the others grant no more alone. So it is enough to compare commands
+    program by program, and files tool by tool.
+    """
+    asks: list[Callable[[_Fold], Mapping[Effects, str]]] = [
+        *(
+            partial(_Fold.of_program, program=program)
+            for program in set[_Program]().union(*(fold.programs for fold in folds))
+        ),
+        *(
+            partial(_Fold.of_files, tool=tool)
+            for tool in dict.fromkeys(tool for fold in folds for tool in fold.tools)
+        ),
+    ]
+    if any(fold.joined for fold in folds):
+        asks.append(_Fold.of_any)
+    found: dict[Effects, str] = {}
+    for ask in asks:
+        some = dict.fromkeys(wanted, OVERLAPS)
+        for fold in folds:
+            reasons = _up_to(ask(fold), widened=widened)
+            some = {
+                each: reasons[each] if why == OVERLAPS else why
+                for each, why in some.items()
+                if each in reasons
+            }
+        found = some | found
+    return found
 
 
 def _closed(pairs: Iterable[Effects]) -> set[Effects]:
@@ -895,6 +1213,25 @@ def _ends_within_word(pattern: Pattern) -> bool:
     return len(pattern.tokens) > 1 and prefix_of(pattern)[-1:] not in ("", " ")
 
 
+def _may_open_as(pattern: Pattern, text: str, shell: Shell) -> bool:
+    """Return whether *pattern* may match a command of the program, and subcommand, of *text*."""
+    if may_unwrap(pattern, shell):
+        return True
+    name, *words = text.split(" ")
+    own, *others = prefix_of(pattern).split(" ")
+    if own != name:
+        return False
+    known = shell.programs.get(name)
+    for number, (word, other) in enumerate(zip(words, others, strict=False)):
+        known = known.subcommands.get(word) if known else None
+        if known is None or other.startswith("-"):
+            break
+        is_open = number == len(others) - 1 and not pattern.exact
+        if not (word.startswith(other) if is_open else word == other):
+            return False
+    return True
+
+
 def _may_run_script(pattern: Pattern, shell: Shell) -> bool:
     """Return whether a command that *pattern* matches may run a script in an argument."""
     program, blank, _ = prefix_of(pattern).partition(" ")
@@ -911,26 +1248,33 @@ def _may_be_unseen(pattern: Pattern, shell: Shell) -> bool:
     return may_unwrap(pattern, shell) and not ((blank or pattern.exact) and program in seen)
 
 
+@lru_cache(maxsize=65_536)
 def _may_be_read_only(pattern: Pattern, shell: Shell) -> bool:
     """Return whether a read-only command may have a text that *pattern* matches."""
     if not shell.programs:
         return False
-    start = pattern.tokens[0] if pattern.tokens else ""
-    words = start.split(" ") if isinstance(start, str) else [""]
-    if not (pattern.exact or words[-1] == ""):
-        words[-1] = _OPEN  # goes on
-    name = words[0]
-    if name in ("", _OPEN):
-        begun = start if isinstance(start, str) else ""
-        return not begun or any(each.startswith(begun) for each in shell.programs)
-    program = shell.programs.get(name)
-    if name[:1] == "[":
+    start = prefix_of(pattern)
+    name, *words = start.split(" ")
+    if not words and not pattern.exact:
+        return (
+            not start
+            or any(each.startswith(start) for each in chain(shell.programs, runners(shell)))
+            or not _PLAIN.fullmatch(start)
+        )
+    if words and not pattern.exact:
+        words[-1] += _OPEN  # goes on
+    if not ODD.isdisjoint(name) or not _NO_ODD.fullmatch(name):
         return True
-    if leads_another(name, shell) and not (program and not _runs_another(program)):
+    program = shell.programs.get(name)
+    if name in runners(shell) and not (program and not _runs_another(program)):
         wrappers = (shell.wrapping.granting.get(name), shell.wrapping.denying.get(name))
         known = [each for each in wrappers if each is not None]
         return program is not None or not known or any(each.quiet for each in known)
-    return program is not None and _may_take(program, [w for w in words[1:] if w])
+    return program is not None and _may_take(program, [word for word in words if word])
+
+
+# The name of a program that is no path, assignment or pattern.
+_NO_ODD: Final = re.compile(r"[^/=!~?\[]*")
 
 
 def _runs_another(program: Program) -> bool:
@@ -940,23 +1284,51 @@ def _runs_another(program: Program) -> bool:
 def _may_take(program: Program, words: Sequence[str]) -> bool:
     """Return whether a program may be read-only with *words* behind its name, and more."""
     word = words[0] if words else _OPEN
-    if program.subcommands and word != _OPEN and not word.startswith("-"):
+    if program.subcommands and not word.startswith("-"):
+        if word.endswith(_OPEN):
+            begun = word.removesuffix(_OPEN)
+            return any(
+                name.startswith(begun) and _may_take(each, ())
+                for name, each in program.subcommands.items()
+            )
         below = program.subcommands.get(word)
         return below is not None and _may_take(below, words[1:])
-    if program.subcommands and word == _OPEN:
-        return True
-    return any(form.harmless and _allows(form, words) for form in (program, *program.forms))
+    return any(
+        form.harmless and _may_take_all(form, words) for form in (program, *program.forms)
+    ) or (bool(program.subcommands) and not words)
 
 
-def _allows(form: Program, words: Sequence[str]) -> bool:
-    """Return whether a form of a program may have the first of *words*."""
-    word = words[0] if words else _OPEN
-    if word == _OPEN or form.flags is None or form.pairs or word.startswith("--"):
-        return True
-    if not word.startswith("-"):
-        return form.most != 0 and not (form.first and not re.fullmatch(form.first, word))
-    known = (form.flags, form.values, form.files, form.needs, form.given, form.skipped)
-    return any(re.fullmatch(each, word) for each in known if each)
+def _may_take_all(form: Program, words: Sequence[str]) -> bool:
+    """Return whether a form of a program may have *words*."""
+    for number, word in enumerate(words):
+        if word.endswith(_OPEN) or not ODD.isdisjoint(word) or word == "--":
+            break
+        if not word.startswith("-"):
+            if number:
+                continue  # the value of an option, or an operand
+            if form.most == 0 or (form.first and not re.fullmatch(form.first, word)):
+                return False
+        elif form.flags is not None and len(word) > 1 and not (form.runs and number):
+            known = (form.flags, form.values, form.files, form.needs, form.given, form.skipped)
+            pair = f"{words[number - 1]} {word}" if number else ""
+            if not (
+                any(re.fullmatch(each, word) for each in known if each)
+                or (
+                    form.pairs
+                    and (_may_begin(form.pairs, f"{word} ") or re.fullmatch(form.pairs, pair))
+                )
+            ):
+                return False
+    return True
+
+
+@lru_cache(maxsize=4096)
+def _may_begin(pattern: str, text: str) -> bool:
+    """Return whether a text that the expression *pattern* matches may begin with *text*."""
+    left = expression(pattern)
+    for letter in text:
+        left = left.after(letter_of(letter))
+    return left is not NOTHING
 
 
 def _runs_more(one: _Row, other: _Row) -> bool:
