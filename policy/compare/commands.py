@@ -69,7 +69,7 @@ _NONE: Final = cast("Effect", "none")
 _ANYTHING: Final = Pattern.text("*")
 
 # Of each of two rows, whether something holds.
-_Flags = tuple[bool, ...]
+_Flags = tuple[bool, bool]
 
 # Pairs of rows that are folded, before any change is taken to be possible.
 _ROW_PAIRS: Final = 36
@@ -116,10 +116,12 @@ class CommandPair(ToolPair):
         self, text: str, chosen: Mapping[int, int], wanted: Effects
     ) -> Iterator[Difference]:
         """Yield a difference that commands show which rules match by *text* as well."""
-        del chosen
         named = text.replace(self.fresh, "q7z")
-        again = chain([f"{named} $x"], _in_quotes(named), _wrapped(named, self.shell))
-        for each in again:
+        known = (each for one in self.shells for each in _read_only_like(named, one))
+        read_only = (each for each in known if self._decided(each, chosen))
+        for each in chain(
+            read_only, [f"{named} $x"], _in_quotes(named), _wrapped(named, self.shell)
+        ):
             found = self.asked(each)
             if found.effects == wanted:
                 yield found
@@ -144,11 +146,17 @@ class CommandPair(ToolPair):
             effects: the changes that need no further sample.
 
         """
+        told, files = set(effects), self._files()
         shown = weaker(effects) | self.precluded
+        for text in self._redirected(files):
+            found = self.asked(text)
+            if found.effects in CHANGES - told:
+                told.add(found.effects)
+                shown |= weaker([found.effects])
+                yield found
         left = self._possible(CHANGES - shown)
         if not left:
             return
-        files = self._files()
         for text in islice(dict.fromkeys(self._samples(files)), _SAMPLES):
             found = self.asked(text)
             if found.effects in CHANGES and found.effects not in shown:
@@ -255,6 +263,25 @@ class CommandPair(ToolPair):
             yield from _wrapped(text, shell)
         yield from _joined(self.views, changed, [*allowed, *read_only[:2], "q7z"])
         yield from self._with_files(files, [*read_only[:2], *allowed, "q7z"], starts)
+
+    def _redirected(self, files: Mapping[str, Sequence[str]]) -> Iterator[str]:
+        """Yield commands that redirect *files*, and those of rules that allow that open them."""
+        shell, cwd = self.shell, self.shape.dialect.cwd
+        for tool, paths in files.items():
+            for path in paths:
+                for sign, each in ((">", shell.files.output), ("<", shell.files.input)):
+                    if each == tool:
+                        yield f"q7z {sign} {_as_named(path, cwd)}"
+        openers = {
+            text.partition(" ")[0]: tool
+            for tool in (shell.files.reads, shell.files.writes, shell.files.removes)
+            if tool in files
+            for text in _openers(shell).get(tool, ())
+        }
+        for pattern in self._allowing() if openers else ():
+            opened = openers.get(prefix_of(pattern).partition(" ")[0])
+            if opened is not None and not pattern.exact:
+                yield from (freeze(pattern, _as_named(path, cwd)) for path in files[opened])
 
     def _changed(self) -> list[str]:
         """Return commands of the changed rules, some of each kind that both sides tell apart."""
@@ -376,6 +403,13 @@ class _Row:
         """Which programs it knows to be read-only."""
         return self.shell.programs
 
+    def may_open(self, text: str, tool: str) -> bool:
+        """Return whether it may allow a command that opens a file as *text* does."""
+        alone = _openers(self.shell).get(tool, {}).get(text, False)
+        return (self.by_default and alone) or self.may_allow(
+            lambda pattern: _may_open_as(pattern, text, self.shell)
+        )
+
     @property
     def runs_read_only(self) -> bool:
         """Whether read-only commands run that no rule applies to."""
@@ -435,7 +469,7 @@ class _Row:
         if allowed or self.default is ALLOW:
             return ALLOW
         asks = any(entry.effect is ASK for entry, _ in self.lines)
-        return ASK if asks else max(self.default, self.unsure)
+        return max(self.default, ASK) if asks else self.default
 
     def may_allow(self, may: Callable[[Pattern], bool]) -> bool:
         """Return whether it has a rule that allows, whose pattern *may* be of some kind."""
@@ -477,40 +511,28 @@ def _rows(lookup: Lookup, views: Sequence[View]) -> list[_Row]:
 
 
 class _Answers(Sides):
-    """The answers of two rows to the same text, of those where they differ.
-
-    Attributes:
-        pairs: each pair of different answers to some text.
-        exact: whether these are all.
-
-    """
+    """The answers of two rows to the same text, of those where they differ."""
 
     def __init__(self, one: View, other: View) -> None:
         sides = (ListSide((attrs.evolve(view, default=_NONE),)) for view in (one, other))
         super().__init__(*sides)
-        self.pairs: set[Effects] = set()
-        self.exact = True
 
-    def search(self) -> None:
-        """Search for the pairs."""
-        for view, line in self.edits if len(self.views) > 1 else ():
+    def search(self, edits: Iterable[tuple[int, int]]) -> tuple[set[Effects], bool]:
+        """Return each pair of different answers to a text that some of *edits* decide.
+
+        And whether these are all.
+        """
+        pairs, exact = set[Effects](), True
+        for view, line in edits if len(self.views) > 1 else ():
             own = self.views[view].effect(line)
             others = [each for each in (*Effect, _NONE) if each is not own]
-            while not self.pairs.issuperset((own, e) if view == 0 else (e, own) for e in others):
-                found = search_together(self, [ANY_TEXT], (), seen=self.pairs, view=view, line=line)
-                self.exact &= found.exact
+            while not pairs.issuperset((own, e) if view == 0 else (e, own) for e in others):
+                found = search_together(self, [ANY_TEXT], (), seen=pairs, view=view, line=line)
+                exact &= found.exact
                 if found.text is None:
                     break
-                self.pairs.add(self.answers(found.text))
-
-    def changed(self, may: Callable[[Pattern], bool]) -> set[Effects]:
-        """Return the pairs that may come of a changed rule whose pattern *may* be of some kind."""
-        own = {
-            (view, self.views[view].effect(line))
-            for view, line in self.edits
-            if (pattern := self.pattern(view, line)) is not None and may(pattern)
-        }
-        return {pair for pair in self.pairs if (0, pair[0]) in own or (1, pair[1]) in own}
+                pairs.add(self.answers(found.text))
+        return pairs, exact
 
     def granted(self, effects: Mapping[int, Effect] | Sequence[Effect]) -> Effects:
         """Return what both rows answer."""
@@ -604,42 +626,40 @@ class _Part:
         ]
         self.views = views
         self.answers = _Answers(*views)
-        edits = (self.answers.pattern(*edit) for edit in self.answers.edits)
-        self._edits = [each for each in edits if each is not None]
-        if program is not None or any(_program_of(e, shell) is None for e in self._edits):
-            self.answers.search()
-        else:
-            self._edits = []  # they are compared by their programs
-        self.exact = self.answers.exact
-        self.texts = self._texts()
+        patterns = [(edit, self.answers.pattern(*edit)) for edit in self.answers.edits]
+        edits = {edit: pattern for edit, pattern in patterns if pattern is not None}
+        if program is None and not any(_program_of(each, shell) is None for each in edits.values()):
+            edits = {}  # they are compared by their programs
+        # Of which rows a text may be read-only that an edit decides.
+        kinds: dict[_Flags, list[tuple[int, int]]] = {}
+        for edit, pattern in edits.items():
+            flags = _may_be_read_only(pattern, one.shell), _may_be_read_only(pattern, other.shell)
+            kinds.setdefault(flags, []).append(edit)
+        self._edits = {*edits.values()}
+        self.exact = True
+        self.texts: dict[Effects, _Flags] = {}
+        for flags, some in sorted(kinds.items(), reverse=True):
+            pairs, exact = self.answers.search(some)
+            self.exact &= exact
+            for pair in pairs:
+                known = self.texts.get(pair, (False, False))
+                self.texts[pair] = known[0] or flags[0], known[1] or flags[1]
+        self.pairs = frozenset(self.texts)
+        runs = [bool(row.shell.programs) for row in (one, other)]
+        if program is not None:
+            runs = [any(each[n] for each in kinds) for n in (0, 1)]
+        self._add_texts((runs[0], runs[1]))
         self.leads = self._leading(may_unwrap)
         self.shells = self._leading(_may_run_script) if shell.programs else set()
 
-    def _texts(self) -> dict[Effects, _Flags]:
-        """Return pairs of answers to some text, and of which rows it may be read-only."""
-        answers = self.answers
+    def _add_texts(self, flags: _Flags) -> None:
+        """Add the pairs of equal answers, and those of texts that a rule does not hold for."""
         said = [{e.effect for e in view.entries} | {_NONE} for view in self.views]
-        of_all = tuple(
-            bool(shell.programs)
-            if self._program is None
-            else any(_may_be_read_only(each, shell) for each in self._edits)
-            for shell in self._shells
-        )
-        flags: dict[tuple[int, Effect], set[_Flags]] = {}
-        for view, line in answers.edits:
-            pattern = answers.pattern(view, line)
-            if pattern is not None:
-                quiet = tuple(_may_be_read_only(pattern, shell) for shell in self._shells)
-                flags.setdefault((view, answers.views[view].effect(line)), set()).add(quiet)
-        texts: dict[Effects, _Flags] = {}
-        for pair in answers.pairs:
-            own = set[_Flags]().union(*(flags.get(each, ()) for each in enumerate(pair)))
-            texts[pair] = tuple(map(any, zip(*own, strict=True))) if own else of_all
-        texts |= {(each, each): of_all for each in said[0] & said[1]}
+        for each in said[0] & said[1]:
+            self.texts[each, each] = flags
         if self._rows[0].shell.control:
             for pair in self._uncompleted():
-                texts.setdefault(pair, of_all)
-        return texts
+                self.texts.setdefault(pair, flags)
 
     def _uncompleted(self) -> set[Effects]:
         """Return further pairs: a rule that allows may not hold for a text that it matches.
@@ -660,7 +680,7 @@ class _Part:
                 text = str(pattern)
                 (one, other), more = answers.answers(text), answers.answers(text + MORE)
                 found.add((more[0] if one is ALLOW else one, more[1] if other is ALLOW else other))
-        pairs = {*answers.pairs}
+        pairs = self.pairs
         for number, own in enumerate(lines):
             for pattern in own:
                 ends, starts = _ends_within_word(pattern), isinstance(pattern.tokens[-1], str)
@@ -693,13 +713,17 @@ class _Part:
         """What both may say of one simple command, scripts apart."""
         # A rule that allows matches what is behind some wrappers.
         through = self._leading(_may_be_unseen)
-        quiet = {pair for pair in self.leads if any(self.texts[pair])}
         found = set[Effects]()
         written = {(False, False)} | {(one is ALLOW, other is ALLOW) for one, other in through}
-        for is_read_only in (False, True):
-            texts = [pair for pair, flags in self.texts.items() if any(flags) or not is_read_only]
-            leads = quiet if is_read_only else self.leads
-            strict, unseen = self._all_strict(leads), self._all_strict(through & {*leads})
+        for quiet in self._read_only():
+            # All texts of what is read-only are such.
+            texts = {
+                pair
+                for pair, flags in self.texts.items()
+                if all(flag or not needed for flag, needed in zip(flags, quiet, strict=True))
+            }
+            leads = self.leads & texts
+            strict, unseen = self._all_strict(leads), self._all_strict(through & texts)
             commands = {
                 (text, key)
                 for text, known in product(texts, unseen)
@@ -714,8 +738,7 @@ class _Part:
                 for key in self._strict(known, lead)
             }
             for (text, key), way in product(commands, written):
-                flags = self.texts[text] if is_read_only else (False, False)
-                found |= self._said(text, key, way, flags)
+                found |= self._said(text, key, way, quiet)
         return found | self._statements()
 
     def _statements(self) -> set[Effects]:
@@ -726,8 +749,7 @@ class _Part:
         """
         if not self._shells[0].control:
             return set()
-        answers = self.answers
-        alone = answers.changed(lambda each: not self._matches_first(each))
+        alone = self._changed(lambda each: not self._matches_first(each))
         one, other = (
             row.most(allowed=self._allows(view) or self._runs_read_only(row.shell))
             for row, view in zip(self._rows, self.views, strict=True)
@@ -767,6 +789,14 @@ class _Part:
         name, whole = self._program
         return name in shell.programs if whole else any(e.startswith(name) for e in shell.programs)
 
+    def _read_only(self) -> list[_Flags]:
+        """Return to which rows a command may be read-only."""
+        one, other = self._rows
+        found = [(False, False), (True, True)]
+        found += [(True, False)] * _runs_more(one, other)
+        found += [(False, True)] * _runs_more(other, one)
+        return found
+
     @cached_property
     def scripts(self) -> set[Effects]:
         """What both may say of one that runs a script."""
@@ -789,6 +819,17 @@ class _Part:
                 scripts.add((one, other))
         return scripts
 
+    def _changed(self, may: Callable[[Pattern], bool]) -> set[Effects]:
+        """Return the pairs that may come of a changed rule whose pattern *may* be of some kind."""
+        own = {
+            (view, self.answers.views[view].effect(line))
+            for view, line in self.answers.edits
+            if (pattern := self.answers.pattern(view, line)) is not None
+            and pattern in self._edits
+            and may(pattern)
+        }
+        return {pair for pair in self.pairs if not own.isdisjoint(enumerate(pair))}
+
     def _leading(self, may_lead: Callable[[Pattern, Shell], bool]) -> set[Effects]:
         """Return the pairs that a command with further match texts may have."""
         shell = self._shells[0]
@@ -801,8 +842,7 @@ class _Part:
             | {_NONE}
             for view in self.views
         ]
-        answers = self.answers
-        others = answers.pairs - answers.changed(lambda each: may_lead(each, shell))
+        others = self.pairs - self._changed(lambda each: may_lead(each, shell))
         return {text for text in {*self.texts} - others if text[0] in own[0] and text[1] in own[1]}
 
     def _strict(self, one: Effects, other: Effects) -> set[Effects]:
@@ -824,26 +864,17 @@ class _Part:
                 found |= self._strict(one, other)
         return found
 
-    def _said(
-        self, text: Effects, strict: Effects, written: tuple[bool, bool], flags: _Flags
-    ) -> set[Effects]:
+    def _said(self, text: Effects, strict: Effects, written: _Flags, quiet: _Flags) -> set[Effects]:
         """Return what both may say of a simple command.
 
         Args:
             text: the answers to the text that rules which allow match.
             strict: the answers to its match texts that deny or ask, of which one decides.
             written: whether a rule allows it by its wrapper.
-            flags: to which rows it may be read-only.
+            quiet: to which rows it is read-only.
 
         """
         one, other = self._rows
-        read_only = [(False, False)]
-        if any(flags):
-            read_only = [(True, True)] if all(flags) else []
-            if flags[0] and (not flags[1] or _runs_more(one, other)):
-                read_only.append((True, False))
-            if flags[1] and (not flags[0] or _runs_more(other, one)):
-                read_only.append((False, True))
         grantable = [(False, False), (True, True)]
         if (one.default is ALLOW) is not (other.default is ALLOW):
             grantable += [(False, True), (True, False)]  # of a command that runs no program
@@ -851,7 +882,7 @@ class _Part:
         if self._waits and one.beside != other.beside:
             background += [(1, 2), (2, 1)]
         found = set()
-        for quiet, way, level in product(read_only, grantable, background):
+        for way, level in product(grantable, background):
             if any(quiet) and not all(way):
                 continue  # what is read-only a rule may allow
             pair = [
@@ -915,7 +946,7 @@ class _Fold:
         """Return the pairs of effects of a simple command, with why samples may miss each."""
         if not self._has_rules:
             one, other = (row.outcomes(program) for row in self._rows)
-            return {pair: TOGETHER for pair in product(one, other)}
+            return dict.fromkeys(product(one, other), TOGETHER)
         part = self._part(program)
         if not part.exact:
             return dict.fromkeys(product(Effect, Effect), OVERLAPS)
@@ -929,7 +960,8 @@ class _Fold:
 
     @cached_property
     def _constant(self) -> dict[Effects, str]:
-        return dict.fromkeys(product(*(row.outcomes() for row in self._rows)), TOGETHER)
+        one, other = (row.outcomes() for row in self._rows)
+        return dict.fromkeys(product(one, other), TOGETHER)
 
     @cached_property
     def _simple(self) -> dict[Effects, str]:
@@ -993,7 +1025,7 @@ class _Fold:
             return found
         simple = {*self._simple}
         files = set[Effects]().union(*map(self._with_files, self._files))
-        changed = {pair for each in self.programs for pair in self._part(each).answers.pairs}
+        changed = {pair for each in self.programs for pair in self._part(each).pairs}
         if len({(row.default, row.by_default, row.programs) for row in self._rows}) > 1:
             changed.add((_NONE, _NONE))
         together = _closed(simple | files)
@@ -1045,6 +1077,8 @@ class _Fold:
         found = _met(scripted, [(scripts[0], scripts[1])])
         openers = {*_openers(one.shell).get(tool, ()), *_openers(other.shell).get(tool, ())}
         most = {self._most_opening(text, tool) for text in openers}
+        copying = {self._most_opening(text, tool) for text in openers if _copies(text, one.shell)}
+        found |= _met(_undenied(self._files[tool].plain), copying)
         files = one.shell.files
         if tool in (files.output, files.input) or one.shell.traced or not openers:
             read_only = tool != files.output
@@ -1060,13 +1094,7 @@ class _Fold:
 
     def _most_opening(self, text: str, tool: str) -> Effects:
         """Return the most that both say of commands that open a file as *text* does."""
-        one, other = (
-            row.most(
-                allowed=(row.by_default and _openers(row.shell).get(tool, {}).get(text, False))
-                or row.may_allow(lambda each: _may_open_as(each, text, row.shell))
-            )
-            for row in self._rows
-        )
+        one, other = (row.most(allowed=row.may_open(text, tool)) for row in self._rows)
         return one, other
 
     def _opened(self, tool: str, files: _Files) -> tuple[set[Effects], set[Effects]]:
@@ -1094,13 +1122,10 @@ class _Fold:
                 row.doubted if no else ALLOW for row, no in zip(self._rows, denied, strict=True)
             ]
             scripted.add((doubts[0], doubts[1]))
-            # Where the folder is not known, a rule that denies a file of this name may match it.
-            adrift = DENY if denied[0] else ALLOW, DENY if denied[1] else ALLOW
-            found |= _met([adrift], unknown)
-            if tool == one.shell.files.writes:
-                found.add(
-                    (pair[0] if not denied[0] else ALLOW, pair[1] if not denied[1] else ALLOW)
-                )
+            if tool in (one.shell.files.input, one.shell.files.reads):
+                # Where the folder is not known, a rule that denies a file of this name may match.
+                adrift = DENY if denied[0] else ALLOW, DENY if denied[1] else ALLOW
+                found |= _met([adrift], unknown)
         return found, found | scripted
 
 
@@ -1211,6 +1236,19 @@ def _denies_otherwise(one: Row, other: Row) -> bool:
 
 def _ends_within_word(pattern: Pattern) -> bool:
     return len(pattern.tokens) > 1 and prefix_of(pattern)[-1:] not in ("", " ")
+
+
+def _copies(text: str, shell: Shell) -> bool:
+    """Return whether the program of a command may copy files, which no rule denies then."""
+    known = shell.programs.get(text.partition(" ")[0])
+    forms = (known, *known.forms) if known else ()
+    return any(each.copies is not Files.NONE for each in forms)
+
+
+def _undenied(pairs: Iterable[Effects]) -> Iterator[Effects]:
+    """Yield what both may say of files where no rule that denies counts."""
+    for pair in pairs:
+        yield from product(*([ASK, ALLOW] if each is DENY else [each] for each in pair))
 
 
 def _may_open_as(pattern: Pattern, text: str, shell: Shell) -> bool:
