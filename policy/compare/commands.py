@@ -26,7 +26,7 @@ import re
 import shlex
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache, partial
-from itertools import chain, islice, product
+from itertools import chain, islice, product, zip_longest
 from typing import Final, cast
 
 import attrs
@@ -154,6 +154,9 @@ class CommandPair(ToolPair):
                 told.add(found.effects)
                 shown |= weaker([found.effects])
                 yield found
+        for found in self._unasked():
+            shown |= weaker([found.effects])
+            yield found
         left = self._possible(CHANGES - shown)
         if not left:
             return
@@ -215,7 +218,7 @@ class CommandPair(ToolPair):
         return {
             tool: [
                 str(next(iter(each.call.values()), "q7z"))
-                for each in islice(chain(stated, plain), 8)
+                for each in islice(_some_of_each([*stated, *plain]), 12)
             ]
             for tool, plain, stated in self._differences(rows)
         }
@@ -263,6 +266,27 @@ class CommandPair(ToolPair):
             yield from _wrapped(text, shell)
         yield from _joined(self.views, changed, [*allowed, *read_only[:2], "q7z"])
         yield from self._with_files(files, [*read_only[:2], *allowed, "q7z"], starts)
+
+    def _unasked(self) -> Iterator[Difference]:
+        """Yield what read-only commands show of each changed rule that matches some."""
+        quiet = [text for one in self.shells for text in _read_only(one)[:1]]
+        several = any(len(side.views) > 1 for side in self.given)
+        for view, line in self.edits if quiet else ():
+            pattern = self.pattern(view, line)
+            if pattern is None:
+                continue
+            texts: Iterable[str] = ()
+            if _program_of(pattern, self.shell) is None:
+                texts = (f"{text} {freeze(pattern, 'q7z')}" for text in quiet)
+            elif several and self.views[view].effect(line) is ALLOW:
+                named = freeze(pattern, "q7z")
+                texts = (each for one in self.shells for each in _read_only_like(named, one))
+            for text in texts:
+                if pattern.matches(text):
+                    found = self.asked(text)
+                    if found.effects in CHANGES:
+                        yield found
+                        break
 
     def _redirected(self, files: Mapping[str, Sequence[str]]) -> Iterator[str]:
         """Yield commands that redirect *files*, and those of rules that allow that open them."""
@@ -442,11 +466,18 @@ class _Row:
             return None if self.by_default or self.default is ALLOW else self.default
         return None if answer is ALLOW else answer
 
-    def outcomes(self, program: _Program = None) -> set[Effect]:
-        """Return the effects that some command may get, of *program* if given."""
+    def outcomes(self, program: _Program = None, but: Collection[_Program] = ()) -> set[Effect]:
+        """Return the effects that some command may get, of *program* if given, or of none of *but*."""
         if self.row is None or self.view is None:
             return {self.default}
-        said = {e.effect for e, each in self.lines if _may_be_of(each, program, self.shell)}
+        lines = [(entry.effect, pattern) for entry, pattern in self.lines]
+        if program is None and len(but) > 1:
+            own = (_program_of(pattern, self.shell) for _, pattern in lines)
+            said = {
+                e for (e, _), name in zip(lines, own, strict=True) if not (name and name in but)
+            }
+        else:
+            said = {e for e, each in lines if _may_be_of(each, program, self.shell)}
         runs = program is None or any(
             name == program[0] or (not program[1] and name.startswith(program[0]))
             for name in self.shell.programs
@@ -945,7 +976,7 @@ class _Fold:
     def of_program(self, program: _Program) -> dict[Effects, str]:
         """Return the pairs of effects of a simple command, with why samples may miss each."""
         if not self._has_rules:
-            one, other = (row.outcomes(program) for row in self._rows)
+            one, other = (row.outcomes(program, self.programs) for row in self._rows)
             return dict.fromkeys(product(one, other), TOGETHER)
         part = self._part(program)
         if not part.exact:
@@ -1077,8 +1108,11 @@ class _Fold:
         found = _met(scripted, [(scripts[0], scripts[1])])
         openers = {*_openers(one.shell).get(tool, ()), *_openers(other.shell).get(tool, ())}
         most = {self._most_opening(text, tool) for text in openers}
-        copying = {self._most_opening(text, tool) for text in openers if _copies(text, one.shell)}
-        found |= _met(_undenied(self._files[tool].plain), copying)
+        if tool == one.shell.files.writes:
+            copying = {
+                self._most_opening(text, tool) for text in openers if _copies(text, one.shell)
+            }
+            found |= _met(_undenied(self._files[tool].plain), copying)
         files = one.shell.files
         if tool in (files.output, files.input) or one.shell.traced or not openers:
             read_only = tool != files.output
@@ -1109,7 +1143,7 @@ class _Fold:
         if files.rewritten:
             found |= CHANGES
         unknown = set[Effects]()
-        for shadowed in (False, True):
+        for shadowed in (False, True) if tool == one.shell.files.reads else (False,):
             file = Redirection(None, writes=False, tool=tool, shadowed=shadowed)
             if one.row is not None and other.row is not None:
                 said = [redirection_outcome(row, file).effect for row in (one.row, other.row)]
@@ -1247,8 +1281,9 @@ def _copies(text: str, shell: Shell) -> bool:
 
 def _undenied(pairs: Iterable[Effects]) -> Iterator[Effects]:
     """Yield what both may say of files where no rule that denies counts."""
-    for pair in pairs:
-        yield from product(*([ASK, ALLOW] if each is DENY else [each] for each in pair))
+    for was, now in pairs:
+        if DENY in (was, now):
+            yield from product(*([ASK, ALLOW] if each is DENY else [each] for each in (was, now)))
 
 
 def _may_open_as(pattern: Pattern, text: str, shell: Shell) -> bool:
@@ -1382,6 +1417,16 @@ _OPEN: Final = "\0"
 
 
 # --- samples
+
+
+def _some_of_each(found: Sequence[Difference]) -> Iterator[Difference]:
+    """Yield differences, those first that show another change than the ones before."""
+    kinds: dict[Effects, list[Difference]] = {}
+    for each in found:
+        kinds.setdefault(each.effects, []).append(each)
+    for some in zip_longest(*kinds.values()):
+        yield from filter(None, some)
+
 
 # Stands for a file in a command that opens it.
 _FILE: Final = "q7w"
