@@ -1115,15 +1115,10 @@ class _Fold:
             found |= _met(_undenied(self._files[tool].plain), copying)
         files = one.shell.files
         if tool in (files.output, files.input) or one.shell.traced or not openers:
-            read_only = tool != files.output
-            most.add(
-                (
-                    one.most(allowed=one.may_allow(bool) or (read_only and one.runs_read_only)),
-                    other.most(
-                        allowed=other.may_allow(bool) or (read_only and other.runs_read_only)
-                    ),
-                )
+            before, after = (
+                row.most(allowed=row.may_allow(bool) or row.runs_read_only) for row in self._rows
             )
+            most.add((before, after))
         return found | _met(opened, most)
 
     def _most_opening(self, text: str, tool: str) -> Effects:

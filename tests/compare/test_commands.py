@@ -24,7 +24,7 @@ from policy.patterns.notations import Unusable
 from policy.tables.chain import Chain
 from policy.tables.table import Table
 from tests.strategies import table
-from tests.told import is_told
+from tests.told import Effects, is_told
 
 PAIRS = int(os.environ.get("PAIRS", "25"))
 
@@ -122,7 +122,9 @@ def test_no_command_is_decided_differently_that_a_difference_does_not_tell_of(ho
             call = {"command": command}
             was, now = before.decide("Bash", call).effect, after.decide("Bash", call).effect
             assert is_told(was, now, told, "Bash"), (lists, edited, command)
-    assert exact > 0.3 * PAIRS
+    assert exact > 0.9 * PAIRS
+    # Of our notation all that is generated here is compared exactly.
+    assert host != "policy" or exact == PAIRS
 
 
 def _confirm(comparison: Comparison, before: Table, after: Table) -> None:
@@ -151,8 +153,8 @@ def test_commands_behind_wrappers_are_compared(
     before: list[str], after: list[str], widened: set[bool]
 ) -> None:
     comparison = differences(table(*before), table(*after))
-    told = {difference.widened for difference in comparison.differences}
-    assert told == widened or not comparison.exact
+    assert {difference.widened for difference in comparison.differences} == widened
+    assert comparison.exact
 
 
 @pytest.mark.parametrize(
@@ -190,11 +192,103 @@ def test_what_the_host_knows_of_commands_is_compared(
     empty: Lists = {"allow": [], "ask": [], "deny": []}
     dice = random.Random(0)
     tables = [_claude(dice, {**empty, **side}) for side in (before, after)]
-    found = differences(tables[0], tables[1])
-    told = {
-        (d.before.effect.value, d.after.effect.value) for d in found.differences if d.tool == "Bash"
-    }
-    assert told == shown or (told < shown and not found.exact)
+    found = differences(tables[0], tables[1]).differences
+    told = {(d.before.effect.value, d.after.effect.value) for d in found if d.tool == "Bash"}
+    assert told == shown
+
+
+@pytest.mark.parametrize(
+    ("lists", "edited", "shown"),
+    [
+        # Rules that allow know none of it by what is written: `nice` is seen through.
+        ([], ["allow Bash(nice -n 5 git *)"], set()),
+        (["ask Bash(b)"], ["ask Bash(b)", "allow Bash(timeout 5 rm *)"], set()),
+        # A rule that asks, or denies, knows all of it behind what it begins with.
+        (["deny Bash(a *)"], ["deny Bash(a *)", "allow Bash(./a *)"], set()),
+        (["ask Bash(timeout *)"], ["ask Bash(timeout *)", "allow Bash(sudo timeout *)"], set()),
+        (["allow Bash(A=1 rm *)", "deny Bash(A=1 *)", "deny Bash(rm *)"],
+         ["allow Bash(A=1 rm *)", "deny Bash(rm *)"], set()),
+        # Nobody vouches for what is set: it is asked for.
+        ([], ["allow Bash(A=1 *)"], {(Effect.DENY, Effect.ASK)}),
+        # Some of it is allowed.
+        (["deny Bash(* x)"], ["deny Bash(* x)", "allow Bash(sudo rm *)"], {(Effect.DENY, Effect.ALLOW)}),
+    ],
+)  # fmt: skip
+def test_what_begins_alike_is_compared_exactly(
+    lists: list[str], edited: list[str], shown: set[Effects]
+) -> None:
+    for default in (Effect.DENY, Effect.ASK):
+        comparison = differences(table(*lists, default=default), table(*edited, default=default))
+        assert comparison.exact
+        if default is Effect.DENY:
+            assert {difference.effects for difference in comparison.differences} == shown
+
+
+@pytest.mark.parametrize(
+    ("rules", "edit", "shown", "default"),
+    [
+        # A wrapper of some folder begins as the rule that allows does: `A/sudo flock ! x`.
+        (["allow Bash(A*)"], "deny Bash(flock * x)", (Effect.ALLOW, Effect.DENY), Effect.DENY),
+        (["allow Bash(rm*)"], "ask Bash(nohup /bin/rm x)", (Effect.ALLOW, Effect.ASK), Effect.DENY),
+        # Behind an option that nobody knows any word may be a program, and is asked about.
+        (["allow Bash(sudo -Z z *)", "ask Bash(z x)"], "deny Bash(z *)", (Effect.ALLOW, Effect.DENY), Effect.DENY),
+        # What begins with a dash is no program behind what a wrapper is to be told.
+        (["allow Bash(timeout *)"], "ask Bash(-Q a)", (Effect.ALLOW, Effect.ASK), Effect.DENY),
+        # What a wrapper is told is no program, whatever rules say of that.
+        (["allow Bash(xargs z)"], "ask Bash(5 *)", None, Effect.ASK),
+        (["allow Bash(git *)"], "deny Bash(rm *)", None, Effect.DENY),
+        (["ask Bash(git *)"], "deny Bash(rm *)", None, Effect.DENY),
+    ],
+)  # fmt: skip
+def test_changes_are_searched_among_all_commands_of_plain_words(
+    rules: list[str], edit: str, shown: Effects | None, default: Effect
+) -> None:
+    found = differences(table(*rules, default=default), table(*rules, edit, default=default))
+    assert found.exact
+    told = {each.effects for each in found.differences}
+    assert shown in told if shown else (Effect.ALLOW, _effect_of(edit)) not in told
+
+
+def test_files_hide_no_change_of_commands_that_another_rule_asks_for() -> None:
+    # Whatever file is removed: what `A=1 rm x` runs is asked for on both sides.
+    dice, lists = (
+        random.Random(0),
+        {"allow": [], "ask": ["Bash(rm *)", "Bash(xargs *)"], "deny": []},
+    )
+    before, after = (_claude(dice, {**lists, "allow": some}) for some in ([], ["Bash(A=1 rm *)"]))
+    found = differences(before, after)
+    assert found.exact
+    assert not found.differences
+
+
+def test_lines_that_deny_are_compared_exactly_where_every_command_is_allowed() -> None:
+    # Of scripts that remove files what is denied in them is doubted, whichever line denies it.
+    dice = random.Random(0)
+    lists = {"ask": [], "deny": ["Bash(/bin/rm x)", "Bash(git *)", "Bash(a && b)"]}
+    before, after = (
+        _claude(dice, {**lists, "allow": allowed, "default": ["dontAsk"]})
+        for allowed in (["Bash(a)"], ["Bash(a)", "Bash(*)"])
+    )
+    assert differences(before, after).exact
+
+
+def _effect_of(rule: str) -> Effect:
+    return Effect[rule.partition(" ")[0].upper()]
+
+
+@pytest.mark.parametrize(
+    ("rule", "change"),
+    [
+        ("allow Bash(timeout)", (Effect.ASK, Effect.DENY)),
+        # More than that: both allow `timeout time x b`, which has no duration to look behind.
+        ("allow Bash(timeout *)", (Effect.ALLOW, Effect.DENY)),
+    ],
+)
+def test_three_rules_may_know_a_command_by_two_texts(rule: str, change: Effects) -> None:
+    # What is written, what it is allowed by and what is asked for: `time z x b`.
+    lists = table("allow Bash(* b)") & table("ask Bash(z *)", rule)
+    found = differences(lists, lists & table("deny Bash(time *)", default=Effect.ALLOW))
+    assert change in {difference.effects for difference in found.differences}
 
 
 def test_what_one_list_asks_for_behind_a_wrapper_is_gone_with_what_another_one_allows() -> None:
@@ -206,10 +300,8 @@ def test_what_one_list_asks_for_behind_a_wrapper_is_gone_with_what_another_one_a
 
 def test_a_program_in_a_folder_behind_a_wrapper_is_compared() -> None:
     before, after = table("ask Bash(* ./a)"), table("ask Bash(* ./a)", "deny Bash(a)")
-    found = differences(before, after)
-    assert {each.effects for each in found.differences} == {
-        (Effect.ASK, Effect.DENY)
-    } or not found.exact
+    found = differences(before, after).differences
+    assert {each.effects for each in found} == {(Effect.ASK, Effect.DENY)}
 
 
 def test_a_rule_for_a_wrapper_takes_away_what_was_allowed_behind_it() -> None:
@@ -218,19 +310,15 @@ def test_a_rule_for_a_wrapper_takes_away_what_was_allowed_behind_it() -> None:
     before, after = (
         table(*some, *rules, default=Effect.ASK) for some in ((), ["ask Bash(nice *)"])
     )
-    found = differences(before, after)
-    assert {each.effects for each in found.differences} == {
-        (Effect.ALLOW, Effect.ASK)
-    } or not found.exact
+    shown = differences(before, after).differences
+    assert {each.effects for each in shown} == {(Effect.ALLOW, Effect.ASK)}
 
 
 def test_a_rule_for_an_assignment_denies_what_another_rule_asks_for_behind_it() -> None:
     # Two commands in one that a rule spells out show nothing of one that is asked for.
     rules = "ask Bash(a && b)", "ask Bash(git status)"
-    found = differences(table(*rules), table("deny Bash(A=1 *)", *rules))
-    assert {each.effects for each in found.differences} == {
-        (Effect.ASK, Effect.DENY)
-    } or not found.exact
+    shown = differences(table(*rules), table("deny Bash(A=1 *)", *rules)).differences
+    assert {each.effects for each in shown} == {(Effect.ASK, Effect.DENY)}
 
 
 def test_files_that_rules_no_longer_deny_are_read_unasked_by_some_commands() -> None:
@@ -259,8 +347,9 @@ def test_scripts_that_open_files_are_compared_where_rules_on_files_differ(
     rules = {"allow": [*allow], "ask": [], "deny": [denied]}
     before, after = (_claude(dice, each) for each in (rules, {**rules, "deny": []}))
     found = differences(before, after)
+    assert found.exact
     shown = {each.effects for each in found.differences if each.tool == "Bash"}
-    assert (Effect.ASK, Effect.ALLOW) in shown or not found.exact
+    assert (Effect.ASK, Effect.ALLOW) in shown
 
 
 _SHELL = {"allow": ["Bash(bash *)"]}
@@ -290,6 +379,6 @@ def test_rules_that_spell_out_operators_are_compared_by_what_may_be_allowed_of_t
     lists: Lists = {"allow": [], "ask": [], "deny": [], **base}
     edited = {**lists, effect: [*lists[effect], f"Bash({rule})"]}
     found = differences(_claude(dice, lists), _claude(dice, edited))
+    assert found.exact, found.why
     shown = {each.effects for each in found.differences if each.tool == "Bash"}
-    told = {f"{was}>{now}" for was, now in shown}
-    assert told >= changes or not found.exact
+    assert {f"{was}>{now}" for was, now in shown} == changes

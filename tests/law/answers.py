@@ -9,7 +9,6 @@ from policy.analysis.reach.audit import AgentAudit, AuditPosition, audit
 from policy.analysis.reach.never import check
 from policy.analysis.reach.privileges import AtMost
 from policy.analysis.reach.query import dialect_of, exceeds, query, read_maximum
-from policy.compare.commands import FILES, TOGETHER, WRAPPED
 from policy.core.effect import Effect
 from policy.core.source import Source
 from policy.hosts.notation.semantics import SEMANTICS
@@ -69,10 +68,9 @@ def _spawned(project: Project, chain: Chain) -> Iterator[Chain]:
 
 
 def diff_failures(old: World, new: World) -> Iterator[str]:
-    """`diff`: every change is one, and nothing else changes, or it says what may."""
+    """`diff`: every change is one, and nothing else changes."""
     found = diff_workspaces(old.workspace, new.workspace)
-    left = {why.partition(": ")[0] for why in found.why if is_sampled(why)}
-    if not found.exact and not all(map(is_sampled, found.why)):
+    if not found.exact:
         yield f"diff exact: {found.why}"
     for change in found.changes:
         yield from _unconfirmed(change, old, new)
@@ -88,7 +86,7 @@ def diff_failures(old: World, new: World) -> Iterator[str]:
         compared = {number for number, _, _ in new.decided(chain)}
         for number, call, before in old.decided(chain):
             after = new.effects(chain)[number]
-            if before == after or number not in compared or call.tool in left:
+            if before == after or number not in compared:
                 continue
             is_told = any(
                 tool == named(call.tool)
@@ -105,11 +103,6 @@ def diff_failures(old: World, new: World) -> Iterator[str]:
                 yield f"diff misses {call.tool}: {'>'.join(chain)} {said}"
     yield from _lonely_failures(found, old, new, widened=False)
     yield from _lonely_failures(found, new, old, widened=True)
-
-
-def is_sampled(why: str) -> bool:
-    """Whether a comparison is not exact since it tries samples of commands."""
-    return why.endswith((WRAPPED, TOGETHER, FILES))
 
 
 def _covers(told: tuple[Effect, Effect], change: tuple[int, int]) -> bool:
@@ -285,9 +278,8 @@ def maximum_failures(world: World, case: Case) -> Iterator[str]:
     text = str(case.most)
     maximum = read_maximum(Source("max.policy", text))
     found, why = exceeds(world.workspace, maximum, readings=("attenuated",))
-    if not all(map(is_sampled, why)):
+    if why:
         yield f"max exact: {why}"
-    left = {each.partition(": ")[0] for each in why}
     most = World(Policies("most", (case.most,)))
     for excess in found:
         each = excess.difference
@@ -299,13 +291,9 @@ def maximum_failures(world: World, case: Case) -> Iterator[str]:
     limits = most.effects(("most",))
     for chain in world.chains:
         for number, call, effect in world.decided(chain):
-            if (
-                effect > limits[number]
-                and call.tool not in left
-                and not any(
-                    tool == named(call.tool) and world.effects(other)[number] > limits[number]
-                    for other, tool in told
-                )
+            if effect > limits[number] and not any(
+                tool == named(call.tool) and world.effects(other)[number] > limits[number]
+                for other, tool in told
             ):
                 yield f"max misses: {'>'.join(chain)} {call} {EFFECTS[effect]}"
 

@@ -188,7 +188,7 @@ def test_no_command_of_many_changes_untold_where_a_mode_begins_to_edit(edited, m
 @pytest.mark.parametrize("modes", _EDITING, ids=" to ".join)
 def test_a_mode_that_edits_files_is_compared_exactly(modes) -> None:
     rules = {"allow": ["Bash(git *)"], "ask": ["Bash(rm *)"], "deny": ["Read(.env)"]}
-    _check((rules, rules), modes)
+    assert _check((rules, rules), modes)
 
 
 @pytest.mark.parametrize("modes", [("acceptEdits", "dontAsk"), ("dontAsk", "acceptEdits")])
@@ -204,7 +204,7 @@ def test_a_mode_that_edits_files_is_compared_exactly(modes) -> None:
 def test_a_mode_that_edits_files_is_compared_exactly_with_one_that_asks_nobody(
     rules, modes
 ) -> None:
-    _check((rules, rules), modes)
+    assert _check((rules, rules), modes)
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,7 @@ def test_a_mode_that_edits_files_is_compared_exactly_with_one_that_asks_nobody(
 def test_rules_that_change_with_their_mode_are_compared_exactly(before, after, modes) -> None:
     nothing: _Lists = {"allow": [], "ask": [], "deny": []}
     one, other = modes.split()
-    _check(({**nothing, **before}, {**nothing, **after}), (one, other))
+    assert _check(({**nothing, **before}, {**nothing, **after}), (one, other))
 
 
 @pytest.mark.parametrize(
@@ -238,7 +238,7 @@ def test_rules_that_change_with_their_mode_are_compared_exactly(before, after, m
 )  # fmt: skip
 def test_what_commands_come_to_together_is_compared(before, after, mode) -> None:
     nothing: _Lists = {"allow": [], "ask": [], "deny": []}
-    _check(({**nothing, **before}, {**nothing, **after}), (mode, mode))
+    assert _check(({**nothing, **before}, {**nothing, **after}), (mode, mode))
 
 
 @pytest.mark.parametrize(
@@ -253,13 +253,13 @@ def test_what_commands_come_to_together_is_compared(before, after, mode) -> None
 )  # fmt: skip
 def test_rules_are_compared_exactly_where_nobody_is_asked_any_more(before, after) -> None:
     nothing: _Lists = {"allow": [], "ask": [], "deny": []}
-    _check(({**nothing, **before}, {**nothing, **after}), ("default", "dontAsk"))
+    assert _check(({**nothing, **before}, {**nothing, **after}), ("default", "dontAsk"))
 
 
 def test_a_rule_for_what_runs_unasked_is_shown_behind_a_wrapper_behind_which_it_does_not() -> None:
     before: _Lists = {"allow": [], "ask": ["Edit(**)"], "deny": []}
     after = {**before, "allow": ["Bash(find . -name *)"]}
-    _check((before, after), ("acceptEdits", "acceptEdits"))
+    assert _check((before, after), ("acceptEdits", "acceptEdits"))
 
 
 def test_modes_know_alike_which_files_a_command_opens() -> None:
@@ -284,7 +284,7 @@ def test_modes_know_alike_which_files_a_command_opens() -> None:
     ],
 )
 def test_what_a_host_lets_run_without_a_rule_is_compared_exactly(edited, modes) -> None:
-    _check(edited, modes)
+    assert _check(edited, modes)
 
 
 @pytest.mark.parametrize(
@@ -302,7 +302,32 @@ def test_a_command_that_runs_without_a_rule_is_a_witness(mode, added, command) -
     found = differences(_table(before, mode), _table(after, mode)).differences
     (shown,) = [each for each in found if each.tool == "Bash"]
     assert (shown.before.effect.value, shown.after.effect.value)[0] == "allow"
-    assert command is None or command.split(" ")[0] in shown.call["command"]
+    assert command is None or shown.call == {"command": command}
+
+
+@pytest.mark.parametrize(
+    ("rule", "commands"),
+    [
+        # Without options it runs unasked on both sides: what the rule gives is the others.
+        ("Bash(git diff:*)", ["git diff --x"]),
+        ("Bash(ls:*)", ["nice ls"]),  # with any option it runs unasked
+        ("Bash(make*)", ["make"]),  # what a star would only make longer is left out
+    ],
+)
+def test_a_rule_is_shown_by_a_command_of_its_own_words(rule, commands) -> None:
+    (before, after), _ = _with("default", allow=[rule])
+    found = differences(_table(before, "default"), _table(after, "default")).differences
+    assert [each.call["command"] for each in found if each.tool == "Bash"] == commands
+
+
+def test_a_rule_for_commands_that_nobody_vouches_for_is_compared_exactly() -> None:
+    # It reads a program from a file, so that no star allows it, whatever comes behind.
+    for rule, commands in (("awk x -f y", ["awk x -f y"]), ("awk x -f y *", [])):
+        (before, after), _ = _with("default", allow=[f"Bash({rule})"])
+        comparison = differences(_table(before, "default"), _table(after, "default"))
+        assert comparison.why == ()
+        shown = [each for each in comparison.differences if each.tool == "Bash"]
+        assert [each.call["command"] for each in shown] == commands
 
 
 def test_a_command_that_cannot_be_taken_apart_stands_for_no_other_one() -> None:
@@ -314,9 +339,44 @@ def test_a_command_that_cannot_be_taken_apart_stands_for_no_other_one() -> None:
     assert not found.exact or any(each.tool == "Bash" for each in found.differences)
 
 
+@pytest.mark.parametrize("effect", ["allow", "ask", "deny"])
+def test_a_rule_with_open_ends_is_compared_exactly_beside_hundreds_of_others(effect) -> None:
+    others = [f"Bash(p{number} *)" for number in range(300)]
+    before: _Lists = {"allow": [], "ask": [], "deny": [], effect: others}
+    after: _Lists = {**before, "ask": [*before["ask"], "Bash(*install*)"]}
+    assert differences(_table(before, "default"), _table(after, "default")).exact
+
+
+@pytest.mark.parametrize(
+    ("rule", "command"),
+    [
+        # What leads other commands is no program, unless its name is in quotes.
+        ("Bash(for x*)", "'for' x"),
+        # No program has the name of every file, quoted or not.
+        ("Bash(? x*)", None),
+    ],
+)
+def test_a_rule_for_what_is_no_program_is_compared_exactly(rule, command) -> None:
+    before, after = (
+        _table({"allow": [*some], "ask": [], "deny": []}, "default") for some in ([], [rule])
+    )
+    comparison = differences(before, after)
+    assert comparison.why == ()
+    shown = [each.call["command"] for each in comparison.differences if each.tool == "Bash"]
+    assert shown == ([command] if command else [])
+
+
+def test_a_rule_for_what_is_no_program_is_shown_in_quotes_that_no_other_rule_asks_for() -> None:
+    rules = {"allow": [], "ask": ["Bash(*'*)"], "deny": []}
+    sides = (_table(each, "default") for each in ({**rules, "allow": ["Bash(for x*)"]}, rules))
+    before, after = sides
+    (shown,) = [each for each in differences(before, after).differences if each.tool == "Bash"]
+    assert shown.call == {"command": '"for" xx'}
+
+
 def test_rules_that_spell_out_operators_are_compared_exactly_where_they_change_one_way() -> None:
     nothing: _Lists = {"allow": [], "ask": [], "deny": []}
-    _check((({**nothing, "deny": ["Bash(echo $*)"]}), nothing), ("acceptEdits",) * 2)
+    assert _check((({**nothing, "deny": ["Bash(echo $*)"]}), nothing), ("acceptEdits",) * 2)
 
 
 @pytest.mark.parametrize(
@@ -333,10 +393,9 @@ def test_rules_that_spell_out_operators_are_compared_exactly_where_they_change_o
 def test_rules_that_spell_out_several_commands_are_compared_exactly(effect, rule, changes) -> None:
     nothing: _Lists = {"allow": [], "ask": [], "deny": []}
     after = {**nothing, effect: [f"Bash({rule})"]}
-    _check((nothing, after), ("default", "default"))
-    found = differences(_table(nothing, "default"), _table(after, "default"))
-    told = {each.effects for each in found.differences if each.tool == "Bash"}
-    assert told == changes or not found.exact
+    assert _check((nothing, after), ("default", "default"))
+    found = differences(_table(nothing, "default"), _table(after, "default")).differences
+    assert {each.effects for each in found if each.tool == "Bash"} == changes
 
 
 @pytest.mark.parametrize("rule", ["echo 'a && *", "[[ a && *", "if a; *", "echo $(a; *"])
@@ -360,6 +419,7 @@ def test_a_mode_that_asks_nobody_is_compared_exactly_beside_open_rules(modes) ->
     rules = {"allow": ["Edit(o)"], "ask": ["Bash(*=*)", "Bash(echo *)", "Bash(* x)"], "deny": []}
     before, after = (_table(rules, mode) for mode in modes)
     comparison = differences(before, after)
+    assert comparison.why == ()
     told = {each.widened for each in comparison.differences if each.tool == "Bash"}
     assert told == {modes[1] == "default"}
 
@@ -387,6 +447,7 @@ def test_commands_are_searched_once_for_both_tools_that_run_them(monkeypatch) ->
     lists: _Lists = {"allow": ["Bash(npm *)"], "ask": [], "deny": ["Bash(* x)"]}
     edited: _Lists = {"allow": ["Bash(npm *)", "Bash(make *)"], "ask": [], "deny": []}
     comparison = differences(_table(lists, "default"), _table(edited, "default"))
+    assert comparison.exact
     assert {*searched} == {"Bash"}
     told = {
         tool: [(each.call, *each.effects) for each in comparison.differences if each.tool == tool]
@@ -397,5 +458,7 @@ def test_commands_are_searched_once_for_both_tools_that_run_them(monkeypatch) ->
     # A rule of one of them alone tells them apart.
     searched.clear()
     edited["deny"] = ["Monitor(persistent:true)"]
-    differences(_table(lists, "default"), _table(edited, "default"))
+    assert differences(_table(lists, "default"), _table(edited, "default")).exact
     assert {*searched} == {"Bash", "Monitor"}
+
+
