@@ -43,6 +43,7 @@ from policy.compare.sides import ListSide, Sides
 from policy.compare.tool_pair import ToolPair
 from policy.compare.view import View, by_rules, grants_whole, may_meet, prefix_of, runs_no_more
 from policy.compare.witness import CHANGES, CallShape, Difference, Effects, signature, weaker
+from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
 from policy.patterns.domains import ANY_TEXT
 from policy.patterns.expressions import NOTHING, expression, letter_of
@@ -207,6 +208,7 @@ class CommandPair(ToolPair):
             tool: _Files(
                 plain=[each.effects for each in plain],
                 stated=[each.effects for each in stated],
+                denied=_denied(plain, one.row.opening(tool), other.row.opening(tool)),
                 rewritten=_denies_otherwise(one.row.opening(tool), other.row.opening(tool)),
             )
             for tool, plain, stated in self._differences([[one.row], [other.row]])
@@ -251,7 +253,12 @@ class CommandPair(ToolPair):
             yield text
             yield from (each for one in self.shells for each in _read_only_like(text, one))
         yield from read_only
+        for one in self.shells:
+            for openers in _openers(one).values():
+                yield from (text.replace(_FILE, "q7z") for text, alone in openers.items() if alone)
         yield from (freeze(pattern, "q7z") for pattern in islice(self._allowing(), 100))
+        beside = [*read_only[:2], *allowed, "q7z"]
+        yield from islice(self._with_files(files, beside, starts), _SAMPLES // 2)
         for text in changed:
             yield from _forms(text, shell)
             for start in starts:
@@ -262,10 +269,9 @@ class CommandPair(ToolPair):
                 yield from (f"{text} | {other}", f"{other} | {text}", f"{other}; {text} > q7z")
         for text in (*read_only[:2], *allowed, "q7z"):
             yield from (f"{text} &", f"{text} $x", f"{text} > q7z", f"({text}")
-        for text in read_only:
+        for text in (*read_only, *allowed[:4]):
             yield from _wrapped(text, shell)
         yield from _joined(self.views, changed, [*allowed, *read_only[:2], "q7z"])
-        yield from self._with_files(files, [*read_only[:2], *allowed, "q7z"], starts)
 
     def _unasked(self) -> Iterator[Difference]:
         """Yield what read-only commands show of each changed rule that matches some."""
@@ -467,7 +473,7 @@ class _Row:
         return None if answer is ALLOW else answer
 
     def outcomes(self, program: _Program = None, but: Collection[_Program] = ()) -> set[Effect]:
-        """Return the effects that some command may get, of *program* if given, or of none of *but*."""
+        """Return the effects that some command may get, of *program* or of none of *but*."""
         if self.row is None or self.view is None:
             return {self.default}
         lines = [(entry.effect, pattern) for entry, pattern in self.lines]
@@ -582,12 +588,14 @@ class _Files:
     Attributes:
         plain: what both say of some file.
         stated: the same where defaults do not count.
+        denied: whether a rule of each denies some file.
         rewritten: whether rules match the same and are written in another way.
 
     """
 
     plain: Sequence[Effects]
     stated: Sequence[Effects]
+    denied: Collection[_Flags]
     rewritten: bool
 
 
@@ -1145,8 +1153,7 @@ class _Fold:
                 unknown.add((said[0], said[1]))
         found |= unknown
         scripted = set[Effects]()
-        for pair in files.plain if one.shell.programs else ():
-            denied = [each is DENY for each in pair]
+        for denied in files.denied if one.shell.programs else ():
             doubts = [
                 row.doubted if no else ALLOW for row, no in zip(self._rows, denied, strict=True)
             ]
@@ -1252,6 +1259,23 @@ def _spells_otherwise(one: _Row, other: _Row) -> bool:
 
 # Texts in which a shell acts on nothing.
 _PLAIN: Final = re.compile(r"[\w ./:=@%+,-]*")
+
+
+def _denied(found: Iterable[Difference], one: Row, other: Row) -> set[_Flags]:
+    """Return of which rows a rule denies a file, for files that they decide differently."""
+    denied = {(_is_denied_by_rule(each.before), _is_denied_by_rule(each.after)) for each in found}
+    # What one denies by a rule the other may deny by default.
+    own, others = (
+        {e.pattern for e in row.entries if e.effect is DENY and e.reason is Reason.RULE}
+        for row in (one, other)
+    )
+    denied |= {(True, False)} if own - others else set()
+    return denied | ({(False, True)} if others - own else set())
+
+
+def _is_denied_by_rule(said: Decision) -> bool:
+    """Return whether a rule denies a call."""
+    return said.effect is DENY and said.reason is Reason.RULE
 
 
 def _denies_otherwise(one: Row, other: Row) -> bool:
