@@ -35,13 +35,20 @@ from policy.commands.compound import BOXES, SHELLS
 from policy.commands.knowledge import Files, Program, Shell
 from policy.commands.match_texts import MORE
 from policy.commands.parts import Redirection
-from policy.compare.meaning import meaning
+from policy.compare.calls import ToolPair, meaning, read_alike
+from policy.compare.lists import (
+    OVERLAPS,
+    ListSide,
+    Sides,
+    View,
+    by_rules,
+    grants_whole,
+    may_meet,
+    prefix_of,
+    runs_no_more,
+    search_together,
+)
 from policy.compare.overlap import ODD, leads_another, may_unwrap, runners
-from policy.compare.pair import OVERLAPS, search_together
-from policy.compare.reads import read_alike
-from policy.compare.sides import ListSide, Sides
-from policy.compare.tool_pair import ToolPair
-from policy.compare.view import View, by_rules, grants_whole, may_meet, prefix_of, runs_no_more
 from policy.compare.witness import CHANGES, CallShape, Difference, Effects, signature, weaker
 from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect

@@ -1,6 +1,6 @@
 """Exactly which calls of one tool two tables decide differently, with a witness for each.
 
-The argument that rules speak of is the text of the comparison (`policy.compare.pair`).
+The argument that rules speak of is the text of the comparison (`policy.compare.lists`).
 Other arguments that rules name are told apart first: one case for each set of
 values that the same rules match. Calls whose argument cannot be read are one
 case more; those that are too long are decided like these.
@@ -12,14 +12,20 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 import attrs
 
+from policy.compare.calls import (
+    Calls,
+    Known,
+    ToolPair,
+    key_of,
+    known_calls,
+    manner,
+    meaning,
+    remembered,
+    shared,
+)
 from policy.compare.commands import CommandPair, are_rewritten
-from policy.compare.known import Calls, Known, key_of, known_calls, shared
-from policy.compare.manners import manner
-from policy.compare.meaning import meaning
-from policy.compare.pair import Difference
-from policy.compare.strangers import stranger_differences
-from policy.compare.tool_pair import ToolPair, remembered
-from policy.compare.view import denies_all
+from policy.compare.lists import Difference, denies_all
+from policy.compare.paths import stranger_differences
 from policy.compare.witness import CallShape, Effects, signature
 from policy.core.decision import Reason
 from policy.core.effect import Effect

@@ -13,9 +13,8 @@ import attrs
 from policy.commands.parts import Command, CommandPart
 from policy.commands.reader import read_command
 from policy.compare.compare import Comparison, Difference, Known, compare_until
-from policy.compare.deduplicate import is_idle
 from policy.compare.overlap import ToolLines, contains, glob_pattern
-from policy.compare.tables import differences
+from policy.compare.tables import differences, is_idle
 from policy.compare.witness import Call, CallShape
 from policy.core import limits
 from policy.core.decision import Because, Decision, Reason

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from policy.commands.knowledge import Program
 from policy.commands.reader import read_command
-from policy.compare.view import runs_no_more
+from policy.compare.lists import runs_no_more
 from policy.hosts.claude.data.programs import EDITING_PROGRAMS, READ_ONLY_PROGRAMS
 from policy.hosts.claude.dialect import _EDITING_SHELL, _SHELL
 from policy.patterns.expressions import expression

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from policy.compare.strangers import left_behind
+from policy.compare.paths import left_behind
 from policy.compare.tables import differences
 from policy.core.decision import Reason
 from policy.core.effect import Effect

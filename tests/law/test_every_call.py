@@ -10,9 +10,9 @@ import pytest
 from hypothesis import strategies as st
 
 from policy.analysis.diff import READINGS, Change, Diff, diff_workspaces
-from policy.compare.compare import DIFFERENT_KINDS
 from policy.compare.commands import FILES, TOGETHER, WRAPPED
-from policy.compare.pair import OVERLAPS
+from policy.compare.compare import DIFFERENT_KINDS
+from policy.compare.lists import OVERLAPS
 from policy.core.effect import Effect
 from policy.hosts.project import Project
 from policy.tables.chain import Chain, SpawnDenied
@@ -203,8 +203,6 @@ def is_undecided(universe: Universe, diff: Diff, sides: tuple[Model, Model]) -> 
     otherwise.
     """
     if universe.host == "claude-code":
-        written = {item for side in sides for items in side.lists.values() for item in items}
-        odd = any("*" in item and ("&&" in item or "|" in item) for item in written)
         sampled = (WRAPPED, TOGETHER, FILES)
         return all(OVERLAPS in why or any(each in why for each in sampled) for why in diff.why)
     said = READING.get(universe.host, ())

@@ -460,5 +460,3 @@ def test_commands_are_searched_once_for_both_tools_that_run_them(monkeypatch) ->
     edited["deny"] = ["Monitor(persistent:true)"]
     assert differences(_table(lists, "default"), _table(edited, "default")).exact
     assert {*searched} == {"Bash", "Monitor"}
-
-

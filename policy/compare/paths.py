@@ -6,10 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import attrs
 
-from policy.compare.pair import Difference
-from policy.compare.sides import ListSide
-from policy.compare.tool_pair import ToolPair
-from policy.compare.view import View
+from policy.compare.calls import ToolPair
+from policy.compare.lists import Difference, ListSide, View
 from policy.core.effect import Effect
 from policy.patterns.pattern import Pattern
 from policy.patterns.tokens import Alternatives, Gap, OneOf, Run, Token, folded
@@ -19,7 +17,6 @@ from policy.tables.entry import RowEntry
 from policy.tables.lookup import Lookup
 
 __all__ = ["NESTED", "Strange", "behind", "left_behind", "strange_folders", "stranger_differences"]
-
 
 NESTED = "folders inside one another are named in other letters than their own"
 
