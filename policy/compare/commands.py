@@ -128,7 +128,10 @@ class CommandPair(ToolPair):
         known = (each for one in self.shells for each in _read_only_like(named, one))
         read_only = (each for each in known if self._decided(each, chosen))
         for each in chain(
-            read_only, [f"{named} $x"], _in_quotes(named), _wrapped(named, self.shell)
+            read_only,
+            [f"{named} --x", f"{named} $x"],
+            _in_quotes(named),
+            _wrapped(named, self.shell),
         ):
             found = self.asked(each)
             if found.effects == wanted:
@@ -264,7 +267,8 @@ class CommandPair(ToolPair):
             for openers in _openers(one).values():
                 yield from (text.replace(_FILE, "q7z") for text, alone in openers.items() if alone)
         yield from (freeze(pattern, "q7z") for pattern in islice(self._allowing(), 100))
-        beside = [*read_only[:2], *allowed, "q7z"]
+        asked = [freeze(pattern, "q7z") for pattern in islice(self._patterns_of(ASK), 4)]
+        beside = [*read_only[:2], *allowed, *asked, "q7z"]
         yield from islice(self._with_files(files, beside, starts), _SAMPLES // 2)
         for text in changed:
             yield from _forms(text, shell)
@@ -340,9 +344,13 @@ class CommandPair(ToolPair):
 
     def _allowing(self) -> Iterator[Pattern]:
         """Yield what rules match that allow."""
+        return self._patterns_of(ALLOW)
+
+    def _patterns_of(self, effect: Effect) -> Iterator[Pattern]:
+        """Yield what rules match that have an effect."""
         for view in self.views:
             for entry, pattern in zip(view.entries, view.patterns, strict=True):
-                if entry.effect is ALLOW:
+                if entry.effect is effect:
                     yield pattern
 
     def _starts(self) -> Iterator[str]:
@@ -362,6 +370,9 @@ class CommandPair(ToolPair):
         """Yield commands that open *files*."""
         shell = self.shell
         for tool, paths in files.items():
+            for sign, each in ((">", shell.files.output), ("<", shell.files.input)):
+                if each == tool:
+                    yield from (f"{text} {sign} $x" for text in beside)
             openers = [
                 text
                 for one in self.shells or (shell,)
@@ -1045,7 +1056,8 @@ class _Fold:
             row.unsure if row.lines else row.default if row.default is ALLOW else ASK
             for row in self._rows
         )
-        return {(one, other)} if one is not other else set()
+        most = [row.most(allowed=row.may_allow(bool) or row.runs_read_only) for row in self._rows]
+        return _met([(one, other)], [(most[0], most[1])])
 
     def _joined(self) -> set[Effects]:
         """Return what both may say of commands that a rule matches with the operators between them.
@@ -1120,7 +1132,7 @@ class _Fold:
             row.most(allowed=row.may_allow(lambda each: _may_run_script(each, one.shell)))
             for row in self._rows
         )
-        found = _met(scripted, [(scripts[0], scripts[1])])
+        found = _met(scripted, [(scripts[0], scripts[1])]) if one.shell.programs else set()
         openers = {*_openers(one.shell).get(tool, ()), *_openers(other.shell).get(tool, ())}
         most = {self._most_opening(text, tool) for text in openers}
         if tool == one.shell.files.writes:
@@ -1130,10 +1142,7 @@ class _Fold:
             found |= _met(_undenied(self._files[tool].plain), copying)
         files = one.shell.files
         if tool in (files.output, files.input) or one.shell.traced or not openers:
-            before, after = (
-                row.most(allowed=row.may_allow(bool) or row.runs_read_only) for row in self._rows
-            )
-            most.add((before, after))
+            most |= {*self._simple}
         return found | _met(opened, most)
 
     def _most_opening(self, text: str, tool: str) -> Effects:
