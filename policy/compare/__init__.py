@@ -7,13 +7,11 @@ that no sample shows, the comparison is not exact and says why.
 
 Read in this order:
 
-- `view`, `sides`, `pair`: rows as lists of patterns, and the search for a text that they decide
-  differently.
-- `witness`, `tool_pair`: the call that a text stands for, and the calls of one tool.
-- `strangers`: paths that hosts with and without case know by other letters.
-- `reads`, `manners`: commands as they are read, and which rows read calls alike.
-- `commands`: commands, by their text and on samples.
-- `known`, `compare`, `names`, `meets`: what was found so far, one tool, all others, two chains.
-- `deduplicate`, `overlap`, `dead_rules`: each difference once, which rules share calls, and which
-  rules decide nothing.
+- `witness`, `lists`: the call that a text stands for; rows as lists of patterns, and the search for
+  a text that they decide differently.
+- `calls`, `paths`: the calls of one tool, and what was found of them; paths that hosts with and
+  without case know by other letters.
+- `overlap`, `commands`: which rules share calls; commands, by their text and on samples.
+- `compare`, `names`, `tables`: one tool, all others, two tables.
+- `dead_rules`: which rules decide nothing.
 """

@@ -685,7 +685,10 @@ class _Part:
         self.answers = _Answers(*views)
         patterns = [(edit, self.answers.pattern(*edit)) for edit in self.answers.edits]
         edits = {edit: pattern for edit, pattern in patterns if pattern is not None}
-        if program is None and not any(_program_of(each, shell) is None for each in edits.values()):
+        is_ranked = one.is_ranked or other.is_ranked
+        if program is None and not (
+            is_ranked or any(_program_of(each, shell) is None for each in edits.values())
+        ):
             edits = {}  # they are compared by their programs
         # Of which rows a text may be read-only that an edit decides.
         kinds: dict[_Flags, list[tuple[int, int]]] = {}
