@@ -286,7 +286,7 @@ def manner(row: Row) -> object:
 @lru_cache(maxsize=256)
 def _of_commands(dialect: Dialect) -> Dialect:
     # What a command opens is decided too, below the folders there are: as calls of other tools.
-    # And what runs where no rule speaks of it is a comparison of its own.
+    # And what runs where no rule applies to it is a comparison of its own.
     shell = dialect.shell
     if not shell.traced:
         shell = attrs.evolve(shell, programs=_opening(shell.programs), awaited=None)
@@ -300,7 +300,7 @@ def _opening(programs: Programs) -> Programs:
     return Programs({name: program.opening for name, program in programs.items()})
 
 
-# Lines on both sides -> what they decide differently; and names of tools likewise.
+# Lines on both sides -> what they decide differently; and names of tools as well.
 Known = dict[object, Any]
 
 

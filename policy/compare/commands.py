@@ -405,7 +405,7 @@ class _Row:
     Attributes:
         key: equal for rows that decide every command alike.
         default: the effect where no rule matches.
-        by_default: whether nobody wrote that.
+        by_default: whether it is the host's own.
         row: the row; None where all commands get the default.
         view: its rules.
 
@@ -556,7 +556,7 @@ class _Row:
         elif effect is ALLOW and not grantable and not (is_default and whole):
             effect = self.unsure
         if background and self.default is not ALLOW:
-            return effect & ASK  # nobody but a rule for all commands allows that it goes on
+            return effect & ASK  # only a rule for all commands allows that it goes on
         return effect & self.unsure if background > 1 else effect
 
 

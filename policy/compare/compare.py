@@ -1,6 +1,6 @@
 """Exactly which calls of one tool two tables decide differently, with a witness for each.
 
-The argument that rules speak of is the text of the comparison (`policy.compare.lists`).
+The argument that rules apply to is the text of the comparison (`policy.compare.lists`).
 Other arguments that rules name are told apart first: one case for each set of
 values that the same rules match. Calls whose argument cannot be read are one
 case more; those that are too long are decided like these.
@@ -25,7 +25,7 @@ from policy.compare.calls import (
 )
 from policy.compare.commands import CommandPair, are_rewritten
 from policy.compare.lists import Difference, denies_all
-from policy.compare.paths import stranger_differences
+from policy.compare.paths import folder_case_differences
 from policy.compare.witness import CallShape, Effects, signature
 from policy.core.decision import Reason
 from policy.core.effect import Effect
@@ -200,7 +200,7 @@ def _differing(
 def _awaited(
     tool: str, before: Lookup, after: Lookup, known: Known, why: dict[str, None]
 ) -> Iterator[Difference]:
-    """Yield how commands change that nobody waits for, where all others are allowed.
+    """Yield how commands change in the background, where all others are allowed.
 
     What rules allow beside the one for every command is asked for then.
     """
@@ -224,7 +224,7 @@ def _awaited(
 
 
 def _unawaited(lookup: Lookup, like: Row) -> Lookup:
-    """Return what asks for commands that nobody waits for, by those that it allows; or for none."""
+    """Return what asks for background commands, by those that it allows; or for none."""
     rows = [row.beside or row for row, _ in lookup.rows]
     if not any(row.beside for row, _ in lookup.rows):
         rows = [Row((), Effect.DENY, Reason.DEFAULT, like.tool, like.ruleset)]
@@ -248,7 +248,7 @@ def _of_paths(
     if pair.shape.dialect.links and are_rewritten(*rows):
         why[_FORMS] = None
     if DIFFERENT_KINDS not in why:  # or the letters of a folder are the least of it
-        yield from stranger_differences(pair, set(effects))
+        yield from folder_case_differences(pair, set(effects))
 
 
 def _shapes(rows: Sequence[Row]) -> list[CallShape] | None:

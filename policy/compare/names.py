@@ -2,7 +2,7 @@
 
 Rules name tools, or match names by ``*``. To a rule that looks at no argument a
 name is a text like any other, so all tools are compared at once: the text is the
-name of a tool and, behind a mark, the argument that rules of any tool speak of
+name of a tool and, behind a mark, the argument that rules of any tool apply to
 (`policy.compare.lists`). Left out are the tools of which a host says more, e.g. that their
 argument is a command; these are compared one by one.
 """

@@ -41,7 +41,7 @@ __all__ = [
 # Spellings of one name that are told apart before the answer is no longer exact.
 _SPELLINGS: Final = 256
 
-# Stands for every tool that no rule speaks of.
+# Stands for every tool that no rule applies to.
 OTHER_TOOL = "OtherTool"
 
 
@@ -151,7 +151,7 @@ def loosely(name: str) -> str:
     return name + " "
 
 
-# The lines of a rule set that speak of one tool, by what their patterns start and end with.
+# The lines of a rule set that apply to one tool, by what their patterns start and end with.
 #
 # Which lines can share a call with a given one is read off an index, so that of thousands
 # only a few are looked at. None that does is left out: where a command is known by several
@@ -305,7 +305,7 @@ class ToolLines:
         if ranked and entry.effect is not Effect.ALLOW:
             return ""  # other texts of a command may meet what stands between
         odd = self._shell is not None or self._opened or bool(self.rules.dialect.links)
-        # Of commands, the files they open, and links, what nobody wrote counts otherwise.
+        # Of commands, the files they open, and links, what the host adds counts otherwise.
         alike = {(entry.effect, reason) for reason in ([entry.reason] if odd else Reason)}
         behind = wider[0] if wider else len(self.entries)
         if self._says_otherwise(entry, range(at + 1, behind + 1), own, alike):
@@ -321,7 +321,7 @@ class ToolLines:
     def _is_beside(self, entry: Entry, number: int) -> bool:
         """Whether a line allows commands that another allows as one of all.
 
-        It is asked for then what nobody waits for (`policy.tables.dialect.Shell.awaited`).
+        It is asked for then background commands (`policy.tables.dialect.Shell.awaited`).
         """
         other = self.entries[number]
         awaited = self._shell is not None and self._shell.awaited is not None
