@@ -279,7 +279,7 @@ class CommandPair(ToolPair):
             for other in (*allowed, *read_only[:2], "q7z"):
                 yield from (f"{text} | {other}", f"{other} | {text}", f"{other}; {text} > q7z")
         for text in (*read_only[:2], *allowed, "q7z"):
-            yield from (f"{text} &", f"{text} $x", f"{text} > q7z", f"({text}")
+            yield from (f"{text} &", f"{text} $x", f"{text} > q7z", f"({text}", f"{text} '")
         for text in (*read_only, *allowed[:4]):
             yield from _wrapped(text, shell)
         yield from _joined(self.views, changed, [*allowed, *read_only[:2], "q7z"])
