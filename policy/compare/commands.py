@@ -799,7 +799,27 @@ class _Part:
             }
             for (text, key), way in product(commands, written):
                 found |= self._said(text, key, way, quiet)
-        return found | self._statements()
+        return found | self._statements() | (self._idle() if self._program is None else set())
+
+    def _idle(self) -> set[Effects]:
+        """Return what both say where no command runs, which rules for all commands may allow."""
+        said = [
+            row.said(
+                view.effect(view.automaton.first("")),
+                _NONE,
+                written=False,
+                read_only=False,
+                grantable=row.default is ALLOW,
+                background=0,
+            )
+            for row, view in zip(self._rows, self._bare, strict=True)
+        ]
+        return {(said[0], said[1])}
+
+    @property
+    def _bare(self) -> list[View]:
+        """The rules of both rows, with no default."""
+        return [attrs.evolve(view, default=_NONE) for view in self.views]
 
     def _statements(self) -> set[Effects]:
         """Return what both may say of a statement as a whole, beside its first command.
@@ -936,8 +956,6 @@ class _Part:
         """
         one, other = self._rows
         grantable = [(False, False), (True, True)]
-        if (one.default is ALLOW) is not (other.default is ALLOW):
-            grantable += [(False, True), (True, False)]  # of a command that runs no program
         background = [(0, 0), (1, 1)]
         if self._waits and one.beside != other.beside:
             background += [(1, 2), (2, 1)]
