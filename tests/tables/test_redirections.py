@@ -96,7 +96,7 @@ def test_every_redirection_that_changes_with_a_rule_is_compared() -> None:
                 }
                 missing = {c: e for c, e in decided.items() if e[0] is not e[1] and e not in told}
                 assert not missing, (rules, rule)
-    assert exact.count(False) < 0.05 * len(exact)
+    assert exact.count(False) < 0.08 * len(exact)
 
 
 @pytest.mark.parametrize(
