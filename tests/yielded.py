@@ -50,6 +50,8 @@ class _Module:
             if isinstance(node, ast.FunctionDef) and "code" in names:
                 method = names[0] in ("self", "cls")
                 found["." * method + node.name] = names.index("code") - method
+            elif isinstance(node, ast.AnnAssign) and _makes_findings(node.value):
+                found[ast.unparse(node.target)] = 0
         return found
 
     def given(self, makers: dict[str, int]) -> Iterator[ast.expr]:
@@ -103,6 +105,11 @@ class _Module:
 def _parameters(function: ast.FunctionDef) -> list[str]:
     arguments = function.args
     return [each.arg for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
+
+
+def _makes_findings(value: ast.expr | None) -> bool:
+    """Return whether *value* makes findings of the texts of a host."""
+    return isinstance(value, ast.Call) and _last(value.func) == "FindingTexts"
 
 
 def _last(function: ast.expr) -> str:

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final, TypeVar
 
 import attrs
 
+from policy.core.errors import PolicyError
 from policy.core.source import Span
 from policy.files.nodes import MappingNode, Node, NodeEntry, ScalarNode, SequenceNode, describe
 from policy.files.text import cite
-from policy.hosts.errors import HostError, HostErrors
+from policy.hosts.errors import HostError, HostErrors, as_host_errors
+from policy.hosts.keys import Keys, Unapplied, unapplied_keys
+from policy.hosts.versions import HostVersion
 
 __all__ = ["U32", "U64", "Fields", "is_null"]
 
@@ -24,6 +27,7 @@ U32: Final = 2**32 - 1
 U64: Final = 2**64 - 1
 
 _E = TypeVar("_E", bound=enum.Enum)
+_V = TypeVar("_V", bound=HostVersion)
 
 
 def is_null(node: Node | None) -> bool:
@@ -58,6 +62,40 @@ class Fields:
     errors: list[HostError] = attrs.field(factory=list)
     spans: dict[str, Span] = attrs.field(factory=dict)
 
+    @classmethod
+    def read(
+        cls,
+        read: Callable[[], Node],
+        kind: enum.Enum,
+        prefix: str = "",
+        *,
+        at: Span | None = None,
+        typed: bool = True,
+        filled: bool = False,
+    ) -> Fields:
+        """Return the keys of the document that *read* returns.
+
+        Args:
+            read: a reader of YAML, JSON or TOML.
+            kind: of every mistake.
+            prefix: what the host prints before every message.
+            at: where it is reported that a document has no keys; by default the document.
+            typed: see the class.
+            filled: see the class.
+
+        Raises:
+            HostErrors: it cannot be read, or is no mapping.
+
+        """
+        try:
+            node = read()
+        except PolicyError as error:
+            raise as_host_errors(error, kind, prefix) from None
+        if not isinstance(node, MappingNode):
+            msg = f"{prefix}expected keys and values, found {describe(node)}"
+            raise HostErrors([HostError(kind, msg, at or node.span)])
+        return cls(node, kind, prefix, typed=typed, filled=filled)
+
     def check(self) -> None:
         """Raise `HostErrors` if any mistake was noted."""
         if self.errors:
@@ -67,6 +105,15 @@ class Fields:
         """Note a mistake, by default at the mapping."""
         at = span or (self.node.span if self.node else None)
         self.errors.append(HostError(self.kind, f"{self.prefix}{message}", at, help=help))
+
+    @property
+    def entries(self) -> tuple[NodeEntry, ...]:
+        """Every key with its value."""
+        return self.node.entries if self.node else ()
+
+    def unapplied(self, sections: Mapping[str, Keys]) -> tuple[Unapplied, ...]:
+        """Return the keys that are not applied (`unapplied_keys`)."""
+        return tuple(unapplied_keys(self.node, sections)) if self.node else ()
 
     def entry(self, name: str) -> NodeEntry | None:
         """Return the key and value of *name*, or None."""
@@ -89,7 +136,7 @@ class Fields:
             hints: key that people write here -> what to write instead.
 
         """
-        for entry in self.node.entries if self.node else ():
+        for entry in self.entries:
             if entry.name not in names:
                 listed = ", ".join(f"`{name}`" for name in names)
                 message = f"unknown field {cite(entry.name)}, expected one of {listed}"
@@ -97,10 +144,7 @@ class Fields:
 
     def unknown(self, *names: str) -> tuple[tuple[str, Span], ...]:
         """Return every key that is none of *names*, with its path, where a host ignores those."""
-        entries = self.node.entries if self.node else ()
-        return tuple(
-            (self.path + entry.name, entry.key.span) for entry in entries if entry.name not in names
-        )
+        return tuple((self.path + e.name, e.key.span) for e in self.entries if e.name not in names)
 
     def below(self, name: str) -> Fields:
         """Return the keys of the mapping at *name*."""
@@ -199,6 +243,16 @@ class Fields:
         """Return the member of *kind* at *name*, or None where it is null or absent."""
         node = self.get(name)
         return None if node is None or is_null(node) else self._member(node, name, kind)
+
+    def version(self, name: str, newest: _V, help: str = "") -> _V:
+        """Return the version at *name*; *newest* where it is absent, or is none of that host."""
+        node = self.get(name)
+        try:
+            text = node.raw.strip("\"'") if isinstance(node, ScalarNode) else ""
+            return newest if node is None else newest.of(text)
+        except ValueError as error:
+            self.note(str(error), node.span if node else None, help)
+            return newest
 
     def missing(self, name: str) -> None:
         """Note that *name* must be there."""

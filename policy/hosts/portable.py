@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, Protocol
 
 import attrs
@@ -22,6 +22,7 @@ from policy.tables.table import Bounds, Table
 
 __all__ = [
     "Dropped",
+    "HostWriter",
     "Portable",
     "PortableAgent",
     "PortableLine",
@@ -29,7 +30,7 @@ __all__ = [
     "Writer",
     "WrittenFiles",
     "covers",
-    "host_names",
+    "dropped_starts",
     "host_tools",
     "least",
     "no_more",
@@ -193,6 +194,26 @@ class Writer(Protocol):
         """Return files that grant no more than *portable*."""
 
 
+@attrs.frozen
+class HostWriter:
+    """Writes the files of a host with a function.
+
+    Attributes:
+        counterparts: see `Writer`.
+        carried: see `Writer`.
+        write: see `Writer`.
+
+    """
+
+    counterparts: Mapping[str, str]
+    carried: frozenset[str]
+    write: Callable[[Portable], WrittenFiles]
+
+    def knows(self, tool: str) -> bool:
+        """Return whether the host has a tool that our notation calls so."""
+        return tool in self.counterparts.values()
+
+
 def covers(pattern: Pattern | None, by: Iterable[Pattern]) -> bool:
     """Return whether one of the patterns *by* is shown to contain *pattern*."""
     return pattern is not None and any(_within(pattern, other) for other in by)
@@ -275,6 +296,12 @@ def renamed(portable: Portable, reserved: Iterable[str] = ()) -> dict[str, str]:
     return names
 
 
+def dropped_starts(portable: Portable) -> tuple[Dropped, ...]:
+    """Return the starts of chains that files drop in which only the first agent starts one."""
+    first = portable.first.name
+    return tuple(Dropped("starting a chain", name) for name in portable.starts if name != first)
+
+
 def one_line(agent: PortableAgent) -> str:
     """Return the description of an agent on one line, without control characters."""
     text = " ".join(agent.description.split())
@@ -287,22 +314,18 @@ def quoted(text: str) -> str:
 
 
 def host_tools(
-    agent: PortableAgent, theirs: Mapping[str, str]
+    agent: PortableAgent, counterparts: Mapping[str, str]
 ) -> Iterator[tuple[str, str, ToolRules]]:
     """Yield each tool of *agent*, its name in the host, and its rules.
 
     Args:
         agent: the agent.
-        theirs: name in our notation -> name in the host.
+        counterparts: name in the host -> name in our notation.
 
     """
+    theirs = {name: tool for tool, name in counterparts.items()}
     for tool, rules in agent.tools.items():
         yield tool, theirs.get(tool, tool), rules
-
-
-def host_names(counterparts: Mapping[str, str]) -> dict[str, str]:
-    """Return name in our notation -> name in the host."""
-    return {name: tool for tool, name in counterparts.items()}
 
 
 def least(rules: ToolRules) -> Effect:

@@ -13,7 +13,7 @@ import attrs
 
 from policy.core.effect import Effect
 from policy.core.finding import Finding
-from policy.core.source import Place, Source
+from policy.core.source import Place, Source, Span
 from policy.files.opening import Tree
 from policy.hosts.portable import Writer
 from policy.tables.chain import SPAWN_TOOL, Attenuated, Link, Reading
@@ -27,6 +27,7 @@ __all__ = [
     "Project",
     "ReadFile",
     "WrittenRule",
+    "agent_entries",
 ]
 
 
@@ -69,6 +70,16 @@ class AgentEntry:
     name: str
     place: Place | None
     declared: Table
+
+
+def agent_entries(
+    tables: Mapping[str, Table], spans: Mapping[str, Span | None]
+) -> dict[str, AgentEntry]:
+    """Return the agents of *tables* in the order of their names, each where *spans* has it."""
+    return {
+        name: AgentEntry(name, span.place if (span := spans.get(name)) else None, table)
+        for name, table in sorted(tables.items())
+    }
 
 
 @attrs.frozen(slots=False, repr=False)

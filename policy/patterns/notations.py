@@ -155,6 +155,20 @@ def _set(text: str, position: int) -> tuple[OneOf, int]:
     body = text[position:end]
     negated = body[:1] in ("!", "^")
     body = body[negated:]
+    characters = characters_of(body)
+    if not characters - {"/"} and not negated:
+        msg = f"`[{body}]` stands for no character"
+        raise Unusable(msg)
+    return OneOf(frozenset(characters - {"/"}), negated), end + 1
+
+
+def characters_of(body: str) -> set[str]:
+    """Return the characters of a set such as ``a-z_``, given without its brackets.
+
+    Raises:
+        Unusable: a range is too large.
+
+    """
     characters: set[str] = set()
     index = 0
     while index < len(body):
@@ -169,10 +183,7 @@ def _set(text: str, position: int) -> tuple[OneOf, int]:
         else:
             characters.add(body[index])
             index += 1
-    if not characters - {"/"} and not negated:
-        msg = f"`[{body}]` stands for no character"
-        raise Unusable(msg)
-    return OneOf(frozenset(characters - {"/"}), negated), end + 1
+    return characters
 
 
 # What separates the parts of a path wherever it was written.

@@ -452,11 +452,11 @@ def test_an_entry_may_be_about_one_rule() -> None:
 @pytest.mark.parametrize(
     ("entry", "code", "said"),
     [
-        ("code: looks-absolute, file: .claude/settings.json", "bad-suppression", "`reason`"),
-        ("code: looks-absolute, reason: x", "bad-suppression", "`file`"),
-        (f"{AT}, rules: Read(/etc/a)", "bad-suppression", "found `rules`"),
+        ("code: looks-absolute, file: .claude/settings.json", "bad-suppression", "reason`"),
+        ("code: looks-absolute, reason: x", "bad-suppression", "file`"),
+        (f"{AT}, rules: Read(/etc/a)", "bad-suppression", "unknown field `rules`"),
         (f"{AT}, rule: [a]", "bad-suppression", "found a list"),
-        (AT.replace("it is meant so", "' '"), "bad-suppression", "behind `reason`"),
+        (AT.replace("it is meant so", "' '"), "bad-suppression", "expected a reason"),
         (f"{AT}, rule: Read(/etc/c)", "unused-suppression", "of `Read(/etc/c)` in .claude"),
         (AT.replace("settings.json", "other.json"), "unused-suppression", "in .claude/other"),
     ],

@@ -11,10 +11,10 @@ import policy
 
 ROOT = Path(policy.__file__).parent
 
-LINES = 73_454
-MODULES = 254
+LINES = 73_500
+MODULES = 281
 ENTRIES = 15  # files and folders directly in `policy/`
-PRIVATE_WORDS = 30
+PRIVATE_WORDS = 171
 
 # Words of a private language: a name of a thing says more.
 PRIVATE = re.compile(

@@ -9,38 +9,35 @@ from typing import Any
 from policy.core.effect import Effect
 from policy.core.source import Source
 from policy.files.opening import Memory
-from policy.hosts.a3s import (
-    A3sProfile,
+from policy.hosts.a3s.definitions import (
     AgentDefinition,
     AgentRegistry,
     ConfirmationInheritance,
+    ScriptToolLimits,
+    ScriptToolSpec,
+    built_in_agents,
+)
+from policy.hosts.a3s.files import load_agent_dir, read_agent, register
+from policy.hosts.a3s.gate import (
     ConfirmationPolicy,
     Facts,
     GateScope,
-    Guardrail,
-    Mode,
-    PermissionManager,
-    PermissionPolicy,
     Provider,
     ScriptSession,
-    ScriptToolLimits,
-    ScriptToolSpec,
     TimeoutAction,
-    built_in_agents,
     check_program,
     child_visible,
     delegate,
     evaluate,
     inner_call,
-    load_agent_dir,
     mcp_needs_confirmation,
     program_tools,
-    read_agent,
-    register,
     skill_policy,
     verifier_preflight,
 )
-from policy.hosts.a3s.versions import NEWEST, SHIPPED, Lane
+from policy.hosts.a3s.guardrail import Guardrail, Mode
+from policy.hosts.a3s.rules import PermissionManager, PermissionPolicy
+from policy.hosts.a3s.versions import NEWEST, SHIPPED, A3sProfile, Lane
 from policy.hosts.errors import HostError
 from tests.conformance.suite import Case
 

@@ -8,25 +8,29 @@ from typing import Any
 
 from policy.core.effect import Effect
 from policy.hosts.errors import HostError
-from policy.hosts.pikuri import (
-    AgentNode,
+from policy.hosts.pikuri.host import (
     AllowAll,
     Confirmer,
-    Contribution,
     Filesystem,
     Host,
     Persona,
     PersonaSet,
-    PikuriProfile,
     SubAgent,
     Tool,
     configure,
     confirmation,
-    walk,
 )
 from policy.hosts.pikuri.reading import declared_reading, enforced_reading
-from policy.hosts.pikuri.trifecta import Destination, Payload, TrifectaLegs, Untrusted
-from policy.hosts.pikuri.versions import NEWEST
+from policy.hosts.pikuri.trifecta import (
+    AgentNode,
+    Contribution,
+    Destination,
+    Payload,
+    TrifectaLegs,
+    Untrusted,
+    walk,
+)
+from policy.hosts.pikuri.versions import NEWEST, PikuriProfile
 from policy.tables.chain import Chain, SpawnDenied
 from tests.conformance.suite import Case
 

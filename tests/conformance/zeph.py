@@ -117,9 +117,9 @@ def _view(definition: SubAgentDef) -> dict[str, Any]:
     """Return what cases name of a definition."""
     permissions = definition.permissions
     match definition.tools:
-        case AllowList(tools=tools):
+        case AllowList(allow=tools):
             listed: Any = {"AllowList": list(tools)}
-        case DenyList(tools=tools):
+        case DenyList(deny=tools):
             listed = {"DenyList": list(tools)}
         case Both(allow=allow, deny=deny):
             listed = {"allow": list(allow), "deny": list(deny)}
@@ -534,7 +534,7 @@ def _by_rules(case: Case) -> Effect:
     if not isinstance(context["rules"], list):
         return Effect.ALLOW
     values = {"rules": context["rules"], "default_effect": context.get("default_effect", "deny")}
-    rules = enforcer.PolicyEnforcer.from_mapping(values)
+    rules = enforcer.PolicyEnforcer.of(*enforcer.rules_of(values))
     level = trust.TrustLevel(context.get("trust", "trusted"))
     params = query.get("params") or {}
     return rules.decide(query["name"], params, level, _env(case)).effect
@@ -612,7 +612,7 @@ def _compile(case: Case) -> Answer:
         rule["args_match"] = "x" * query["args_match_len"]
     rules = query.get("rules", 1)
     listed = rules if isinstance(rules, list) else [rule] * rules
-    compiled = enforcer.PolicyEnforcer.from_mapping({"rules": listed})
+    compiled = enforcer.PolicyEnforcer.of(*enforcer.rules_of({"rules": listed}))
     return "allow", len(compiled.rules)
 
 
@@ -631,7 +631,7 @@ def _policy_file(what: str) -> Answer:
             file.write_text("[")
         elif "missing" not in what:
             file.write_text(text)
-        enforcer.PolicyEnforcer.load("policy.toml", inside)
+        enforcer.PolicyEnforcer.of(enforcer.read_policy_file("policy.toml", inside))
     return "allow", None
 
 

@@ -51,6 +51,7 @@ from policy.hosts.portable import (
     ToolRules,
     WrittenFiles,
     covers,
+    least,
 )
 from policy.hosts.project import FrontEnd, Project
 from policy.hosts.workspace import load_tree
@@ -71,45 +72,33 @@ __all__ = [
 ]
 
 
-@attrs.frozen
-class _About:
-    """What is beside permissions.
-
-    Attributes:
-        texts: agent -> what it is for, and its prompt.
-        dropped: the keys that no conversion carries over.
-
-    """
-
-    texts: Mapping[str, tuple[str, str]]
-    dropped: tuple[Dropped, ...]
+# Agent -> what it is for, and its prompt.
+_Texts = dict[str, tuple[str, str]]
 
 
-def _about(tree: Tree, project: Project, carried: frozenset[str]) -> _About:
-    """Return what the files of *project* say beside what its tables hold.
+def _about(tree: Tree, project: Project, carried: frozenset[str]) -> tuple[_Texts, list[Dropped]]:
+    """Return the texts of agents, and the keys of files that no conversion carries over.
 
     Args:
-        tree: where they are.
+        tree: where the files are.
         project: whose.
         carried: keys that tables, names and texts hold.
 
     """
-    texts: dict[str, tuple[str, str]] = {}
+    texts: _Texts = {}
     dropped: list[Dropped] = []
     for file in project.files:
         try:
-            source = tree.source(file.path)
-            node, body = _document(source)
+            node, body = _document(tree.source(file.path))
         except PolicyError:
             continue  # a finding of the project, if it matters
         if not isinstance(node, Document):
             continue
         name, description = (_text(node.get(key)) for key in ("name", "description"))
         if name:
-            prompt = body or _text(node.get("prompt"))
-            texts.setdefault(name, (description, prompt))
+            texts.setdefault(name, (description, body or _text(node.get("prompt"))))
         dropped += (Dropped(f"`{key}` of {file.path}", name) for key in _keys(node, carried))
-    return _About(texts, tuple(dropped))
+    return texts, dropped
 
 
 def _document(source: Source) -> tuple[Node | None, str]:
@@ -185,10 +174,7 @@ def _globs(sets: list[RuleSet], others: list[str], table: Table) -> dict[str, Ef
 
 def _least(lookup: Lookup) -> Effect:
     """Return what every call gets at least."""
-    if lookup.constant is not None:
-        return lookup.constant.effect
-    said = _said(lookup)
-    return min((line.effect for line in said.lines), default=said.default) & said.default
+    return least(_said(lookup))
 
 
 # Combinations of lines of several lists that are written out.
@@ -281,7 +267,7 @@ def _smallest(entries: list[RowEntry]) -> RowEntry | None:
 _COMMON: Final = notation.SEMANTICS.dialect
 
 
-def _portable(project: Project, reader: FrontEnd, said_of: _About) -> Portable:
+def _portable(project: Project, reader: FrontEnd, texts: _Texts) -> Portable:
     """Return what the agents of *project* may do as its host has it."""
     found = reach(project, project.enforced)
     counterparts = reader.WRITER.counterparts
@@ -298,7 +284,7 @@ def _portable(project: Project, reader: FrontEnd, said_of: _About) -> Portable:
         started = {
             other: _least_starting(chains, other, depth) for other in found.edges.get(name, ())
         }
-        description, prompt = said_of.texts.get(name, ("", ""))
+        description, prompt = texts.get(name, ("", ""))
         agents.append(attrs.evolve(agent, starts=started, description=description, prompt=prompt))
     starts = tuple(agent.name for agent in agents if agent.name in project.starts)
     if not starts:
@@ -545,8 +531,8 @@ def convert(
 def _conversion(
     tree: Tree, project: Project, reader: FrontEnd, writer: FrontEnd, *, allow_looser: bool
 ) -> Conversion:
-    said_of = _about(tree, project, reader.WRITER.carried)
-    portable = _portable(project, reader, said_of)
+    texts, left = _about(tree, project, reader.WRITER.carried)
+    portable = _portable(project, reader, texts)
     known = KnownComparisons((reader.WRITER.counterparts, writer.WRITER.counterparts), _COMMON)
     for _ in range(_ROUNDS):
         if reader is writer:
@@ -567,16 +553,14 @@ def _conversion(
         folder = folder.rpartition("/")[0]
     prefix = f"{folder}/" if folder and not same else ""
     claims = len(project.claims)
-    said = [Dropped(f"{claims} `test` and `never` statements")] if claims else []
+    left += [Dropped(f"{claims} `test` and `never` statements")] if claims else []
     return Conversion(
         project.title,
         writer.HOST,
         {prefix + path: text for path, text in written.files.items()},
         enforced.found,
         enforced.unproven,
-        ()
-        if same
-        else (*said_of.dropped, *said, *written.dropped, *_bounds(portable, target, written)),
+        () if same else (*left, *written.dropped, *_bounds(portable, target, written)),
         compared(reading="attenuated").found,
         {old: new for old, new in written.names.items() if old != new},
         tuple(_without_counterpart(portable, writer, written)),

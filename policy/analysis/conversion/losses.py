@@ -155,9 +155,11 @@ def _moved(entry: Entry, dialect: Dialect, common: Dialect) -> Entry:
     return entry
 
 
-# Kinds that are made of several arguments, and look at these by their own names.
-_OF_SEVERAL: Final = frozenset({ArgumentKind.FILES, ArgumentKind.JOINED, ArgumentKind.JSON})
-_LIKE_TEXT: Final = frozenset({ArgumentKind.LENIENT})
+# Kinds that are made of several arguments and look at these by their own names, and text.
+_AS_TEXT: Final = (
+    *(ArgumentKind.FILES, ArgumentKind.JOINED, ArgumentKind.JSON),
+    ArgumentKind.LENIENT,
+)
 
 
 def _argument(argument: Argument, common: Argument | None) -> Argument:
@@ -166,7 +168,7 @@ def _argument(argument: Argument, common: Argument | None) -> Argument:
         return argument
     if argument.kind is common.kind:
         return common
-    if argument.kind in _OF_SEVERAL or argument.kind in _LIKE_TEXT:
+    if argument.kind in _AS_TEXT:
         # Of a call in common words there is one text; the rest of it is not said.
         return Argument(ArgumentKind.TEXT, common.fields, absent=common.absent)
     return attrs.evolve(argument, fields=common.fields, absent=common.absent)
@@ -180,18 +182,9 @@ class Unproven:
     why: str
 
 
-@attrs.frozen
-class _TwoTables:
-    """How two tables differ.
-
-    Attributes:
-        found: calls that they decide differently, those that start agents aside.
-        unproven: where other calls may differ as well.
-
-    """
-
-    found: tuple[Difference, ...]
-    unproven: tuple[Unproven, ...]
+# How two tables differ: calls that they decide differently, those that start agents aside, and
+# where other calls may differ as well.
+_TwoTables = tuple[list[Difference], list[Unproven]]
 
 
 @attrs.frozen
@@ -242,7 +235,7 @@ class KnownComparisons:
         found += (one for one in read if not _NO_NAME.search(one.tool))
         if not (others.exact and tools.exact):
             unproven.append(Unproven("*", _OTHER_TOOLS))
-        return _TwoTables(tuple(found), tuple(unproven))
+        return found, unproven
 
 
 def _compared(tool: str, before: Lookup, after: Lookup, lines: Lines) -> Comparison:
@@ -256,7 +249,7 @@ def _compared(tool: str, before: Lookup, after: Lookup, lines: Lines) -> Compari
     if found.exact:
         return Comparison(tuple(differences))
     differences += _tried(tool, before, after)
-    why = _WHY.get(next(iter(kinds), None), _OTHERWISE)
+    why = _COMMANDS if kinds == {ArgumentKind.COMMAND} else _OTHERWISE
     return Comparison(tuple(differences), (why,) if _may_widen(before, after) else ())
 
 
@@ -266,9 +259,7 @@ _NO_NAME: Final = re.compile(r"\s")
 _OTHER_TOOLS: Final = "tools that neither host knows are distinguished in another way"
 _TRIED_ONLY: Final = "its argument is read in another way; calls were tried"
 _OTHERWISE: Final = "its argument is read in another way; what rules say of it was compared"
-_WHY: Final[Mapping[ArgumentKind | None, str]] = {
-    ArgumentKind.COMMAND: "commands are taken apart in another way; simple ones were compared",
-}
+_COMMANDS: Final = "commands are taken apart in another way; simple ones were compared"
 
 
 def _may_widen(before: Lookup, after: Lookup) -> bool:
@@ -525,9 +516,9 @@ class _Walk:
         """Compare, and follow every spawn."""
         while self._queue:
             before, after, names = self._queue.popleft()
-            compared = self.known.tables(before.table, after.table, self.fixed)
-            self.unproven.update(dict.fromkeys(compared.unproven))
-            for difference in compared.found:
+            found, unproven = self.known.tables(before.table, after.table, self.fixed)
+            self.unproven.update(dict.fromkeys(unproven))
+            for difference in found:
                 self._add(names, difference)
             said = _parameters([before, after])
             if said is None:

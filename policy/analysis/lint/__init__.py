@@ -7,6 +7,7 @@ files, commands and tables, which are the same for every host.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cache
 
 import attrs
 
@@ -14,6 +15,7 @@ from policy.analysis import catalogue
 from policy.analysis.lint.checks import (
     Positions,
     RuleSpelling,
+    find,
     of_files,
     of_rules,
     without_secrets,
@@ -34,7 +36,7 @@ from policy.analysis.lint.suppression import (
 from policy.compare.compare import Known
 from policy.core.decision import Because
 from policy.core.errors import PolicyError
-from policy.core.finding import Finding, Severity
+from policy.core.finding import Finding
 from policy.core.memory import seldom_collecting
 from policy.core.source import Edit, Source
 from policy.files.opening import Tree, is_unreadable
@@ -90,7 +92,7 @@ def lint(
         progress: called with the title of each project in turn.
 
     """
-    sources = _Sources(tree)
+    source_of = _sources(tree)
     found = list(workspace.findings)
     known = {(finding.code, finding.place) for finding in found}
     compared: Known = {}
@@ -98,15 +100,15 @@ def lint(
         progress(project.title)
         found += (
             finding
-            for finding in _shown(Positions(project, sources.get), most, compared)
+            for finding in _shown(Positions(project, source_of), most, compared)
             if (finding.code, finding.place) not in known
         )
-    listed = sources.get(IGNORED_FILE)
+    listed = source_of(IGNORED_FILE)
     ignoring, problems = ignored(listed) if listed is not None else ((), ())
     found += problems
     by: list[Suppressing] = [*ignoring]
     for file in sorted(workspace.files | {finding.place.file for finding in found}):
-        source = sources.get(file)
+        source = source_of(file)
         if source is not None:
             found += of_files.run(source)
             by += suppressions(source)
@@ -126,19 +128,17 @@ def _shown(positions: Positions, most: int | None, compared: Known) -> Iterator[
     yield from dead_rule_findings(positions, most, compared)
 
 
-@attrs.define
-class _Sources:
-    tree: Tree
-    known: dict[str, Source | None] = attrs.field(factory=dict)
+def _sources(tree: Tree) -> Callable[[str], Source | None]:
+    """Return file -> its text, or None where there is none."""
 
-    def get(self, file: str) -> Source | None:
-        """Return the text of a file, or None where there is none."""
-        if file not in self.known:
-            try:
-                self.known[file] = self.tree.source(file)
-            except PolicyError:
-                self.known[file] = None
-        return self.known[file]
+    @cache
+    def get(file: str) -> Source | None:
+        try:
+            return tree.source(file)
+        except PolicyError:
+            return None
+
+    return get
 
 
 def _suppressed(found: list[Finding], by: list[Suppressing]) -> Linted:
@@ -169,24 +169,18 @@ def _about(by: Suppressing, used: set[tuple[Suppressing, str]]) -> Iterator[Find
     """Yield what is wrong with a suppression."""
     if not by.codes or not by.reason:
         missing = "a reason" if by.codes else "the code of a finding"
-        yield Finding(
-            "bad-suppression",
-            f"expected {missing}, found none; nothing is suppressed",
-            Severity.WARNING,
-            by.span,
-            help="write `# policy: ignore[CODE] REASON`",
-        )
+        yield find("bad-suppression", by.span, missing=missing)
         return
     what = "entry" if isinstance(by, Ignored) else "comment"
     unused = [code for code in by.codes if (by, code) not in used]
     for code in unused:
         meant = "" if code in catalogue.codes() else closest(code, catalogue.codes())
         whole = isinstance(by, Suppression) and len(unused) == len(by.codes)
-        yield Finding(
+        yield find(
             "unused-suppression",
-            f"there is no finding `{code}` {by.where}",
-            Severity.WARNING,
             by.span,
+            unused=code,
+            where=by.where,
             help=meant or f"take the {what} away",
             edits=_removal(by) if whole and not meant else (),
         )

@@ -11,20 +11,23 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property, lru_cache
-from typing import Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import attrs
 
 from policy.analysis.reach.worklist import reach
 from policy.core.credentials import credentials, masked
 from policy.core.decision import Because, rule_span
-from policy.core.finding import Finding, Severity
+from policy.core.finding import Finding
 from policy.core.source import Place, Source, Span, visible
+from policy.hosts.data import FindingTexts
 from policy.hosts.project import Project
 from policy.tables.chain import Chain
 from policy.tables.ruleset import Entry, RuleSet
 
-__all__ = ["Checks", "Positions", "RuleSpelling", "of_files", "of_rules", "without_secrets"]
+__all__ = ["Checks", "Positions", "RuleSpelling", "find", "of_files", "of_rules", "without_secrets"]
+
+find: Final = FindingTexts(__package__)
 
 _Subject = TypeVar("_Subject")
 _Check = Callable[[_Subject], Iterator[Finding]]
@@ -102,10 +105,10 @@ class Positions:
         source = self.source(because.place.file) if because.place else None
         return rule_span(because, source) if source is not None else None
 
-    def finding(self, because: Because, code: str, message: str, *, help: str) -> Finding:
-        """Return a warning about a rule."""
+    def finding(self, code: str, because: Because, **words: Any) -> Finding:  # noqa: ANN401
+        """Return the finding *code* about a rule, with *words* in its texts."""
         file = because.place.file if because.place else ""
-        return Finding(code, message, Severity.WARNING, self.span(because), file=file, help=help)
+        return find(code, self.span(because), file=file, rule=because.rule, **words)
 
 
 @attrs.frozen
@@ -129,13 +132,7 @@ def hidden_character(rule: RuleSpelling) -> Iterator[Finding]:
     shown = visible(rule.text)
     if shown != rule.text:
         hidden = next(character for character in rule.text if visible(character) != character)
-        yield Finding(
-            "hidden-character",
-            f"the rule holds {_named(hidden)}, which is not displayed",
-            Severity.ERROR,
-            rule.span,
-            help=f"as it is matched: `{shown}`",
-        )
+        yield find("hidden-character", rule.span, character=_named(hidden), shown=shown)
 
 
 @of_rules("look-alike-letter")
@@ -145,13 +142,7 @@ def look_alike_letter(rule: RuleSpelling) -> Iterator[Finding]:
         scripts = {script for letter in word if (script := _script(letter))}
         if len(scripts) > 1 or any(_looks_plain(letter) for letter in word):
             odd = next(letter for letter in word if not letter.isascii())
-            yield Finding(
-                "look-alike-letter",
-                f"`{word}` holds {_named(odd)}, which looks like another letter",
-                Severity.ERROR,
-                rule.span,
-                help="write the word anew on a keyboard; the rule does not match what it seems to",
-            )
+            yield find("look-alike-letter", rule.span, word=word, character=_named(odd))
             return
 
 
@@ -191,14 +182,7 @@ def secret_in_policy(source: Source) -> Iterator[Finding]:
     settings are read by everyone who has the repository.
     """
     for name, start, end in credentials(source.text):
-        yield Finding(
-            "secret-in-policy",
-            f"this looks like {name}",
-            Severity.ERROR,
-            source.span(start, end),
-            help="revoke it, and name a variable of the environment instead: whoever has"
-            " the repository has it, and the model that reads the file",
-        )
+        yield find("secret-in-policy", source.span(start, end), name=name)
 
 
 def without_secrets(finding: Finding) -> Finding:

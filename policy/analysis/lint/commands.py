@@ -20,6 +20,7 @@ from policy.core.decision import Because, Decision, Reason
 from policy.core.effect import Effect
 from policy.core.finding import Finding
 from policy.core.source import Place
+from policy.hosts.data import data_table
 from policy.patterns.pattern import Pattern, freeze
 from policy.tables.dialect import ArgumentKind, Dialect
 from policy.tables.entry import RowEntry
@@ -30,47 +31,15 @@ __all__ = ["command_findings", "of_commands"]
 # Stands for any command: no rule names it.
 _ANYTHING: Final = "policy-witness"
 
-# A command that runs what its arguments say, and which program does that.
+_DATA: Final = data_table(__package__, "commands")
+# A command that runs what its arguments say -> the program that does that.
 _RUNNERS: Final = {
-    **{f"{name} -c {_ANYTHING}": name for name in "sh bash zsh dash ksh fish".split()},
-    **{f"{name} -c {_ANYTHING}": name for name in "python python3".split()},
-    **{f"{name} {_ANYTHING}.py": name for name in "python python3".split()},
-    **{f"{name} -e {_ANYTHING}": name for name in "node perl ruby lua osascript bun".split()},
-    **{f"{name} {_ANYTHING}": name for name in "npx bunx uvx eval env xargs sudo".split()},
-    **{
-        f"{name} {_ANYTHING}": name
-        for name in ("npm exec", "pnpm dlx", "yarn dlx", "uv run", "pipx run", "poetry run")
-    },
-    f"php -r {_ANYTHING}": "php",
-    f"deno eval {_ANYTHING}": "deno",
-    f"ssh host {_ANYTHING}": "ssh",
-    f"nix-shell --run {_ANYTHING}": "nix-shell",
-    f"docker run image {_ANYTHING}": "docker run",
-    f"docker exec container {_ANYTHING}": "docker exec",
-    f"kubectl exec pod -- {_ANYTHING}": "kubectl exec",
-    f"find . -exec {_ANYTHING} ';'": "find -exec",
-    f"awk 'BEGIN {{system(\"{_ANYTHING}\")}}'": "awk",
-    f"git -c 'alias.x=!{_ANYTHING}' x": "git -c",
-    f"pwsh -Command {_ANYTHING}": "pwsh",
-    f"powershell -Command {_ANYTHING}": "powershell",
+    text.replace("ANY", _ANYTHING): name
+    for name, texts in _DATA["runners"].items()
+    for text in texts
 }
-
-# Commands that print a file, whose name stands for `{}`.
-_READERS: Final = (
-    "cat {}", "head {}", "tail {}", "less {}", "grep '' {}", "rg '' {}", "sed p {}", "awk 1 {}",
-    "sort {}", "base64 {}", "xxd {}", "strings {}", "diff {} /dev/null", "tar cf - {}",
-    "cp {} copy", "git diff --no-index /dev/null {}", f"python -c {_ANYTHING} {{}}",
-    f"python3 -c {_ANYTHING} {{}}", f"node -e {_ANYTHING} {{}}", f"sh -c {_ANYTHING} {{}}",
-    f"bash -c {_ANYTHING} {{}}",
-)  # fmt: skip
-
-# Programs that begin with options of their own, then a subcommand.
-_SUBCOMMANDED: Final = frozenset(
-    f"{name} "
-    for name in "git gh glab npm pnpm yarn bun cargo go docker podman kubectl helm aws gcloud az"
-    " terraform systemctl".split()
-)
-
+_READERS: Final = [text.replace("ANY", _ANYTHING) for text in _DATA["shell"]["readers"]]
+_SUBCOMMANDED: Final = frozenset(f"{name} " for name in _DATA["shell"]["subcommanded"])
 
 # What may be a subcommand.
 _SUBCOMMAND: Final = re.compile(r" [^-\s]")
@@ -203,13 +172,8 @@ def rule_runs_anything(commands: Commands) -> Iterator[Finding]:
                 if because in known or _allows_all(commands.positions, because):
                     continue
                 known.add(because)
-                yield commands.positions.finding(
-                    because,
-                    "rule-runs-anything",
-                    f"`{because.rule}` allows `{command}`, and `{program}` runs any command it is"
-                    " given",
-                    help="allow the commands that are needed, arguments included",
-                )
+                words = {"command": command, "program": program}
+                yield commands.positions.finding("rule-runs-anything", because, **words)
 
 
 def _allows_all(positions: Positions, because: Because) -> bool:
@@ -231,13 +195,8 @@ def wildcard_before_subcommand(commands: Commands) -> Iterator[Finding]:
             decision = commands.decide(tool, command)
             by = {(because.rule, because.place) for because in decision.because}
             if decision.effect is Effect.ALLOW and (entry.rule, entry.place) in by:
-                yield commands.positions.finding(
-                    _because(entry),
-                    "wildcard-before-subcommand",
-                    f"`{entry.rule}` allows `{command}`: a star before the subcommand stands"
-                    " for another one, and for options",
-                    help="put the star behind the subcommand",
-                )
+                code = "wildcard-before-subcommand"
+                yield commands.positions.finding(code, _because(entry), command=command)
 
 
 @of_commands("read-through-shell")
@@ -256,13 +215,8 @@ def read_through_shell(commands: Commands) -> Iterator[Finding]:
             command, decision = printed[0]
             by = "".join(f" by `{one.rule}`" for one in decision.because[:1])
             more = f", as are {len(printed) - 1} other commands" if len(printed) > 1 else ""
-            yield commands.positions.finding(
-                _because(entry),
-                "read-through-shell",
-                f"`{entry.rule}` denies reading the file, and `{command}` is allowed{by}{more}",
-                help=f"deny it to `{tool}` too, and keep the file out of reach of the shell"
-                " with a sandbox",
-            )
+            words = {"command": command, "by": by, "more": more, "tool": tool}
+            yield commands.positions.finding("read-through-shell", _because(entry), **words)
             break
 
 
@@ -276,12 +230,8 @@ def twin_shell(commands: Commands) -> Iterator[Finding]:
                     continue
                 if commands.decide(tool, command).effect is not Effect.DENY:
                     continue
-                yield commands.positions.finding(
-                    _because(entry),
-                    "twin-shell",
-                    f"`{entry.rule}` denies `{command}` to `{tool}`, and `{twin}` may run it",
-                    help=f"deny it to `{twin}` as well, or take that tool away",
-                )
+                words = {"command": command, "tool": tool, "twin": twin}
+                yield commands.positions.finding("twin-shell", _because(entry), **words)
 
 
 def _example(pattern: Pattern) -> str | None:

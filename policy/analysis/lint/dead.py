@@ -14,11 +14,11 @@ from typing import Final
 
 import attrs
 
-from policy.analysis.lint.checks import Positions
+from policy.analysis.lint.checks import Positions, find
 from policy.compare.compare import Known
 from policy.compare.dead_rules import Effort, RuleStanding, shadowing
 from policy.core.effect import Effect
-from policy.core.finding import Finding, Severity
+from policy.core.finding import Finding
 from policy.core.source import Edit, Place, Span, visible
 from policy.tables.table import Table
 
@@ -124,12 +124,7 @@ def _undecided(rules: dict[_Mark, tuple[str, ...]]) -> Iterator[Finding]:
             why.setdefault(place.file, {}).update(dict.fromkeys(reasons))
     for file, total in sorted(totals.items()):
         what = "a rule matters" if total == 1 else f"{total:,} rules matter"
-        yield Finding(
-            "rules-not-compared",
-            f"whether {what} is not decided: {'; '.join(why[file])}",
-            Severity.NOTE,
-            file=file,
-        )
+        yield find("rules-not-compared", file=file, what=what, why="; ".join(why[file]))
 
 
 def _tables(positions: Positions) -> dict[object, Table]:
@@ -191,20 +186,11 @@ def _finding(positions: Positions, standings: list[RuleStanding]) -> Finding:
     same = by is not None and by.place is not None and len(files) == 1
     cover = f"; `{by.rule}`{f' at {by.place}' if by.place else ''} covers it" if by else ""
     cover = cover or _without(one)
-    if one.what == "shadowed":
-        code, said = "shadowed-rule", "decides nothing: every call it matches is decided before it"
-    else:
-        code, said = "redundant-rule", "adds nothing: without it every call is decided alike"
-    return Finding(
-        code,
-        f"`{rule.rule}` {said}{cover}",
-        Severity.WARNING if one.what == "shadowed" else Severity.NOTE,
-        span,
-        file=rule.place.file if rule.place else "",
-        help="take it out, or mend what it was meant to say",
-        # A rule of another file may be there for others, or be gone tomorrow.
-        edits=_removal(span) if span is not None and same else (),
-    )
+    code = "shadowed-rule" if one.what == "shadowed" else "redundant-rule"
+    # A rule of another file may be there for others, or be gone tomorrow.
+    edits = _removal(span) if span is not None and same else ()
+    file = rule.place.file if rule.place else ""
+    return find(code, span, file=file, rule=rule.rule, cover=cover, edits=edits)
 
 
 def _without(standing: RuleStanding) -> str:

@@ -15,10 +15,12 @@ Without ``rule`` every finding of that code in the file is meant.
 
 from __future__ import annotations
 
+import enum
 import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Final
 
 import attrs
@@ -28,10 +30,10 @@ from policy.core.errors import PolicyError
 from policy.core.finding import Finding, Severity
 from policy.core.source import Source, Span
 from policy.files.frontmatter import HeaderLanguage, split_front_matter
-from policy.files.nodes import MappingNode, Node, ScalarNode, SequenceNode, describe
 from policy.files.opening import is_unreadable
 from policy.files.yaml_nodes import read_yaml
-from policy.language.mistakes import closest
+from policy.hosts.errors import HostError, HostErrors
+from policy.hosts.fields import Fields
 from policy.language.parse import parse_notation
 from policy.language.syntax import Comment
 
@@ -266,8 +268,11 @@ def _outside_texts(found: Iterable[Span], start: int, end: int) -> Iterator[Span
 
 IGNORED_FILE: Final = "policy-lint.yaml"
 
-_KEYS_IGNORED: Final = ("code", "file", "rule", "reason")
-_NEEDED: Final = ("code", "file", "reason")
+
+class _Mistake(enum.Enum):
+    """The kind of every mistake in that file."""
+
+    ENTRY = "bad-suppression"
 
 
 @attrs.frozen
@@ -319,70 +324,32 @@ def ignored(source: Source) -> tuple[tuple[Ignored, ...], tuple[Finding, ...]]:
     entries: list[Ignored] = []
     problems: list[Finding] = []
     try:
-        items = _items(read_yaml(source))
-    except PolicyError as error:
-        return (), Finding.of(
-            error, "bad-suppression", severity=Severity.WARNING, consequence=_NOTHING
-        )
-    for item in items:
-        wrong = tuple(_mistakes(item))
-        problems += wrong
-        if not wrong and isinstance(item, MappingNode):
-            said = {entry.name: str(getattr(entry.value, "value", "")) for entry in item.entries}
-            entries.append(
-                Ignored(
-                    _first_line(item.span),
-                    (said["code"],),
-                    said["file"],
-                    said.get("rule", ""),
-                    said["reason"].strip(),
-                )
-            )
+        document = Fields.read(partial(read_yaml, source), _Mistake.ENTRY, filled=True)
+        document.known("ignore")
+        items = document.sequence("ignore") if document.entry("ignore") else ()
+        document.check()
+    except HostError as error:
+        return (), _bad_suppression(error)
+    for index, item in enumerate(items):
+        keys = attrs.evolve(document, errors=[]).item(item, f"ignore[{index}]")
+        keys.known("code", "file", "rule", "reason")
+        code, file, reason = (keys.text(name) for name in ("code", "file", "reason"))
+        rule = keys.text("rule", "")
+        if not keys.errors and not reason.strip():
+            keys.note("expected a reason, found blanks", keys.span("reason"))
+        if keys.errors:
+            problems += _bad_suppression(HostErrors(keys.errors))
+        else:
+            entries.append(Ignored(_first_line(item.span), (code,), file, rule, reason.strip()))
     return tuple(entries), tuple(problems)
 
 
 _NOTHING: Final = "nothing is suppressed by it"
 
 
-def _items(node: Node) -> tuple[Node, ...]:
-    """Return the entries of the document.
-
-    Raises:
-        PolicyError: it is something else.
-
-    """
-    if isinstance(node, MappingNode):
-        found = node.get("ignore")
-        if [entry.name for entry in node.entries] == ["ignore"] and isinstance(found, SequenceNode):
-            return found.items
-    raise PolicyError(
-        f"expected `ignore` and a list below it, found {describe(node)}",
-        _first_line(node.span),
-        help="an entry has `code`, `file`, `reason`, and `rule` if it is about one",
-    )
-
-
-def _mistakes(item: Node) -> Iterator[Finding]:
-    if not isinstance(item, MappingNode):
-        yield _bad_entry(f"expected keys and values, found {describe(item)}", item.span)
-        return
-    for entry in item.entries:
-        if entry.name not in _KEYS_IGNORED:
-            said = f"expected `code`, `file`, `rule` or `reason`, found `{entry.name}`"
-            yield _bad_entry(said, entry.key.span, closest(entry.name, _KEYS_IGNORED))
-        elif not isinstance(entry.value, ScalarNode) or not isinstance(entry.value.value, str):
-            yield _bad_entry(f"expected a text, found {describe(entry.value)}", entry.value.span)
-        elif not entry.value.value.strip():
-            yield _bad_entry(f"expected a text behind `{entry.name}`, found none", entry.key.span)
-    missing = [name for name in _NEEDED if item.entry(name) is None]
-    if missing:
-        listed = ", ".join(f"`{name}`" for name in missing)
-        yield _bad_entry(f"expected {listed} in this entry, found none", _first_line(item.span))
-
-
-def _bad_entry(message: str, span: Span, help_: str = "") -> Finding:
-    told = "; ".join(filter(None, (_NOTHING, help_)))
-    return Finding("bad-suppression", message, Severity.WARNING, span, help=told)
+def _bad_suppression(error: HostError) -> tuple[Finding, ...]:
+    found = Finding.of(error, "bad-suppression", severity=Severity.WARNING, consequence=_NOTHING)
+    return tuple(attrs.evolve(one, span=one.span and _first_line(one.span)) for one in found)
 
 
 def _first_line(span: Span) -> Span:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import enum
-import tomllib
 from collections.abc import Mapping
-from importlib.resources import files
 from typing import Final
 
 import attrs
@@ -14,6 +12,7 @@ from policy.core.effect import Effect
 from policy.core.source import Span
 from policy.hosts.a3s.rules import PermissionPolicy
 from policy.hosts.a3s.versions import NEWEST, A3sErrorKind, A3sProfile
+from policy.hosts.data import host_table
 from policy.hosts.errors import HostError
 from policy.language.syntax import Presence
 from policy.tables.ruleset import RuleSet
@@ -21,14 +20,12 @@ from policy.tables.ruleset import RuleSet
 __all__ = [
     "AGENT_ALIASES",
     "LIMITS",
-    "SHIPPED_AGENTS",
     "AgentDefinition",
     "AgentRegistry",
     "ConfirmationInheritance",
     "ScriptLimit",
     "ScriptToolLimits",
     "ScriptToolSpec",
-    "ShippedAgent",
     "ToolNames",
     "WorkerKind",
     "built_in_agents",
@@ -36,37 +33,6 @@ __all__ = [
     "kind_of",
     "policy_of",
 ]
-
-
-@attrs.frozen
-class ToolTable:
-    """A table of permissions: allowed rules, denied rules, and the effect of any other call."""
-
-    allow: list[str]
-    deny: list[str]
-    default: Effect = attrs.field(converter=Effect)
-
-
-@attrs.frozen
-class ShippedAgent:
-    """An agent of the host itself.
-
-    Attributes:
-        table: the name of its table.
-        description: one line.
-        hidden: whether lists of agents leave it out.
-        tool_free: whether it has no tool.
-        confirmation: its `confirmation_inheritance`, or "".
-        aliases: other names of it.
-
-    """
-
-    table: str
-    description: str
-    hidden: bool = False
-    tool_free: bool = False
-    confirmation: str = ""
-    aliases: list[str] = attrs.field(factory=list)
 
 
 @attrs.frozen
@@ -78,29 +44,26 @@ class WorkerKind:
     aliases: list[str] = attrs.field(factory=list)
 
 
-_DATA: Final = tomllib.loads(files(__package__).joinpath("agents.toml").read_text("utf-8"))
-_TABLES: Final = {name: ToolTable(**table) for name, table in _DATA["tables"].items()}
-SHIPPED_AGENTS: Final = {name: ShippedAgent(**agent) for name, agent in _DATA["agents"].items()}
+_DATA: Final = host_table("a3s", "agents")
 _KINDS: Final = {name: WorkerKind(**kind) for name, kind in _DATA["kinds"].items()}
 
 AGENT_ALIASES: Final = {
-    alias: name for name, agent in SHIPPED_AGENTS.items() for alias in agent.aliases
+    alias: name for name, agent in _DATA["agents"].items() for alias in agent.get("aliases", ())
 }
 
 
 def policy_of(table: str, profile: A3sProfile) -> PermissionPolicy:
     """Return the policy of that table in a version."""
-    found = _TABLES[table]
-    allow = found.allow
+    found = _DATA["tables"][table]
+    allow = found["allow"]
     if not profile.one_search:
-        allow = [name for tool in allow for name in _before_search(tool)]
+        allow = [
+            name for tool in allow for name in (("grep", "glob") if tool == "search" else (tool,))
+        ]
     if not profile.has_plan_tool:
         allow = [tool for tool in allow if tool != "update_plan"]
-    return PermissionPolicy.of(allow=allow, deny=found.deny, default=found.default, profile=profile)
-
-
-def _before_search(tool: str) -> tuple[str, ...]:
-    return ("grep", "glob") if tool == "search" else (tool,)
+    default = Effect(found["default"])
+    return PermissionPolicy.of(allow=allow, deny=found["deny"], default=default, profile=profile)
 
 
 def kind_of(name: str) -> WorkerKind | None:
@@ -118,8 +81,6 @@ class ConfirmationInheritance(enum.Enum):
     AUTO_APPROVE = "auto_approve"
     DENY_ON_ASK = "deny_on_ask"
     INHERIT_PARENT = "inherit_parent"
-
-    __hash__ = object.__hash__
 
 
 @attrs.frozen
@@ -231,20 +192,19 @@ _NO_TOOL: Final = frozenset({Presence.EMPTY, Presence.ILL_TYPED, Presence.NULL})
 
 def built_in_agents(profile: A3sProfile = NEWEST) -> dict[str, AgentDefinition]:
     """Return the agents that the host ships, by name."""
-    return {
-        name: AgentDefinition(
+    found = {}
+    for name, agent in _DATA["agents"].items():
+        confirmation = agent.get("confirmation")
+        found[name] = AgentDefinition(
             name,
-            shipped.description,
-            policy_of(shipped.table, profile),
+            agent["description"],
+            policy_of(agent["table"], profile),
             native=True,
-            hidden=shipped.hidden,
-            tool_free=shipped.tool_free,
-            confirmation=ConfirmationInheritance(shipped.confirmation)
-            if shipped.confirmation
-            else None,
+            hidden=agent.get("hidden", False),
+            tool_free=agent.get("tool_free", False),
+            confirmation=ConfirmationInheritance(confirmation) if confirmation else None,
         )
-        for name, shipped in SHIPPED_AGENTS.items()
-    }
+    return found
 
 
 @attrs.frozen
@@ -262,11 +222,9 @@ class AgentRegistry:
         """
         found = self.agents.get(name) or self.agents.get(AGENT_ALIASES.get(name, ""))
         if found is None:
-            raise HostError(
-                A3sErrorKind.UNKNOWN_AGENT,
-                f"Unknown agent type: '{name}'",
-                help="known are " + ", ".join(f"`{known}`" for known in sorted(self.agents)),
-            )
+            help_ = "known are " + ", ".join(f"`{known}`" for known in sorted(self.agents))
+            msg = f"Unknown agent type: '{name}'"
+            raise HostError(A3sErrorKind.UNKNOWN_AGENT, msg, help=help_)
         return found
 
     def project(self, agent: AgentDefinition) -> AgentRegistry:
@@ -277,12 +235,9 @@ class AgentRegistry:
 
         """
         if agent.name in AGENT_ALIASES and AGENT_ALIASES[agent.name] in self.agents:
-            raise HostError(
-                A3sErrorKind.ALIAS_CONFLICT,
-                f"projected agent name '{agent.name}' conflicts with the compatibility registry",
-                agent.span,
-                help=f"`{agent.name}` is another name of `{AGENT_ALIASES[agent.name]}`",
-            )
+            msg = f"projected agent name '{agent.name}' conflicts with the compatibility registry"
+            help_ = f"`{agent.name}` is another name of `{AGENT_ALIASES[agent.name]}`"
+            raise HostError(A3sErrorKind.ALIAS_CONFLICT, msg, agent.span, help=help_)
         return AgentRegistry({**self.agents, agent.name: agent})
 
 

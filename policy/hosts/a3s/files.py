@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import enum
 import re
+from functools import partial
 from typing import Final
 
 import attrs
 
 from policy.core.effect import Effect
-from policy.core.errors import PolicyError
 from policy.core.source import Source, Span
 from policy.files.nodes import MappingNode, Node, ScalarNode, SequenceNode, describe, plain
 from policy.files.opening import Tree
@@ -27,9 +27,9 @@ from policy.hosts.a3s.definitions import (
 from policy.hosts.a3s.gate import Provider
 from policy.hosts.a3s.rules import PermissionPolicy, PermissionRule
 from policy.hosts.a3s.versions import NEWEST, SPAWNING, A3sErrorKind, A3sProfile
-from policy.hosts.errors import HostError, as_host_errors
+from policy.hosts.errors import HostError
 from policy.hosts.fields import Fields, is_null
-from policy.hosts.keys import Keys, Unapplied, unapplied_keys
+from policy.hosts.keys import Keys, Unapplied
 from policy.language.syntax import Presence
 
 __all__ = [
@@ -141,25 +141,19 @@ def read_agent(
         markdown = source.name.endswith(".md")
     start, end, body = header_of(source) if markdown else (0, len(source.text), None)
     what = "agent frontmatter" if markdown else "agent YAML"
-    try:
-        node = read_yaml(source, start, end)
-    except PolicyError as error:
-        raise as_host_errors(error, A3sErrorKind.AGENT_PARSE, f"Failed to parse {what}: ") from None
-    if not isinstance(node, MappingNode):
-        msg = f"Failed to parse {what}: expected keys and values, found {describe(node)}"
-        raise HostError(
-            A3sErrorKind.AGENT_PARSE, msg, node.span if node.span.text else source.whole()
-        )
-    if node.get("kind") is not None:
+    prefix = f"Failed to parse {what}: "
+    at = None if source.text[start:end].strip() else source.whole()
+    fields = Fields.read(
+        partial(read_yaml, source, start, end), A3sErrorKind.AGENT_PARSE, prefix, at=at
+    )
+    if fields.get("kind") is not None:
         what = "worker frontmatter" if markdown else "worker agent YAML"
+        fields = attrs.evolve(fields, prefix=f"Failed to parse {what}: ")
     prompt = "" if body is None else source.text[body:].strip()
-    fields = Fields(node, A3sErrorKind.AGENT_PARSE, f"Failed to parse {what}: ")
-    return _definition(node, fields, prompt, profile)
+    return _definition(fields, prompt, profile)
 
 
-def _definition(
-    node: MappingNode, fields: Fields, prompt: str, profile: A3sProfile
-) -> AgentDefinition:
+def _definition(fields: Fields, prompt: str, profile: A3sProfile) -> AgentDefinition:
     name, description = fields.text("name"), fields.text("description")
     kind = fields.optional("kind") or ""
     preset = kind_of(kind)
@@ -172,7 +166,7 @@ def _definition(
         base = block
     elif preset is not None:
         base = policy_of(preset.table, profile)
-    tools, disallowed = _listed(node, ALLOWED_KEYS), _listed(node, DENIED_KEYS)
+    tools, disallowed = _listed(fields, ALLOWED_KEYS), _listed(fields, DENIED_KEYS)
     written = fields.optional_choice("confirmation_inheritance", ConfirmationInheritance)
     confirmation = written
     if written is None and (tools.items or disallowed.items):
@@ -197,7 +191,7 @@ def _definition(
         disallowed=disallowed,
         span=fields.span("name"),
         unknown=(*fields.unknown(*_FIELDS), *inner.unknown(*_PERMISSIONS)),
-        second=tuple(_second(node)),
+        second=tuple(_second(fields)),
     )
     fields.check()
     if not name.strip():
@@ -221,56 +215,57 @@ def _model(fields: Fields) -> str | None:
     return f"{provider}/{model.text('model')}" if provider else model.text("model")
 
 
-def _listed(node: MappingNode, keys: tuple[str, ...]) -> ToolNames:
+def _listed(fields: Fields, keys: tuple[str, ...]) -> ToolNames:
     for key in keys:
-        entry = node.entry(key)
+        entry = fields.entry(key)
         if entry is not None:
             return _list(entry.value, key)
     return ToolNames()
 
 
-def _second(node: MappingNode) -> list[tuple[str, Span]]:
+def _second(fields: Fields) -> list[tuple[str, Span]]:
     found = []
     for keys in (ALLOWED_KEYS, DENIED_KEYS):
-        there = [entry for key in keys if (entry := node.entry(key)) is not None]
+        there = [entry for key in keys if (entry := fields.entry(key)) is not None]
         found += [(entry.name, entry.key.span) for entry in there[1:]]
     return found
 
 
 def _list(value: Node, key: str) -> ToolNames:
-    if isinstance(value, ScalarNode) and isinstance(value.value, str):
-        items, spans = _split(value)
-    elif isinstance(value, SequenceNode):
-        kept, dropped = [], []
-        for item in value.items:
-            if isinstance(item, ScalarNode) and isinstance(item.value, str):
-                kept.append((item.value.strip(), item.content_span() or item.span))
-            else:
-                dropped.append(item.span)
-        items = tuple(text for text, _ in kept if text)
-        spans = tuple(span for text, span in kept if text)
-        if not items and value.items:
-            return ToolNames(Presence.ILL_TYPED, key=key, span=value.span)
-        presence = Presence.LISTED if items else Presence.EMPTY
-        return ToolNames(presence, items, spans, key, value.span, tuple(dropped))
-    else:
-        null = isinstance(value, ScalarNode) and value.value is None
-        return ToolNames(Presence.NULL if null else Presence.ILL_TYPED, key=key, span=value.span)
-    presence = Presence.LISTED if items else Presence.EMPTY
-    return ToolNames(presence, items, spans, key, value.span)
+    pairs: list[tuple[str, Span]] = []
+    dropped: list[Span] = []
+    presence = Presence.EMPTY
+    match value:
+        case ScalarNode(value=str()):
+            pairs = _split(value)
+        case SequenceNode(items=items):
+            for item in items:
+                if isinstance(item, ScalarNode) and isinstance(item.value, str):
+                    pairs.append((item.value.strip(), item.content_span() or item.span))
+                else:
+                    dropped.append(item.span)
+            pairs = [pair for pair in pairs if pair[0]]
+            if items and not pairs:
+                presence, dropped = Presence.ILL_TYPED, []
+        case ScalarNode(value=None):
+            presence = Presence.NULL
+        case _:
+            presence = Presence.ILL_TYPED
+    texts, spans = tuple(text for text, _ in pairs), tuple(span for _, span in pairs)
+    presence = Presence.LISTED if pairs else presence
+    return ToolNames(presence, texts, spans, key, value.span, tuple(dropped))
 
 
-def _split(value: ScalarNode) -> tuple[tuple[str, ...], tuple[Span, ...]]:
+def _split(value: ScalarNode) -> list[tuple[str, Span]]:
     # The host splits at every comma, also between parentheses.
-    items, spans, start = [], [], 0
+    found, start = [], 0
     for part in str(value.value).split(","):
         text = part.strip()
         if text:
             offset = start + len(part) - len(part.lstrip())
-            items.append(text)
-            spans.append(value.part(offset, offset + len(text)))
+            found.append((text, value.part(offset, offset + len(text))))
         start += len(part) + 1
-    return tuple(items), tuple(spans)
+    return found
 
 
 _MAPPED: Final = {
@@ -340,8 +335,8 @@ _OPENING: Final = re.compile(r"\s*---[\r\n]*")
 _CLOSING: Final = ("\n---\n", "\n---\r\n", "\n---")
 
 
-def _header(source: Source, what: str, need: str) -> tuple[MappingNode, str]:
-    """Return the header and the text below it."""
+def _header(source: Source, what: str, need: str) -> tuple[Fields, str]:
+    """Return the keys of the header and the text below it."""
     text = source.text
     opening = _OPENING.match(text)
     start = opening.end() if opening else 0
@@ -351,16 +346,9 @@ def _header(source: Source, what: str, need: str) -> tuple[MappingNode, str]:
         msg = f"{what} has no YAML frontmatter ({need})"
         help_ = "start the file with `---`, the keys, and `---` on a line of its own"
         raise HostError(A3sErrorKind.NO_FRONT_MATTER, msg, source.whole(), help=help_)
-    try:
-        node = read_yaml(source, start, end)
-    except PolicyError as error:
-        raise as_host_errors(
-            error, A3sErrorKind.BAD_FRONT_MATTER, f"{what} frontmatter: "
-        ) from None
-    if not isinstance(node, MappingNode):
-        msg = f"{what} frontmatter: expected keys and values, found {describe(node)}"
-        raise HostError(A3sErrorKind.BAD_FRONT_MATTER, msg, node.span)
-    return node, text[end + len(fence) :].strip()
+    read = partial(read_yaml, source, start, end)
+    fields = Fields.read(read, A3sErrorKind.BAD_FRONT_MATTER, f"{what} frontmatter: ")
+    return fields, text[end + len(fence) :].strip()
 
 
 def _stem(source: Source) -> str:
@@ -378,18 +366,17 @@ def read_tool(source: Source) -> ToolSpec:
 
     """
     what = f"tool {source.name}"
-    node, body = _header(source, what, "need `kind:`")
-    header = Fields(node, A3sErrorKind.BAD_FRONT_MATTER, f"{what} frontmatter: ")
+    header, body = _header(source, what, "need `kind:`")
     kind = header.text("kind")
     header.check()
     match kind:
         case "script":
             prefix = f"{what} (kind=script)"
-            fields = Fields(node, A3sErrorKind.BAD_FRONT_MATTER, f"{prefix} frontmatter: ")
+            fields = attrs.evolve(header, prefix=f"{prefix} frontmatter: ")
             return _script(fields, prefix, _stem(source), body)
         case "mcp":
             prefix = f"{what} (kind=mcp) is not a valid MCP server config: "
-            return _mcp(node, Fields(node, A3sErrorKind.MCP_CONFIG, prefix))
+            return _mcp(attrs.evolve(header, kind=A3sErrorKind.MCP_CONFIG, prefix=prefix))
         case _:
             msg = f"{what} has unsupported kind `{kind}` (supported: `mcp`, `script`)"
             raise HostError(A3sErrorKind.UNKNOWN_KIND, msg, header.span("kind"))
@@ -428,12 +415,12 @@ def _script(fields: Fields, what: str, stem: str, body: str) -> ScriptToolSpec:
     )
 
 
-def _mcp(node: MappingNode, fields: Fields) -> McpTool:
-    name, transport = fields.text("name"), node.get("transport")
+def _mcp(fields: Fields) -> McpTool:
+    name, transport = fields.text("name"), fields.get("transport")
     if transport is None:
         fields.missing("transport")
     fields.check()
-    unapplied = tuple(unapplied_keys(node, _SERVER_KEYS))
+    unapplied = fields.unapplied(_SERVER_KEYS)
     return McpTool(name, transport and repr(plain(transport)), fields.span("name"), unapplied)
 
 
@@ -473,13 +460,13 @@ def read_schedule(source: Source) -> Schedule:
 
     """
     what = f"schedule {source.name}"
-    node, _ = _header(source, what, "need `cron:`")
-    fields = Fields(node, A3sErrorKind.SCHEDULE, f"{what} frontmatter: ")
+    header, _ = _header(source, what, "need `cron:`")
+    fields = attrs.evolve(header, kind=A3sErrorKind.SCHEDULE)
     cron, name = fields.text("cron"), fields.optional("name")
     enabled = is_null(fields.get("enabled")) or fields.truth("enabled")
     fields.check()
     stem = _stem(source)
-    unapplied = tuple(unapplied_keys(node, _SCHEDULE_KEYS))
+    unapplied = fields.unapplied(_SCHEDULE_KEYS)
     return Schedule(stem if name is None else name, cron, enabled, fields.span("cron"), unapplied)
 
 
@@ -526,46 +513,39 @@ def load_agent_dir(tree: Tree, root: str = "") -> AgentDir:
     there = [path for path in tree.paths() if path.startswith(prefix)]
     outside = {p.path: p.message for p in tree.problems() if p.path.startswith(prefix)}
     if not there and not outside:
-        raise HostError(
-            A3sErrorKind.NO_DIRECTORY, f"agent directory not found: {root or '.'}", file=root
-        )
+        msg = f"agent directory not found: {root or '.'}"
+        raise HostError(A3sErrorKind.NO_DIRECTORY, msg, file=root)
     instructions = f"{prefix}instructions.md"
     if instructions in outside:
-        msg = (
-            f"agent dir {root or '.'} instructions.md must be a regular file"
-            " inside the agent directory"
-        )
+        where = "a regular file inside the agent directory"
+        msg = f"agent dir {root or '.'} instructions.md must be {where}"
         raise HostError(A3sErrorKind.ESCAPES, msg, file=instructions)
     if instructions not in there:
         msg = f"agent dir {root or '.'} is missing required instructions.md: {instructions}"
         raise HostError(A3sErrorKind.NO_INSTRUCTIONS, msg, file=root or ".")
     acl = f"{prefix}agent.acl"
     if acl in outside:
-        raise HostError(
-            A3sErrorKind.ESCAPES, "agent.acl must stay inside the agent directory", file=acl
-        )
-    tools, names = [], dict[str, ToolSpec]()
-    files = [instructions, *([acl] if acl in there else [])]
-    for path in _direct(there, f"{prefix}tools/"):
+        msg = "agent.acl must stay inside the agent directory"
+        raise HostError(A3sErrorKind.ESCAPES, msg, file=acl)
+    tool_files, schedule_files = (
+        _direct(there, prefix + name) for name in ("tools/", "schedules/")
+    )
+    tools: dict[str, ToolSpec] = {}
+    for path in tool_files:
         tool = read_tool(tree.source(path))
-        if tool.name in names:
+        if tool.name in tools:
             msg = f"duplicate tool name `{tool.name}` in {path}"
             raise HostError(A3sErrorKind.DUPLICATE_TOOL, msg, tool.span, file=path)
-        names[tool.name] = tool
-        tools.append(tool)
-        files.append(path)
-    schedules = []
-    for path in _direct(there, f"{prefix}schedules/"):
-        schedules.append(read_schedule(tree.source(path)))
-        files.append(path)
+        tools[tool.name] = tool
+    acls = [acl] if acl in there else []
     return AgentDir(
         root,
         tree.source(instructions).text,
-        tuple(tools),
-        tuple(schedules),
-        tree.source(acl).text if acl in there else None,
+        tuple(tools.values()),
+        tuple(read_schedule(tree.source(path)) for path in schedule_files),
+        tree.source(acl).text if acls else None,
         tuple(path for path in outside if path.startswith(f"{prefix}tools/")),
-        tuple(files),
+        (instructions, *acls, *tool_files, *schedule_files),
     )
 
 
@@ -603,8 +583,6 @@ class Style(enum.Enum):
     VERIFICATION = "verification"
     CODE_REVIEW = "code-review"
     GENERAL_PURPOSE = "general-purpose"
-
-    __hash__ = object.__hash__
 
 
 # Style -> the table of permissions that bounds it.
@@ -676,15 +654,9 @@ def read_session(source: Source) -> SessionSettings:
 
     """
     kind = A3sErrorKind.POLICY_PARSE
-    try:
-        node = read_yaml(source)
-    except PolicyError as error:
-        raise as_host_errors(error, kind) from None
-    if not isinstance(node, MappingNode):
-        raise HostError(kind, f"expected keys and values, found {describe(node)}", source.whole())
-    fields = Fields(node, kind)
+    fields = Fields.read(partial(read_yaml, source), kind, at=source.whole())
     fields.known(*_SESSION)
-    profile = _profile(fields)
+    profile = fields.version("version", NEWEST, _QUOTED)
     inner, switches = fields.below("permissions"), fields.below("auto_delegation")
     inner.known(*_PERMISSIONS)
     switches.known(*(field.name for field in attrs.fields(AutoDelegation)))
@@ -719,16 +691,7 @@ def _confidence(fields: Fields) -> float | None:
     return float(value)
 
 
-def _profile(fields: Fields) -> A3sProfile:
-    node = fields.get("version")
-    if node is None:
-        return NEWEST
-    text = node.raw.strip("\"'") if isinstance(node, ScalarNode) else ""
-    try:
-        return A3sProfile.of(text)
-    except ValueError as error:
-        fields.note(str(error), node.span, 'write the version in quotes, as in `version: "9.0"`')
-        return NEWEST
+_QUOTED: Final = 'write the version in quotes, as in `version: "9.0"`'
 
 
 def _style(fields: Fields, profile: A3sProfile) -> PermissionPolicy | None:

@@ -28,6 +28,7 @@ from policy.hosts.a3s.versions import (
     Lane,
     lane_of,
 )
+from policy.hosts.data import host_table
 from policy.hosts.errors import HostError
 
 __all__ = [
@@ -41,7 +42,6 @@ __all__ = [
     "ScriptSession",
     "TimeoutAction",
     "admits",
-    "all_settled",
     "bound_of",
     "check_program",
     "check_source",
@@ -130,8 +130,6 @@ class Provider(enum.Enum):
     AUTO = "auto"  # every call is approved
     MANAGER = "manager"  # a person
 
-    __hash__ = object.__hash__
-
 
 _SETTLED: Final = {
     Provider.NONE: Effect.DENY,
@@ -152,8 +150,6 @@ class TimeoutAction(enum.Enum):
 
     REJECT = "reject"
     AUTO_APPROVE = "auto_approve"
-
-    __hash__ = object.__hash__
 
 
 @attrs.frozen
@@ -215,11 +211,6 @@ class ConfirmationPolicy:
         )
 
 
-def all_settled(providers: Iterable[Provider]) -> Effect:
-    """Return the effect that replaces ASK in several scopes, each of which must confirm."""
-    return min(map(settled, providers), default=Effect.ALLOW)
-
-
 # --- the stages of the gate -----------------------------------------------------------
 
 
@@ -239,8 +230,6 @@ class GateReason(enum.Enum):
     ASKED = "confirmation_required"
     REQUEST_HOOK = "permission_request_hook"
     BUDGET = "budget"
-
-    __hash__ = object.__hash__
 
 
 @attrs.frozen
@@ -473,11 +462,7 @@ def child_visible(
         return False
     if agent.has_permissions and agent.permissions.declares(tool):
         return True
-    return not any(_names(text, tool, profile) for text in hidden)
-
-
-def _names(text: str, tool: str, profile: A3sProfile) -> bool:
-    return PermissionRule.of(text, profile).names(tool)
+    return not any(PermissionRule.of(text, profile).names(tool) for text in hidden)
 
 
 # --- calls that a script makes --------------------------------------------------------
@@ -492,23 +477,15 @@ def admits(
     """Return whether the list of a script admits a call; the session still decides it."""
     if tool in excluded(profile):
         return False
-    if (
-        allowed is not None
-        and tool not in allowed
-        and not _mode_listed(allowed, tool, args, profile)
-    ):
-        return False
+    if allowed is not None and tool not in allowed:
+        # A mode of `search` stands for the tool that it was.
+        mode = args.get("mode") if profile.one_search and tool == "search" else None
+        if mode not in MODES or mode not in allowed:
+            return False
     if tool == "task":
         tasks = args.get("tasks")
         return not isinstance(tasks, (list, tuple)) or len(tasks) <= 1
     return True
-
-
-def _mode_listed(
-    allowed: tuple[str, ...], tool: str, args: Mapping[str, Any], profile: A3sProfile
-) -> bool:
-    mode = args.get("mode")
-    return profile.one_search and tool == "search" and mode in MODES and mode in allowed
 
 
 @attrs.frozen
@@ -553,9 +530,8 @@ def inner_call(  # a call has a script, a tool, arguments, a number, a session, 
     """
     limit = spec.limits.effective(spec.allowed_tools or ())[1]
     if number > limit:
-        raise HostError(
-            A3sErrorKind.TOO_MANY_CALLS, f"PTC script exceeded maxToolCalls={limit}", spec.span
-        )
+        msg = f"PTC script exceeded maxToolCalls={limit}"
+        raise HostError(A3sErrorKind.TOO_MANY_CALLS, msg, spec.span)
     if not admits(spec.allowed_tools, tool, args, profile):
         return Effect.DENY
     if session is None or not profile.governs_inner_calls:
@@ -570,15 +546,7 @@ def inner_call(  # a call has a script, a tool, arguments, a number, a session, 
 SOURCE_BYTES: Final = 192 * 1024
 
 # Refused anywhere in the source, also in strings.
-_FORBIDDEN: Final = (
-    "import ",
-    "import(",
-    "eval(",
-    "Function(",
-    "Worker(",
-    "WebSocket",
-    "fetch(",
-)
+_FORBIDDEN: Final = "import |import(|eval(|Function(|Worker(|WebSocket|fetch(".split("|")
 
 # The host searches for this text, so `function runner` is accepted.
 _ENTRY: Final = "function run"
@@ -593,18 +561,12 @@ def check_program(args: Mapping[str, Any]) -> None:
     """
     kind = args.get("type", "script")
     if kind != "script":
-        raise HostError(
-            A3sErrorKind.PROGRAM_TYPE,
-            f"unsupported program type '{kind}'",
-            help="only `script` is run",
-        )
+        msg = f"unsupported program type '{kind}'"
+        raise HostError(A3sErrorKind.PROGRAM_TYPE, msg, help="only `script` is run")
     language = args.get("language", "javascript")
     if language != "javascript":
-        raise HostError(
-            A3sErrorKind.LANGUAGE,
-            f"unsupported language '{language}'",
-            help="only `javascript` is run",
-        )
+        msg = f"unsupported language '{language}'"
+        raise HostError(A3sErrorKind.LANGUAGE, msg, help="only `javascript` is run")
     source = args.get("source")
     if isinstance(source, str):
         check_source(source)
@@ -623,17 +585,15 @@ def check_source(source: str) -> None:
         raise HostError(A3sErrorKind.SOURCE_SIZE, msg)
     found = next((text for text in _FORBIDDEN if text in source), None)
     if found is not None:
-        raise HostError(
-            A3sErrorKind.SOURCE_FORBIDDEN,
-            f"the source holds `{found.strip()}`, which is refused",
-            help="it is refused in strings and comments too",
-        )
+        msg = f"the source holds `{found.strip()}`, which is refused"
+        help_ = "it is refused in strings and comments too"
+        raise HostError(A3sErrorKind.SOURCE_FORBIDDEN, msg, help=help_)
     if _ENTRY not in source:
-        raise HostError(
-            A3sErrorKind.NO_ENTRY_POINT,
+        msg, help_ = (
             "the source has no function `run`",
-            help="write `async function run(ctx, inputs) { … }`",
+            "write `async function run(ctx, inputs) { … }`",
         )
+        raise HostError(A3sErrorKind.NO_ENTRY_POINT, msg, help=help_)
 
 
 def program_tools(
@@ -650,9 +610,6 @@ def program_tools(
     return tuple(name for name in tools if name not in excluded(profile))
 
 
-# --- other gates: servers, verifiers, task lists --------------------------------------
-
-
 # --- tools of servers -----------------------------------------------------------------
 
 _RISK_KEYS: Final = frozenset({"x-a3s-risk", "a3s/risk", "a3s.risk", "risk"})
@@ -663,19 +620,14 @@ def mcp_needs_confirmation(
     annotations: Mapping[str, Any] | None, meta: Mapping[str, Any] | None = None
 ) -> bool:
     """Return whether a tool of a server requires confirmation. It never lifts a denial."""
-    if not annotations:
-        return True
-    if annotations.get("readOnlyHint") is not True:
-        return True
-    if annotations.get("openWorldHint") is not False:
-        return True
-    if annotations.get("destructiveHint") is True:
-        return True
-    return any(_risky(given) for given in (annotations, meta or {}))
-
-
-def _risky(given: Mapping[str, Any]) -> bool:
-    return any(_risky_label(value) for key, value in given.items() if key.lower() in _RISK_KEYS)
+    given = annotations or {}
+    harmless = (
+        given.get("readOnlyHint") is True
+        and given.get("openWorldHint") is False
+        and given.get("destructiveHint") is not True
+    )
+    labels = (*given.items(), *(meta or {}).items())
+    return not harmless or any(_risky_label(v) for key, v in labels if key.lower() in _RISK_KEYS)
 
 
 def _risky_label(value: object) -> bool:
@@ -772,27 +724,9 @@ def _task(given: object) -> str:
 def _no_others(given: Mapping[str, Any], known: frozenset[str]) -> None:
     unknown = sorted(set(given) - known)
     if unknown:
-        raise HostError(
-            A3sErrorKind.TASK_ARGUMENTS,
-            f"unknown field `{unknown[0]}`",
-            help="known are " + ", ".join(f"`{field}`" for field in sorted(known)),
-        )
+        help_ = "known are " + ", ".join(f"`{field}`" for field in sorted(known))
+        raise HostError(A3sErrorKind.TASK_ARGUMENTS, f"unknown field `{unknown[0]}`", help=help_)
 
 
 # What a started agent inherits from the agent that starts it, apart from permissions.
-INHERITED: Final = {
-    "security provider": True,
-    "hooks": True,
-    "skills": True,
-    "permission checker": True,
-    "timeouts": True,
-    "max_parallel_tasks": True,
-    "budget guard": True,
-    "sandbox": True,
-    "workspace": True,
-    "tools of servers": True,
-    "memory": False,
-    "queue": False,
-    "planning": False,
-    "context providers": False,
-}
+INHERITED: Final = host_table("a3s", "agents")["inherited"]

@@ -12,6 +12,7 @@ import attrs
 
 from policy.core.effect import Effect
 from policy.hosts.a3s.versions import NEWEST, A3sProfile
+from policy.hosts.data import host_table
 
 __all__ = ["Guardrail", "Mode", "Risk", "assess", "command_risk", "git_risk", "words_of"]
 
@@ -23,8 +24,6 @@ class Risk(enum.Enum):
     BOUNDED = 1
     HIGH = 2
     CRITICAL = 3
-
-    __hash__ = object.__hash__
 
 
 @attrs.frozen
@@ -77,38 +76,27 @@ def _unquoted(word: str) -> str:
 
 # --- critical commands ----------------------------------------------------------------
 
-_ROOT: Final = frozenset({"sudo", "doas", "su", "shutdown", "reboot", "halt", "poweroff"})
-_SHELLS: Final = frozenset({"sh", "bash", "zsh", "dash", "ksh", "fish"})
-_WRAPPERS: Final = frozenset(
-    "command exec env nohup nice time timeout stdbuf setsid xargs builtin ionice".split()
-)
+_DATA: Final = host_table("a3s", "guardrail")
+_SHELLS: Final = frozenset(_DATA["shells"])
+_WRAPPERS: Final = frozenset(_DATA["wrappers"])
 _FORK_BOMB: Final = re.compile(r"(\S{1,80})\s*\(\)\s*\{[^}]{0,200}\1\s*\|\s*\1\s*&?[^}]{0,200}\}")
-
-# Texts that make a command critical anywhere in it, even as data; compared in lower case with
-# one blank between words.
-_CATASTROPHES: Final = (
-    *("diskutil erase", ":(){", "kill -9 -1"),
-    *(f"rm -{options} {what}" for options in ("rf", "fr") for what in ("/", "~", "$home", "*")),
-)
-_FETCHERS: Final = ("curl ", "wget ")
-_PIPED: Final = tuple(f"|{blank}{shell}" for blank in ("", " ") for shell in ("sh", "bash", "zsh"))
 
 
 def _is_catastrophe(command: str) -> bool:
     plain = " ".join(command.split()).lower()
     return (
         plain.startswith(("shutdown", "reboot"))
-        or any(text in plain for text in _CATASTROPHES)
-        or (any(text in plain for text in _FETCHERS) and any(text in plain for text in _PIPED))
+        or any(text in plain for text in _DATA["catastrophes"])
+        or (
+            any(f"{name} " in plain for name in _DATA["fetchers"])
+            and any(text in plain for text in _DATA["piped"])
+        )
         or ("of=/dev/" in plain and f" {plain}".find(" dd ") >= 0)
         or bool(_FORK_BOMB.search(command))
     )
 
 
 _SUBSTITUTED: Final = re.compile(r"\$\(([^()]*)\)|`([^`]*)`")
-_EVERYTHING: Final = frozenset(
-    {"/", "/*", "~", "~/", "~/*", "$HOME", "${HOME}", "*", ".", "./", "..", "$HOME/", "./*"}
-)
 
 
 def _command_words(words: tuple[str, ...]) -> tuple[str, ...]:
@@ -138,8 +126,8 @@ def _is_critical(parts: list[_Part]) -> bool:
         program, arguments = words[0].rpartition("/")[2], words[1:]
         if part.operator in {"|", "|&"} and fetched and program in _SHELLS:
             return True
-        fetched = program in {"curl", "wget"} or (fetched and part.operator in {"|", "|&"})
-        if program in _ROOT or program.startswith("mkfs"):
+        fetched = program in _DATA["fetchers"] or (fetched and part.operator in {"|", "|&"})
+        if program in _DATA["root"] or program.startswith("mkfs"):
             return True
         if program == "diskutil" and any(a.lower().startswith("erase") for a in arguments):
             return True
@@ -160,7 +148,7 @@ def _removes_everything(arguments: tuple[str, ...]) -> bool:
         option == "--recursive" or (not option.startswith("--") and set(option) & {"r", "R"})
         for option in options
     )
-    return recursive and any(a in _EVERYTHING for a in arguments if not a.startswith("-"))
+    return recursive and any(a in _DATA["everything"] for a in arguments if not a.startswith("-"))
 
 
 # --- read-only commands ---------------------------------------------------------------
@@ -176,7 +164,7 @@ class _Options:
 
     """
 
-    words: tuple[str, ...] = ()
+    words: tuple[str, ...] = attrs.field(default=(), converter=tuple)
     letters: str = ""
 
     def hold(self, argument: str) -> bool:
@@ -187,35 +175,13 @@ class _Options:
         return short and not set(self.letters).isdisjoint(argument[1:])
 
 
-_ANY_PROGRAM: Final = _Options(("--output", "--exec", "--command", "--config", "--files-from"))
-
-# Read-only programs -> the options with which each is not read-only.
-_READ_ONLY: Final = {
-    **dict.fromkeys("pwd cat head tail wc stat file cut tr whoami df uname".split(), _Options()),
-    "ls": _Options(("--dereference", "--recursive"), "LR"),
-    "du": _Options(("--dereference",), "L"),
-    "date": _Options(("--set",), "s"),
-    "rg": _Options(("--pre", "--hostname-bin", "-L", "--follow")),
-    "grep": _Options(
-        tuple("-R -r --recursive --dereference-recursive --include --exclude-from --file".split()),
-        "f",
-    ),
-    "sort": _Options(("--temporary-directory", "--compress-program"), "oT"),
-    "find": _Options(("-L", "-H")),
-    "uniq": _Options(),
-    "printf": _Options(),
-    "echo": _Options(),
-}
+_ANY_PROGRAM: Final = _Options(**_DATA["any_program"])
+_READ_ONLY: Final = {name: _Options(**given) for name, given in _DATA["read_only"].items()}
+_GIT: Final = _DATA["git"]
+_GIT_OPTIONS: Final = _Options(_GIT["words"])
 
 # Actions of `find`, at any place in a word.
 _FIND_ACTIONS: Final = re.compile(r" -(?:delete|exec|ok|fprint|fls|follow|lname)")
-
-_GIT_OPTIONS: Final = _Options(
-    ("--ext-diff", "--textconv", "--exec-path", "--config-env", "--paginate", "-p")
-)
-_GIT_READ_ONLY: Final = frozenset("status diff log show blame grep ls-files rev-parse".split())
-_GIT_BRANCH: Final = frozenset("--all -a --list --show-current --verbose -v -vv".split())
-_GIT_BEFORE: Final = ("--no-pager", "-P", "--no-optional-locks")
 
 # Characters with which a command is not split into words; the only blank is the space.
 _NOT_PLAIN: Final = re.compile(r"""['"*?\[\]{};<>`$&]|[^\S ]|\|\|""")
@@ -271,7 +237,7 @@ def _is_read_only(words: list[str]) -> bool:
 
 
 def _is_git_read_only(arguments: list[str]) -> bool:
-    while arguments and arguments[0] in _GIT_BEFORE:
+    while arguments and arguments[0] in _GIT["before"]:
         arguments = arguments[1:]
     if not arguments or any(_ANY_PROGRAM.hold(a) or _GIT_OPTIONS.hold(a) for a in arguments):
         return False
@@ -280,59 +246,26 @@ def _is_git_read_only(arguments: list[str]) -> bool:
         case "remote":
             return not rest or rest[0] in {"-v", "show"}
         case "branch":
-            return _GIT_BRANCH.issuperset(rest)
+            return set(rest).issubset(_GIT["branch"])
         case _:
-            return command in _GIT_READ_ONLY
+            return command in _GIT["read_only"]
 
 
 # --- the tool `git` -------------------------------------------------------------------
 
 
-_Check = Callable[[object], bool]
-
-
-def _text(value: object) -> bool:
-    return isinstance(value, str)
-
-
-def _no_option(value: object) -> bool:
-    text = value.strip() if isinstance(value, str) else ""
-    return bool(text) and not text.startswith("-")
-
-
-def _count(value: object) -> bool:
-    return type(value) is int and value >= 0
-
-
-def _positive(value: object) -> bool:
-    return type(value) is int and value > 0
-
-
-_PAGES: Final[dict[str, _Check]] = {
-    "limit": _positive,
-    "max_count": _positive,
-    "cursor": _text,
+# Checks of the value of a key, by the name that the data gives them.
+_CHECKS: Final[dict[str, Callable[[object], bool]]] = {
+    "text": lambda value: isinstance(value, str),
+    "no option": lambda value: isinstance(value, str) and value.strip()[:1] not in ("", "-"),
+    "count": lambda value: type(value) is int and value >= 0,
+    "positive": lambda value: type(value) is int and value > 0,
+    "true": lambda value: value is True,
 }
 
-# Command -> the only keys with which it is read-only, and a check of their values.
-_GIT_ROUTINE: Final[dict[str, dict[str, _Check]]] = {
-    "status": {},
-    "log": _PAGES,
-    "diff": {"target": _no_option, "byte_offset": _count, "max_bytes": _positive},
-    "remote": {"remote_name": _text, "cursor": _text},
-    "branch": _PAGES,
-    "stash": {"cursor": _text},
-    "worktree": {"subcommand": lambda value: value == "list", "cursor": _text},
-}
 
-# Command -> keys, one of which makes the call a change that can be undone.
-_BOUNDED: Final[dict[str, dict[str, _Check]]] = {
-    "branch": {"name": _no_option},
-    "checkout": {"ref": _no_option},
-    "stash": {"message": _text, "include_untracked": lambda value: value is True},
-    "remote": {"remote_name": _text},
-    "worktree": {"subcommand": lambda value: value == "add"},
-}
+def _passes(check: str, value: object) -> bool:
+    return value == check[1:] if check.startswith("=") else _CHECKS[check](value)
 
 
 def git_risk(args: Mapping[str, Any]) -> Risk:
@@ -341,17 +274,16 @@ def git_risk(args: Mapping[str, Any]) -> Risk:
     if not isinstance(command, str) or args.get("force", False) is not False:
         return Risk.HIGH
     others = {key: value for key, value in args.items() if key not in {"command", "force"}}
-    routine = _GIT_ROUTINE.get(command)
-    if routine is not None and "force" not in args and _all_known(others, routine):
+    routine = _GIT["routine"].get(command)
+    known = routine is not None and all(
+        key in routine and _passes(routine[key], value) for key, value in others.items()
+    )
+    if known and "force" not in args:
         return Risk.ROUTINE
-    bounded = _BOUNDED.get(command, {})
-    if any(key in others and check(others[key]) for key, check in bounded.items()):
+    bounded = _GIT["bounded"].get(command, {})
+    if any(key in others and _passes(check, others[key]) for key, check in bounded.items()):
         return Risk.BOUNDED
     return Risk.HIGH
-
-
-def _all_known(given: Mapping[str, Any], known: Mapping[str, _Check]) -> bool:
-    return all(key in known and known[key](value) for key, value in given.items())
 
 
 # --- the guardrail --------------------------------------------------------------------
@@ -365,8 +297,6 @@ class Mode(enum.Enum):
     AUTO = "auto"
     FORCE = "force"
 
-    __hash__ = object.__hash__
-
     @classmethod
     def of(cls, text: str) -> Mode:
         """Return the mode of that name; any other text is the default mode."""
@@ -374,18 +304,6 @@ class Mode(enum.Enum):
         if name == "yolo":
             return cls.FORCE
         return next((mode for mode in cls if mode.value == name), cls.DEFAULT)
-
-
-_DENY, _ASK, _ALLOW = Effect.DENY, Effect.ASK, Effect.ALLOW
-
-# Mode -> the effects of routine, bounded, high and critical calls.
-_MATRIX: Final = {
-    Mode.DEFAULT: (_ALLOW, _ASK, _ASK, _DENY),
-    Mode.PLAN: (_ALLOW, _DENY, _DENY, _DENY),
-    Mode.AUTO: (_ALLOW, _ALLOW, _ASK, _DENY),
-    Mode.FORCE: (_ALLOW, _ALLOW, _ALLOW, _DENY),
-}
-_PLAN_BEFORE_9: Final = (_ALLOW, _ASK, _ASK, _DENY)
 
 
 @attrs.frozen
@@ -407,10 +325,10 @@ class Guardrail:
 
     def check(self, tool: str, args: Mapping[str, Any]) -> Effect:
         """Return the effect of a call."""
-        row = _MATRIX[self.mode]
-        if self.mode is Mode.PLAN and not self.profile.has_lanes:
-            row = _PLAN_BEFORE_9
-        return row[assess(tool, args, self).value]
+        mode = self.mode
+        if mode is Mode.PLAN and not self.profile.has_lanes:
+            mode = Mode.DEFAULT
+        return Effect(_DATA["modes"][mode.value][assess(tool, args, self).value])
 
     def is_outside(self, path: str) -> bool:
         """Return whether *path* leads out of the workspace, by its text."""
@@ -451,12 +369,7 @@ def _climbs_out(path: str) -> bool:
 
 # --- the risk of a call ---------------------------------------------------------------
 
-_QUIET: Final = frozenset(
-    "web_search web_fetch search_skills generate_object update_plan ask_user".split()
-)
-_SEARCHES: Final = frozenset("search ls code_symbols code_navigation code_diagnostics".split())
-_MODES: Final = frozenset({"grep", "glob"})  # tools of their own in old versions
-_WRITES: Final = frozenset("write edit patch download".split())
+_TOOLS: Final = _DATA["tools"]
 _DEEPEST: Final = 16
 
 
@@ -477,11 +390,11 @@ def assess(tool: str, args: object, guardrail: Guardrail, depth: int = 0) -> Ris
         return git_risk(args)
     if name == "read":
         return _read(args, guardrail)
-    if name in _QUIET:
+    if name in _TOOLS["quiet"]:
         return Risk.ROUTINE
-    if name in _SEARCHES or (name in _MODES and not guardrail.profile.one_search):
+    if name in _TOOLS["searches"] or (name in _TOOLS["modes"] and not guardrail.profile.one_search):
         return _at(args.get("path"), Risk.ROUTINE, guardrail, absent=Risk.ROUTINE)
-    if name in _WRITES:
+    if name in _TOOLS["writes"]:
         # A download without a destination is written into the workspace.
         absent = Risk.BOUNDED if name == "download" and "file_path" not in args else Risk.HIGH
         return _at(args.get("file_path"), Risk.BOUNDED, guardrail, absent=absent)
@@ -511,7 +424,7 @@ def _paths(name: str, args: Mapping[str, Any]) -> list[str]:
         command = args.get("command")
         words = words_of(command) if isinstance(command, str) else []
         return [word for word in words if not word.startswith("-")]
-    one = args.get("path" if name in _SEARCHES | _MODES else "file_path")
+    one = args.get("path" if name in (*_TOOLS["searches"], *_TOOLS["modes"]) else "file_path")
     if isinstance(one, str):
         return [one]
     several = args.get("files") if name == "read" else ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
 from policy.core.effect import Effect
@@ -14,7 +14,6 @@ from policy.hosts.a3s.definitions import (
     AgentDefinition,
     ConfirmationInheritance,
     ScriptToolSpec,
-    ToolNames,
     excluded,
     kind_of,
     policy_of,
@@ -22,15 +21,21 @@ from policy.hosts.a3s.definitions import (
 from policy.hosts.a3s.files import AgentDir, McpTool, SessionSettings
 from policy.hosts.a3s.gate import Provider, own_provider, settled
 from policy.hosts.a3s.rules import PermissionPolicy, PermissionRule, lane_rule
-from policy.hosts.a3s.versions import MODES, QUERIES, SHIPPED, SPAWNING, A3sProfile, Lane
+from policy.hosts.a3s.versions import (
+    MODES,
+    QUERIES,
+    SHIPPED,
+    SPAWNING,
+    A3sProfile,
+    Lane,
+    finding,
+)
 from policy.language.mistakes import closest
 from policy.language.syntax import Presence
 
 __all__ = [
-    "SEVERITIES",
     "agent_findings",
     "directory_findings",
-    "finding",
     "header_findings",
     "override_findings",
     "policy_findings",
@@ -38,89 +43,6 @@ __all__ = [
     "session_findings",
     "unconfirmed_findings",
 ]
-
-
-_BY_SEVERITY: Final = {
-    Severity.ERROR: (
-        # rules
-        "a3s-inert-lane",
-        "a3s-inert-spawn-rule",
-        "a3s-malformed-rule",
-        "a3s-rule-too-long",
-        "a3s-policy-disabled",
-        # agents
-        "a3s-agent-skipped",
-        "a3s-agent-unbounded",
-        "a3s-definition-dropped",
-        "a3s-empty-tools",
-        "a3s-exposed-definition",
-        "a3s-header-cut",
-        "a3s-list-ignored",
-        "a3s-list-split",
-        "a3s-override-widens",
-        "a3s-permissions-replaced",
-        "a3s-reserved-name",
-        # directories and sessions
-        "a3s-bad-directory",
-        "a3s-bad-session",
-        "a3s-confirmation-off",
-        "a3s-script-list-only",
-        "a3s-script-literal",
-        "a3s-script-refused",
-        "a3s-script-starts-script",
-    ),
-    Severity.WARNING: (
-        "a3s-allow-after-deny",
-        "a3s-ask-after-allow",
-        "a3s-empty-pattern",
-        "a3s-glob-case",
-        "a3s-json-arguments",
-        "a3s-lane-execute",
-        "a3s-literal-braces",
-        "a3s-multi-file-read",
-        "a3s-optional-destination",
-        "a3s-path-walks-out",
-        "a3s-prefix-without-boundary",
-        "a3s-search-text",
-        "a3s-server-prefix",
-        "a3s-star-and-lines",
-        "a3s-unknown-tool",
-        "a3s-agent-overridden",
-        "a3s-auto-approve",
-        "a3s-item-dropped",
-        "a3s-preset-replaced",
-        "a3s-second-list",
-        "a3s-unknown-key",
-        "a3s-delegation-only-hidden",
-        "a3s-left-out",
-        "a3s-limit-ignored",
-        "a3s-script-excluded-tool",
-        "a3s-script-starts-agents",
-        "a3s-shadowed-tool",
-    ),
-    Severity.NOTE: (
-        "a3s-allowed-but-hidden",
-        "a3s-preset-not-read-only",
-        "a3s-script-without-tools",
-        "a3s-nobody-asked",
-        "a3s-unattended",
-    ),
-}
-
-SEVERITIES: Final = {code: severity for severity, codes in _BY_SEVERITY.items() for code in codes}
-
-
-def finding(
-    code: str,
-    message: str,
-    span: Span | None = None,
-    *,
-    help: str = "",
-    file: str = "",
-    edits: Iterable[Edit] = (),
-) -> Finding:
-    """Return the finding of that code."""
-    return Finding(code, message, SEVERITIES[code], span, file, help, tuple(edits))
 
 
 # --- one rule -------------------------------------------------------------------------
@@ -134,24 +56,15 @@ def rule_findings(
     rule: PermissionRule, effect: Effect, policy: PermissionPolicy, known: frozenset[str]
 ) -> Iterator[Finding]:
     """Yield the findings about *rule* of *policy*; *known* are tools of other programs."""
-    if rule.text.startswith("lane:"):
+    text, span = rule.text, rule.span
+    if text.startswith("lane:"):
         yield from _lane(rule, effect, policy)
     elif rule.problem:
-        yield finding(
-            "a3s-malformed-rule",
-            f"`{rule.text}` matches no call: {rule.problem}",
-            rule.span,
-            help="write `Tool` or `Tool(pattern)`, without blanks and with both parentheses",
-            edits=_mended(rule) if effect is Effect.DENY else (),
-        )
+        edits = _mended(rule) if effect is Effect.DENY else ()
+        yield finding("a3s-malformed-rule", span, rule=text, why=rule.problem, edits=edits)
     elif rule.is_too_long:
         does = "grants nothing" if effect is Effect.ALLOW else "denies every call of its tool"
-        yield finding(
-            "a3s-rule-too-long",
-            f"a rule of {len(rule.text):,} characters is not read, and {does} here",
-            rule.span,
-            help="write several rules, or one with a `*`",
-        )
+        yield finding("a3s-rule-too-long", span, size=len(text), does=does)
     else:
         yield from _name(rule, effect, known)
         if not rule.any_argument and rule.pattern is not None:
@@ -162,19 +75,9 @@ def _lane(rule: PermissionRule, effect: Effect, policy: PermissionPolicy) -> Ite
     lane = lane_rule(rule.text)
     there = effect is Effect.ALLOW and policy.profile.has_lanes
     if not there or lane not in {Lane.QUERY, Lane.EXECUTE}:
-        yield finding(
-            "a3s-inert-lane",
-            f"`{rule.text}` does nothing here",
-            rule.span,
-            help="lanes are allowed, since version 9, and two hold tools; name the tools instead",
-        )
+        yield finding("a3s-inert-lane", rule.span, rule=rule.text)
     elif lane is Lane.EXECUTE:
-        yield finding(
-            "a3s-lane-execute",
-            f"`{rule.text}` allows every tool that is not read-only, known or not",
-            rule.span,
-            help="name the tools",
-        )
+        yield finding("a3s-lane-execute", rule.span, rule=rule.text)
 
 
 def _mended(rule: PermissionRule) -> tuple[Edit, ...]:
@@ -191,37 +94,20 @@ def _mended(rule: PermissionRule) -> tuple[Edit, ...]:
 
 
 def _name(rule: PermissionRule, effect: Effect, known: frozenset[str]) -> Iterator[Finding]:
-    name = rule.tool.lower()
+    name, span = rule.tool.lower(), rule.span
     if rule.is_glob:
         tools = SHIPPED | known
         lowered = PermissionRule.of(name)
         if not any(map(rule.names, tools)) and any(map(lowered.names, tools)):
-            yield finding(
-                "a3s-glob-case",
-                f"`{rule.tool}` matches no tool of the host: in a pattern case counts",
-                rule.span,
-                help=f"write `{name}`",
-            )
+            yield finding("a3s-glob-case", span, tool=rule.tool, meant=name)
     elif name.startswith("mcp__"):
         if name.count("__") == 1:
             narrow = f"{rule.tool}__*"
-            alone = rule.span is not None and rule.text == rule.tool == rule.span.text
-            yield finding(
-                "a3s-server-prefix",
-                f"`{rule.tool}` covers every server whose name starts so",
-                rule.span,
-                help=f"write `{narrow}`",
-                edits=[Edit(rule.span, narrow)]
-                if rule.span and alone and effect is Effect.ALLOW
-                else (),
-            )
+            alone = span is not None and rule.text == rule.tool == span.text
+            edits = [Edit(span, narrow)] if span and alone and effect is Effect.ALLOW else ()
+            yield finding("a3s-server-prefix", span, tool=rule.tool, meant=narrow, edits=edits)
     elif name not in SHIPPED | known:
-        yield finding(
-            "a3s-unknown-tool",
-            f"the host has no tool `{rule.tool}`",
-            rule.span,
-            help=_name_help(name),
-        )
+        yield finding("a3s-unknown-tool", span, tool=rule.tool, help=_name_help(name))
 
 
 def _name_help(name: str) -> str:
@@ -236,97 +122,54 @@ _BRACES: Final = re.compile(r"\{[^{}]*,[^{}]*\}|\[[^\[\]]+\]")
 
 
 def _pattern(rule: PermissionRule, pattern: str, effect: Effect) -> Iterator[Finding]:
-    name = rule.tool.lower()
+    name, text, span = rule.tool.lower(), rule.text, rule.span
     if not pattern:
-        yield finding(
-            "a3s-empty-pattern",
-            f"`{rule.text}` matches a call without that argument, and no other",
-            rule.span,
-            help=f"write `{rule.tool}` for every call",
-        )
+        yield finding("a3s-empty-pattern", span, rule=text, tool=rule.tool)
     elif name in SPAWNING or name == "agent":
         if "*" not in pattern:
-            yield finding(
-                "a3s-inert-spawn-rule",
-                f"`{rule.text}` does not match the agent that it names",
-                rule.span,
-                help=f"agents cannot be told apart; `{name}` is every one of them",
-            )
+            yield finding("a3s-inert-spawn-rule", span, rule=text, tool=name)
     elif name not in _TEXT_TOOLS and not rule.is_glob:
         if not (pattern.startswith("**") and pattern.endswith(("**", ":*"))):
-            yield finding(
-                "a3s-json-arguments",
-                f"`{rule.text}` is compared with the JSON of all arguments",
-                rule.span,
-                help=f"write `{rule.tool}(**{pattern.strip('*')}**)`",
-            )
+            literal = pattern.strip("*")
+            yield finding("a3s-json-arguments", span, rule=text, tool=rule.tool, literal=literal)
     elif name == "bash":
         yield from _command(rule, pattern, effect)
     elif name in _PATH_TOOLS:
         yield from _path(rule, pattern, effect)
     elif name == "search":
-        yield from _search(rule, pattern)
+        literal = re.split(r"[*?]", pattern.removesuffix(":*"), maxsplit=1)[0]
+        modes = [f"{mode} " for mode in MODES]
+        if not any(mode.startswith(literal) or literal.startswith(mode) for mode in modes):
+            tool, mode = rule.tool, MODES[0]
+            yield finding("a3s-search-text", span, rule=text, tool=tool, pattern=pattern, mode=mode)
     if name in _TEXT_TOOLS - {"bash"} and _BRACES.search(pattern):
-        yield finding(
-            "a3s-literal-braces",
-            f"the brackets in `{rule.text}` stand for themselves",
-            rule.span,
-            help="write a rule for each of them",
-        )
+        yield finding("a3s-literal-braces", span, rule=text)
 
 
 def _command(rule: PermissionRule, pattern: str, effect: Effect) -> Iterator[Finding]:
-    if pattern.endswith(":*") and pattern != ":*" and effect is not Effect.ASK:
+    text, allows = rule.text, effect is Effect.ALLOW
+    if effect is Effect.ASK:
+        return
+    if pattern.endswith(":*") and pattern != ":*":
         program = pattern[:-2]
-        what = "admits" if effect is Effect.ALLOW else "misses"
-        shown = f"{program} x && y" if effect is Effect.ALLOW else f"cd x && {program}"
-        yield finding(
-            "a3s-prefix-without-boundary",
-            f"`{rule.text}` {what} `{shown}`",
-            rule.span,
-            help="commands are not taken apart; deny the tool, or ask for all of it",
+        does, shown = (
+            ("admits", f"{program} x && y") if allows else ("misses", f"cd x && {program}")
         )
-    elif "*" in pattern and effect is not Effect.ASK:
-        what = (
-            "does not match a command of several lines"
-            if "**" in pattern
-            else "matches a second command on a line of its own, and no command with a path"
-        )
-        yield finding("a3s-star-and-lines", f"`{rule.text}` {what}", rule.span)
+        yield finding("a3s-prefix-without-boundary", rule.span, rule=text, does=does, shown=shown)
+    elif "*" in pattern:
+        case = "two" if "**" in pattern else "one"
+        yield finding("a3s-star-and-lines", rule.span, case=case, rule=text)
 
 
 def _path(rule: PermissionRule, pattern: str, effect: Effect) -> Iterator[Finding]:
-    name = rule.tool.lower()
+    name, text, span, denies = rule.tool.lower(), rule.text, rule.span, effect is Effect.DENY
     literal = pattern.split("*", maxsplit=1)[0].removesuffix(":")
     if effect is Effect.ALLOW and ("**" in pattern or pattern.endswith(":*")) and literal:
-        yield finding(
-            "a3s-path-walks-out",
-            f"`{rule.text}` admits `{literal}../../x`",
-            rule.span,
-            help="deny `" + rule.tool + "(**..**)` as well",
-        )
-    if name == "read" and (effect is Effect.DENY or pattern.endswith(":*")):
-        what = "misses" if effect is Effect.DENY else "looks at the first file alone of"
-        yield finding(
-            "a3s-multi-file-read", f"`{rule.text}` {what} a read of several files", rule.span
-        )
-    if name == "download" and effect is Effect.DENY:
-        yield finding(
-            "a3s-optional-destination",
-            f"`{rule.text}` misses a download without a destination",
-            rule.span,
-        )
-
-
-def _search(rule: PermissionRule, pattern: str) -> Iterator[Finding]:
-    literal = re.split(r"[*?]", pattern.removesuffix(":*"), maxsplit=1)[0]
-    if not any(f"{mode} ".startswith(literal) or literal.startswith(f"{mode} ") for mode in MODES):
-        yield finding(
-            "a3s-search-text",
-            f"`{rule.text}` matches no search: its text starts with the mode",
-            rule.span,
-            help=f"write `{rule.tool}(** {pattern})`, or name a mode, as in `{MODES[0]} {pattern}`",
-        )
+        yield finding("a3s-path-walks-out", span, rule=text, tool=rule.tool, literal=literal)
+    if name == "read" and (denies or pattern.endswith(":*")):
+        yield finding("a3s-multi-file-read", span, case="deny" if denies else "other", rule=text)
+    if name == "download" and denies:
+        yield finding("a3s-optional-destination", span, rule=text)
 
 
 # --- one policy -----------------------------------------------------------------------
@@ -345,13 +188,8 @@ def policy_findings(
     """
     if not policy.enabled:
         switch = policy.enabled_span
-        yield finding(
-            "a3s-policy-disabled",
-            "the policy is not enabled, so everything is allowed",
-            switch or span,
-            help="remove `enabled: false`; to allow everything write `default_decision: allow`",
-            edits=[Edit(switch, "true")] if switch else (),
-        )
+        edits = [Edit(switch, "true")] if switch else ()
+        yield finding("a3s-policy-disabled", switch or span, edits=edits)
     for effect, rules in (
         (Effect.DENY, policy.deny),
         (Effect.ALLOW, policy.allow),
@@ -360,39 +198,23 @@ def policy_findings(
         for rule in rules:
             if rule.span is not None:  # else it is not written in a file
                 yield from rule_findings(rule, effect, policy, known)
-    yield from _order(policy)
+    yield from _shadowed("a3s-ask-after-allow", policy.ask, policy.allow)
+    yield from _shadowed("a3s-allow-after-deny", policy.allow, policy.deny)
     if Lane.QUERY in policy.lanes and policy.default_decision is Effect.DENY:
         hidden = [tool for tool in QUERIES if not policy.visible(tool)]
         lane = next(rule for rule in policy.allow if lane_rule(rule.text) is Lane.QUERY)
         if hidden:
-            yield finding(
-                "a3s-allowed-but-hidden",
-                f"`{hidden[0]}` is allowed and the model is not shown it",
-                lane.span,
-                help="name the tools as well",
-            )
+            yield finding("a3s-allowed-but-hidden", lane.span, tool=hidden[0])
 
 
-def _order(policy: PermissionPolicy) -> Iterator[Finding]:
-    """Yield a finding for every rule that another rule shadows."""
-    never = _never(policy.ask, policy.allow)
-    for ask, cover in never:
-        yield finding(
-            "a3s-ask-after-allow",
-            f"`{ask.text}` is never asked for: `{cover.text}` allows it before",
-            ask.span,
-            help="narrow the rule that allows, or deny",
-            edits=_without_line(ask, len(policy.ask) - len(never)),
-        )
-    never = _never(policy.allow, policy.deny)
-    for allow, cover in never:
-        yield finding(
-            "a3s-allow-after-deny",
-            f"`{allow.text}` is never allowed: `{cover.text}` denies it before",
-            allow.span,
-            help="remove it, or narrow the rule that denies",
-            edits=_without_line(allow, len(policy.allow) - len(never)),
-        )
+def _shadowed(
+    code: str, rules: Sequence[PermissionRule], before: Sequence[PermissionRule]
+) -> Iterator[Finding]:
+    """Yield a finding for every rule that an earlier rule shadows."""
+    never = _never(rules, before)
+    for rule, by in never:
+        edits = _without_line(rule, len(rules) - len(never))
+        yield finding(code, rule.span, rule=rule.text, by=by.text, edits=edits)
 
 
 def _never(
@@ -451,13 +273,6 @@ def _without_line(rule: PermissionRule, others: int) -> tuple[Edit, ...]:
 
 
 _UNRESTRICTED: Final = frozenset({Presence.EMPTY, Presence.ILL_TYPED, Presence.NULL})
-_ASKS: Final = Effect.ASK
-
-# Tables of kinds that sound read-only -> what their agents may do.
-_NOT_READ_ONLY: Final = {
-    "explore": "`find . -delete` and `cat x > y`",
-    "verification": "every command",
-}
 
 
 def agent_findings(agent: AgentDefinition) -> Iterator[Finding]:
@@ -467,59 +282,25 @@ def agent_findings(agent: AgentDefinition) -> Iterator[Finding]:
     yield from _lost(agent)
     yield from _confirmation(agent)
     if agent.has_permissions and not agent.permissions.profile.parent_bounds:
-        yield finding(
-            "a3s-agent-unbounded",
-            f"`{agent.name}` may do what the session denies if its own permissions allow it",
-            agent.span,
-            help="use version 5.3.1 or later",
-        )
+        yield finding("a3s-agent-unbounded", agent.span, agent=agent.name)
     for key, span in agent.second:
-        yield finding("a3s-second-list", f"`{key}` is not read", span, help="keep one of them")
+        yield finding("a3s-second-list", span, key=key)
     for key, span in agent.unknown:
-        yield finding(
-            "a3s-unknown-key",
-            f"the host ignores `{key}`",
-            span,
-            help="remove it, or correct its name",
-        )
+        yield finding("a3s-unknown-key", span, key=key)
 
 
 def _lists(agent: AgentDefinition) -> Iterator[Finding]:
     tools, disallowed = agent.tools, agent.disallowed
     if tools.presence in _UNRESTRICTED:
-        yield finding(
-            "a3s-empty-tools",
-            f"`{tools.key}` names no tool, which the host reads as no restriction",
-            tools.span,
-            help="deny tools with `disallowedTools`, or set `tool_free: true`",
-        )
+        yield finding("a3s-empty-tools", tools.span, key=tools.key)
     if disallowed.presence in {Presence.ILL_TYPED, Presence.NULL}:
-        yield finding(
-            "a3s-list-ignored",
-            f"`{disallowed.key}` is not a list of tools, so nothing is denied",
-            disallowed.span,
-            help="write the tools as a list, a name a line",
-        )
+        yield finding("a3s-list-ignored", disallowed.span, key=disallowed.key)
     for listed in (tools, disallowed):
-        yield from _items(listed)
-
-
-def _items(listed: ToolNames) -> Iterator[Finding]:
-    for span in listed.dropped:
-        yield finding(
-            "a3s-item-dropped",
-            f"`{span.text}` is not a string, so the host leaves it out of `{listed.key}`",
-            span,
-            help="put it into quotes, or remove it",
-        )
-    for item, span in zip(listed.items, listed.spans, strict=True):
-        if item.count("(") > item.count(")"):
-            yield finding(
-                "a3s-list-split",
-                f"`{item}` is cut at a comma between parentheses",
-                span,
-                help="write the tools as a list, a rule a line",
-            )
+        for span in listed.dropped:
+            yield finding("a3s-item-dropped", span, item=span.text, key=listed.key)
+        for item, span in zip(listed.items, listed.spans, strict=True):
+            if item.count("(") > item.count(")"):
+                yield finding("a3s-list-split", span, item=item)
 
 
 def _lost(agent: AgentDefinition) -> Iterator[Finding]:
@@ -527,52 +308,30 @@ def _lost(agent: AgentDefinition) -> Iterator[Finding]:
     policy, block, tools = agent.permissions, agent.block, agent.tools
     preset = kind_of(agent.kind)
     own = preset is not None and block == policy_of(preset.table, policy.profile)
+    kind, where = agent.kind, agent.kind_span or agent.span
     if preset is not None and (tools.items or not own):
-        by = tools.key if own else "permissions"
-        yield finding(
-            "a3s-preset-replaced",
-            f"`{by}` replaces every rule of `kind: {agent.kind}`, also those that deny",
-            agent.kind_span or agent.span,
-            help="write down what is denied, or remove `kind`",
-        )
-    elif preset is not None and preset.table in _NOT_READ_ONLY:
-        yield finding(
-            "a3s-preset-not-read-only",
-            f"`kind: {agent.kind}` allows {_NOT_READ_ONLY[preset.table]}",
-            agent.kind_span or agent.span,
-            help="deny `bash` if it must change nothing",
-        )
-    if tools.items and block is not None and not agent.kind:
+        key = tools.key if own else "permissions"
+        yield finding("a3s-preset-replaced", where, key=key, kind=kind)
+    elif preset is not None and preset.table in ("explore", "verification"):
+        yield finding("a3s-preset-not-read-only", where, case=preset.table, kind=kind)
+    if tools.items and block is not None and not kind:
         lost = [*block.deny, *block.ask, *block.allow]
-        yield finding(
-            "a3s-permissions-replaced",
-            f"`{tools.key}` replaces `permissions`"
-            + (f": `{lost[0].text}` is lost" if lost else ""),
-            lost[0].span if lost else tools.span,
-            help="write what is denied under `disallowedTools`",
-        )
-    only_asks = policy.ask or (block is not None and block.default_decision is not _ASKS)
+        shown = f": `{lost[0].text}` is lost" if lost else ""
+        span = lost[0].span if lost else tools.span
+        yield finding("a3s-permissions-replaced", span, key=tools.key, lost=shown)
+    only_asks = policy.ask or (block is not None and block.default_decision is not Effect.ASK)
     if only_asks and not agent.has_permissions and not agent.tool_free:
-        yield finding(
-            "a3s-definition-dropped",
-            f"`{agent.name}` neither allows nor denies anything, so its permissions are dropped",
-            policy.ask[0].span if policy.ask else agent.span,
-            help="allow or deny something by name",
-        )
+        span = policy.ask[0].span if policy.ask else agent.span
+        yield finding("a3s-definition-dropped", span, agent=agent.name)
 
 
 def _confirmation(agent: AgentDefinition) -> Iterator[Finding]:
-    policy = agent.permissions
+    policy, span = agent.permissions, agent.span
     approves = agent.confirms is ConfirmationInheritance.AUTO_APPROVE and agent.has_permissions
-    if approves and (policy.ask or policy.default_decision is _ASKS):
+    if approves and (policy.ask or policy.default_decision is Effect.ASK):
         is_explicit = agent.has_confirmation_key
-        yield finding(
-            "a3s-auto-approve",
-            f"calls that `{agent.name}` asks for are approved without a person",
-            agent.span,
-            help="write `confirmation_inheritance: inherit_parent`",
-            edits=() if is_explicit or agent.span is None else _line_behind(agent.span, _INHERIT),
-        )
+        edits = () if is_explicit or span is None else _line_behind(span, _INHERIT)
+        yield finding("a3s-auto-approve", span, agent=agent.name, edits=edits)
 
 
 _INHERIT: Final = "confirmation_inheritance: inherit_parent"
@@ -593,21 +352,11 @@ def _line_behind(name: Span, line: str) -> tuple[Edit, ...]:
 
 def override_findings(earlier: AgentDefinition, agent: AgentDefinition) -> Iterator[Finding]:
     """Yield the findings about *agent*, which replaces *earlier*."""
-    by = agent.span.place if agent.span else agent.name
+    name, by = agent.name, agent.span.place if agent.span else agent.name
     help_ = "" if earlier.span else "the host ships an agent of this name"
-    yield finding(
-        "a3s-agent-overridden",
-        f"`{agent.name}` is replaced by the definition at {by}",
-        earlier.span or agent.span,
-        help=help_,
-    )
+    yield finding("a3s-agent-overridden", earlier.span or agent.span, agent=name, by=by, help=help_)
     if not _grants_no_more(agent, earlier):
-        yield finding(
-            "a3s-override-widens",
-            f"`{agent.name}` may do more than the agent it replaces",
-            agent.span,
-            help="give it another name, or deny what the other does not allow",
-        )
+        yield finding("a3s-override-widens", agent.span, agent=name)
 
 
 def _grants_no_more(agent: AgentDefinition, earlier: AgentDefinition) -> bool:
@@ -624,24 +373,14 @@ def unconfirmed_findings(agent: AgentDefinition, session: SessionSettings) -> It
     if bounded or agent.has_permissions or agent.tool_free or agent.span is None:
         return
     if settled(own_provider(agent, session.provider)) is Effect.DENY:
-        yield finding(
-            "a3s-nobody-asked",
-            f"every call of `{agent.name}` is refused: no rule allows one, and no person is asked",
-            agent.span,
-            help="allow what it needs, or write `confirmation_inheritance: inherit_parent`",
-        )
+        yield finding("a3s-nobody-asked", agent.span, agent=agent.name)
 
 
 def header_findings(source: Source, end: int) -> Iterator[Finding]:
     """Yield a finding if the header of a Markdown file ends within a line."""
     before = source.text[:end].rpartition("\n")[2]
     if before.strip():
-        yield finding(
-            "a3s-header-cut",
-            "the header ends within this line",
-            source.span(end, end + 3),
-            help="write another dash, or the text in a block below",
-        )
+        yield finding("a3s-header-cut", source.span(end, end + 3))
 
 
 # --- directories, scripts and sessions ------------------------------------------------
@@ -660,32 +399,17 @@ def directory_findings(directory: AgentDir, profile: A3sProfile) -> Iterator[Fin
         if isinstance(tool, McpTool):
             yield from (key.finding for key in tool.unapplied)
         if tool.name in SHIPPED:
-            yield finding(
-                "a3s-shadowed-tool",
-                f"the host has a tool `{tool.name}`, which stays",
-                tool.span,
-                help="give the tool another name",
-            )
+            yield finding("a3s-shadowed-tool", tool.span, tool=tool.name)
     scripts = frozenset(script.name for script in directory.scripts)
     for script in directory.scripts:
         yield from _listed(script, profile, scripts)
         yield from _script(script, profile)
     for path in directory.skipped:
-        yield finding(
-            "a3s-left-out",
-            "the file leads out of the folder",
-            file=path,
-            help="put the file itself there",
-        )
+        yield finding("a3s-left-out", file=path)
     for schedule in directory.schedules:
         yield from (key.finding for key in schedule.unapplied)
         if schedule.enabled:
-            yield finding(
-                "a3s-unattended",
-                f"`{schedule.name}` starts the agent by itself",
-                schedule.span,
-                help="see that nothing it needs must be confirmed; `enabled: false` turns it off",
-            )
+            yield finding("a3s-unattended", schedule.span, name=schedule.name)
 
 
 def _listed(
@@ -694,55 +418,28 @@ def _listed(
     """Yield the findings about the items in the list of a script."""
     for name, span in zip(script.allowed_tools or (), script.spans, strict=True):
         if name in excluded(profile):
-            yield finding(
-                "a3s-script-excluded-tool", f"no script may call `{name}`", span, help="remove it"
-            )
+            yield finding("a3s-script-excluded-tool", span, tool=name)
         elif set(name) & set("*?()") or (name not in SHIPPED and name.lower() in SHIPPED):
-            yield finding(
-                "a3s-script-literal",
-                f"`{name}` is the name of no tool",
-                span,
-                help="name each tool exactly, without patterns",
-            )
+            yield finding("a3s-script-literal", span, tool=name)
         elif name in scripts:
-            yield finding(
-                "a3s-script-starts-script",
-                f"`{name}` is a script, which `{script.name}` may start",
-                span,
-                help="leave it out; no script is to start a script",
-            )
+            yield finding("a3s-script-starts-script", span, tool=name, script=script.name)
         elif name == "task":
-            yield finding(
-                "a3s-script-starts-agents",
-                f"`{script.name}` may start agents, which may do what is not in its list",
-                span,
-                help="leave `task` out, or deny it in the session",
-            )
+            yield finding("a3s-script-starts-agents", span, script=script.name)
 
 
 def _script(script: ScriptToolSpec, profile: A3sProfile) -> Iterator[Finding]:
     span = script.list_span or script.span
     if script.omitted:
-        yield finding(
-            "a3s-script-without-tools",
-            f"`{script.name}` may call no tool",
-            span,
-            help="list the tools under `allowed_tools`",
-        )
+        yield finding("a3s-script-without-tools", span, script=script.name)
     if script.effective_tools(profile) and not profile.governs_inner_calls:
-        yield finding(
-            "a3s-script-list-only",
-            f"the calls of `{script.name}` do not pass the permissions of the session",
-            span,
-            help="use version 5 or later",
-        )
+        yield finding("a3s-script-list-only", span, script=script.name)
     keys = ", ".join(f"`{limit.key}`" for limit in LIMITS)
     for key, at in script.unknown_limits:
-        yield finding("a3s-limit-ignored", f"`{key}` is not a limit", at, help=f"known are {keys}")
+        yield finding("a3s-limit-ignored", at, key=key, keys=keys)
     for key, at in script.unknown:
         close = key.lower().replace("-", "").replace("_", "") == "allowedtools"
-        help_ = "did you mean `allowed_tools`?" if close else "remove it, or correct its name"
-        yield finding("a3s-unknown-key", f"the host ignores `{key}`", at, help=help_)
+        help_ = "did you mean `allowed_tools`?" if close else None
+        yield finding("a3s-unknown-key", at, key=key, help=help_)
 
 
 _UNASKED: Final = frozenset({Provider.DISABLED, Provider.AUTO})
@@ -756,19 +453,9 @@ def session_findings(
         yield from policy_findings(session.permissions, session.span, known)
     if session.provider in _UNASKED:
         span = session.confirmation_span
-        yield finding(
-            "a3s-confirmation-off",
-            "no person is asked, so calls that ask rules match go on",
-            span,
-            help="write `confirmation: manager`",
-            edits=[Edit(span, Provider.MANAGER.value)] if span else (),
-        )
+        edits = [Edit(span, Provider.MANAGER.value)] if span else ()
+        yield finding("a3s-confirmation-off", span, edits=edits)
     task = [p.rules.row("task").constant for p in (session.permissions, session.style) if p]
     denied = any(outcome is not None and outcome.effect is Effect.DENY for outcome in task)
     if not session.auto_delegation.allow_manual_delegation and not denied:
-        yield finding(
-            "a3s-delegation-only-hidden",
-            "the tools that start agents are hidden from the model, but calls are allowed",
-            session.hiding_span,
-            help="deny `task` as well",
-        )
+        yield finding("a3s-delegation-only-hidden", session.hiding_span)

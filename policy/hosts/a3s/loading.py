@@ -34,7 +34,6 @@ from policy.hosts.a3s.gate import SOURCE_BYTES, check_source
 from policy.hosts.a3s.lint import (
     agent_findings,
     directory_findings,
-    finding,
     header_findings,
     override_findings,
     session_findings,
@@ -42,8 +41,8 @@ from policy.hosts.a3s.lint import (
 )
 from policy.hosts.a3s.reading import MAIN, World, declared_reading, enforced_reading
 from policy.hosts.a3s.rules import PermissionPolicy
-from policy.hosts.a3s.versions import NEWEST, SHIPPED, A3sProfile
-from policy.hosts.project import AgentEntry, Project, ReadFile
+from policy.hosts.a3s.versions import NEWEST, SHIPPED, A3sProfile, finding
+from policy.hosts.project import Project, ReadFile, agent_entries
 
 __all__ = ["HOST", "A3sOptions", "canonical", "load"]
 
@@ -157,15 +156,11 @@ class _Loader:
         reading = declared_reading(world)
         spans = {name: agent.span for name, agent in agents.items()}
         spans.update({f"script:{name}": script.span for name, script in scripts.items()})
-        entries = {
-            name: AgentEntry(name, span.place if (span := spans.get(name)) else None, table)
-            for name, table in sorted(reading.tables.items())
-        }
         return Project(
             host=HOST,
             profile=str(session.profile),
             root=self.root,
-            agents=entries,
+            agents=agent_entries(reading.tables, spans),
             starts=(MAIN,),
             attenuated=reading,
             enforced=enforced_reading(world),
@@ -235,8 +230,7 @@ class _Loader:
     def _add(self, agents: dict[str, AgentDefinition], agent: AgentDefinition) -> None:
         self.findings += agent_findings(agent)
         if agent.name == MAIN or agent.name.startswith("script:"):
-            msg = f"`{agent.name}` names no agent in chains; it is left out"
-            self.findings.append(finding("a3s-reserved-name", msg, agent.span))
+            self.findings.append(finding("a3s-reserved-name", agent.span, agent=agent.name))
             return
         earlier = agents.get(agent.name)
         if earlier is not None:
@@ -250,10 +244,11 @@ class _Loader:
         exposed = agents.get(named[1]) if named else None
         if named is None or exposed is None:
             return
-        where = f"the one at {exposed.span.place}" if exposed.span else "the one the host ships"
-        msg = f"`{exposed.name}` is {where}, since this file cannot be read: {error.message}"
-        span = source.span(*named.span(1))
-        self.findings.append(finding("a3s-exposed-definition", msg, span))
+        which = f"the one at {exposed.span.place}" if exposed.span else "the one the host ships"
+        span, name, why = source.span(*named.span(1)), exposed.name, error.message
+        self.findings.append(
+            finding("a3s-exposed-definition", span, agent=name, which=which, why=why)
+        )
 
     def _directory(self, profile: A3sProfile) -> AgentDir | None:
         if self.root not in _directories(self.tree):
@@ -290,9 +285,9 @@ class _Loader:
         try:
             check_source(self.tree.source(path, SOURCE_BYTES).text)
         except PolicyError as error:
-            message = f"the host does not run `{path}`: {error.message}"
+            why, help_ = error.message, error.help
             self.findings.append(
-                finding("a3s-script-refused", message, script.span, help=error.help)
+                finding("a3s-script-refused", script.span, path=path, why=why, help=help_)
             )
             return False
         return True

@@ -341,18 +341,6 @@ class PermissionPolicy:
         """Return the decision on a call."""
         return self.table.decide(tool, args)
 
-    def is_allowed(self, tool: str, args: Mapping[str, Any]) -> bool:
-        """Return whether a call is allowed without confirmation."""
-        return self.check(tool, args).effect is Effect.ALLOW
-
-    def is_denied(self, tool: str, args: Mapping[str, Any]) -> bool:
-        """Return whether a call is denied."""
-        return self.check(tool, args).effect is Effect.DENY
-
-    def requires_confirmation(self, tool: str, args: Mapping[str, Any]) -> bool:
-        """Return whether a call must be confirmed."""
-        return self.check(tool, args).effect is Effect.ASK
-
     def matching_rules(self, tool: str, args: Mapping[str, Any]) -> MatchingRules:
         """Return every rule that matches a call, in the order written, lanes excepted."""
 

@@ -1,10 +1,12 @@
-"""Versions of A3S Code, the kinds of its errors, and its tools."""
+"""Versions of A3S Code, its tools, the kinds of its errors, and the texts of its findings."""
 
 from __future__ import annotations
 
 import enum
+from functools import cache
 from typing import Final
 
+from policy.hosts.data import FindingTexts, arguments_of, host_table
 from policy.hosts.versions import HostVersion, Since
 from policy.tables.dialect import Argument, ArgumentKind, Dialect
 
@@ -14,10 +16,12 @@ __all__ = [
     "QUERIES",
     "SHIPPED",
     "SPAWNING",
+    "TOOLS",
     "A3sErrorKind",
     "A3sProfile",
     "Lane",
     "dialect",
+    "finding",
     "lane_of",
 ]
 
@@ -52,6 +56,8 @@ class A3sProfile(HostVersion):
 
 NEWEST: Final = A3sProfile((9, 1, 2))
 
+
+finding: Final = FindingTexts("policy.hosts.a3s")
 
 # --- errors ---------------------------------------------------------------------------
 
@@ -92,64 +98,31 @@ class A3sErrorKind(enum.Enum):
     # starting agents
     TASK_ARGUMENTS = "task_arguments"
 
-    __hash__ = object.__hash__
-
 
 # --- tools: the argument that a rule sees, and their lanes ----------------------------
 
 
-# The modes of `search`, each of which was a tool of its own before.
-MODES: Final = ("grep", "glob", "bm25")
-
-# The tools that start agents. A started agent has none of them.
-SPAWNING: Final = ("task", "parallel_task")
-
-# The tools of the host itself in any version.
-SHIPPED: Final = frozenset(
-    "bash read write edit download search grep glob ls list_files git patch batch program skill"
-    " task parallel_task web_fetch web_search update_plan generate_object dynamic_workflow"
-    " code_symbols code_navigation code_diagnostics runtime".split()
-)
-
-_TEXT: Final = ArgumentKind.LENIENT
+TOOLS: Final = host_table("a3s", "tools")
+MODES: Final = tuple(TOOLS["modes"])
+SPAWNING: Final = tuple(TOOLS["spawning"])
+SHIPPED: Final = frozenset(TOOLS["shipped"])
+QUERIES: Final = tuple(TOOLS["queries"])
 
 
-def _arguments(profile: A3sProfile) -> dict[str, Argument]:
-    path = Argument(_TEXT, ("file_path",), absent="")
-    arguments = {
-        "bash": Argument(_TEXT, ("command",), absent=""),
-        "read": Argument(ArgumentKind.FILES, ("file_path", "files"), absent=""),
-        "write": path,
-        "edit": path,
-        "download": path,
-        "ls": Argument(_TEXT, ("path",), absent=""),
-    }
-    if profile.one_search:
-        arguments["search"] = Argument(ArgumentKind.JOINED, ("mode", "query", "path"))
-    else:
-        arguments["glob"] = Argument(_TEXT, ("pattern",), absent="")
-        arguments["grep"] = Argument(ArgumentKind.JOINED, ("pattern", "path"))
-    return arguments
-
-
+@cache
 def dialect(profile: A3sProfile) -> Dialect:
     """Return how the host names tools and reads calls.
 
     A rule that names one tool ignores case. A rule for a tool without an entry here sees all
     arguments, as JSON.
     """
-    found = _DIALECTS.get(profile)
-    if found is None:
-        found = _DIALECTS[profile] = Dialect(
-            str(profile),
-            arguments=_arguments(profile),
-            other=Argument(ArgumentKind.JSON, ()),
-            fold_names=True,
-        )
-    return found
-
-
-_DIALECTS: Final[dict[A3sProfile, Dialect]] = {}
+    searches = TOOLS["one_search" if profile.one_search else "several_searches"]
+    return Dialect(
+        str(profile),
+        arguments=arguments_of({**TOOLS["arguments"], **searches}),
+        other=Argument(ArgumentKind.JSON, ()),
+        fold_names=True,
+    )
 
 
 class Lane(enum.Enum):
@@ -159,22 +132,6 @@ class Lane(enum.Enum):
     EXECUTE = "execute"
     CONTROL = "control"
     GENERATE = "generate"
-
-    __hash__ = object.__hash__
-
-
-# The tools of the query lane, with these exact names; every other tool is in the execute lane.
-QUERIES: Final = (
-    "read",
-    "ls",
-    "list_files",
-    "search",
-    "web_fetch",
-    "web_search",
-    "code_symbols",
-    "code_navigation",
-    "code_diagnostics",
-)
 
 
 def lane_of(tool: str) -> Lane:

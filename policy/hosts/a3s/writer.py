@@ -10,17 +10,16 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-import attrs
-
 from policy.core.effect import Effect
 from policy.hosts.a3s.reading import MAIN
+from policy.hosts.a3s.versions import TOOLS
 from policy.hosts.portable import (
-    Dropped,
+    HostWriter,
     Portable,
     PortableAgent,
     ToolRules,
     WrittenFiles,
-    host_names,
+    dropped_starts,
     host_tools,
     least,
     one_line,
@@ -30,21 +29,6 @@ from policy.hosts.portable import (
 
 __all__ = ["WRITER"]
 
-_COUNTERPARTS: Final = {
-    "bash": "Bash",
-    "read": "Read",
-    "write": "Write",
-    "edit": "Edit",
-    "search": "Grep",
-    "glob": "Glob",
-    "ls": "LS",
-    "web_fetch": "WebFetch",
-    "web_search": "WebSearch",
-    "skill": "Skill",
-    "task": "Task",
-}
-_THEIRS: Final = host_names(_COUNTERPARTS)
-
 # A command without quotes, operators and slashes.
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.,:@+-]*(?: [A-Za-z0-9_.,:@+-]+)*")
 
@@ -52,49 +36,33 @@ _NAME: Final = re.compile(r"[\w-]+")
 _SERVERS: Final = "mcp__"
 
 
-@attrs.frozen
-class _Writer:
-    counterparts: Mapping[str, str] = attrs.field(factory=lambda: dict(_COUNTERPARTS))
-    carried: frozenset[str] = frozenset(
-        "name description prompt tools allowedTools allowed_tools disallowedTools permissions"
-        " disallowed-tools disallowed_tools permissions.allow permissions.deny permissions.ask"
-        " permissions.default_decision permissions.enabled version confirmation style"
-        " confirmation_inheritance kind tool_free".split()
-    )
-
-    def knows(self, tool: str) -> bool:
-        """Return whether A3S has a counterpart of *tool*."""
-        return tool in _THEIRS
-
-    def write(self, portable: Portable) -> WrittenFiles:
-        """Return the session file and the files of the agents that it starts."""
-        first = portable.first
-        names = {**renamed(portable, [MAIN]), first.name: MAIN}
-        rules = _rules(first)
-        for started, effect in first.starts.items():
-            if effect is not Effect.DENY and started in names and started != first.name:
-                rules[effect].append(f'task({{"tasks":[{{"agent":"{names[started]}"**)')
-        # Such a rule matches the first of several agents in one call only.
-        rules[Effect.DENY].append('task(**},{"agent":**)')
-        files = {"a3s.session.yaml": f'version: "9.0"\nconfirmation: manager\n{_block(rules)}'}
-        for agent in portable.agents[1:]:
-            name = names[agent.name]
-            rules = _rules(agent)
-            if not rules[Effect.ALLOW] and not rules[Effect.DENY]:
-                rules[Effect.DENY].append("*")  # a file with only ask rules is ignored
-            lines = [f"name: {quoted(name)}", f"description: {quoted(one_line(agent))}"]
-            if agent.prompt:
-                lines.append(f"prompt: {quoted(agent.prompt)}")
-            lines.append("confirmation_inheritance: inherit_parent")
-            files[f".a3s/agents/{name}.yaml"] = "\n".join([*lines, _block(rules)])
-        starts = (other for other in portable.starts if other != first.name)
-        dropped = tuple(Dropped("starting a chain", name) for name in starts)
-        return WrittenFiles(files, names, dropped=dropped)
+def _write(portable: Portable) -> WrittenFiles:
+    """Return the session file and the files of the agents that it starts."""
+    first = portable.first
+    names = {**renamed(portable, [MAIN]), first.name: MAIN}
+    rules = _rules(first)
+    for started, effect in first.starts.items():
+        if effect is not Effect.DENY and started in names and started != first.name:
+            rules[effect].append(f'task({{"tasks":[{{"agent":"{names[started]}"**)')
+    # Such a rule matches the first of several agents in one call only.
+    rules[Effect.DENY].append('task(**},{"agent":**)')
+    files = {"a3s.session.yaml": f'version: "9.0"\nconfirmation: manager\n{_block(rules)}'}
+    for agent in portable.agents[1:]:
+        name = names[agent.name]
+        rules = _rules(agent)
+        if not rules[Effect.ALLOW] and not rules[Effect.DENY]:
+            rules[Effect.DENY].append("*")  # a file with only ask rules is ignored
+        lines = [f"name: {quoted(name)}", f"description: {quoted(one_line(agent))}"]
+        if agent.prompt:
+            lines.append(f"prompt: {quoted(agent.prompt)}")
+        lines.append("confirmation_inheritance: inherit_parent")
+        files[f".a3s/agents/{name}.yaml"] = "\n".join([*lines, _block(rules)])
+    return WrittenFiles(files, names, dropped=dropped_starts(portable))
 
 
 def _rules(agent: PortableAgent) -> dict[Effect, list[str]]:
     rules: dict[Effect, list[str]] = {effect: [] for effect in Effect}
-    for tool, theirs, tool_rules in host_tools(agent, _THEIRS):
+    for tool, theirs, tool_rules in host_tools(agent, WRITER.counterparts):
         if tool == "Glob":
             continue  # `search` does both
         effect = least(tool_rules)
@@ -135,4 +103,13 @@ def _block(rules: Mapping[Effect, list[str]]) -> str:
     return "\n".join([*lines, "  default_decision: deny", ""])
 
 
-WRITER: Final = _Writer()
+WRITER: Final = HostWriter(
+    TOOLS["counterparts"],
+    frozenset(
+        "name description prompt tools allowedTools allowed_tools disallowedTools permissions"
+        " disallowed-tools disallowed_tools permissions.allow permissions.deny permissions.ask"
+        " permissions.default_decision permissions.enabled version confirmation style"
+        " confirmation_inheritance kind tool_free".split()
+    ),
+    _write,
+)

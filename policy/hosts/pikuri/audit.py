@@ -8,7 +8,7 @@ from typing import Final
 
 import attrs
 
-from policy.core.finding import Finding, Severity
+from policy.core.finding import Finding
 from policy.core.source import Edit, Span
 from policy.hosts.pikuri.host import (
     AllowAll,
@@ -24,52 +24,20 @@ from policy.hosts.pikuri.trifecta import (
     NONE,
     AgentNode,
     Contribution,
-    Destination,
     Payload,
     TrifectaLegs,
     TrifectaReport,
     TrifectaVerdict,
-    Untrusted,
     walk,
 )
+from policy.hosts.pikuri.versions import TOOLS, find
 
-__all__ = ["CODES", "findings", "tree_of", "trifecta"]
+__all__ = ["findings", "tree_of", "trifecta"]
 
-# Each has a page in `policy.analysis.catalogue`.
-CODES: Final = {
-    "pikuri-unreadable-host": Severity.ERROR,
-    "pikuri-auto-approve": Severity.WARNING,
-    "pikuri-no-bounds": Severity.WARNING,
-    "pikuri-beyond-parent": Severity.NOTE,
-    "pikuri-temp-workspace": Severity.NOTE,
-    "pikuri-no-sandbox": Severity.NOTE,
-    "pikuri-trifecta": Severity.NOTE,
-    "pikuri-trifecta-loud": Severity.NOTE,
-    "pikuri-unused-pool": Severity.NOTE,
-}
-
-_FILES: Final = TrifectaLegs(private=True)
-_WEB: Final = TrifectaLegs(
-    untrusted=Untrusted.HARD, destination=Destination.OPEN, payload=Payload.UNREVIEWED
-)
-_SEARCH: Final = TrifectaLegs(
-    untrusted=Untrusted.HARD, destination=Destination.LISTED, payload=Payload.UNREVIEWED
-)
-_SERVER: Final = TrifectaLegs(
-    private=True,
-    untrusted=Untrusted.HARD,
-    destination=Destination.OPEN,
-    payload=Payload.UNREVIEWED,
-)
+_SERVER: Final = TrifectaLegs(**TOOLS["server"])
 
 # The legs of tools that declare none.
-_KNOWN: Final = {
-    **dict.fromkeys(("read", "grep", "glob", "file_list"), _FILES),
-    **dict.fromkeys(("fetch", "web_scrape"), _WEB),
-    "web_search": _SEARCH,
-    "write": NONE,
-    "edit": NONE,
-}
+_KNOWN: Final = {tool: TrifectaLegs(**legs) for tool, legs in TOOLS["legs"].items()}
 
 
 def _contribution(tool: Tool, host: Host) -> Contribution:
@@ -77,17 +45,9 @@ def _contribution(tool: Tool, host: Host) -> Contribution:
         return Contribution(tool.name, tool.legs)
     if tool.server:
         return Contribution(tool.name, _SERVER, assumed=True)
-    if tool.name == "bash":
-        seen = host.confirmer is Confirmer.TERMINAL
-        review = Payload.REVIEWED if seen else Payload.UNREVIEWED
-        legs = TrifectaLegs(
-            private=True,
-            untrusted=Untrusted.SOFT,
-            destination=Destination.OPEN,
-            payload=review,
-        )
-        return Contribution(tool.name, legs)
     known = _KNOWN.get(tool.name)
+    if known is not None and tool.name == "bash" and host.confirmer is not Confirmer.TERMINAL:
+        known = attrs.evolve(known, payload=Payload.UNREVIEWED)
     return Contribution(tool.name, known or NONE, assumed=known is None)
 
 
@@ -118,19 +78,15 @@ def findings(host: Host, done: Registered, span: Span) -> Iterator[Finding]:
     named = {name for persona in done.personas for name in persona.tool_names}
     for tool in done.sub_agent_tools:
         if tool.name not in named:
-            msg = f"no persona names `{tool.name}`, so no agent has it"
-            help_ = "leave it out, or let a persona name it"
-            found = _finding("pikuri-unused-pool", msg, tool.span, help=help_)
-            yield attrs.evolve(found, edits=_without(tool.span))
+            edits = _without(tool.span)
+            yield find("pikuri-unused-pool", tool.span, tool=tool.name, edits=edits)
     report = trifecta(host, done)
     if report.tree_verdict is not TrifectaVerdict.SILENT:
         chain = ">".join(report.worst_path)
-        msg = f"private data, untrusted text and a way out meet in `{chain}`"
-        loud = report.tree_verdict is TrifectaVerdict.LOUD
         at = host.spans.get("register", span)
         first_line = Span(at.source, at.start, at.start + len(at.text.split("\n", 1)[0]))
-        code = "pikuri-trifecta-loud" if loud else "pikuri-trifecta"
-        yield _finding(code, msg, first_line, help=_APART if loud else _LESS)
+        loud = report.tree_verdict is TrifectaVerdict.LOUD
+        yield find("pikuri-trifecta-loud" if loud else "pikuri-trifecta", first_line, chain=chain)
 
 
 def _without(span: Span | None) -> tuple[Edit, ...]:
@@ -154,39 +110,24 @@ _ALONE: Final = re.compile(r" *- sub_agent_tool: *[\w.-]+ *")
 
 def _of_host(host: Host, done: Registered, span: Span) -> Iterator[Finding]:
     if host.confirmer is Confirmer.AUTO_APPROVE:
-        msg = "no person confirms calls: every request of a tool is approved"
-        at = host.spans.get("confirmer", span)
-        yield _finding("pikuri-auto-approve", msg, at, help="write `confirmer: terminal`")
+        yield find("pikuri-auto-approve", host.spans.get("confirmer", span))
+    tools = (*done.tools, *done.sub_agent_tools)
     if isinstance(host.workspace, AllowAll):
-        msg = "the tools may open any file"
-        yield _finding("pikuri-no-bounds", msg, host.spans.get("workspace", span), help=_BOUND)
+        yield find("pikuri-no-bounds", host.spans.get("workspace", span), case="all")
     elif host.workspace is None:
-        opening = next((t for t in (*done.tools, *done.sub_agent_tools) if t.name in FILES), None)
+        opening = next((tool for tool in tools if tool.name in FILES), None)
         if opening is not None:
-            msg = f"no workspace is declared, so `{opening.name}` may open any file"
-            yield _finding("pikuri-no-bounds", msg, opening.span or span, help=_BOUND)
-    for tool in (*done.tools, *done.sub_agent_tools):
+            yield find("pikuri-no-bounds", opening.span or span, case="none", tool=opening.name)
+    for tool in tools:
         if tool.name == "bash" and tool.sandbox is ToolSandbox.NONE:
-            msg = "commands run without a sandbox"
-            yield _finding("pikuri-no-sandbox", msg, tool.span, help="write `sandbox: bubblewrap`")
+            yield find("pikuri-no-sandbox", tool.span)
 
 
 def _of_persona(persona: Persona, host: Host, done: Registered) -> Iterator[Finding]:
     own = {tool.name for tool in done.tools}
     beyond = [name for name in done.tools_of(persona.name) if name not in own]
     if beyond:
-        names = ", ".join(f"`{name}`" for name in beyond)
-        msg = f"`{persona.name}` holds {names}, which `{host.name}` cannot call"
-        yield _finding("pikuri-beyond-parent", msg, persona.span_of(beyond[0]))
+        tools, at = ", ".join(f"`{name}`" for name in beyond), persona.span_of(beyond[0])
+        yield find("pikuri-beyond-parent", at, persona=persona.name, tools=tools, host=host.name)
     if persona.needs_temp_workspace:
-        msg = f"`{persona.name}` opens files in a folder of its own"
-        yield _finding("pikuri-temp-workspace", msg, persona.span)
-
-
-_APART: Final = "give the tools that reach the network to a persona, by `sub_agent_tool`"
-_LESS: Final = "remove one of the three, or declare with `legs` what a tool brings"
-_BOUND: Final = "name the folders: `workspace: {project_root: /srv/app}`"
-
-
-def _finding(code: str, message: str, span: Span | None, *, help: str = "") -> Finding:
-    return Finding(code, message, CODES[code], span, help=help)
+        yield find("pikuri-temp-workspace", persona.span, persona=persona.name)

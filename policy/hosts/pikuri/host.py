@@ -14,7 +14,7 @@ from policy.core.effect import Effect
 from policy.core.source import Span
 from policy.hosts.errors import HostError, HostErrors
 from policy.hosts.pikuri.trifecta import TrifectaLegs
-from policy.hosts.pikuri.versions import NEWEST, PikuriErrorKind, PikuriProfile
+from policy.hosts.pikuri.versions import NEWEST, TOOLS, PikuriErrorKind, PikuriProfile
 
 __all__ = [
     "BUNDLED",
@@ -135,16 +135,12 @@ class ToolSandbox(enum.Enum):
     NONE = "none"
     BUBBLEWRAP = "bubblewrap"
 
-    __hash__ = object.__hash__
-
 
 class Confirmer(enum.Enum):
     """Who confirms calls: each call is confirmed or refused by itself."""
 
     TERMINAL = "terminal"
     AUTO_APPROVE = "auto_approve"  # `--yolo`
-
-    __hash__ = object.__hash__
 
 
 _SETTLED: Final = {Confirmer.TERMINAL: Effect.ASK, Confirmer.AUTO_APPROVE: Effect.ALLOW}
@@ -221,40 +217,23 @@ class Persona:
         return self.span
 
 
-_MINER_TOOLS: Final = ("read", "grep", "glob")
-
-
 def bundled(profile: PikuriProfile = NEWEST) -> dict[str, Persona]:
     """Return the personas that a version ships: constant -> persona."""
     if not profile.has_personas:
         return {}
-    files = ("file_list", *_MINER_TOOLS) if profile.lists_files else _MINER_TOOLS
-    return {
-        "FILE_MINER": Persona(
-            "file_miner",
-            "looks things up in files, and reports where they are",
-            files,
-            "persona-file-miner",
-            30,
-        ),
-        "RESEARCHER": Persona(
-            "researcher",
-            "looks things up in the web, and reports its sources",
-            ("web_search", "web_scrape", "fetch"),
-            "persona-researcher",
-            20,
-        ),
-    }
+    shipped = {constant: Persona(**persona) for constant, persona in TOOLS["personas"].items()}
+    if profile.lists_files:
+        miner = shipped["FILE_MINER"]
+        tools = ("file_list", *miner.tool_names)
+        shipped["FILE_MINER"] = attrs.evolve(miner, tool_names=tools)
+    return shipped
 
 
 # Constants that name a persona; which tools it has depends on the version.
-BUNDLED: Final = ("FILE_MINER", "RESEARCHER")
+BUNDLED: Final = tuple(TOOLS["personas"])
 
 # The tools that a shipped persona exists to do without.
-EXCLUDED: Final = {
-    "FILE_MINER": frozenset("edit write bash fetch web_search web_scrape agent".split()),
-    "RESEARCHER": frozenset("read grep glob file_list edit write bash agent".split()),
-}
+EXCLUDED: Final = {name: frozenset(tools) for name, tools in TOOLS["excluded"].items()}
 
 
 def excludes(persona: Persona, tools: frozenset[str]) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable
+from functools import partial
 from typing import Final
 
 import attrs
@@ -16,12 +17,12 @@ from policy.core.errors import PolicyError
 from policy.core.finding import Finding
 from policy.core.source import Source, Span
 from policy.files.layout import layout_yaml_file
-from policy.files.nodes import MappingNode, Node, ScalarNode, describe
+from policy.files.nodes import MappingNode, Node, ScalarNode
 from policy.files.opening import Tree
 from policy.files.text import cite
 from policy.files.yaml_nodes import read_yaml
-from policy.hosts.errors import HostError, as_host_errors
-from policy.hosts.fields import U32, Fields
+from policy.hosts.errors import HostError
+from policy.hosts.fields import U32, Fields, is_null
 from policy.hosts.pikuri.audit import findings
 from policy.hosts.pikuri.host import (
     BUNDLED,
@@ -43,7 +44,7 @@ from policy.hosts.pikuri.host import (
 from policy.hosts.pikuri.reading import declared_reading, enforced_reading
 from policy.hosts.pikuri.trifecta import Destination, Payload, TrifectaLegs, Untrusted
 from policy.hosts.pikuri.versions import NEWEST, PikuriErrorKind, PikuriProfile
-from policy.hosts.project import AgentEntry, Project, ReadFile
+from policy.hosts.project import Project, ReadFile, agent_entries
 from policy.tables.chain import Attenuated
 
 __all__ = ["HOST", "HOST_FILE", "canonical", "load", "project", "read_host"]
@@ -114,15 +115,11 @@ def project(source: Source, root: str = "") -> Project:
     done = configure(host)
     declared = declared_reading(host, done)
     spans = {persona.name: persona.span for persona in done.personas}
-    entries = {
-        name: AgentEntry(name, span.place if (span := spans.get(name)) else None, table)
-        for name, table in sorted(declared.tables.items())
-    }
     return Project(
         host=HOST,
         profile=str(host.profile),
         root=root,
-        agents=entries,
+        agents=agent_entries(declared.tables, spans),
         starts=(host.name,),
         attenuated=declared,
         enforced=enforced_reading(host, done),
@@ -141,19 +138,13 @@ def read_host(source: Source) -> Host:
         HostErrors: every mistake in it.
 
     """
-    try:
-        node = read_yaml(source)
-    except PolicyError as error:
-        raise as_host_errors(error, PikuriErrorKind.HOST_FILE) from None
-    if not isinstance(node, MappingNode):
-        msg = f"expected keys and values, found {describe(node)}"
-        raise as_host_errors(PolicyError(msg, node.span), PikuriErrorKind.HOST_FILE)
-    fields = Fields(node, PikuriErrorKind.HOST_FILE, filled=True)
+    fields = Fields.read(partial(read_yaml, source), PikuriErrorKind.HOST_FILE, filled=True)
     fields.known("pikuri", "host", "workspace", "confirmer", "register")
-    profile = _version(fields)
+    profile = fields.version("pikuri", NEWEST)
+    listed = () if is_null(fields.get("register")) else fields.sequence("register")
     registered = [
         registration
-        for index, item in enumerate(_listed(fields, "register"))
+        for index, item in enumerate(listed)
         for registration in _registration(item, fields, f"register[{index}]", profile)
     ]
     name = fields.text("host", "host")
@@ -166,29 +157,10 @@ def read_host(source: Source) -> Host:
         _workspace(fields),
         fields.choice("confirmer", Confirmer.TERMINAL),
         profile,
-        {entry.name: entry.value.span for entry in node.entries},
+        {entry.name: entry.value.span for entry in fields.entries},
     )
     fields.check()
     return host
-
-
-def _version(fields: Fields) -> PikuriProfile:
-    node = fields.get("pikuri")
-    if node is None:
-        return NEWEST
-    try:
-        return PikuriProfile.of(node.raw.strip("\"'") if isinstance(node, ScalarNode) else "")
-    except ValueError as error:
-        fields.note(str(error), node.span)
-        return NEWEST
-
-
-def _listed(fields: Fields, name: str) -> tuple[Node, ...]:
-    """Return the items of a list that may be null."""
-    node = fields.get(name)
-    if isinstance(node, ScalarNode) and node.value is None:
-        return ()
-    return fields.sequence(name)
 
 
 def _registration(
@@ -277,7 +249,7 @@ def _workspace(fields: Fields) -> Workspace | None:
     links = keys.below("links")
     found = {
         _absolute(links, entry.name, entry.key.span): links.text(entry.name)
-        for entry in (links.node.entries if links.node else ())
+        for entry in links.entries
     }
     readable, writable = (
         tuple(_absolute(keys, path, span) for path, span in keys.items(key))

@@ -14,6 +14,7 @@ import attrs
 
 from policy.core.decision import Reason
 from policy.core.effect import Effect
+from policy.hosts.data import arguments_of
 from policy.hosts.pikuri.host import (
     Confirmer,
     Filesystem,
@@ -23,6 +24,7 @@ from policy.hosts.pikuri.host import (
     Tool,
     Workspace,
 )
+from policy.hosts.pikuri.versions import TOOLS
 from policy.hosts.project import DeclaredReading, EnforcedReading
 from policy.patterns.pattern import Pattern, PatternKind
 from policy.patterns.tokens import Gap
@@ -37,13 +39,8 @@ __all__ = ["FILES", "SUB_AGENT", "declared_reading", "dialect", "enforced_readin
 TEMP: Final = "/@temp"
 SUB_AGENT: Final = "sub_agent"
 
-_READING: Final = frozenset({"read", "grep", "glob", "file_list"})
-_WRITING: Final = frozenset({"write", "edit"})
-
 # The tools that the folders of a workspace bound.
-FILES: Final = _READING | _WRITING
-_PATH: Final = Argument(ArgumentKind.PATH, ("path", "file_path"))
-_FOLDER: Final = Argument(ArgumentKind.PATH, ("path",), absent=".")
+FILES: Final = frozenset({*TOOLS["reading"], *TOOLS["writing"]})
 
 
 def dialect(host: Host, workspace: Workspace | None) -> Dialect:
@@ -51,13 +48,7 @@ def dialect(host: Host, workspace: Workspace | None) -> Dialect:
     plain = Dialect(
         str(host.profile),
         arguments={
-            "read": _PATH,
-            "write": _PATH,
-            "edit": _PATH,
-            "grep": _FOLDER,
-            "glob": _FOLDER,
-            "file_list": _FOLDER,
-            "bash": Argument(ArgumentKind.TEXT, ("command",)),
+            **arguments_of(TOOLS["arguments"]),
             host.profile.spawn_tool: Argument(ArgumentKind.TEXT, ("name",)),
         },
     )
@@ -75,7 +66,7 @@ def _tool_entries(tool: Tool, workspace: Workspace | None, confirmer: Confirmer)
     if not isinstance(workspace, Filesystem) or name not in FILES:
         yield Entry(name, effect, rule=name, place=place)
         return
-    for root in workspace.roots(write=name in _WRITING):
+    for root in workspace.roots(write=name in TOOLS["writing"]):
         pattern = Pattern.of(PatternKind.PATH, [root.rstrip("/"), Gap.DEEP])
         below = f"{name}({root.rstrip('/')}/**)"
         yield Entry(name, effect, pattern, rule=below, place=place)

@@ -7,7 +7,8 @@ never decides a call. The grid is in `README.md` beside this module.
 from __future__ import annotations
 
 import enum
-from functools import total_ordering
+from functools import reduce, total_ordering
+from operator import or_
 from typing import Final
 
 import attrs
@@ -19,8 +20,6 @@ from policy.hosts.pikuri.versions import PikuriErrorKind
 @total_ordering
 class _Grade(enum.Enum):
     """A grade; members are in the order of what they let happen."""
-
-    __hash__ = object.__hash__
 
     def __lt__(self, other: object) -> bool:
         if type(other) is not type(self):
@@ -71,9 +70,9 @@ class TrifectaLegs:
     """
 
     private: bool = False
-    untrusted: Untrusted = Untrusted.NONE
-    destination: Destination = Destination.NO_EGRESS
-    payload: Payload = Payload.NO_EGRESS
+    untrusted: Untrusted = attrs.field(default=Untrusted.NONE, converter=Untrusted)
+    destination: Destination = attrs.field(default=Destination.NO_EGRESS, converter=Destination)
+    payload: Payload = attrs.field(default=Payload.NO_EGRESS, converter=Payload)
 
     def __attrs_post_init__(self) -> None:
         if (self.destination is Destination.NO_EGRESS) != (self.payload is Payload.NO_EGRESS):
@@ -101,7 +100,7 @@ class TrifectaLegs:
 
     def relabel_inbound(self) -> TrifectaLegs:
         """Return the legs that a child passes to its parent: a report is not the text itself."""
-        return attrs.evolve(self, untrusted=_DEMOTED[self.untrusted])
+        return attrs.evolve(self, untrusted=min(self.untrusted, Untrusted.SOFT))
 
     @property
     def verdict(self) -> TrifectaVerdict:
@@ -114,12 +113,6 @@ class TrifectaLegs:
             return TrifectaVerdict.LOUD
         return TrifectaVerdict.SOFT
 
-
-_DEMOTED: Final = {
-    Untrusted.NONE: Untrusted.NONE,
-    Untrusted.SOFT: Untrusted.SOFT,
-    Untrusted.HARD: Untrusted.SOFT,
-}
 
 NONE: Final = TrifectaLegs()
 
@@ -153,10 +146,7 @@ class AgentNode:
     @property
     def legs(self) -> TrifectaLegs:
         """The legs of the agent itself."""
-        found = NONE
-        for contribution in self.contributions:
-            found |= contribution.legs
-        return found
+        return reduce(or_, (contribution.legs for contribution in self.contributions), NONE)
 
 
 @attrs.frozen

@@ -1,19 +1,19 @@
-"""Versions of Pikuri, and the kinds of its errors."""
+"""Versions of Pikuri, its tools, the kinds of its errors, and the texts of its findings."""
 
 from __future__ import annotations
 
 import enum
 from typing import Final
 
+from policy.hosts.data import FindingTexts, host_table
 from policy.hosts.versions import HostVersion, Since
 
-# The tool that starts agents, host by host: one capability under several names.
-SPAWN_NAMES: Final = {
-    "pikuri": "agent",
-    "pikuri<=0.0.3": "sub_agent",
-    "claude-code": "Task",
-    "a3s": "task",
-}
+TOOLS: Final = host_table("pikuri", "tools")
+
+# The tool that starts agents, host by host.
+SPAWN_NAMES: Final = TOOLS["spawning"]
+
+find: Final = FindingTexts("policy.hosts.pikuri")
 
 
 class PikuriProfile(HostVersion):
@@ -32,7 +32,7 @@ class PikuriProfile(HostVersion):
     @property
     def spawn_tool(self) -> str:
         """The name of the tool that starts agents."""
-        return SPAWN_NAMES["pikuri" if self.has_personas else "pikuri<=0.0.3"]
+        return str(SPAWN_NAMES["pikuri" if self.has_personas else "pikuri<=0.0.3"])
 
 
 NEWEST: Final = PikuriProfile((0, 1, 0))
@@ -49,5 +49,3 @@ class PikuriErrorKind(enum.Enum):
     INVALID_PERSONA = "invalid_persona"
     INVALID_LEGS = "invalid_legs"
     HOST_FILE = "host_file"
-
-    __hash__ = object.__hash__

@@ -15,28 +15,21 @@ from policy.core.finding import Finding
 from policy.core.source import Source
 from policy.files.layout import layout_markdown_file
 from policy.files.opening import Tree
-from policy.hosts.project import AgentEntry, Project, ReadFile
-from policy.hosts.zeph.config import read_config
-from policy.hosts.zeph.definition import SubAgentDef, ZephProfile
+from policy.hosts.project import Project, ReadFile, agent_entries
+from policy.hosts.zeph.definition import SubAgentDef
 from policy.hosts.zeph.findings import definition_findings, session_findings
-from policy.hosts.zeph.loading import ZephFolder, discover, is_definition, read
+from policy.hosts.zeph.loading import ZephFolder, discover, is_definition, read, read_config
 from policy.hosts.zeph.session import ZephOptions, ZephSession
-from policy.hosts.zeph.spawning import AgentsConfig, SpawnContext, SpawnOrigin
+from policy.hosts.zeph.spawning import AgentsConfig, SpawnOrigin
 from policy.hosts.zeph.tables import MAIN, declared_reading, enforced_reading
 from policy.hosts.zeph.writer import WRITER
-from policy.tables.chain import Attenuated
 
 __all__ = [
     "HOST",
     "MAIN",
     "WRITER",
-    "AgentsConfig",
-    "SpawnContext",
-    "SubAgentDef",
     "ZephFrontEnd",
     "ZephOptions",
-    "ZephProfile",
-    "ZephSession",
     "canonical",
     "load",
     "project",
@@ -117,23 +110,16 @@ def project(
         scope, slash, _ = (definition.source or "").partition("/")
         noted += definition_findings(definition, options, scope if slash else None)
     noted += session_findings(options)
-    entries = {name: _entry(definitions[name], attenuated) for name in sorted(definitions)}
-    entries.setdefault(MAIN, AgentEntry(MAIN, None, attenuated.roots[MAIN]))
+    tables = {MAIN: attenuated.roots[MAIN], **attenuated.tables}
+    spans = {name: definition.span("name") for name, definition in definitions.items()}
     return Project(
         host=HOST,
         profile=options.profile.value,
         root=root,
-        agents=dict(sorted(entries.items())),
+        agents=agent_entries(tables, spans),
         starts=(MAIN,),
         attenuated=attenuated,
         enforced=enforced_reading(definitions, options),
         files=files,
         findings=tuple(sorted(dict.fromkeys(noted), key=lambda finding: finding.place)),
-    )
-
-
-def _entry(definition: SubAgentDef, reading: Attenuated) -> AgentEntry:
-    span = definition.span("name")
-    return AgentEntry(
-        definition.name, span.place if span else None, reading.tables[definition.name]
     )

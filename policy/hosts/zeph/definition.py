@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 import attrs
 
 from policy.core import limits
-from policy.core.errors import PolicyError
-from policy.core.source import Source, Span
+from policy.core.effect import Effect
+from policy.core.source import Place, Source, Span
 from policy.files.frontmatter import HeaderLanguage as Language
-from policy.files.nodes import MappingNode, Node
+from policy.files.nodes import Node
 from policy.files.text import BYTE_ORDER_MARK, has_byte_order_mark
 from policy.files.toml_nodes import read_toml
 from policy.files.yaml_nodes import read_yaml
-from policy.hosts.errors import HostError, as_host_errors
+from policy.hosts.errors import HostError
 from policy.hosts.fields import U32, U64, Fields
 from policy.hosts.zeph.names import ZephErrorKind
 from policy.tables.dialect import BLANKS
@@ -54,37 +55,47 @@ class ZephProfile(enum.Enum):
     ISSUE_970 = "issue-970"
     SPEC = "zeph-spec"
 
-    __hash__ = object.__hash__
+
+@attrs.frozen
+class ToolPolicy:
+    """The lists of tools of a definition; None is a list that it does not have."""
+
+    allow: tuple[str, ...] | None = None
+    deny: tuple[str, ...] | None = None
+
+    @property
+    def restricts(self) -> bool:
+        """Whether only the tools in `allow` are left: an empty list beside `deny` is none."""
+        return bool(self.allow) or isinstance(self, AllowList)
 
 
 @attrs.frozen
-class InheritAll:
+class InheritAll(ToolPolicy):
     """No list of tools: every tool."""
 
 
 @attrs.frozen
-class AllowList:
+class AllowList(ToolPolicy):
     """``tools.allow``: only these tools."""
 
-    tools: tuple[str, ...] = ()
+    allow: tuple[str, ...] = ()
+    deny: None = attrs.field(default=None, init=False)
 
 
 @attrs.frozen
-class DenyList:
+class DenyList(ToolPolicy):
     """``tools.deny``: every tool but these."""
 
-    tools: tuple[str, ...] = ()
+    allow: None = attrs.field(default=None, init=False)
+    deny: tuple[str, ...] = ()
 
 
 @attrs.frozen
-class Both:
+class Both(ToolPolicy):
     """``tools.allow`` and ``tools.deny`` together, as issue 970 proposes."""
 
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
-
-
-ToolPolicy = InheritAll | AllowList | DenyList | Both
 
 
 class PermissionMode(enum.Enum):
@@ -96,8 +107,6 @@ class PermissionMode(enum.Enum):
     BYPASS_PERMISSIONS = "bypass_permissions"
     PLAN = "plan"
 
-    __hash__ = object.__hash__
-
 
 class MemoryScope(enum.Enum):
     """Where an agent keeps its memory."""
@@ -105,8 +114,6 @@ class MemoryScope(enum.Enum):
     USER = "user"
     PROJECT = "project"
     LOCAL = "local"
-
-    __hash__ = object.__hash__
 
 
 @attrs.frozen
@@ -129,6 +136,11 @@ class SkillFilter:
 
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+
+    @property
+    def by_key(self) -> dict[str, tuple[str, ...]]:
+        """The globs by their key."""
+        return {"include": self.include, "exclude": self.exclude}
 
 
 @attrs.frozen
@@ -171,6 +183,11 @@ class Hooks:
 
     pre_tool_use: tuple[HookMatcher, ...] = ()
     post_tool_use: tuple[HookMatcher, ...] = ()
+
+    @property
+    def by_event(self) -> dict[str, tuple[HookMatcher, ...]]:
+        """The matchers by their event."""
+        return {"PreToolUse": self.pre_tool_use, "PostToolUse": self.post_tool_use}
 
     def __len__(self) -> int:
         return len(self.pre_tool_use) + len(self.post_tool_use)
@@ -220,6 +237,27 @@ class SubAgentDef:
     def span(self, *names: str) -> Span | None:
         """Return where the first of *names* that the file has is written."""
         return next((self.spans[name] for name in names if name in self.spans), None)
+
+    def place(self, name: str) -> Place | None:
+        """Return where *name* is written, for rules."""
+        span = self.span(name)
+        return span.place if span else None
+
+    @property
+    def lists(self) -> Iterator[tuple[str, tuple[str, ...], Effect]]:
+        """The lists of tools that the file has: key below ``tools``, names, and effect."""
+        yield "except", self.disallowed_tools, Effect.DENY
+        if self.tools.deny is not None:
+            yield "deny", self.tools.deny, Effect.DENY
+        if self.tools.allow is not None:
+            yield "allow", self.tools.allow, Effect.ALLOW
+
+    @property
+    def named_tools(self) -> Iterator[tuple[str, Effect, Span | None]]:
+        """Every name in these lists, with the effect of its list and its place."""
+        for key, names, effect in self.lists:
+            for index, name in enumerate(names):
+                yield name, effect, self.span(f"tools.{key}[{index}]")
 
 
 def default_template(name: str, description: str) -> SubAgentDef:
@@ -314,23 +352,12 @@ def parse(text: str | Source, profile: ZephProfile = ZephProfile.ZEPH) -> SubAge
     source = text if isinstance(text, Source) else Source("<unknown>", text)
     framed = frame(source)
     is_typed = framed.language is Language.TOML
-    root = Fields(_header(source, framed), ZephErrorKind.PARSE, typed=is_typed)
+    read = partial(read_toml if is_typed else read_yaml, source, framed.start, framed.end)
+    root = Fields.read(read, ZephErrorKind.PARSE, at=source.span(0, 3), typed=is_typed)
     definition = _definition(root, framed, source, profile)
     root.check()
     _validate(definition, profile)
     return definition
-
-
-def _header(source: Source, framed: Framed) -> MappingNode:
-    read = read_toml if framed.language is Language.TOML else read_yaml
-    try:
-        node = read(source, framed.start, framed.end)
-    except PolicyError as error:
-        raise as_host_errors(error, ZephErrorKind.PARSE) from None
-    if not isinstance(node, MappingNode):
-        message = "expected keys and values between the delimiters"
-        raise HostError(ZephErrorKind.PARSE, message, source.span(0, 3))
-    return node
 
 
 _TOP: Final = (

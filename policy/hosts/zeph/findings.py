@@ -8,9 +8,9 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
 from policy.core.effect import Effect
-from policy.core.finding import Finding, Severity
+from policy.core.finding import Finding
 from policy.core.source import Edit, Span
-from policy.files.frontmatter import HeaderLanguage as Language
+from policy.files.frontmatter import HeaderLanguage
 from policy.files.text import cite
 from policy.hosts.errors import HostError
 from policy.hosts.zeph.definition import (
@@ -25,8 +25,8 @@ from policy.hosts.zeph.definition import (
     ZephProfile,
     frame,
 )
-from policy.hosts.zeph.names import EDITING, KNOWN, SHELLS, normalize
-from policy.hosts.zeph.session import ZephOptions
+from policy.hosts.zeph.names import EDITING, KNOWN, SESSION, SHELLS, find, normalize
+from policy.hosts.zeph.session import ZephOptions, ZephSession
 from policy.hosts.zeph.spawning import (
     AgentsConfig,
     Forward,
@@ -36,7 +36,6 @@ from policy.hosts.zeph.spawning import (
     effective_trust,
     memory_grants,
 )
-from policy.hosts.zeph.tables import listed_names
 from policy.hosts.zeph.writer import as_zeph_saves
 
 __all__ = [
@@ -46,26 +45,12 @@ __all__ = [
     "condition_holds",
     "definition_findings",
     "entry_findings",
-    "find",
     "fires",
     "hook_findings",
     "matches",
     "rewritten",
     "session_findings",
 ]
-
-
-def find(
-    code: str,
-    message: str,
-    span: Span | None,
-    help: str = "",
-    severity: Severity = Severity.WARNING,
-    *,
-    edits: tuple[Edit, ...] = (),
-) -> Finding:
-    """Return a finding; most are warnings."""
-    return Finding(code, message, severity, span, help=help, edits=edits)
 
 
 def rewritten(span: Span | None, word: str) -> tuple[Edit, ...]:
@@ -84,85 +69,48 @@ def entry_findings(
     name: str, effect: Effect, span: Span | None, options: ZephOptions
 ) -> Iterator[Finding]:
     """Yield the findings about one name in a list of tools."""
-    tool, allows = normalize(name), effect is Effect.ALLOW
+    tool, allows, shown = normalize(name), effect is Effect.ALLOW, cite(name)
+    does = "grants" if allows else "denies"
     if tool == "task":
-        yield find(
-            "spawn-rule-ignored",
-            f"{cite(name)} is a tool called `task`; Zeph lets every agent start every other",
-            span,
-        )
+        yield find("spawn-rule-ignored", span, name=shown)
     elif "*" in tool:
-        if tool == "*" and options.profile is ZephProfile.ISSUE_970:
-            return
-        does = "grants nothing" if allows else "denies nothing"
-        yield find(
-            "dead-star", f"{cite(name)} {does}: a star in a list of tools is not a wildcard", span,
-            "list the tools by their ids", Severity.ERROR,
-        )  # fmt: skip
+        if tool != "*" or options.profile is not ZephProfile.ISSUE_970:
+            yield find("dead-star", span, name=shown, does=does)
     elif "(" in name and tool:
-        yield _cut(name, tool, span, allows=allows)
+        if allows:
+            yield find("argument-widened", span, name=shown, tool=tool)
+        else:
+            edits = rewritten(span, tool)
+            yield find("argument-cut", span, name=shown, tool=tool, edits=edits)
     elif not tool:
-        yield find("dead-entry", f"{cite(name)} is not the id of a tool", span)
+        yield find("dead-entry", span, name=shown)
     else:
         servers = {*options.session.servers, *options.context.mcp_tool_names}
-        yield from _unknown(name, tool, span, allows=allows, servers=servers)
-
-
-def _cut(name: str, tool: str, span: Span | None, *, allows: bool) -> Finding:
-    if allows:
-        return find(
-            "argument-widened",
-            f"{cite(name)} grants all of `{tool}`: a name ends before its first parenthesis",
-            span,
-            "leave the tool out, or restrict its calls with rules of the session",
-            Severity.ERROR,
-        )
-    return find(
-        "argument-cut",
-        f"{cite(name)} denies all of `{tool}`: a name ends before its first parenthesis",
-        span,
-        f"write `{tool}` if that is meant",
-        edits=rewritten(span, tool),
-    )
+        yield from _unknown(shown, tool, span, does, servers)
 
 
 def _unknown(
-    name: str, tool: str, span: Span | None, *, allows: bool, servers: Collection[str]
+    name: str, tool: str, span: Span | None, does: str, servers: Collection[str]
 ) -> Iterator[Finding]:
     if tool in KNOWN or tool in map(normalize, servers):
         return
-    does = "grants no tool" if allows else "denies no tool"
     if tool in SHELLS:
-        yield find(
-            "alias-not-known", f"{cite(name)} {does}: the id of the shell is `bash`", span,
-            "write `bash`", Severity.ERROR,
-        )  # fmt: skip
+        yield find("alias-not-known", span, name=name, does=does)
     elif ":" in tool:
-        yield find(
-            "namespace-not-known", f"{cite(name)} {does}: ids have no namespace here", span,
-            f"write `{tool.rpartition(':')[2]}`", Severity.ERROR,
-        )  # fmt: skip
+        meant = tool.rpartition(":")[2]
+        yield find("namespace-not-known", span, name=name, does=does, meant=meant)
     elif tool.startswith("mcp__"):
         if tool.count("__") < 2:
-            yield find(
-                "server-without-tool", f"{cite(name)} {does}: a server is no tool", span,
-                f"list its tools, as `{tool}__tool`", Severity.ERROR,
-            )  # fmt: skip
+            yield find("server-without-tool", span, name=name, does=does, tool=tool)
         elif servers:
             near = difflib.get_close_matches(tool, sorted(servers), 1, 0.7)
-            yield find(
-                "unknown-server-tool", f"{cite(name)} is not the id of a tool that the"
-                " servers of the session offer", span, f"did you mean `{near[0]}`?" if near else "",
-            )  # fmt: skip
+            help_ = f"did you mean `{near[0]}`?" if near else ""
+            yield find("unknown-server-tool", span, name=name, help=help_)
     else:
         near = difflib.get_close_matches(tool.replace("-", "_"), sorted(KNOWN), 1, 0.85)
-        near = [one for one in sorted(servers) if one.endswith(f"__{tool}")] or near
-        yield find(
-            "unknown-tool", f"{cite(name)} is not the id of a tool that Zeph ships", span,
-            f"did you mean `{near[0]}`?" if near else
-            "tools of servers are listed by their whole id, as `mcp__server__tool`",
-            Severity.WARNING if near else Severity.NOTE,
-        )  # fmt: skip
+        near = [one for one in sorted(servers) if one.endswith(f"__{tool}")] or near or [""]
+        case = "near" if near[0] else "other"
+        yield find("unknown-tool", span, case=case, name=name, near=near[0])
 
 
 # --- hooks: they are read and matched, and never run ----------------------------------
@@ -208,21 +156,11 @@ def hook_findings(
     """Yield the findings about the hooks of one definition."""
     for path, span in definition.ignored:
         if path.startswith("hooks."):
-            yield find(
-                "hooks-key-ignored", f"Zeph ignores `{path}`, so these hooks never run", span,
-                "write `PreToolUse` or `PostToolUse`", Severity.ERROR,
-            )  # fmt: skip
+            yield find("hooks-key-ignored", span, path=path)
     if len(definition.hooks) and scope in ("extra", "unknown"):
-        yield find(
-            "hooks-kept", f"the hooks of `{definition.name}` run, though its file is neither of the"
-            " project nor of the command line", definition.span("hooks"),
-        )  # fmt: skip
-    events = {
-        "PreToolUse": definition.hooks.pre_tool_use,
-        "PostToolUse": definition.hooks.post_tool_use,
-    }
+        yield find("hooks-kept", definition.span("hooks"), agent=definition.name)
     tools = {*KNOWN, *options.session.servers}
-    for event, matchers in events.items():
+    for event, matchers in definition.hooks.by_event.items():
         for index, matcher in enumerate(matchers):
             yield from _matcher(definition, matcher, f"hooks.{event}[{index}]", tools)
 
@@ -237,43 +175,28 @@ def _matcher(
         if not any(matches(token, tool) for tool in tools) and not token.startswith("mcp")
     ]  # fmt: skip
     if not tokens:
-        yield find(
-            "hook-never-fires", "an empty matcher matches no tool", span,
-            "name the tools, as `bash|write`", Severity.ERROR,
-        )  # fmt: skip
+        yield find("hook-never-fires", span, case="empty")
     elif dead:
         lower = [token.lower() for token in dead]
         known = all(any(matches(token, tool) for tool in tools) for token in lower)
-        yield find(
-            "hook-never-fires", f"{cite('|'.join(dead))} matches no tool: case counts, and there"
-            " is no wildcard", span,
-            f"write `{'|'.join(lower)}`" if known else "", Severity.ERROR,
-        )  # fmt: skip
+        help_ = f"write `{'|'.join(lower)}`" if known else ""
+        shown = cite("|".join(dead))
+        yield find("hook-never-fires", span, case="matcher", matcher=shown, help=help_)
     for index, hook in enumerate(matcher.hooks):
+        at = f"{path}.hooks[{index}]"
         if hook.fail_closed:
-            yield find(
-                "hook-cannot-block", "`fail_closed` blocks nothing: the call goes on when the hook"
-                " fails", definition.span(f"{path}.hooks[{index}].fail_closed"),
-                "deny the tool in a list", Severity.ERROR,
-            )  # fmt: skip
+            yield find("hook-cannot-block", definition.span(f"{at}.fail_closed"))
         condition = hook.condition
         if condition is not None and not any(condition_holds(condition, tool) for tool in tools):
-            yield find(
-                "hook-never-fires", f"{cite(condition)} holds for no tool",
-                definition.span(f"{path}.hooks[{index}].if"), "write `tool:name`, as `tool:bash`",
-                Severity.ERROR,
-            )  # fmt: skip
+            where = definition.span(f"{at}.if")
+            yield find("hook-never-fires", where, case="condition", condition=cite(condition))
     meant = [tool for tool in sorted(tools) if matches(matcher.matcher, tool)]
     if meant and "PreToolUse" in path and all(_is_denied(definition, tool) for tool in meant):
-        yield find(
-            "hook-runs-for-denied-calls", f"{cite(matcher.matcher)} runs before the lists are"
-            " checked and only for calls that they deny", span,
-            severity=Severity.NOTE,
-        )  # fmt: skip
+        yield find("hook-runs-for-denied-calls", span, matcher=cite(matcher.matcher))
 
 
 def _is_denied(definition: SubAgentDef, tool: str) -> bool:
-    for _, names, effect in listed_names(definition):
+    for _, names, effect in definition.lists:
         is_listed = tool in map(normalize, names)
         if is_listed if effect is Effect.DENY else not is_listed:
             return True
@@ -287,10 +210,8 @@ def definition_findings(
     definition: SubAgentDef, options: ZephOptions, scope: str | None
 ) -> Iterator[Finding]:
     """Yield the findings about one definition."""
-    for key, names, effect in listed_names(definition):
-        for index, name in enumerate(names):
-            span = definition.span(f"tools.{key}[{index}]")
-            yield from entry_findings(name, effect, span, options)
+    for name, effect, span in definition.named_tools:
+        yield from entry_findings(name, effect, span, options)
     yield from _lists(definition, options)
     yield from _memory(definition, options.config)
     yield from _mode(definition, options.config, scope)
@@ -298,46 +219,30 @@ def definition_findings(
     yield from hook_findings(definition, options, scope)
     yield from _saving(definition)
     yield from _resuming(definition, options.config)
-    yield from _language(definition)
+    text = definition.text
+    if text is not None and frame(text).language is HeaderLanguage.TOML:
+        yield find("deprecated-toml", text.span(0, 3), agent=definition.name)
 
 
 def _lists(definition: SubAgentDef, options: ZephOptions) -> Iterator[Finding]:
-    tools, name = definition.tools, definition.name
+    tools, agent, span = definition.tools, definition.name, definition.span
+    listed = span("tools.allow")
     if tools == AllowList():
-        yield find(
-            "empty-allow", f"`{name}` has no tool at all: its list of them is there, and empty",
-            definition.span("tools.allow"), "leave `allow` out for every tool",
-        )  # fmt: skip
-    if isinstance(tools, Both) and not tools.allow:
-        span = definition.span("tools.allow")
-        if span is not None:
-            yield find(
-                "empty-allow-grants-all",
-                f"`{name}` has every tool that is not denied: an empty list means every"
-                " tool here, and no tool in Zeph as shipped",
-                span,
-            )
+        yield find("empty-allow", listed, agent=agent)
+    if isinstance(tools, Both) and not tools.allow and listed is not None:
+        yield find("empty-allow-grants-all", listed, agent=agent)
     lost = _not_handed_down(definition, options.forwarding)
     if lost:
-        yield find(
-            "not-handed-down", f"agents that `{name}` starts are not bound by {lost}",
-            definition.span("tools"), "repeat the lists in every agent", Severity.NOTE,
-        )  # fmt: skip
+        yield find("not-handed-down", span("tools"), agent=agent, lost=lost)
     if definition.permissions.permission_mode is PermissionMode.PLAN:
-        yield find(
-            "plan-starts-agents", f"`{name}` only plans, but the agents it starts execute",
-            definition.span("permissions.permission_mode"), severity=Severity.NOTE,
-        )  # fmt: skip
+        yield find("plan-starts-agents", span("permissions.permission_mode"), agent=agent)
     if definition.permissions.background:
-        yield find(
-            "background-outlives", f"`{name}` goes on when its parent is stopped",
-            definition.span("permissions.background"), severity=Severity.NOTE,
-        )  # fmt: skip
+        yield find("background-outlives", span("permissions.background"), agent=agent)
 
 
 def _not_handed_down(definition: SubAgentDef, forward: Forward) -> str:
     """Return the rules that do not bind the agents that this one starts, or ""."""
-    listed = [effect for _, names, effect in listed_names(definition) if names]
+    listed = [effect for _, names, effect in definition.lists if names]
     if forward is Forward.EFFECTIVE:
         denies = Effect.DENY in listed
         return "its deny lists: only allow lists are handed on" if denies else ""
@@ -349,33 +254,22 @@ def _not_handed_down(definition: SubAgentDef, forward: Forward) -> str:
 
 
 def _memory(definition: SubAgentDef, config: AgentsConfig) -> Iterator[Finding]:
-    scope = definition.memory or config.default_memory_scope
-    if scope is None:
+    if (definition.memory or config.default_memory_scope) is None:
         return
     disallowed = (*definition.disallowed_tools, *config.default_disallowed_tools)
     added = memory_grants(definition.tools, disallowed)
     span = definition.span("memory", "name")
     if added is None:
-        yield find(
-            "memory-switched-off",
-            f"`{definition.name}` has no memory: read, write and edit are denied to it", span,
-        )  # fmt: skip
+        yield find("memory-switched-off", span, agent=definition.name)
         return
     denied = set(map(normalize, disallowed))
     given = [name for name in added if name not in denied]
     if isinstance(definition.tools, DenyList):
         # With an inherited list its deny list becomes an allow list, to which memory adds tools.
-        given = [name for name in EDITING if name in set(map(normalize, definition.tools.tools))]
+        given = [name for name in EDITING if name in set(map(normalize, definition.tools.deny))]
     if given:
-        listed = ", ".join(f"`{name}`" for name in given)
-        yield find(
-            "memory-widens-tools",
-            f"its memory gives `{definition.name}` {listed}, beyond its list and the list"
-            " that it inherits",
-            span,
-            "deny them with `tools.except`",
-            Severity.ERROR,
-        )
+        tools = ", ".join(f"`{name}`" for name in given)
+        yield find("memory-widens-tools", span, agent=definition.name, tools=tools)
 
 
 # Modes without an effect on an agent; the configuration may replace `default`.
@@ -387,41 +281,22 @@ _LIKE_DEFAULT: Final = (
 
 
 def _mode(definition: SubAgentDef, config: AgentsConfig, scope: str | None) -> Iterator[Finding]:
-    mode = definition.permissions.permission_mode
-    span, name = definition.span("permissions.permission_mode"), definition.name
+    mode, default = definition.permissions.permission_mode, config.default_permission_mode
+    span, agent = definition.span("permissions.permission_mode"), definition.name
     if mode is PermissionMode.BYPASS_PERMISSIONS:
-        if not config.allow_bypass_permissions:
-            yield find(
-                "bypass-refused", f"Zeph refuses to start `{name}`, which asks for"
-                " `bypass_permissions`", span, "leave the mode out", Severity.ERROR,
-            )  # fmt: skip
+        if config.allow_bypass_permissions:
+            yield find("bypass-without-effect", span, agent=agent)
         else:
-            yield find(
-                "bypass-without-effect", f"`bypass_permissions` lifts no list of `{name}`", span,
-                severity=Severity.NOTE,
-            )  # fmt: skip
-    elif mode in _LIKE_DEFAULT[1:] and config.default_permission_mode in (None, *_LIKE_DEFAULT):
-        yield find(
-            "mode-without-effect", f"`{mode.value}` has no effect on an agent", span,
-            "leave the mode out", Severity.NOTE,
-            edits=rewritten(span, PermissionMode.DEFAULT.value),
-        )  # fmt: skip
-    default = config.default_permission_mode
-    if mode is PermissionMode.DEFAULT and default not in (None, mode):
-        written = definition.spans.get("permissions.permission_mode")
-        if written is not None and default is not None:
-            yield find(
-                "default-mode-replaced", f"the mode of `{name}` is `{default.value}`, that of the"
-                " configuration, which replaces `default`", written,
-                f"write `{default.value}`", edits=rewritten(written, default.value),
-            )  # fmt: skip
+            yield find("bypass-refused", span, agent=agent)
+    elif mode in _LIKE_DEFAULT[1:] and default in (None, *_LIKE_DEFAULT):
+        edits = rewritten(span, PermissionMode.DEFAULT.value)
+        yield find("mode-without-effect", span, mode=mode.value, edits=edits)
+    if span is not None and mode is PermissionMode.DEFAULT and default not in (None, mode):
+        named = default.value
+        edits = rewritten(span, named)
+        yield find("default-mode-replaced", span, agent=agent, mode=named, edits=edits)
     if scope == "user" and mode is not PermissionMode.DEFAULT:
-        yield find(
-            "mode-of-user-definition",
-            f"`{name}` is a definition of a user, whose mode should be `default`; only one entry"
-            " point of Zeph refuses it",
-            span,
-        )
+        yield find("mode-of-user-definition", span, agent=agent)
 
 
 # --- skills, files --------------------------------------------------------------------
@@ -430,51 +305,30 @@ def _mode(definition: SubAgentDef, config: AgentsConfig, scope: str | None) -> I
 def _skills(definition: SubAgentDef) -> Iterator[Finding]:
     for path, span in definition.ignored:
         if path.startswith("skills."):
-            yield find(
-                "skills-key-ignored", f"Zeph ignores `{path}`, so `{definition.name}` sees every"
-                " skill that the other keys allow", span, "write `include` or `exclude`",
-                Severity.ERROR,
-            )  # fmt: skip
+            yield find("skills-key-ignored", span, path=path, agent=definition.name)
     try:
         check_globs(definition.skills, definition)
     except HostError as error:
-        yield find(
-            "skill-glob-refused", f"Zeph refuses to start `{definition.name}`: {error.message}",
-            error.span, error.help, Severity.ERROR,
-        )  # fmt: skip
-    for key, globs in _globs(definition):
+        agent, why = definition.name, error.message
+        yield find("skill-glob-refused", error.span, agent=agent, why=why, help=error.help)
+    for key, globs in definition.skills.by_key.items():
         for index, glob in enumerate(globs):
             if "**" not in glob and _LITERAL.search(glob):
-                yield find(
-                    "skill-glob-literal", f"in {cite(glob)} only the first `*` is a wildcard",
-                    definition.span(f"skills.{key}[{index}]"),
-                )  # fmt: skip
+                at = definition.span(f"skills.{key}[{index}]")
+                yield find("skill-glob-literal", at, glob=cite(glob))
 
 
 # Characters that look like wildcards and are not.
 _LITERAL: Final = re.compile(r"\*.*\*|[?\[]")
 
 
-def _globs(definition: SubAgentDef) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    return ("include", definition.skills.include), ("exclude", definition.skills.exclude)
-
-
 def _saving(definition: SubAgentDef) -> Iterator[Finding]:
-    saved = as_zeph_saves(definition).permissions
-    if saved == definition.permissions:
-        return
+    saved, agent, span = as_zeph_saves(definition).permissions, definition.name, definition.span
     if saved.worktree != definition.permissions.worktree:
-        yield find(
-            "worktree-lost-on-save", f"when Zeph saves `{definition.name}` it drops `worktree`, and"
-            " with it the denial of `set_working_directory`",
-            definition.span("permissions.worktree"), "set another permission as well",
-        )  # fmt: skip
+        yield find("worktree-lost-on-save", span("permissions.worktree"), agent=agent)
     if definition.permissions.max_history_messages != Permissions().max_history_messages:
-        yield find(
-            "history-lost-on-save", f"when Zeph saves `{definition.name}` it drops"
-            " `max_history_messages`", definition.span("permissions.max_history_messages"),
-            severity=Severity.NOTE,
-        )  # fmt: skip
+        at = span("permissions.max_history_messages")
+        yield find("history-lost-on-save", at, agent=agent)
 
 
 def _resuming(definition: SubAgentDef, config: AgentsConfig) -> Iterator[Finding]:
@@ -486,20 +340,8 @@ def _resuming(definition: SubAgentDef, config: AgentsConfig) -> Iterator[Finding
     if definition.permissions.worktree:
         lost.append("a worktree, nor the denial of `set_working_directory`")
     if lost:
-        yield find(
-            "resume-differs", f"when `{definition.name}` resumes, it has no"
-            f" {' and no '.join(lost)}", definition.span("memory", "permissions.worktree", "name"),
-            severity=Severity.NOTE,
-        )  # fmt: skip
-
-
-def _language(definition: SubAgentDef) -> Iterator[Finding]:
-    text = definition.text
-    if text is not None and frame(text).language is Language.TOML:
-        yield find(
-            "deprecated-toml", f"the header of `{definition.name}` is TOML, which Zeph 1.0 will not"
-            " read", text.span(0, 3), "write it in YAML, between `---`",
-        )  # fmt: skip
+        span = definition.span("memory", "permissions.worktree", "name")
+        yield find("resume-differs", span, agent=definition.name, lost=" and no ".join(lost))
 
 
 # --- sessions -------------------------------------------------------------------------
@@ -507,53 +349,34 @@ def _language(definition: SubAgentDef) -> Iterator[Finding]:
 
 def session_findings(options: ZephOptions) -> Iterator[Finding]:
     """Yield the findings about the gates of a session, and about the context that it hands on."""
-    session = options.session
+    session, context = options.session, options.context
     if session.policy is not None:
         yield from session.policy.findings()
     if session.rules is not None:
         yield from session.rules.findings()
     if session.scope is not None:
         yield from session.scope.findings
-    yield from _gates(options)
-    yield from _handed_down(options.context, options.forwarding)
+    yield from _gates(session, context)
+    yield from _handed_down(context, options.forwarding)
 
 
-def _note(code: str, message: str, severity: Severity = Severity.NOTE) -> Finding:
-    return Finding(code, message, severity, file="<session>")
-
-
-def _gates(options: ZephOptions) -> Iterator[Finding]:
-    session, context = options.session, options.context
-    cap = context.max_trust_level
-    trust = effective_trust(session.trust or TrustLevel.TRUSTED, cap)
-    if trust is TrustLevel.QUARANTINED:
-        yield _note(
-            "quarantine-leaves-web-search",
-            "quarantine denies `fetch` and `web_scrape`, and leaves `web_search` callable",
-            Severity.WARNING,
-        )
-    if cap is not None and cap < (session.trust or TrustLevel.TRUSTED):
-        yield _note(
-            "trust-cap-shared",
-            f"the cap `{cap.value}` is set on a gate that all agents share, so it binds the"
-            " parent of the agent too, and the next cap replaces it",
-        )
+def _gates(session: ZephSession, context: SpawnContext) -> Iterator[Finding]:
+    cap, trust = context.max_trust_level, session.trust or TrustLevel.TRUSTED
+    if effective_trust(trust, cap) is TrustLevel.QUARANTINED:
+        yield find("quarantine-leaves-web-search", file=SESSION)
+    if cap is not None and cap < trust:
+        yield find("trust-cap-shared", file=SESSION, cap=cap.value)
     if context.network_denied and (session.servers or context.session_mcp_servers):
-        yield _note(
-            "network-denial-misses-servers",
-            "without network, tools of servers can still be called",
-            Severity.WARNING,
-        )
+        yield find("network-denial-misses-servers", file=SESSION)
 
 
 def _handed_down(context: SpawnContext, forward: Forward) -> Iterator[Finding]:
     for server in context.session_mcp_servers:
         tools = [name for name in context.mcp_tool_names if name.startswith(f"mcp__{server}__")]
         offered = ", ".join(f"`{name}`" for name in tools) or "none that is known here"
-        message = f"the server `{server}` offers tools to agents: {offered}"
-        yield _note("server-offers-tools", message)
+        yield find("server-offers-tools", file=SESSION, server=server, tools=offered)
     if context.identity:
-        yield _note("told-to-obey", f"prompts of agents name the orchestrator `{context.identity}`")
+        yield find("told-to-obey", file=SESSION, name=context.identity)
     below = context.then(SpawnContext(), allowlist=None, forward=forward)
     yield from context.weakened(below)
 

@@ -1,4 +1,4 @@
-"""The tools of Zeph, and the kinds of its errors."""
+"""The tools of Zeph, the kinds of its errors, and the texts of its findings."""
 
 from __future__ import annotations
 
@@ -6,70 +6,39 @@ import enum
 from collections.abc import Iterable
 from typing import Final
 
+from policy.hosts.data import FindingTexts, host_table
 from policy.hosts.errors import HostError
 from policy.tables.dialect import BLANKS
 
 __all__ = [
     "EDITING",
+    "GROUPS",
     "KNOWN",
-    "NETWORK",
-    "PEERS",
-    "QUARANTINED",
-    "READ_ONLY",
+    "PROGRAMS",
+    "SESSION",
     "SHELLS",
+    "TOOLS",
     "WORKING_DIRECTORY",
     "ZephErrorKind",
+    "find",
     "intersect_allowlists",
     "normalize",
     "upstream_text",
 ]
 
 
-# The tools that a memory needs for its files.
-EDITING: Final = ("read", "write", "edit")
+TOOLS: Final = host_table("zeph", "tools")
+PROGRAMS: Final[dict[str, list[str]]] = TOOLS["programs"]
+GROUPS: Final[dict[str, list[str]]] = TOOLS["groups"]
+KNOWN: Final = frozenset(name for names in GROUPS.values() for name in names)
+SHELLS: Final = frozenset(TOOLS["shells"])
+EDITING: Final = tuple(GROUPS["editing"])
+(WORKING_DIRECTORY,) = GROUPS["worktree"]
 
-# Denied to an agent in a worktree of its own.
-WORKING_DIRECTORY: Final = "set_working_directory"
+find: Final = FindingTexts("policy.hosts.zeph")
 
-# Names that people write for the shell, whose id is `bash`.
-SHELLS: Final = frozenset({"shell", "sh", "zsh", "terminal"})
-
-# The tools that autonomy `readonly` leaves.
-READ_ONLY: Final = (
-    "read",
-    "find_path",
-    "grep",
-    "list_directory",
-    "web_scrape",
-    "fetch",
-    "load_skill",
-    "invoke_skill",
-)
-
-# The tools that quarantine denies. `web_search` is not among them.
-QUARANTINED: Final = (
-    "bash",
-    "write",
-    "edit",
-    "delete_path",
-    "move_path",
-    "copy_path",
-    "create_directory",
-    "web_scrape",
-    "fetch",
-    "diagnostics",
-    "memory_save",
-    "load_skill",
-    "invoke_skill",
-)
-
-# The tools whose only purpose is the network.
-NETWORK: Final = ("web_scrape", "fetch", "web_search")
-
-# The tools with which agents of a group talk to one another.
-PEERS: Final = ("send_peer_message", "check_messages", "list_peers")
-
-KNOWN: Final = frozenset({*READ_ONLY, *QUARANTINED, *NETWORK, *PEERS, *EDITING, WORKING_DIRECTORY})
+# Stands for the file of findings about a session that no file describes.
+SESSION: Final = "<session>"
 
 
 def normalize(name: str) -> str:
@@ -146,30 +115,7 @@ class ZephErrorKind(enum.Enum):
     UNQUALIFIED_ID = "UnqualifiedId"
 
 
-# What Zeph prints for kinds that add to the message.
-_TEXTS: Final[dict[enum.Enum, str]] = {
-    ZephErrorKind.PARSE: "parse error in {file}: {message}",
-    ZephErrorKind.INVALID: "invalid definition: {message}",
-    ZephErrorKind.NOT_FOUND: "agent not found: {message}",
-    ZephErrorKind.IO: "I/O error at {file}: {message}",
-    ZephErrorKind.SPAWN: "spawn failed: {message}",
-    ZephErrorKind.CANCELLED: "cancelled",
-    ZephErrorKind.INVALID_COMMAND: "invalid command: {message}",
-    ZephErrorKind.TRANSCRIPT: "transcript error: {message}",
-    ZephErrorKind.MEMORY: "memory error for agent {message}",  # "'NAME': REASON"
-    ZephErrorKind.LLM: "LLM call failed: {message}",
-    ZephErrorKind.CHANNEL: "channel send failed: {message}",
-    ZephErrorKind.TASK_PANIC: "task panicked: {message}",
-    ZephErrorKind.WORKTREE_SETUP: "worktree setup failed: {message}",
-    ZephErrorKind.DURABLE: "durable error: {message}",
-    ZephErrorKind.FILE_LOAD: "failed to load policy file {file}: {message}",
-    ZephErrorKind.FILE_TOO_LARGE: "{message}: {file}",
-    ZephErrorKind.FILE_ESCAPES_ROOT: "{message}: {file}",
-    ZephErrorKind.FILE_PARSE: "failed to parse policy file {file}: {message}",
-}
-
-
 def upstream_text(error: HostError) -> str:
     """Return the text that Zeph prints for *error*."""
-    text = _TEXTS.get(error.kind, "{message}")
+    text = str(host_table("zeph", "errors").get(error.kind.value, "{message}"))
     return text.format(file=error.file or "<unknown>", message=error.message)

@@ -8,7 +8,8 @@ from __future__ import annotations
 import enum
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -19,17 +20,25 @@ from policy.compare.dead_rules import placed
 from policy.core.decision import Decision
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
-from policy.core.finding import Finding, Severity
+from policy.core.finding import Finding
 from policy.core.source import Source, Span
 from policy.files.json_nodes import read_json
-from policy.files.nodes import MappingNode as Keyed
 from policy.files.nodes import Node
 from policy.files.text import decode
 from policy.files.toml_nodes import read_toml
+from policy.hosts.data import arguments_of
 from policy.hosts.errors import HostError, as_host_errors
 from policy.hosts.fields import Fields
 from policy.hosts.zeph.definition import ZephProfile
-from policy.hosts.zeph.names import READ_ONLY, SHELLS, ZephErrorKind, normalize
+from policy.hosts.zeph.names import (
+    GROUPS,
+    PROGRAMS,
+    SHELLS,
+    TOOLS,
+    ZephErrorKind,
+    find,
+    normalize,
+)
 from policy.hosts.zeph.spawning import (
     AgentsConfig,
     Forward,
@@ -38,7 +47,7 @@ from policy.hosts.zeph.spawning import (
     TrustLevel,
     fold,
 )
-from policy.patterns.notations import Unusable, is_glob
+from policy.patterns.notations import Unusable, characters_of, is_glob
 from policy.patterns.pattern import Pattern, PatternKind
 from policy.patterns.tokens import Gap, OneOf, Token
 from policy.tables.chain import SPAWN_TOOL
@@ -174,19 +183,7 @@ def _set(text: str, position: int) -> tuple[OneOf, int]:
     if end < 0:
         msg = "`[` is never closed"
         raise Unusable(msg)
-    body, characters, index = text[position:end], set[str](), 0
-    while index < len(body):
-        if body[index + 1 : index + 2] == "-" and index + 2 < len(body):
-            low, high = ord(body[index]), ord(body[index + 2])
-            if high - low >= 256:
-                msg = f"`{body[index : index + 3]}` stands for too many characters"
-                raise Unusable(msg)
-            characters.update(map(chr, range(low, high + 1)))
-            index += 3
-        else:
-            characters.add(body[index])
-            index += 1
-    return OneOf(frozenset(characters), negated), end + 1
+    return OneOf(frozenset(characters_of(text[position:end])), negated), end + 1
 
 
 # --- policy rules as written ----------------------------------------------------------
@@ -230,22 +227,9 @@ class PolicyRule:
     def findings(self, number: int) -> Iterator[Finding]:
         """Yield the findings about the rule, the *number*-th of its policy."""
         for name, span in self.ignored:
-            yield Finding(
-                "rule-key-ignored",
-                f"`{name}` is not a condition: rule {number} applies to more calls than meant",
-                Severity.ERROR,
-                span,
-                help="the conditions are `paths`, `env`, `trust_level` and `args_match`",
-            )
+            yield find("rule-key-ignored", span, key=name, number=number)
         if self.effect is Effect.DENY and self.trust_level not in (None, TrustLevel.BLOCKED):
-            yield Finding(
-                "trust-exempts-from-deny",
-                f"rule {number} denies `{self.tool}` to trusted callers only: a caller below its"
-                " `trust_level` is not denied",
-                Severity.WARNING,
-                self.span,
-                help="leave `trust_level` out of a rule that denies",
-            )
+            yield find("trust-exempts-from-deny", self.span, number=number, tool=self.tool)
 
 
 def rules_of(values: Mapping[str, object]) -> tuple[tuple[PolicyRule, ...], Effect]:
@@ -256,7 +240,7 @@ def rules_of(values: Mapping[str, object]) -> tuple[tuple[PolicyRule, ...], Effe
 
     """
     source = Source("<policy>", json.dumps(values, ensure_ascii=False))
-    return _policy(read_json(source))
+    return _policy(partial(read_json, source))
 
 
 def read_policy_file(path: str | Path, cwd: str | Path) -> tuple[PolicyRule, ...]:
@@ -282,27 +266,24 @@ def read_policy_file(path: str | Path, cwd: str | Path) -> tuple[PolicyRule, ...
             ZephErrorKind.FILE_LOAD, str(error.strerror or error).lower(), file=name
         ) from None
     try:
-        return read_rules(decode(name, data))
-    except HostError:
-        raise
+        source = decode(name, data)
     except PolicyError as error:
         raise as_host_errors(error, ZephErrorKind.FILE_PARSE) from None
+    return read_rules(source)
 
 
 def read_rules(source: Source) -> tuple[PolicyRule, ...]:
     """Return the rules in the text of a policy file.
 
     Raises:
-        PolicyError: every mistake in it.
+        HostError: of kind ``FileParse``, with every mistake.
 
     """
-    return _policy(read_toml(source, 0, len(source.text)))[0]
+    return _policy(partial(read_toml, source, 0, len(source.text)))[0]
 
 
-def _policy(node: Node) -> tuple[tuple[PolicyRule, ...], Effect]:
-    if not isinstance(node, Keyed):
-        raise HostError(ZephErrorKind.FILE_PARSE, "expected keys and values", node.span)
-    root = Fields(node, ZephErrorKind.FILE_PARSE)
+def _policy(read: Callable[[], Node]) -> tuple[tuple[PolicyRule, ...], Effect]:
+    root = Fields.read(read, ZephErrorKind.FILE_PARSE)
     found = rules_at(root)
     root.check()
     return found
@@ -420,28 +401,6 @@ class PolicyEnforcer:
         compiled.sort(key=lambda one: one.rule.effect is not Effect.DENY)
         return cls(listed, default, tuple(compiled))
 
-    @classmethod
-    def load(
-        cls, path: str | Path, cwd: str | Path, default: Effect = Effect.DENY
-    ) -> PolicyEnforcer:
-        """Return the rules of a file, which must be below *cwd*, with *default*.
-
-        Raises:
-            HostError: it is elsewhere, too large, cannot be read, or is not a policy.
-
-        """
-        return cls.of(read_policy_file(path, cwd), default)
-
-    @classmethod
-    def from_mapping(cls, values: Mapping[str, object]) -> PolicyEnforcer:
-        """Return the rules in ``rules`` and ``default_effect``.
-
-        Raises:
-            HostError: as `of`, and of kind ``FileParse`` if they are not a policy.
-
-        """
-        return cls.of(*rules_of(values))
-
     def decide(
         self,
         tool: str,
@@ -490,27 +449,17 @@ class PolicyEnforcer:
         for number, rule in enumerate(self.rules):
             yield from rule.findings(number)
         for one in sorted(self._compiled, key=lambda one: one.number):
+            number, rule = one.number, one.rule
             shell = any(pattern.matches(_SHELL) for pattern in one.tool)
-            bash = any(pattern.matches(name) for pattern in glob(one.rule.tool) for name in _SHELLS)
+            bash = any(pattern.matches(name) for pattern in glob(rule.tool) for name in _SHELLS)
             if bash and not shell:
-                yield Finding(
-                    "rule-misses-shell",
-                    f"rule {one.number} never matches the shell: a glob sees its name as"
-                    f" `{_SHELL}`, which `{one.rule.tool}` does not match",
-                    Severity.ERROR,
-                    one.rule.span,
-                    help=f"write `{_SHELL}`",
+                yield find(
+                    "rule-misses-shell", rule.span, number=number, shell=_SHELL, tool=rule.tool
                 )
             if not one.is_exact:
-                denies = one.rule.effect is Effect.DENY
+                denies = rule.effect is Effect.DENY
                 does = "denies every call of its tool" if denies else "grants no call"
-                yield Finding(
-                    "rule-beyond-tables",
-                    f"rule {one.number} has conditions that tables do not hold: in audits and"
-                    f" comparisons it {does}",
-                    Severity.NOTE,
-                    one.rule.span,
-                )
+                yield find("rule-beyond-tables", rule.span, number=number, does=does)
 
 
 def _entries(one: _Compiled, tool: str) -> Iterator[Entry]:
@@ -625,8 +574,6 @@ class GrantState(enum.Enum):
     REVOKED = "revoked"
     SWEPT = "swept"  # removed from the list of grants after it expired
 
-    __hash__ = object.__hash__
-
 
 @attrs.frozen
 class PermissionGrants:
@@ -700,8 +647,6 @@ class Strictness(enum.Enum):
     STRICT = "strict"
     PERMISSIVE = "permissive"
     PROVISIONAL = "provisional_for_dynamic_namespaces"  # patterns over static namespaces
-
-    __hash__ = object.__hash__
 
 
 @attrs.frozen
@@ -786,7 +731,7 @@ def _dead(pattern: str, message: str, strictness: Strictness) -> Finding:
     if always or strictness is Strictness.STRICT:
         raise HostError(ZephErrorKind.DEAD_PATTERN, f"{message} (dead pattern)")
     help_ = "" if ":" in pattern else f"`{_BUILT_IN}{pattern}`?"
-    return Finding("dead-scope-pattern", message, Severity.WARNING, help=help_)
+    return find("dead-scope-pattern", why=message, help=help_)
 
 
 # The limit of globs for one pattern: each `{a,b}` multiplies their number.
@@ -822,19 +767,6 @@ def _options_of_scopes(pattern: str) -> Iterator[str]:
 # an entry applies to each part of a command.
 
 
-_FIELDS: Final = {
-    "bash": ("command",),
-    "read": ("file_path", "path"),
-    "write": ("file_path", "path"),
-    "edit": ("file_path", "path"),
-    "delete_path": ("path",),
-    "create_directory": ("path",),
-    "set_working_directory": ("path",),
-    "web_scrape": ("url", "uri"),
-    "fetch": ("url", "uri"),
-    "web_search": ("query",),
-}
-
 _SPAWN: Final = {SPAWN_TOOL: Argument(ArgumentKind.TEXT, ("subagent_type", "agent"))}
 
 # Starting an agent is not a tool of Zeph; a tool called `task` is a different one.
@@ -846,13 +778,6 @@ _INPUT: Final = Argument(
     ArgumentKind.TEXT, ("command", "file_path", "query", "url", "uri"), absent=""
 )
 
-_KINDS: Final = {
-    "bash": ArgumentKind.COMMAND,
-    "web_scrape": ArgumentKind.URL,
-    "fetch": ArgumentKind.URL,
-    "web_search": ArgumentKind.TEXT,
-}
-
 # The lists of agents as Zeph enforces them.
 ENFORCED: Final = Dialect("zeph", _SPAWN, _INPUT, _ALIASES, loose=True)
 
@@ -862,21 +787,12 @@ RAW: Final = Dialect("zeph, names as written", _SPAWN, _INPUT, _ALIASES)
 # The lists of agents as declared.
 DECLARED: Final = Dialect(
     "zeph, as declared",
-    arguments={
-        **{
-            tool: Argument(_KINDS.get(tool, ArgumentKind.PATH), fields)
-            for tool, fields in _FIELDS.items()
-        },
-        **_SPAWN,
-    },
+    arguments={**arguments_of(TOOLS["arguments"]), **_SPAWN},
     aliases={**_ALIASES, "shell": "bash", "sh": "bash"},
     shell=Shell(
         wrapping=Wrapping(
-            names=frozenset(
-                "builtin chroot command doas env exec nice nohup parallel setsid stdbuf strace sudo"
-                " time timeout watch xargs".split()
-            ),
-            transparent=frozenset("command nice nohup stdbuf time timeout".split()),
+            names=frozenset(PROGRAMS["wrappers"]),
+            transparent=frozenset(PROGRAMS["transparent"]),
         ),
         files=FileTools(output="write", input="read"),
     ),
@@ -953,8 +869,6 @@ class Autonomy(enum.Enum):
     SUPERVISED = "supervised"
     FULL = "full"
 
-    __hash__ = object.__hash__
-
 
 Rules = tuple[tuple[str, Effect], ...]
 Spans = tuple[Span | None, ...]
@@ -1011,7 +925,7 @@ class SessionPermissions:
             case Autonomy.FULL:
                 return RuleSet((Entry("*", Effect.ALLOW, rule=named),), Effect.ALLOW, dialect)
             case Autonomy.READ_ONLY:
-                listed = (Entry(name, Effect.ALLOW, rule=named) for name in READ_ONLY)
+                listed = (Entry(name, Effect.ALLOW, rule=named) for name in GROUPS["read_only"])
                 return RuleSet((spawns, *listed), Effect.DENY, dialect)
             case Autonomy.SUPERVISED:
                 default = Effect.ALLOW if gated else Effect.ASK
@@ -1044,41 +958,30 @@ class SessionPermissions:
         for tool, rules in self.rules.items():
             meant = "bash" if tool in SHELLS else normalize(tool)
             if tool != meant:
-                yield Finding(
-                    "rule-of-no-tool",
-                    f"the rules of `{tool}` match no call: names are compared as written, and"
-                    " those of tools are in small letters; the shell is `bash`",
-                    Severity.ERROR,
-                    self._span(tool, 0),
-                    help=f"write `{meant}`",
-                )
+                yield find("rule-of-no-tool", self._span(tool, 0), tool=tool, meant=meant)
             for index, (text, effect) in enumerate(rules):
                 try:
                     glob(text, ignore_case=True)
                 except Unusable as unusable:
-                    yield Finding(
-                        "rule-is-no-glob",
-                        f"the rule `{text}` of `{tool}` is ignored: {unusable}",
-                        Severity.ERROR if effect is Effect.DENY else Severity.WARNING,
+                    span, case = (
                         self._span(tool, index),
+                        "deny" if effect is Effect.DENY else "other",
                     )
-
+                    yield find(
+                        "rule-is-no-glob", span, case=case, rule=text, tool=tool, why=unusable
+                    )
         asked = self.ordered and self.autonomy is Autonomy.SUPERVISED
         for found in placed(self.rule_set(RAW)) if asked else ():
             call = " ".join(map(str, found.witness.call.values()))
-            yield Finding(
+            yield find(
                 "order-matters",
-                f"`{found.rule}` decides only because it comes before `{found.before}`: after it"
-                f" `{call}` would get {found.witness.after.effect} instead of"
-                f" {found.witness.before.effect}",
-                Severity.NOTE,
                 self._written(found.rule),
+                rule=found.rule,
+                before=found.before,
+                call=call,
+                other=found.witness.after.effect,
+                effect=found.witness.before.effect,
             )
-
-    def is_fully_denied(self, tool: str) -> bool:
-        """Return whether *tool* has rules and all of them deny."""
-        rules = self.rules.get(tool, ())
-        return bool(rules) and all(effect is Effect.DENY for _, effect in rules)
 
     def effective_tool_allowlist(self, universe: Iterable[str]) -> tuple[str, ...] | None:
         """Return the tools of *universe* that the rules do not deny; None if they deny none.

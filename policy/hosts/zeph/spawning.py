@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import total_ordering
-from typing import Final, assert_never
+from typing import Final
 
 import attrs
 
@@ -16,8 +16,6 @@ from policy.hosts.errors import HostError
 from policy.hosts.zeph.definition import (
     AllowList,
     Both,
-    DenyList,
-    InheritAll,
     MemoryScope,
     PermissionMode,
     SkillFilter,
@@ -26,9 +24,11 @@ from policy.hosts.zeph.definition import (
 )
 from policy.hosts.zeph.names import (
     EDITING,
-    QUARANTINED,
+    GROUPS,
+    SESSION,
     WORKING_DIRECTORY,
     ZephErrorKind,
+    find,
     normalize,
 )
 from policy.tables.chain import SPAWN_TOOL
@@ -69,8 +69,6 @@ class TrustLevel(enum.Enum):
     VERIFIED = "verified"
     TRUSTED = "trusted"
 
-    __hash__ = object.__hash__
-
     def __lt__(self, other: TrustLevel) -> bool:
         """Return whether *self* grants less than *other*."""
         return _RANK[self] < _RANK[other]
@@ -105,7 +103,7 @@ class TrustGate:
 
     level: TrustLevel
     servers: tuple[str, ...] = ()
-    quarantined: tuple[str, ...] = QUARANTINED
+    quarantined: tuple[str, ...] = tuple(GROUPS["quarantined"])
 
     def rules(self, dialect: Dialect) -> RuleSet:
         """Return the gate as rules. A loose dialect compares names loosely."""
@@ -135,8 +133,6 @@ class SpawnOrigin(enum.Enum):
     EXPLICIT = "explicit"
     AUTONOMOUS = "autonomous"
 
-    __hash__ = object.__hash__
-
 
 class DelegationMode(enum.Enum):
     """When agents may be started."""
@@ -145,8 +141,6 @@ class DelegationMode(enum.Enum):
     EXPLICIT_REQUEST_ONLY = "explicit_request_only"
     DISABLED = "disabled"
 
-    __hash__ = object.__hash__
-
 
 class Forward(enum.Enum):
     """What an agent hands on to those it starts."""
@@ -154,8 +148,6 @@ class Forward(enum.Enum):
     NOTHING = "none"  # nothing, as in Zeph, where no caller copies the fields
     RECEIVED = "copy_received"  # the context that it got
     EFFECTIVE = "effective"  # the tools that it may call
-
-    __hash__ = object.__hash__
 
 
 def _names(names: Iterable[str] | None) -> frozenset[str] | None:
@@ -213,8 +205,7 @@ class SpawnContext:
         """Yield a finding for every protection in force here and not in *child*."""
         for name in sorted(self.content_isolation - child.content_isolation):
             to = f" of {child.identity}" if child.identity else ""
-            message = f"`{name}` is not in force for the agents{to}"
-            yield Finding("isolation-weakened", message, file="<session>")
+            yield find("isolation-weakened", file=SESSION, name=name, of=to)
 
     def then(
         self, own: SpawnContext, *, allowlist: frozenset[str] | None, forward: Forward
@@ -393,13 +384,8 @@ class Effective:
     @property
     def allowlist(self) -> frozenset[str] | None:
         """The tools that its lists allow, to be handed on; None is every tool."""
-        match self.tools:
-            case AllowList(tools=tools):
-                return frozenset(tools)
-            case Both(allow=allow, deny=deny) if allow:
-                return frozenset(_left(allow, deny))
-            case _:
-                return None
+        allow, deny = self.tools.allow, self.tools.deny
+        return frozenset(_left(allow or (), deny or ())) if self.tools.restricts else None
 
 
 @attrs.frozen(slots=False)
@@ -572,18 +558,11 @@ def propagate(tools: ToolPolicy, inherited: Iterable[str] | None) -> ToolPolicy:
     if inherited is None:
         return tools
     wanted = {normalize(name): name for name in sorted(inherited)}
-    match tools:
-        case InheritAll():
-            return AllowList(tuple(wanted.values()))
-        case AllowList(tools=listed):
-            return AllowList(tuple(name for name in listed if normalize(name) in wanted))
-        case DenyList(tools=denied):
-            return AllowList(_without(wanted.values(), denied))
-        case Both(allow=allow, deny=denied):
-            kept = [name for name in allow if normalize(name) in wanted]
-            return AllowList(_left(kept if allow else wanted.values(), denied))
-        case _:
-            assert_never(tools)
+    kept: Iterable[str] = wanted.values()
+    if tools.restricts:
+        kept = [name for name in tools.allow or () if normalize(name) in wanted]
+    left = _left if isinstance(tools, Both) else _without
+    return AllowList(left(kept, tools.deny or ()))
 
 
 def _without(names: Iterable[str], denied: Iterable[str]) -> tuple[str, ...]:
@@ -598,19 +577,11 @@ def _left(names: Iterable[str], denied: Collection[str]) -> tuple[str, ...]:
 
 def memory_grants(tools: ToolPolicy, disallowed: Iterable[str]) -> tuple[str, ...] | None:
     """Return the tools that a memory adds to a list; None if the lists disable the memory."""
-    excepted = set(map(normalize, disallowed))
-    denied = {normalize(name) for name in tools.tools} if isinstance(tools, DenyList) else set()
-    if isinstance(tools, Both):
-        denied = set(map(normalize, tools.deny))
-    if excepted.issuperset(EDITING) or denied.issuperset(EDITING):
-        return None
-    listed: tuple[str, ...]
-    match tools:
-        case AllowList(tools=listed) | Both(allow=listed) if listed or isinstance(tools, AllowList):
-            there = set(map(normalize, listed))
-            return tuple(name for name in EDITING if name not in there)
-        case _:
-            return ()
+    for denied in (disallowed, tools.deny or ()):
+        if set(map(normalize, denied)).issuperset(EDITING):
+            return None
+    listed = set(map(normalize, tools.allow or ()))
+    return tuple(name for name in EDITING if name not in listed) if tools.restricts else ()
 
 
 def _with_memory(effective: Effective, config: AgentsConfig) -> Effective:

@@ -10,7 +10,7 @@ import enum
 import string
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Final, assert_never
+from typing import Final
 
 import attrs
 
@@ -21,17 +21,13 @@ from policy.core.source import Place
 from policy.hosts.errors import HostError
 from policy.hosts.project import EnforcedReading
 from policy.hosts.zeph.definition import (
-    AllowList,
-    Both,
-    DenyList,
-    InheritAll,
     PermissionMode,
     SubAgentDef,
     ZephProfile,
 )
 from policy.hosts.zeph.names import (
-    NETWORK,
-    PEERS,
+    GROUPS,
+    PROGRAMS,
     WORKING_DIRECTORY,
     ZephErrorKind,
     normalize,
@@ -84,14 +80,6 @@ __all__ = [
 ]
 
 
-# Programs that reach the network, and those that do with an argument.
-_PROGRAMS: Final = (
-    ("curl",), ("wget",), ("nc",), ("ncat",), ("netcat",), ("ssh",), ("scp",), ("rsync",),
-    ("socat",), ("openssl", "s_client"), ("python", "-c"), ("python3", "-c"), ("perl", "-e"),
-    ("ruby", "-e"),
-)  # fmt: skip
-_DEVICES: Final = ("/dev/tcp", "/dev/udp")
-
 # A character that ends the name of a program.
 _END: Final = OneOf(frozenset(string.ascii_letters + string.digits + "_-."), negated=True)
 
@@ -102,20 +90,20 @@ def network_rules(dialect: Dialect) -> RuleSet:
     They do not apply to tools of servers, as in Zeph.
     """
     rule = "network denied"
-    entries = [Entry(name, Effect.DENY, rule=rule) for name in NETWORK]
+    entries = [Entry(name, Effect.DENY, rule=rule) for name in GROUPS["network"]]
     entries += (
         Entry("bash", Effect.DENY, pattern, rule=f"{rule}: {' '.join(words)}")
-        for words in _PROGRAMS
+        for words in map(str.split, PROGRAMS["reaching"])
         for pattern in _mentions(words)
     )
     entries += (
         Entry("bash", Effect.DENY, Pattern.text(f"*{device}*"), rule=f"{rule}: {device}")
-        for device in _DEVICES
+        for device in PROGRAMS["devices"]
     )
     return RuleSet(tuple(entries), Effect.ALLOW, dialect)
 
 
-def _mentions(words: tuple[str, ...]) -> Iterator[Pattern]:
+def _mentions(words: list[str]) -> Iterator[Pattern]:
     """Yield patterns for commands with the words in this order, with other words or without."""
     middles: list[list[Token]] = [[words[0]]]
     for word in words[1:]:
@@ -180,8 +168,7 @@ def plan_rules(mode: PermissionMode, definition: SubAgentDef, dialect: Dialect) 
     """Return the rules of the mode: ``plan`` denies every tool, but agents can be started."""
     if mode is not PermissionMode.PLAN:
         return None
-    span = definition.span("permissions.permission_mode")
-    place = span.place if span else None
+    place = definition.place("permissions.permission_mode")
     stops = Entry("*", Effect.DENY, rule="permission_mode: plan", place=place)
     return RuleSet((_STARTING, stops), Effect.DENY, dialect)
 
@@ -193,7 +180,7 @@ def enforced_rules(effective: Effective, options: ZephOptions) -> tuple[RuleSet,
     if definition.allowed_spawns is not None:
         entries = list(spawn_entries(definition, definition.allowed_spawns))
     if options.session.peers:
-        entries += (Entry(name, Effect.ALLOW, rule="peer messages") for name in PEERS)
+        entries += (Entry(name, Effect.ALLOW, rule="peer messages") for name in GROUPS["peers"])
     listed, default = _listed(effective, options)
     if not listed and default is Effect.ALLOW and entries == [_STARTING]:
         entries = []  # the lists restrict nothing
@@ -210,43 +197,34 @@ def enforced_rules(effective: Effective, options: ZephOptions) -> tuple[RuleSet,
 def spawn_entries(definition: SubAgentDef, allowed: Iterable[str]) -> Iterator[Entry]:
     """Yield the entries of ``allowed_spawns``: these agents, and no other."""
     for index, name in enumerate(allowed):
-        span = definition.span(f"allowed_spawns[{index}]")
-        place = span.place if span else None
-        rule = f"allowed_spawns: {name}"
+        rule, place = f"allowed_spawns: {name}", definition.place(f"allowed_spawns[{index}]")
         yield Entry(SPAWN_TOOL, Effect.ALLOW, Pattern.exactly(name), rule=rule, place=place)
-    span = definition.span("allowed_spawns")
-    place = span.place if span else None
+    place = definition.place("allowed_spawns")
     yield Entry(SPAWN_TOOL, Effect.DENY, rule="allowed_spawns", place=place)
 
 
 def _listed(effective: Effective, options: ZephOptions) -> tuple[list[Entry], Effect]:
     written = _written(effective.definition, options.config)
     wild = options.profile is ZephProfile.ISSUE_970
-    excepted = _entries(effective.disallowed, Effect.DENY, written, wild=wild)
-    added = tuple(_added(effective))
-    match effective.tools:
-        case InheritAll():
-            return [*excepted], Effect.ALLOW
-        case DenyList(tools=tools):
-            denied = _entries(tools, Effect.DENY, written, wild=wild)
-            return [*excepted, *denied], Effect.ALLOW
-        case AllowList(tools=tools):
-            allowed = _entries(tools, Effect.ALLOW, written, wild=wild)
-            return [*excepted, *allowed, *added], Effect.DENY
-        case Both(allow=allow, deny=deny):
-            denied = _entries(deny, Effect.DENY, written, wild=wild)
-            allowed = _entries(allow, Effect.ALLOW, written, wild=wild)
-            default = Effect.DENY if allow else Effect.ALLOW
-            return [*excepted, *denied, *allowed, *added], default
-        case _:
-            assert_never(effective.tools)
+    tools = effective.tools
+    found = [
+        entry
+        for names, effect in (
+            (effective.disallowed, Effect.DENY),
+            (tools.deny or (), Effect.DENY),
+            (tools.allow or (), Effect.ALLOW),
+        )
+        for entry in _entries(names, effect, written, wild=wild)
+    ]
+    if tools.allow is not None:
+        found += _added(effective)
+    return found, Effect.DENY if tools.restricts else Effect.ALLOW
 
 
 def _added(effective: Effective) -> Iterator[Entry]:
     if effective.memory is None:
         return
-    span = effective.definition.span("memory")
-    rule, place = f"memory: {effective.memory.value}", span.place if span else None
+    rule, place = f"memory: {effective.memory.value}", effective.definition.place("memory")
     for name in effective.added:
         yield Entry(name, Effect.ALLOW, rule=rule, place=place)
 
@@ -266,33 +244,14 @@ def _entries(names: Iterable[str], effect: Effect, written: _Ids, *, wild: bool)
 def _written(definition: SubAgentDef, config: AgentsConfig) -> _Ids:
     """Return id and effect -> where the definition and the configuration list it."""
     found: dict[tuple[str, Effect], list[_Written]] = {}
-    for key, names, effect in listed_names(definition):
-        for index, name in enumerate(names):
-            span = definition.span(f"tools.{key}[{index}]")
-            one = (name, span.place if span else None)
-            found.setdefault((normalize(name), effect), []).append(one)
+    for name, effect, span in definition.named_tools:
+        one = (name, span.place if span else None)
+        found.setdefault((normalize(name), effect), []).append(one)
     for index, name in enumerate(config.default_disallowed_tools):
         key = f"default_disallowed_tools[{index}]"
         written = (f"default_disallowed_tools: {name}", config.place(key))
         found.setdefault((normalize(name), Effect.DENY), []).append(written)
     return found
-
-
-def listed_names(definition: SubAgentDef) -> Iterator[tuple[str, tuple[str, ...], Effect]]:
-    """Yield the lists of tools of a definition: key, names, and effect."""
-    yield "except", definition.disallowed_tools, Effect.DENY
-    match definition.tools:
-        case AllowList(tools=tools):
-            yield "allow", tools, Effect.ALLOW
-        case DenyList(tools=tools):
-            yield "deny", tools, Effect.DENY
-        case Both(allow=allow, deny=deny):
-            yield "deny", deny, Effect.DENY
-            yield "allow", allow, Effect.ALLOW
-        case InheritAll():
-            return
-        case _:
-            assert_never(definition.tools)
 
 
 # --- the lists of agents as declared --------------------------------------------------
@@ -310,7 +269,7 @@ def declared_rules(
 ) -> tuple[RuleSet, ...]:
     """Return the rule sets that a definition declares, all of which hold."""
     sets: list[RuleSet] = []
-    for key, names, effect in listed_names(definition):
+    for key, names, effect in definition.lists:
         entries = list(_list(definition, key, names, effect))
         if effect is Effect.DENY:
             if entries:
@@ -343,18 +302,17 @@ def _list(
     definition: SubAgentDef, key: str, names: tuple[str, ...], effect: Effect
 ) -> Iterator[Entry]:
     for index, name in enumerate(names):
-        span = definition.span(f"tools.{key}[{index}]")
-        yield from read_name(name, effect, rule=name, place=span.place if span else None)
+        place = definition.place(f"tools.{key}[{index}]")
+        yield from read_name(name, effect, rule=name, place=place)
 
 
 def _memory(definition: SubAgentDef, config: AgentsConfig) -> Iterator[Entry]:
     scope = definition.memory or config.default_memory_scope
-    if scope is None or not isinstance(definition.tools, AllowList | Both):
+    if scope is None or definition.tools.allow is None:
         return
     disallowed = (*definition.disallowed_tools, *config.default_disallowed_tools)
-    span = definition.span("memory")
+    place = definition.place("memory")
     for name in memory_grants(definition.tools, disallowed) or ():
-        place = span.place if span else None
         yield Entry(name, Effect.ALLOW, rule=f"memory: {scope.value}", place=place)
 
 
@@ -371,8 +329,7 @@ def _beside(definition: SubAgentDef, config: AgentsConfig) -> RuleSet:
         )
     ]
     if definition.permissions.worktree:
-        span = definition.span("permissions.worktree")
-        place = span.place if span else None
+        place = definition.place("permissions.worktree")
         entries.append(Entry(WORKING_DIRECTORY, Effect.DENY, rule="worktree: true", place=place))
     return RuleSet((_STARTING_DECLARED, *entries) if entries else (), Effect.ALLOW, DECLARED)
 
@@ -429,20 +386,14 @@ def _spawns(definition: SubAgentDef) -> RuleSet:
     """Return the rules on starting agents: ``allowed_spawns``, and ``Task(…)`` in lists."""
     denied: list[Entry] = []
     granted: list[Entry] = []
-    unlimited = not any(
-        normalize(name) == "task" for _, names, effect in listed_names(definition)
-        for name in names if effect is Effect.ALLOW
-    )  # fmt: skip
-    for key, names, effect in listed_names(definition):
-        for index, name in enumerate(names):
-            if normalize(name) != "task":
-                continue
-            span = definition.span(f"tools.{key}[{index}]")
+    for name, effect, span in definition.named_tools:
+        if normalize(name) == "task":
+            into = denied if effect is Effect.DENY else granted
             place = span.place if span else None
             entry = partial(Entry, SPAWN_TOOL, effect, rule=name, place=place)
-            into = denied if effect is Effect.DENY else granted
             agents = spawn_names(name)
             into += [entry(Pattern.exactly(agent)) for agent in agents] if agents else [entry()]
+    unlimited = not granted
     allowed = definition.allowed_spawns
     if allowed is not None:
         listed = list(spawn_entries(definition, allowed))

@@ -17,15 +17,15 @@ from typing import Final
 import attrs
 
 from policy.core.effect import Effect
-from policy.core.finding import Finding, Severity
+from policy.core.finding import Finding
 from policy.files.nodes import plain
 from policy.hosts.errors import HostError
 from policy.hosts.portable import (
     Dropped,
+    HostWriter,
     Portable,
     PortableAgent,
     WrittenFiles,
-    host_names,
     host_tools,
     least,
     one_line,
@@ -33,8 +33,6 @@ from policy.hosts.portable import (
 )
 from policy.hosts.zeph.definition import (
     AllowList,
-    Both,
-    DenyList,
     HookDef,
     HookMatcher,
     InheritAll,
@@ -44,9 +42,8 @@ from policy.hosts.zeph.definition import (
     parse,
     validate_name,
 )
-from policy.hosts.zeph.names import ZephErrorKind, normalize
+from policy.hosts.zeph.names import TOOLS, ZephErrorKind, find, normalize
 from policy.hosts.zeph.tables import MAIN
-from policy.tables.chain import SPAWN_TOOL
 
 __all__ = [
     "WRITER",
@@ -79,11 +76,7 @@ def header(definition: SubAgentDef) -> dict[str, object]:
     parts = {
         "tools": dict(_tools(definition)),
         "permissions": _permissions(definition.permissions),
-        "skills": {
-            key: list(globs)
-            for key, globs in attrs.asdict(definition.skills, recurse=False).items()
-            if globs
-        },
+        "skills": {key: list(globs) for key, globs in definition.skills.by_key.items() if globs},
         "hooks": _hooks(definition),
     }
     found.update((key, value) for key, value in parts.items() if value)
@@ -95,18 +88,10 @@ def header(definition: SubAgentDef) -> dict[str, object]:
 
 
 def _tools(definition: SubAgentDef) -> Iterator[tuple[str, list[str]]]:
-    match definition.tools:
-        case AllowList(tools=tools):
-            yield "allow", list(tools)
-        case DenyList(tools=tools):
-            yield "deny", list(tools)
-        case Both(allow=allow, deny=deny):
-            yield "allow", list(allow)
-            yield "deny", list(deny)
-        case InheritAll():
-            pass
-    if definition.disallowed_tools:
-        yield "except", list(definition.disallowed_tools)
+    """Yield the lists of tools, the one that is tried first as the last."""
+    for key, names, _ in reversed([*definition.lists]):
+        if names or key != "except":
+            yield key, list(names)
 
 
 def _permissions(permissions: Permissions) -> dict[str, object]:
@@ -116,11 +101,8 @@ def _permissions(permissions: Permissions) -> dict[str, object]:
 
 
 def _hooks(definition: SubAgentDef) -> dict[str, object]:
-    events = {
-        "PreToolUse": definition.hooks.pre_tool_use,
-        "PostToolUse": definition.hooks.post_tool_use,
-    }
-    return {event: list(map(_matcher, matchers)) for event, matchers in events.items() if matchers}
+    events = definition.hooks.by_event.items()
+    return {event: list(map(_matcher, matchers)) for event, matchers in events if matchers}
 
 
 def _matcher(matcher: HookMatcher) -> dict[str, object]:
@@ -194,14 +176,7 @@ def from_derived(values: Mapping[str, object]) -> tuple[SubAgentDef, Finding]:
         lists = lists or dict(tools)
     lists["except"] = keys.pop("disallowed_tools", [])
     definition = from_dict({**keys, "tools": lists})
-    finding = Finding(
-        "flat-disallowed-tools",
-        f"`disallowed_tools` of `{definition.name}` is no key of a definition, so that Zeph does"
-        " not load the file",
-        Severity.ERROR,
-        help="write `tools.except`",
-    )
-    return definition, finding
+    return definition, find("flat-disallowed-tools", agent=definition.name)
 
 
 def to_dict(definition: SubAgentDef) -> dict[str, object]:
@@ -282,21 +257,6 @@ def _failed(path: Path, error: OSError) -> HostError:
 # --- a project ------------------------------------------------------------------------
 
 
-_COUNTERPARTS: Final = {
-    "bash": "Bash",
-    "read": "Read",
-    "write": "Write",
-    "edit": "Edit",
-    "find_path": "Glob",
-    "grep": "Grep",
-    "list_directory": "LS",
-    "fetch": "WebFetch",
-    "web_search": "WebSearch",
-    "invoke_skill": "Skill",
-    SPAWN_TOOL: SPAWN_TOOL,
-}
-_THEIRS: Final = host_names(_COUNTERPARTS)
-
 # Zeph has no list of the agents that an agent may start, and counts depth from each started agent
 # again. So only a person starts agents, from the session.
 _CONFIG: Final = """\
@@ -307,44 +267,39 @@ max_spawn_depth = 1
 """
 
 
-@attrs.frozen
-class _Writer:
-    counterparts: Mapping[str, str] = attrs.field(factory=lambda: dict(_COUNTERPARTS))
-    carried: frozenset[str] = frozenset(
-        "name description tools tools.allow tools.deny tools.except permissions"
-        " permissions.permission_mode memory agents agents.max_spawn_depth"
-        " agents.default_disallowed_tools agents.default_permission_mode".split()
-    )
-
-    def knows(self, tool: str) -> bool:
-        """Return whether Zeph has a counterpart of *tool*."""
-        return tool in _THEIRS
-
-    def write(self, portable: Portable) -> WrittenFiles:
-        """Return a definition for each agent, and a configuration that lets them start none."""
-        names = renamed(portable, [MAIN])
-        files = {}
-        for agent in portable.agents:
-            definition = SubAgentDef(
-                name=names[agent.name],
-                description=one_line(agent),
-                tools=AllowList(tuple(_allowed_tools(agent))),
-                system_prompt=agent.prompt.strip(),
-            )
-            files[f".zeph/agents/{names[agent.name]}.md"] = serialize_to_markdown(definition)
-        files["config/default.toml"] = _CONFIG
-        dropped = (Dropped("what the session itself may do; the agents that it starts are bound"),)
-        return WrittenFiles(files, names, (MAIN,), dropped)
+def _write(portable: Portable) -> WrittenFiles:
+    """Return a definition for each agent, and a configuration that lets them start none."""
+    names = renamed(portable, [MAIN])
+    files = {}
+    for agent in portable.agents:
+        definition = SubAgentDef(
+            name=names[agent.name],
+            description=one_line(agent),
+            tools=AllowList(tuple(_allowed_tools(agent))),
+            system_prompt=agent.prompt.strip(),
+        )
+        files[f".zeph/agents/{names[agent.name]}.md"] = serialize_to_markdown(definition)
+    files["config/default.toml"] = _CONFIG
+    dropped = (Dropped("what the session itself may do; the agents that it starts are bound"),)
+    return WrittenFiles(files, names, (MAIN,), dropped)
 
 
 def _allowed_tools(agent: PortableAgent) -> list[str]:
     found = [
         theirs
-        for _, theirs, tool_rules in host_tools(agent, _THEIRS)
+        for _, theirs, tool_rules in host_tools(agent, WRITER.counterparts)
         # Zeph has no tool with capital letters.
         if least(tool_rules) is Effect.ALLOW and theirs == normalize(theirs)
     ]
     return [name for name in found if "*" not in name and name != "task"]
 
 
-WRITER: Final = _Writer()
+WRITER: Final = HostWriter(
+    TOOLS["counterparts"],
+    frozenset(
+        "name description tools tools.allow tools.deny tools.except permissions"
+        " permissions.permission_mode memory agents agents.max_spawn_depth"
+        " agents.default_disallowed_tools agents.default_permission_mode".split()
+    ),
+    _write,
+)

@@ -10,20 +10,17 @@ from policy.core.effect import Effect
 from policy.core.source import Source
 from policy.files.opening import Memory
 from policy.hosts import a3s
-from policy.hosts.a3s import (
-    A3sProfile,
+from policy.hosts.a3s.definitions import (
     AgentDefinition,
     AgentRegistry,
     ConfirmationInheritance,
-    HostError,
-    PermissionPolicy,
-    Provider,
     built_in_agents,
-    child_visible,
-    delegate,
-    read_agent,
 )
-from policy.hosts.a3s.versions import A3sErrorKind
+from policy.hosts.a3s.files import read_agent
+from policy.hosts.a3s.gate import Provider, child_visible, delegate
+from policy.hosts.a3s.rules import PermissionPolicy
+from policy.hosts.a3s.versions import A3sErrorKind, A3sProfile
+from policy.hosts.errors import HostError
 from policy.hosts.workspace import load_tree
 from policy.language.syntax import Presence
 from tests.underline import assert_underlines

@@ -5,14 +5,12 @@ from __future__ import annotations
 import pytest
 
 from policy.core.effect import Effect
-from policy.hosts.a3s import (
-    A3sProfile,
+from policy.hosts.a3s.gate import (
+    INHERITED,
     ConfirmationPolicy,
     Facts,
+    GateReason,
     GateScope,
-    Guardrail,
-    HostError,
-    Mode,
     Provider,
     TimeoutAction,
     check_task,
@@ -21,8 +19,9 @@ from policy.hosts.a3s import (
     skill_policy,
     verifier_preflight,
 )
-from policy.hosts.a3s.gate import INHERITED, GateReason
-from policy.hosts.a3s.versions import Lane
+from policy.hosts.a3s.guardrail import Guardrail, Mode
+from policy.hosts.a3s.versions import A3sProfile, Lane
+from policy.hosts.errors import HostError
 
 # --- the gate (S13, A45 to A53, A56) -----------------------------------------------------------
 

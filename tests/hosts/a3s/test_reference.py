@@ -12,15 +12,10 @@ from policy.core.effect import Effect
 from policy.core.source import Source
 from policy.files.opening import Memory
 from policy.hosts import a3s
-from policy.hosts.a3s import (
-    A3sProfile,
-    PermissionManager,
-    PermissionPolicy,
-    Provider,
-    delegate,
-    read_agent,
-)
-from policy.hosts.a3s.versions import QUERIES
+from policy.hosts.a3s.files import read_agent
+from policy.hosts.a3s.gate import Provider, delegate
+from policy.hosts.a3s.rules import PermissionManager, PermissionPolicy
+from policy.hosts.a3s.versions import QUERIES, A3sProfile
 from policy.hosts.workspace import load_tree
 from policy.tables.chain import SpawnDenied
 

@@ -11,9 +11,16 @@ from hypothesis import strategies as st
 from policy.core.effect import Effect
 from policy.hosts import zeph
 from policy.hosts.errors import HostError
+from policy.hosts.zeph.definition import SubAgentDef
 from policy.hosts.zeph.names import ZephErrorKind, upstream_text
-from policy.hosts.zeph.session import PolicyEnforcer, ZephOptions, ZephSession
-from policy.hosts.zeph.spawning import TrustLevel
+from policy.hosts.zeph.session import (
+    PolicyEnforcer,
+    ZephOptions,
+    ZephSession,
+    read_policy_file,
+    rules_of,
+)
+from policy.hosts.zeph.spawning import SpawnContext, TrustLevel
 from policy.tables.chain import Chain
 from policy.tables.table import Table
 
@@ -21,7 +28,7 @@ TRUSTED, VERIFIED, QUARANTINED = TrustLevel.TRUSTED, TrustLevel.VERIFIED, TrustL
 
 
 def rules(*listed: dict, default: str = "deny") -> PolicyEnforcer:
-    return PolicyEnforcer.from_mapping({"rules": list(listed), "default_effect": default})
+    return PolicyEnforcer.of(*rules_of({"rules": list(listed), "default_effect": default}))
 
 
 def codes(enforcer: PolicyEnforcer) -> list[str]:
@@ -75,8 +82,8 @@ def test_every_agent_meets_the_rules_with_the_trust_it_was_left() -> None:
         rules=rules({"effect": "allow", "tool": "read", "trust_level": "verified"}), env=("CI",)
     )
     for trust, effect in ((VERIFIED, Effect.ALLOW), (QUARANTINED, Effect.DENY)):
-        context = zeph.SpawnContext(max_trust_level=trust)
-        definitions = {"a": zeph.SubAgentDef("a", "b")}
+        context = SpawnContext(max_trust_level=trust)
+        definitions = {"a": SubAgentDef("a", "b")}
         project = zeph.project(definitions, ZephOptions(session=session, context=context))
         for reading in (project.attenuated, project.enforced):
             chain = Chain.start(zeph.MAIN, reading).spawn("a")
@@ -122,7 +129,7 @@ def test_a_mistake_in_a_policy_file_has_its_place(tmp_path: Path) -> None:
     file = tmp_path / "policy.toml"
     file.write_text('[[rules]]\neffect = "ask"\ntool = "x"\n\n[[rules]]\neffect = "deny"\n')
     with pytest.raises(HostError) as caught:
-        PolicyEnforcer.load("policy.toml", tmp_path)
+        PolicyEnforcer.of(read_policy_file("policy.toml", tmp_path))
     error = caught.value
     assert error.kind is ZephErrorKind.FILE_PARSE
     places = [(str(one.place), one.message[:13]) for one in error.errors]
@@ -132,6 +139,6 @@ def test_a_mistake_in_a_policy_file_has_its_place(tmp_path: Path) -> None:
 
 def test_what_a_file_says_of_the_default_counts_for_nothing(tmp_path: Path) -> None:
     (tmp_path / "policy.toml").write_text('default_effect = "allow"\n')
-    loaded = PolicyEnforcer.load("policy.toml", tmp_path)
+    loaded = PolicyEnforcer.of(read_policy_file("policy.toml", tmp_path))
     assert loaded.decide("x", {}, TRUSTED).effect is Effect.DENY
     assert loaded == PolicyEnforcer.of(())

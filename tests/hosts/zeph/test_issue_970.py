@@ -13,7 +13,7 @@ from policy.hosts.workspace import load_tree
 from policy.hosts.zeph.definition import Both, ZephProfile, parse
 from policy.hosts.zeph.names import ZephErrorKind
 from policy.hosts.zeph.session import ZephOptions
-from policy.hosts.zeph.spawning import SubAgentManager
+from policy.hosts.zeph.spawning import SpawnContext, SubAgentManager
 from policy.tables.chain import Chain, SpawnDenied
 
 ASKED = zeph.ZephFrontEnd(ZephOptions(ZephProfile.ISSUE_970))
@@ -145,9 +145,7 @@ def test_what_an_empty_list_means_is_said() -> None:
 
 @READINGS
 def test_nothing_that_is_inherited_is_lost_to_an_empty_list(reading: str) -> None:
-    options = ZephOptions(
-        ZephProfile.ISSUE_970, context=zeph.SpawnContext(inherited_tool_allowlist=[])
-    )
+    options = ZephOptions(ZephProfile.ISSUE_970, context=SpawnContext(inherited_tool_allowlist=[]))
     definition = parse(_text("a", "tools: {allow: []}\n"), ZephProfile.ISSUE_970)
     project = zeph.project({"a": definition}, options)
     chain = Chain.start("main", project.reading(reading)).spawn("a")

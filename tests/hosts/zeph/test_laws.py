@@ -88,7 +88,7 @@ def test_plain_lists_that_are_handed_on_are_enforced_as_declared_but_for_known_g
     definitions = {
         name: attrs.evolve(
             d, memory=None, permissions=Permissions(), disallowed_tools=(),
-            tools=AllowList(d.tools.tools) if isinstance(d.tools, DenyList) else d.tools,
+            tools=AllowList(d.tools.deny) if isinstance(d.tools, DenyList) else d.tools,
         )
         for name, d in definitions.items()
     }  # fmt: skip
@@ -133,7 +133,7 @@ def _decides(definition: SubAgentDef, config: AgentsConfig, got: SpawnContext, t
         denied.append("set_working_directory")
     tools = definition.tools
     allows: list[str] | None = None
-    listed = [] if isinstance(tools, InheritAll) else [_id(name) for name in tools.tools]
+    listed = [_id(name) for name in tools.allow or tools.deny or ()]
     if isinstance(tools, AllowList):
         allows, listed = listed, []
     if got.inherited_tool_allowlist is not None:

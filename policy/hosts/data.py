@@ -1,0 +1,92 @@
+"""Data of a host or of lint: TOML files in the folder ``data`` of its package.
+
+``findings.toml`` holds the texts of findings, by code::
+
+    [dead-star]
+    severity = "error"
+    message = "{name} {does} nothing: a star in a list of tools is not a wildcard"
+    help = "list the tools by their ids"
+
+A code with several messages has a table for each, which calls of `FindingTexts` name as its case.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import attrs
+
+from policy.core.finding import Finding, Severity
+from policy.core.source import Edit, Span
+from policy.tables.dialect import Argument, ArgumentKind
+
+__all__ = [
+    "FindingTexts",
+    "arguments_of",
+    "data_table",
+    "host_table",
+]
+
+
+@cache
+def data_table(package: str, name: str) -> dict[str, Any]:
+    """Return what ``data/<name>.toml`` of a package says."""
+    return tomllib.loads(files(package).joinpath("data", f"{name}.toml").read_text("utf-8"))
+
+
+def host_table(host: str, name: str) -> dict[str, Any]:
+    """Return what ``<name>.toml`` of a host says."""
+    return data_table(f"policy.hosts.{host}", name)
+
+
+def arguments_of(table: Mapping[str, Mapping[str, Any]]) -> dict[str, Argument]:
+    """Return tool -> its argument, of a table with the kind and the fields of each."""
+    return {
+        tool: Argument(ArgumentKind(each["kind"]), tuple(each["fields"]), absent=each.get("absent"))
+        for tool, each in table.items()
+    }
+
+
+@attrs.frozen
+class FindingTexts:
+    """The texts of the findings of one package, e.g. of a host.
+
+    Attributes:
+        package: its full name.
+
+    """
+
+    package: str
+
+    def __call__(
+        self,
+        code: str,
+        span: Span | None = None,
+        *,
+        case: str = "",
+        file: str = "",
+        help: str | None = None,
+        edits: Iterable[Edit] = (),
+        **words: object,
+    ) -> Finding:
+        """Return the finding *code*.
+
+        Args:
+            code: a key of ``findings.toml``.
+            span: where it is.
+            case: which message of the code, where it has several.
+            file: the file, for a finding without a span.
+            help: how to mend it, where the data cannot say.
+            edits: what mends it.
+            words: what stands for the names in braces.
+
+        """
+        texts = data_table(self.package, "findings")[code]
+        texts = {**texts, **texts[case]} if case else texts
+        message = texts["message"].format(**words)
+        shown = texts.get("help", "").format(**words) if help is None else help
+        return Finding(code, message, Severity(texts["severity"]), span, file, shown, tuple(edits))
