@@ -6,7 +6,7 @@ import json
 
 from policy.core.effect import Effect
 from policy.files.opening import Memory
-from policy.hosts.claude import ClaudeOptions, load
+from policy.hosts.claude.front_end import ClaudeOptions, load
 from policy.tables.chain import Chain
 from policy.tables.table import Table
 

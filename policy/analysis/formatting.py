@@ -33,7 +33,7 @@ from policy.files.text import BYTE_ORDER_MARK, FileText, has_byte_order_mark
 from policy.files.toml_nodes import read_toml
 from policy.files.trees import Memory
 from policy.files.yaml_nodes import read_yaml
-from policy.hosts import FRONT_ENDS
+from policy.hosts.front_ends import FRONT_ENDS
 from policy.hosts.project import FrontEnd, Project
 from policy.hosts.workspace import Workspace, load_tree
 from policy.language.parse import parse_notation

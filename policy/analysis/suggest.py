@@ -247,7 +247,7 @@ def _units(call: UsedCall, dialect: Dialect) -> Iterator[tuple[str, str | None]]
         for file in command.redirections:
             opens = file.tool or (tools.output if file.writes else tools.input)
             if file.target is not None and opens and opens not in tools.inner:
-                name = in_home(file.target, dialect.home, control=dialect.shell.control)
+                name = in_home(file.target, dialect.home)
                 arguments: dict[str, object] = {dialect.argument(opens).fields[0]: name}
                 yield from _units(attrs.evolve(call, tool=opens, arguments=arguments), dialect)
     else:

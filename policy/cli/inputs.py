@@ -15,7 +15,7 @@ from policy.core.finding import Finding
 from policy.core.source import Source, Span, visible
 from policy.files.opening import is_unreadable, open_tree
 from policy.files.trees import Problem, Tree
-from policy.hosts import FRONT_ENDS
+from policy.hosts.front_ends import FRONT_ENDS
 from policy.hosts.project import FrontEnd
 from policy.hosts.workspace import Workspace, load_tree
 

@@ -47,7 +47,7 @@ class Hosts:
     @property
     def front_ends(self) -> tuple[FrontEnd, ...]:
         """The readers. Raises PolicyError for an unknown profile, or a missing folder."""
-        from policy.hosts import front_ends  # noqa: PLC0415  # compiled policies need none
+        from policy.hosts.front_ends import front_ends  # noqa: PLC0415  # compiled policies need none
 
         return front_ends(self.profiles, self.user, self.managed)
 

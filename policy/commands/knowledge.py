@@ -13,6 +13,8 @@ from typing import TypeVar
 
 import attrs
 
+from policy.patterns.tokens import Token
+
 __all__ = [
     "FileTools",
     "Files",
@@ -381,7 +383,6 @@ class Kinds:
         scripted: those that remove files; where there are any, ``bash -c SCRIPT`` is read.
         odd: those with arguments that no rule may allow, and wrappers.
         interpreters: those that are given scripts.
-        speechless: those whose operands are no files that they read.
         idle: those that do nothing where they are given nothing, as who only sets a variable
             does then; empty where neither counts as harmless.
         movers: those that change the folder of what follows.
@@ -397,7 +398,6 @@ class Kinds:
     scripted: frozenset[str] = frozenset()
     odd: frozenset[str] = frozenset()
     interpreters: frozenset[str] = frozenset()
-    speechless: frozenset[str] = frozenset()
     idle: frozenset[str] = frozenset()
     movers: frozenset[str] = frozenset()
     versioning: frozenset[str] = frozenset()
@@ -412,6 +412,7 @@ class Shell:
     """What a host knows of shell commands.
 
     Attributes:
+        reader: the host whose `policy.hosts.NAME.shell` reads them; "" is the plain reader.
         wrapping: of commands that run the command behind them.
         variables: of variables.
         syntax: of the language.
@@ -420,13 +421,13 @@ class Shell:
         kinds: of programs, one thing each.
         whole: whether a rule for any command grants what cannot be taken apart too,
             and what nothing but a default would ask for of the files it opens.
-        control: whether rules that allow look into loops and conditions.
         awaited: what it knows of a background command: with a rule for every command it asks
             for one that it would allow without this rule. None where it does not.
+        compound: patterns of words of the commands that are read, beside those that every host
+            reads.
         longest: characters of a command that are taken apart; 0 is any number.
         cwd: the folder a change to which is none; "" is not known.
-        traced: whether it asks for every command of which it cannot tell which files are
-            read, whatever allows it (`policy.commands.tracing`).
+        traced: whether it asks for every command that may read files, whatever allows it.
         setting: whether a command that does nothing but set variables does no harm, whichever
             they are, but for those that are guarded.
         spanning: whether a star of a rule that allows takes other commands too.
@@ -436,6 +437,7 @@ class Shell:
 
     """
 
+    reader: str = ""
     wrapping: Wrapping = Wrapping()
     variables: Variables = Variables()
     syntax: Syntax = Syntax()
@@ -443,8 +445,8 @@ class Shell:
     programs: Programs = Programs()
     kinds: Kinds = Kinds()
     whole: bool = False
-    control: bool = False
     awaited: Shell | None = None
+    compound: tuple[tuple[Token, ...], ...] = ()
     longest: int = 0
     cwd: str = ""
     traced: bool = False

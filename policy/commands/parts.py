@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import attrs
 
-if TYPE_CHECKING:
-    from policy.commands.match_texts import ExactCommand
-
 __all__ = [
     "DIFFER",
+    "MORE",
     "NO_COMMAND",
     "UNCLOSED",
     "UNKNOWN",
@@ -35,6 +33,9 @@ class Ambiguity:
     why: str
 
 
+# Any other argument, or the text that a command is given to read: to rules it is part of it.
+MORE: Final = " \x1f"
+
 UNKNOWN: Final = "is not known before it runs"
 UNSEEN: Final = "is not looked into"
 DIFFER: Final = "is not read alike by all shells"
@@ -56,15 +57,10 @@ class CommandPart:
             makes the command ambiguous.
         inexact: whether no exact rule may allow it: it has other blanks, or will have more
             arguments.
-        fed: whether a text is put on its input, which is part of its text for rules that allow.
-        extended: whether it will have more arguments, for rules that allow.
         grant_texts: other texts by which a rule may allow it: with its wrappers, with the
             quotes around the name of its program.
         possible_texts: other texts by which a rule may deny or ask, each looked up by itself:
             as written in the source, and what a wrapper may run.
-        blind: whether it is harmless only where no rule denies files: it reads files whose
-            names are not known.
-        checked: whether the host asks for it by a check of its own, unless a rule allows it.
 
     """
 
@@ -75,11 +71,7 @@ class CommandPart:
     script_texts: tuple[str, ...] = ()
     grant_texts: tuple[str, ...] = ()
     inexact: bool = False
-    blind: bool = False
-    fed: bool = False
-    extended: bool = False
     possible_texts: tuple[str, ...] = ()
-    checked: bool = False
 
 
 @attrs.frozen
@@ -90,28 +82,17 @@ class Redirection:
         target: its name; None when that is not a literal.
         writes: whether it is written to.
         tool: the tool that opening it is a call of; "" for that of a redirection.
-        guarded: whether no rule may allow it.
         shadowed: whether it only counts where a rule denies files of the tool.
         adrift: whether its folder is unknown, so that it only counts where a rule denies a file
             of that name in a folder that the rule names.
-        deep: whether it stands for the host's own files that are below it.
-        copied: whether no rule that denies it counts.
-        part: the number of the simple command that opens it; None where that is not known.
-        scripted: whether a script in an argument opens it: a rule that denies it makes the
-            command ambiguous, and no other rule applies.
 
     """
 
     target: str | None
     writes: bool
     tool: str = ""
-    guarded: bool = False
     shadowed: bool = False
     adrift: bool = False
-    deep: bool = False
-    copied: bool = False
-    part: int | None = None
-    scripted: bool = False
 
 
 @attrs.frozen
@@ -121,21 +102,13 @@ class Command:
     Attributes:
         parts: its simple commands.
         redirections: the files it opens.
-        exact: all of it, where the host looks for rules that spell it out.
         unread: whether it may hold commands that were not found.
         opaque: whether it is ambiguous, so that no rule with a star allows it.
         ambiguities: why no rule may allow it, or a part of it.
-        awaited: for a background command, the same in the foreground, and each stage of its
-            pipes; nothing where it is ambiguous besides.
-        removing: how many scripts stand within one another in it, of which the innermost removes
-            files.
     """
 
     parts: tuple[CommandPart, ...]
     redirections: tuple[Redirection, ...] = ()
-    exact: ExactCommand | None = None
     unread: bool = False
     opaque: bool = False
     ambiguities: tuple[Ambiguity, ...] = ()
-    awaited: tuple[Command, ...] = ()
-    removing: int = 0

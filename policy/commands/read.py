@@ -1,148 +1,548 @@
-"""Reads a command that is more than a program and plain words (`policy.commands.reader`)."""
+"""The plain reader: words, operators, redirections, and wrappers as data.
+
+One expression reads plain words and operators: `git add . && git commit -m 'x' 2>&1 | tail -5`. A
+scanner, which knows quotes, operators, redirections and nesting, reads all else. What it does not
+know (expansions, substitutions, groups, here-documents) it cuts far enough for a rule to deny what
+is inside, and makes the command ambiguous: no rule allows it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import Final
 
 import attrs
 
-from policy.commands import ambiguities, bash
+from policy.commands.compound import KEYWORDS
 from policy.commands.knowledge import Shell
-from policy.commands.match_texts import ExactCommand, ExactMatch, as_written, stages
-from policy.commands.parts import DIFFER, NO_COMMAND, UNKNOWN, Ambiguity, Command
-from policy.commands.plain import read_plain
-from policy.commands.scanner import Scanner
-from policy.commands.scripts import ScriptReading
-from policy.commands.simple import facts_of
-from policy.commands.words import ASSIGNMENT, Script
+from policy.commands.parts import (
+    DIFFER,
+    UNCLOSED,
+    UNKNOWN,
+    UNSEEN,
+    Ambiguity,
+    Command,
+    CommandPart,
+    Redirection,
+)
+from policy.commands.words import (
+    ASSIGNMENT,
+    DESCRIPTOR,
+    FOLDERS,
+    HARMLESS_TARGETS,
+    Script,
+    SimpleCommand,
+    Target,
+    Word,
+    as_written,
+    is_evaluated,
+    is_expanded,
+    is_quoted,
+    targets_of,
+    without_vanishing,
+)
+from policy.commands.wrappers import basename, command_prefix, is_assignment
 from policy.core import limits
 from policy.patterns.automaton import has_half
 
-__all__ = ["read_whole"]
+__all__ = [
+    "PlainReader",
+    "Scanner",
+    "note_unknown",
+    "read_plain",
+]
 
 
-def read_whole(text: str, shell: Shell) -> Command:
-    """Return the parts and redirections of *text*. Never fails; grants nothing by a guess."""
-    script = _read(text, shell)
-    command = _command(text, script, shell)
-    if script.background and shell.awaited is not None:
-        return attrs.evolve(command, awaited=(*_awaited(text, shell.awaited),))
-    return command
+_LETTERS: Final = r"A-Za-z0-9_./:@%+,\-"
+_GLOBS: Final = r"A-Za-z0-9_./:@%+,^~*?\-"
+_END: Final = r"(?=[ \t;|&<>\n]|\Z)"
+
+# What is quoted holds nothing that a shell acts on.
+_TOKEN: Final = re.compile(
+    rf"""[ \t]*(?:
+    ([0-9]*>&[0-9]+|[0-9]*(?:>>|>\|?|<|&>>?)[ ]?/dev/null){_END}
+    |[0-9]*(&?>>?|>\||<)[ ]?([{_LETTERS}][{_LETTERS}=]*+){_END}
+    |([{_LETTERS}][{_LETTERS}=]*+){_END}
+    |((?:[{_GLOBS}]|'[^'\0\n\\]*'|"[^"\\$`\0\n]*")(?:[{_GLOBS}=]++|'[^'\0\n\\]*'|"[^"\\$`\0\n]*")*+){_END}
+    |(&&|\|\||\|&|\||;(?![;&])|\n)
+    )""",
+    re.VERBOSE,
+)
+_IS_FILE, _IS_PLAIN, _IS_QUOTED, _IS_OPERATOR = 3, 4, 5, 6
+# A name that one of these sets is read in the pieces that it has.
+_DECLARING: Final = frozenset("export declare typeset readonly local".split())
+_NOT_FIRST: Final = KEYWORDS | {"[[", "["}
 
 
-def _awaited(text: str, shell: Shell) -> Iterator[Command]:
-    """Yield *text* as a foreground command, and each stage of its pipes.
+def read_plain(text: str) -> Script | None:  # noqa: PLR0912  # one loop over five kinds
+    """Return what a command of plain words and operators consists of; None for any other."""
+    command = SimpleCommand()
+    words, commands = command.words, [command]
+    targets: list[Target] = []
+    position, operator, redirected = 0, "", False
+    text = text.strip(" \t\n")
+    length, match_at = len(text), _TOKEN.match
+    while position < length:
+        match = match_at(text, position)
+        if match is None:
+            return None
+        position, kind = match.end(), match.lastindex
+        if command.directed and kind in (_IS_PLAIN, _IS_QUOTED):
+            command.swallowed |= redirected
+            if (redirected or command.led) and all("=" in word.raw for word in words):
+                return None  # rules know it by its text as well
+        if kind == _IS_PLAIN:
+            raw = match[4]
+            if raw in _NOT_FIRST and all("=" in word.raw for word in words):
+                return None
+            words.append(_plain(raw))
+        elif kind == _IS_QUOTED:
+            raw = match[5]
+            in_pieces = "{" in raw or (words and words[0].raw in _DECLARING)
+            if in_pieces and not _is_one_piece(raw):
+                return None
+            words.append(_quoted(raw))
+            if words[0].plain in _NOT_FIRST:
+                return None
+        elif kind == _IS_OPERATOR:
+            if not words and (match[6] != "\n" or operator in ("|", "|&")):
+                return None  # nothing to join
+            operator = match[6] if words or match[6] != "\n" else operator
+            redirected = False
+            if words:
+                is_pipe = match[6] in ("|", "|&")
+                command.piped |= is_pipe
+                command = SimpleCommand(piped=is_pipe)
+                words = command.words
+                commands.append(command)
+        else:
+            redirected |= bool(words)
+            command.ahead = command.ahead or len(words)
+            command.directed = True
+            command.led |= not words
+            if kind == _IS_FILE and (
+                match[3][:2] == "//" or _is_descriptor(match[3], text[position:])
+            ):
+                return None
+            if kind == _IS_FILE:
+                writes = ">" in match[2]
+                targets.append(Target(match[3], writes))
+                command.writes |= writes and not words
+    if not words:
+        if operator != ";" or command.led:
+            return None  # nothing, or a redirection alone
+        commands.pop()
+    if not commands or ("=" in text and any(map(_sets_at_length, commands))):
+        return None
+    return Script(commands, targets, split=any(each.piped for each in commands), plain=True)
 
-    Nothing where it is ambiguous. Claude Code 2.1.329 reads no background command inside another
-    statement, and no file that a stage is redirected to.
+
+def _sets_at_length(command: SimpleCommand) -> bool:
+    """Whether a command sets variables alone, several or beside what is redirected."""
+    several = command.directed or len(command.words) > 1
+    return several and all("=" in word.raw for word in command.words)
+
+
+@lru_cache(maxsize=2048)
+def _plain(raw: str) -> Word:
+    return Word(raw, raw)
+
+
+def _is_one_piece(raw: str) -> bool:
+    """Whether all of a word stands in one pair of quotes."""
+    return raw[0] in "'\"" and raw.find(raw[0], 1) == len(raw) - 1
+
+
+def _is_descriptor(name: str, rest: str) -> bool:
+    """Whether what looks like the name of a file belongs to the redirection behind it."""
+    return name.isdigit() and rest[:1] in ("<", ">")
+
+
+def _quoted(raw: str) -> Word:
+    if "'" not in raw and '"' not in raw:
+        return Word(raw, raw, glob="*" in raw or "?" in raw)
+    plain, glob, quote = [], False, ""
+    for character in raw:
+        if quote:
+            if character == quote:
+                quote = ""
+            else:
+                plain.append(character)
+        elif character in "'\"":
+            quote = character
+        else:
+            glob |= character in "*?"
+            plain.append(character)
+    return Word(raw, "".join(plain), glob=glob)
+
+
+# An operator, longest first. `&>` and friends are redirections.
+_REDIRECTION = re.compile(r"[0-9]*(?:&>>|&>|>>|>\||>&|<<<|<<-|<<|<&|<>|>|<)")
+_OPERATOR = re.compile(r"&&|\|\||;;&|;;|;&|\|&|[;&|\n]")
+_ORDINARY = re.compile(r"[^ \t\n'\"\\`$();&|<>]+")
+_QUOTED = re.compile(r"[^\"\\`$]+")
+# As far as a sum goes that does not end.
+_SUM = re.compile(r"\(\((?:[^;|\n]|\|\|)*")
+_VARIABLE = re.compile(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))")
+
+
+class Scanner:
+    """Cuts a command into words and operators, quotes and nesting respected.
+
+    Attributes:
+        script: what was read so far.
+        sums: whether ``((`` begins a sum, in which no command stands; else it is two groups.
     """
-    script = _read(text, shell)
-    # A variable that is set to the output of a command does not stop the host here.
-    script.ambiguities = [
-        d for d in script.ambiguities if d.why != UNKNOWN or not ASSIGNMENT.match(d.text)
-    ]
-    if script.broken and all(doubt.why == NO_COMMAND for doubt in script.ambiguities):
-        script.ambiguities.clear()  # some shells read what ends too soon
-    if script.opaque or script.background_inside:
+
+    def __init__(self, text: str, depth: int = 0, start: int = 0, *, sums: bool = False) -> None:
+        self.text = text
+        self.depth = depth
+        self.sums = sums
+        self.position = start
+        self.script = Script([SimpleCommand()])
+        self._variables: dict[str, str] = {}
+        self._word = Word()
+        self._started = False
+        self._raw: list[str] = []  # of the word, until it ends
+        self._plain: list[str] = []
+        self._pieces = 0
+        self._open = 0  # parentheses
+        self._held: list[tuple[int, list[Word]]] = []  # words before each of those
+        self._resumed: list[Word] = []  # of them, with which the next command may go on
+        self._awaiting: str | None = None  # the redirection whose target comes next
+
+    def run(self) -> Script:
+        """Scan all of the text."""
+        self._scan(within=False)
+        return self.script
+
+    def _scan(self, *, within: bool) -> None:
+        """Scan to the end, or *within* a ``$(`` to its parenthesis."""
+        text, length = self.text, len(self.text)
+        while self.position < length:
+            character = text[self.position]
+            if within and character == ")" and not self._open:
+                break
+            if self._pieces > limits.COMMAND_PIECES:
+                self.script.note("", "is too long to be read to its end")
+                self.script.unread = True
+                self.position = length
+            elif character in " \t":
+                self._end_word()
+                self.position += 1
+            elif character == "#" and not self._started:
+                end = text.find("\n", self.position)
+                self.position = length if end < 0 else end
+            elif character in "()":
+                # Groups, subshells, functions: what is inside is a command too.
+                self.script.note(character, UNSEEN)
+                sum_ = _SUM.match(text, self.position) if self.sums else None
+                if sum_ is None:
+                    self._open += 1 if character == "(" else -1
+                held = self._held_back(character) if self.sums else []
+                self._end_command()
+                if held:
+                    self._resumed = held
+                self.position = sum_.end() if sum_ else self.position + 1
+            elif (match := _REDIRECTION.match(text, self.position)) and not (
+                self._started and match[0][0].isdigit()
+            ):
+                self._redirect(match[0])
+                self.position = match.end()
+            elif match := _OPERATOR.match(text, self.position):
+                self._operator(match[0])
+                self.position = match.end()
+            else:
+                self._character(character)
+        self._end_command()
+
+    def _held_back(self, parenthesis: str) -> list[Word]:
+        """Return the words that a command goes on from behind *parenthesis*, if one is there.
+
+        To some it does so: behind a group that no command has, without the word next to that.
+        """
+        if parenthesis == "(":
+            words = [*self._resumed, *self.script.commands[-1].words]
+            self._held.append((self._open, words if len(words) <= limits.NESTING else []))
+            return []
+        while self._held and self._held[-1][0] > self._open:
+            opened, words = self._held.pop()
+            if opened == self._open + 1:
+                return words
+        return []
+
+    def _operator(self, operator: str) -> None:
+        self._end_command()
+        if operator in ("&", ";;", ";&", ";;&"):
+            self.script.note(operator, UNSEEN)
+
+    def _character(self, character: str) -> None:
+        word, text = self._word, self.text
+        self._started = True
+        if character == "'":
+            end = text.find("'", self.position + 1)
+            self._quoted(text[self.position : end + 1 if end >= 0 else len(text)], closed=end >= 0)
+        elif character == '"':
+            self._double()
+        elif character == "\\":
+            following = text[self.position + 1 : self.position + 2]
+            if following in ("", "\n"):
+                self.script.note(character + following, UNCLOSED)
+            self._take(character + following, "" if following == "\n" else following)
+        elif character == "`" or text.startswith("$(", self.position):
+            self._substitution(2 if character == "$" else 1)
+        elif character == "$":
+            self._variable(quoted=False)
+        else:
+            match = _ORDINARY.match(text, self.position)
+            run = match[0] if match else character
+            if "{" in run or "}" in run:
+                word.literal = word.known = False
+            word.glob |= any(glob in run for glob in "*?[")
+            # A carriage return is no blank; a NUL is nothing at all to a shell.
+            if "\r" in run or "\0" in run:
+                self.script.note(run, DIFFER)
+            self._take(run, run)
+
+    def _take(self, raw: str, plain: str) -> None:
+        self._raw.append(raw)
+        self._plain.append(plain)
+        self._pieces += 1
+        self.position += len(raw)
+
+    def _variable(self, *, quoted: bool) -> None:
+        word = self._word
+        match = _VARIABLE.match(self.text, self.position)
+        name = (match[1] or match[2]) if match else ""
+        written = match[0] if match else "$"
+        value = self._variables.get(name)
+        folder = FOLDERS.get(name) if quoted and not any(self._plain) else None
+        if value is None and folder is not None:
+            value = folder
+        else:
+            word.literal, word.guessed = False, True
+        word.known &= value is not None
+        self._take(written, written if value is None else value)
+
+    def _quoted(self, raw: str, *, closed: bool) -> None:
+        if not closed:
+            self.script.note(raw, UNCLOSED)
+        if "\0" in raw:
+            self.script.note(raw, DIFFER)
+        self._take(raw, raw.strip("'"))
+
+    def _double(self) -> None:
+        text, start = self.text, self.position
+        self._take('"', "")
+        while self.position < len(text) and self._pieces <= limits.COMMAND_PIECES:
+            character = text[self.position]
+            if character == '"':
+                self._take('"', "")
+                return
+            if character == "\\":
+                following = text[self.position + 1 : self.position + 2]
+                if following == "\n":
+                    self.script.note("\\\n", DIFFER)
+                plain = following if following in '$`"\\' else character + following
+                self._take(character + following, "" if following == "\n" else plain)
+            elif character == "`" or text.startswith("$(", self.position):
+                self._substitution(2 if character == "$" else 1)
+            elif character == "$":
+                self._variable(quoted=True)
+            else:
+                match = _QUOTED.match(text, self.position)
+                run = match[0] if match else character
+                if "\0" in run:
+                    self.script.note(run, DIFFER)
+                self._take(run, run)
+        self.script.note(text[start:], UNCLOSED)
+
+    def _substitution(self, opening: int) -> None:
+        # What is substituted runs as well: its text becomes commands of its
+        # own, and the word it stands in is not a literal any more.
+        began = self.position
+        self._word.literal = self._word.known = False
+        sum_ = _SUM.match(self.text, began + 1) if self.sums else None
+        if opening > 1 and sum_ is not None:
+            self._take(self.text[began : sum_.end()], "")
+            return
+        self._take(self.text[began : began + opening], "")
+        start = self.position
+        if self.depth >= limits.NESTING:
+            self.script.note(self.text[began:start], UNSEEN)
+            self._open += opening - 1
+            return  # what is inside is read as if it stood here
+        if opening == 1:
+            end = self.text.find("`", start)
+            self.position = len(self.text) if end < 0 else end
+            inside = Scanner(self.text[start : self.position], self.depth + 1, sums=self.sums)
+            inside._pieces = self._pieces
+            inside.run()
+        else:
+            inside = Scanner(self.text, self.depth + 1, start, sums=self.sums)
+            inside._pieces = self._pieces
+            inside._scan(within=True)
+            self.position = inside.position
+        self.position += 1
+        self._pieces = inside._pieces
+        self.script.note(self.text[began : self.position], UNKNOWN)
+        # Before the command that they are part of.
+        self.script.commands[-1:-1] = inside.script.commands
+        self.script.targets += inside.script.targets
+
+    def _redirect(self, operator: str) -> None:
+        self._end_word()
+        self._awaiting = operator.lstrip("0123456789")
+        if self._awaiting in ("<<", "<<-", "<>"):
+            self.script.note(operator, UNSEEN)
+
+    def _end_word(self) -> None:
+        word = self._word
+        if not self._started:
+            return
+        word.raw, word.plain = "".join(self._raw), "".join(self._plain)
+        self._word, self._raw, self._plain = Word(), [], []
+        self._started = False
+        if self._awaiting is None:
+            self.script.commands[-1].words.append(word)
+            return
+        operator, self._awaiting = self._awaiting, None
+        command = self.script.commands[-1]
+        command.led |= not command.words and operator[0] != "<"
+        self._target(operator, word)
+
+    def _target(self, operator: str, word: Word) -> None:
+        if operator in ("<<", "<<-", "<<<"):
+            if not word.literal:
+                self.script.note(word.raw, UNKNOWN)
+        elif operator in (">&", "<&") and (DESCRIPTOR.match(word.plain)):
+            pass
+        elif word.plain not in HARMLESS_TARGETS:
+            self.script.targets += targets_of(word, writes=operator[0] in ">&")
+
+    def _end_command(self) -> None:
+        self._pieces += 1
+        self._end_word()
+        if self._awaiting is not None:
+            self.script.note(self._awaiting, UNCLOSED)
+            self._awaiting = None
+        self._remember(self.script.commands[-1].words)
+        if self._resumed:
+            words = [*self._resumed, *self.script.commands[-1].words]
+            self.script.commands.append(SimpleCommand(words))
+            self._resumed = []
+        self.script.commands.append(SimpleCommand())
+
+    def _remember(self, words: list[Word]) -> None:
+        """Note the values of variables that a command of assignments alone sets."""
+        found: list[tuple[Word, re.Match[str]]] = []
+        for word in words:
+            match = ASSIGNMENT.match(word.plain) if "=" in word.plain else None
+            if match is None:
+                return
+            found.append((word, match))
+        for word, match in found:
+            if word.literal and not word.glob:
+                self._variables[match[1]] = word.plain[match.end() :]
+
+
+# Programs that change the folder of what follows.
+_MOVERS = frozenset("cd chdir pushd popd".split())
+
+
+@attrs.frozen
+class PlainReader:
+    """Reads commands by what a `Shell` says of wrappers."""
+
+    shell: Shell
+
+    def read(self, text: str) -> Command:
+        """Return the parts of a command and the files it opens. Never fails."""
+        short = len(text) <= limits.COMMAND_PIECES and not has_half(text)
+        script = (read_plain(text) if short else None) or Scanner(text).run()
+        note_unknown(script)
+        ambiguities = list(script.ambiguities)
+        parts, moves = [], 0
+        for command in filter(None, (each.words for each in script.commands)):
+            program = command[command_prefix(command, self.shell).program :]
+            moves += program[0].plain in _MOVERS
+            why = _ambiguity(command, program, self.shell)
+            if why is not None and not script.opaque:
+                ambiguities.append(why)
+            parts.append(_part(command, self.shell, grantable=not (script.opaque or why)))
+        files = [Redirection(target.name, target.writes) for target in script.targets]
+        if files and moves:
+            files += [_elsewhere(file) for file in files]
+        if files and moves > 1:
+            ambiguities.append(Ambiguity(text, "goes to more than one folder"))
+            parts = [attrs.evolve(part, grantable=False) for part in parts]
+        return Command(
+            tuple(parts),
+            tuple(files),
+            unread=script.unread,
+            opaque=script.opaque,
+            ambiguities=tuple(dict.fromkeys(ambiguities)),
+        )
+
+
+def note_unknown(script: Script) -> None:
+    """Note that a script is ambiguous where the value of a word is unknown."""
+    if script.opaque:
         return
-    yield _command(text, attrs.evolve(script, background=False), shell)
-    for stage in stages(text) if script.split else ():
-        script = _read(stage, shell)
-        if script.background and not (script.opaque or script.background_inside):
-            targets = [target for target in script.targets if not target.writes]
-            alone = attrs.evolve(script, background=False, targets=targets)
-            yield _command(stage, alone, shell)
+    words = (word for command in script.commands for word in command.words)
+    unknown = next((word for word in words if not (word.literal or word.vetted)), None)
+    if unknown is not None:
+        script.note(unknown.raw, UNKNOWN)
 
 
-def _read(text: str, shell: Shell) -> Script:
-    short = len(text) <= limits.COMMAND_PIECES and not has_half(text)
-    script = (read_plain(text) if short else None) or _read_at_length(text, shell)
-    if shell.control:
-        _note_ambiguities(text, script, shell)
-    if not script.opaque:
-        words = (word for command in script.commands for word in command.words)
-        unknown = next((word for word in words if not (word.literal or word.vetted)), None)
-        if unknown is not None:
-            script.note(unknown.raw, UNKNOWN)
-    return script
+def _elsewhere(file: Redirection) -> Redirection:
+    """Return *file* as what it is after a change of folder: unknown, if it is relative."""
+    relative = file.target is not None and file.target[:1] not in ("/", "~")
+    return attrs.evolve(file, target=None) if relative or file.writes else file
 
 
-def _command(text: str, script: Script, shell: Shell) -> Command:
-    opaque = script.opaque
-    if script.background:
-        script.note("&", "starts a background command")
-    read = ScriptReading(text, script, shell, read_whole)
-    read.run()
-    return Command(
-        tuple(read.parts),
-        tuple(read.files),
-        _whole(read, opaque=opaque) if shell.control else None,
-        script.unread,
-        opaque or read.grantability.unchecked,
-        (*dict.fromkeys((*script.ambiguities, *read.grantability.ambiguities)),),
-        removing=read.nested.depth,
-    )
+def _ambiguity(words: Sequence[Word], program: Sequence[Word], shell: Shell) -> Ambiguity | None:
+    """Return why no rule may allow a command, of which *program* is the last that it runs."""
+    around = len(words) - len(program)
+    if (
+        around >= limits.NESTING
+        or is_evaluated(program)
+        or any(map(is_expanded, words[: around + 1]))
+        or (len(words) > 1 and all(map(is_assignment, words)))
+    ):
+        return Ambiguity(as_written(words), DIFFER)
+    name = words[command_prefix(words, shell).granted]
+    if name.raw in KEYWORDS or is_assignment(name) or name.raw != name.plain:
+        return Ambiguity(name.raw, "is no plain name of a program")
+    return None
 
 
-def _note_ambiguities(text: str, script: Script, shell: Shell) -> None:
-    """Note the ambiguities of *text*, however the rest of it was read."""
-    script.unclosed |= ambiguities.is_misread(text) or ambiguities.is_no_expansion(text)
-    odd = ambiguities.doubtful(text)
-    if odd is not None and "#" in text:
-        # What looks like a comment may be none to whoever cannot read the rest.
-        script.commands += Scanner(text.replace("#", " ")).run().commands
-        script.plain = False
-    if odd is not None:
-        script.note(odd, DIFFER)
-    if 0 < shell.longest < len(text):
-        script.ambiguities.insert(0, _long(shell))
-    for command in script.commands:
-        hides = "\n" in text and ambiguities.hides(command.words)
-        ambiguous = bool(command.words) and facts_of(command, script, shell).ambiguous
-        if command.swallowed or hides or ambiguous:
-            script.note(as_written(command.words), DIFFER)
+def _part(words: Sequence[Word], shell: Shell, *, grantable: bool) -> CommandPart:
+    prefix, name = command_prefix(words, shell), words[0]
+    text = as_written(words[prefix.granted :])
+    if not (
+        prefix.program
+        or name.plain in shell.wrapping.names
+        or basename(name.plain) != name.plain
+        or is_quoted(name)
+        or is_assignment(name)
+    ):
+        plain = " ".join([word.plain for word in words])
+        return CommandPart(text, () if plain == text else (plain,), grantable)
+    starts = (known for start in prefix.starts for known in _names(words[start:]))
+    known = dict.fromkeys((*starts, as_written(words)))
+    known.pop(text, None)
+    possible = (known for start in prefix.possible for known in _names(words[start:]))
+    texts = tuple(dict.fromkeys(possible)) if prefix.program else ()
+    return CommandPart(text, tuple(known), grantable, possible_texts=texts)
 
 
-def _read_at_length(text: str, shell: Shell) -> Script:
-    if not shell.syntax.structures:
-        return Scanner(text).run()
-    if len(text) <= shell.longest:
-        script = bash.read_script(text, shell)
-        if script is not None:
-            script.unclosed |= shell.control and ambiguities.has_late_keyword(text)
-            return script
-    # Without a grammar it is not read.
-    script = Scanner(text).run()
-    script.ambiguities.insert(
-        0, Ambiguity("", _UNREAD) if len(text) <= shell.longest else _long(shell)
-    )
-    script.unread = True
-    script.unclosed = "((" in text
-    return script
-
-
-def _whole(read: ScriptReading, *, opaque: bool) -> ExactCommand:
-    """Return all of what was read."""
-    script, spelled = read.script, ExactMatch.AS_A_WHOLE
-    split = script.split and not script.broken
-    if split or script.background or read.astray or read.is_scattered:
-        spelled = ExactMatch.APART
-    elif "&" in read.text and (script.broken or _has_half_assignment(script)):
-        spelled = ExactMatch.APART  # which command runs in the background is unknown
-    elif opaque or read.grantability.unchecked:
-        spelled = ExactMatch.VERBATIM
-    first = script.commands[0].words if script.commands else []
-    several = len(script.commands) > 1
-    doubtful = opaque or read.grantability.unchecked or read.astray or read.is_scattered
-    return ExactCommand(read.text, first, read.shell, spelled, read.astray, several, doubtful)
-
-
-def _has_half_assignment(script: Script) -> bool:
-    return any(c.words and ambiguities.has_half_assignment(c.words) for c in script.commands)
-
-
-_UNREAD = "is not looked into without a grammar: the extra `bash` is not installed"
-
-
-def _long(shell: Shell) -> Ambiguity:
-    return Ambiguity("", f"has more than {shell.longest:,} characters, so it is not looked into")
+def _names(words: Sequence[Word]) -> Iterator[str]:
+    """Yield a command without quotes, without empty words, and without the folder it lies in."""
+    rest = [word.plain for word in words]
+    yield " ".join(rest)
+    yield from without_vanishing(words)
+    if "/" in rest[0]:
+        yield " ".join([rest[0].rsplit("/", 1)[1], *rest[1:]])

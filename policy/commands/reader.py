@@ -1,27 +1,21 @@
 """Readers of shell commands: what tables ask for the parts of a command.
 
-A host is one `Shell`, which is data, and so one reader. Most commands are a program and plain
-words, and end here; the others need the grammar and the modules around it, which are imported
-when the first of them is read.
+A `Shell` is data and names its reader: the plain one (`policy.commands.read`), or that of a host.
+The latter is the package `policy.hosts.NAME.shell`, imported when it is first needed. Most commands
+are a program and plain words, and end here; no reader is imported for them.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Protocol
-
-import attrs
+from importlib import import_module
+from typing import Any, Protocol
 
 from policy.commands.compound import is_plain
 from policy.commands.knowledge import Shell
 from policy.commands.parts import Command, CommandPart
 
-__all__ = [
-    "CommandReader",
-    "ShellReader",
-    "read_command",
-    "reader_of",
-]
+__all__ = ["CommandReader", "host_shell", "read_command", "reader_of"]
 
 
 class CommandReader(Protocol):
@@ -32,28 +26,28 @@ class CommandReader(Protocol):
         ...
 
 
-@attrs.frozen
-class ShellReader:
-    """Reads commands as the host of a `Shell` does."""
-
-    shell: Shell
-
-    def read(self, text: str) -> Command:
-        """Return the parts of a command and the files it opens. Never fails."""
-        shell = self.shell
-        if not 0 < shell.longest < len(text) and is_plain(text, shell):
-            return Command((CommandPart(text),))
-        from policy.commands.read import read_whole  # noqa: PLC0415  # for these commands alone
-
-        return read_whole(text, shell)
-
-
 @lru_cache(maxsize=64)
 def reader_of(shell: Shell) -> CommandReader:
-    """Return the reader of the host that *shell* is of."""
-    return ShellReader(shell)
+    """Return the reader that *shell* names."""
+    if shell.reader:
+        reader: CommandReader = host_shell(shell.reader).Reader(shell)
+        return reader
+    from policy.commands.read import PlainReader  # noqa: PLC0415  # for these commands alone
+
+    return PlainReader(shell)
+
+
+def host_shell(name: str) -> Any:  # noqa: ANN401  # the module of a host
+    """Return the package by which the host *name* reads commands.
+
+    It has `Reader`, `CommandRules`, by which rows decide what that reads, and `read_powershell`
+    where a tool of the host takes such commands.
+    """
+    return import_module(f"policy.hosts.{name}.shell")
 
 
 def read_command(text: str, shell: Shell) -> Command:
     """Return what the reader of *shell* reads."""
+    if not 0 < shell.longest < len(text) and is_plain(text, shell):
+        return Command((CommandPart(text),))
     return reader_of(shell).read(text)

@@ -3,30 +3,35 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import Any, Final
 
 import attrs
 
 from policy.commands.parts import Ambiguity
-
-if TYPE_CHECKING:
-    from policy.commands.simple import CommandFacts
 
 __all__ = [
     "ASSIGNMENT",
     "DESCRIPTOR",
     "FOLDERS",
     "HARMLESS_TARGETS",
+    "VANISHING",
+    "VANISHING_FIRST",
     "Script",
     "SimpleCommand",
     "Statement",
     "Target",
     "Word",
+    "as_written",
     "in_home",
+    "is_evaluated",
+    "is_expanded",
     "is_pattern",
+    "is_quoted",
     "otherwise",
     "targets_of",
     "with_home",
+    "without_vanishing",
 ]
 
 ASSIGNMENT: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\[[^]]*\])?\+?=")
@@ -40,8 +45,9 @@ FOLDERS: Final = {"HOME": "~", "PWD": "."}
 # Parameters of a shell that nothing in a text sets: `$?` is how the last command ended.
 SET_BY_SHELL: Final = frozenset("?$#-")
 
-# What stands in the name of a file for the home folder that is put into it: no name has it.
-_PUT_IN_HOME: Final = "\x1e"
+# What stands in the name of a file for the home folder that is put into it: half a character, which
+# no name has.
+_PUT_IN_HOME: Final = "\udc1e"
 
 
 @attrs.define
@@ -105,12 +111,9 @@ def with_home(word: Word) -> str | None:
     return name if homed and _EXPANDING.isdisjoint(name) else None
 
 
-def in_home(name: str, home: str, *, control: bool) -> str:
-    """Return the name of a file with *home* where `with_home` left room for it.
-
-    Where hosts look for no values (*control*), such a character is one of the name.
-    """
-    return name.replace(_PUT_IN_HOME, home) if control else name
+def in_home(name: str, home: str) -> str:
+    """Return the name of a file with *home* where `with_home` left room for it."""
+    return name.replace(_PUT_IN_HOME, home)
 
 
 _EXPANDING: Final = frozenset("$`")
@@ -118,12 +121,13 @@ _EXPANDING: Final = frozenset("$`")
 
 def targets_of(word: Word, *, writes: bool) -> list[Target]:
     """Return the files that a redirection to *word* may open; of a pattern itself, and any."""
-    if word.literal and not re.search(r"[*?\[~$`]|\A=|\A//", word.plain):
-        patterned = writes and is_pattern(word.plain)
-        return [Target(word.plain, writes), *[Target(None, writes)] * patterned]
-    if word.literal and (word.plain[:1] != "~" or word.plain[1:2] in ("", "/")):
+    name = word.plain.replace(_PUT_IN_HOME, "\ud800")  # which no name has either
+    if word.literal and not re.search(r"[*?\[~$`]|\A=|\A//", name):
+        patterned = writes and is_pattern(name)
+        return [Target(name, writes), *[Target(None, writes)] * patterned]
+    if word.literal and (name[:1] != "~" or name[1:2] in ("", "/")):
         # A denial of this name counts, though another file may be opened.
-        return [Target(word.plain, writes), Target(None, writes)]
+        return [Target(name, writes), Target(None, writes)]
     homed = with_home(word) if writes else None
     return [*([Target(homed, writes)] if homed else []), Target(None, writes)]
 
@@ -147,7 +151,7 @@ class SimpleCommand:
         aside: whether it stands in a function, a case or a loop that no host follows.
         fed: all of its text, where that puts a text on its input; "" where none is.
         requoted: whether the host quotes its words anew: it has a line break or a variable.
-        own: its facts, once they were asked for (`policy.commands.simple`).
+        own: what the reader of a host knows of it, once that was asked for.
     """
 
     words: list[Word] = attrs.field(factory=list)
@@ -162,7 +166,7 @@ class SimpleCommand:
     aside: bool = False
     piped: bool = False
     bare: str = ""
-    own: CommandFacts | None = attrs.field(default=None, eq=False, repr=False)
+    own: Any = attrs.field(default=None, eq=False, repr=False)
 
 
 @attrs.frozen
@@ -225,3 +229,54 @@ class Script:
         """Note that it is ambiguous at *text*, and why."""
         if len(self.ambiguities) < _MOST_DOUBTS:
             self.ambiguities.append(Ambiguity(text, why))
+
+
+# What a simple command is, by its words.
+
+
+def as_written(words: Sequence[Word]) -> str:
+    """Return the text of a command, blanks between words folded."""
+    return " ".join([word.raw for word in words])
+
+
+def is_quoted(word: Word) -> bool:
+    """Whether a word is not what it is written as."""
+    return word.raw != word.plain
+
+
+def is_expanded(word: Word) -> bool:
+    """Whether a shell puts the name of a file for *word*; `[` is a program, `=x` one of zsh."""
+    return (word.glob and word.plain not in ("[", "[[")) or word.plain.startswith("=")
+
+
+# Builtins that run what stands in the subscript of a name: `printf -v 'a[$(ls)]'`.
+_EVALUATING = frozenset(
+    "printf test [ [[ read let declare typeset local export readonly unset mapfile wait print"
+    " getopts set zparseopts zformat zstyle autoload shift exit return break continue bye logout"
+    " vared private getln zregexparse float integer".split()
+)
+_SUBSCRIPT = re.compile(r"(?=.*\[).*[$`]", re.DOTALL)
+
+
+def is_evaluated(program: Sequence[Word]) -> bool:
+    """Whether a literal word may hold a command all the same."""
+    return program[0].plain in _EVALUATING and any(
+        _SUBSCRIPT.search(word.plain) for word in program[1:]
+    )
+
+
+# A word that a shell may leave out: an empty one, or an expansion.
+VANISHING: Final = re.compile(
+    r"\$(?:\w+|[@*#?$!-]|\{[^{}]*\}|\(.*\))?|`.*`|[<>]\(.*\)|''|\"\"", re.DOTALL
+)
+VANISHING_FIRST: Final = frozenset(("", *"$`<>'\""))
+
+
+def without_vanishing(words: Sequence[Word]) -> tuple[str, ...]:
+    """Return the text without the words that a shell may leave out, if there are such."""
+    left = [
+        word.plain
+        for word in words
+        if word.raw[:1] not in VANISHING_FIRST or not VANISHING.fullmatch(word.raw)
+    ]
+    return (" ".join(left),) if left and len(left) < len(words) else ()

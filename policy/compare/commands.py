@@ -33,8 +33,7 @@ import attrs
 
 from policy.commands.compound import BOXES, SHELLS
 from policy.commands.knowledge import Files, Program, Shell
-from policy.commands.match_texts import MORE
-from policy.commands.parts import Redirection
+from policy.commands.parts import MORE, Redirection
 from policy.compare.calls import ToolPair, meaning, read_alike
 from policy.compare.lists import (
     OVERLAPS,
@@ -428,7 +427,7 @@ class _Row:
     def is_ranked(self) -> bool:
         """Whether the place of a rule counts for the match texts of one command."""
         strict = [entry.effect for entry, _ in self.lines if entry.effect is not ALLOW]
-        return self.shell.control and strict != sorted(strict)
+        return bool(self.shell.reader) and strict != sorted(strict)
 
     @cached_property
     def shell(self) -> Shell:
@@ -717,7 +716,7 @@ class _Part:
         said = [{e.effect for e in view.entries} | {_NONE} for view in self.views]
         for each in said[0] & said[1]:
             self.texts[each, each] = flags
-        if self._rows[0].shell.control:
+        if self._rows[0].shell.reader:
             for pair in self._uncompleted():
                 self.texts.setdefault(pair, flags)
 
@@ -827,7 +826,7 @@ class _Part:
         Rules that deny or ask match it. One that begins with a text begins with a command that it
         matches too, if a rule matches that text as well.
         """
-        if not self._shells[0].control:
+        if not self._shells[0].reader:
             return set()
         alone = self._changed(lambda each: not self._matches_first(each))
         one, other = (
@@ -1087,7 +1086,7 @@ class _Fold:
         other rules, and for another compound command unless another rule asks for or denies a part.
         """
         found = set[Effects]()
-        if not self._rows[0].shell.control:
+        if not self._rows[0].shell.reader:
             return found
         if _spells_otherwise(*self._rows):
             found |= {(ASK, ALLOW), (ALLOW, ASK)}

@@ -10,9 +10,8 @@ from typing import Final
 
 import attrs
 
-from policy.commands.compound import BOXES, SHELLS
+from policy.commands.compound import BOXES, KEYWORDS, SHELLS
 from policy.commands.knowledge import Shell
-from policy.commands.match_texts import KEYWORDS
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.patterns.automaton import AutomatonState
@@ -301,7 +300,7 @@ class ToolLines:
             return "shadowed"
         if self._is_open(entry):
             return ""
-        ranked = self._shell is not None and self._shell.control
+        ranked = self._shell is not None and self._shell.reader
         if ranked and entry.effect is not Effect.ALLOW:
             return ""  # other texts of a command may meet what stands between
         odd = self._shell is not None or self._opened or bool(self.rules.dialect.links)

@@ -11,7 +11,7 @@ import attrs
 from policy.core.finding import Finding, Severity
 from policy.core.memory import seldom_collecting
 from policy.files.opening import Tree, is_unreadable, kind_of_unread, open_tree
-from policy.hosts import FRONT_ENDS
+from policy.hosts.front_ends import FRONT_ENDS
 from policy.hosts.project import FrontEnd, Project
 from policy.tables.placement import place_at
 from policy.tables.projects import Projects

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from policy.core import limits
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.patterns.automaton import NO_MATCH
@@ -16,7 +14,6 @@ from policy.tables.calls import (
     case_variant,
     is_within,
     real_path,
-    rooted_path,
 )
 from policy.tables.entry import (
     BY_DEFAULT,
@@ -33,7 +30,7 @@ if TYPE_CHECKING:
     from policy.tables.dialect import Dialect
     from policy.tables.row import Row
 
-__all__ = ["file_outcome", "led_outcome", "named_outcome", "path_outcome", "walked_path"]
+__all__ = ["file_outcome", "led_outcome", "links_of_processes", "named_outcome", "path_outcome"]
 
 
 def file_outcome(row: Row, path: str, variant: str, limit: int = NO_MATCH) -> Outcome:
@@ -43,7 +40,7 @@ def file_outcome(row: Row, path: str, variant: str, limit: int = NO_MATCH) -> Ou
         found = min(found, path_outcome(row, variant, limit), key=strictness)
     if path.startswith(_OF_PROCESSES) and row.ruleset.dialect.processes:
         try:
-            own = real_path(path, _links_of_processes(row.ruleset.dialect))
+            own = real_path(path, links_of_processes(row.ruleset.dialect))
         except Unreadable as unreadable:
             return UNREADABLE[unreadable.reason]
         if own != path:
@@ -73,11 +70,6 @@ def _named_outcome(row: Row, name: str) -> tuple[str | None, Outcome]:
     try:
         path = canonical_path(name, dialect)
         found = file_outcome(row, path, case_variant(name, dialect))
-        if dialect.shell.control and ".." in name:
-            walked = walked_path(name, dialect)
-            if walked != path:
-                others = file_outcome(row, walked, walked), led_outcome(row, path, walked)
-                found = min(found, *others, key=strictness)
     except Unreadable:
         return None, unsure(row.ruleset)
     return path, found
@@ -88,44 +80,10 @@ _OF_PROCESSES: Final = ("/proc/self/", "/proc/thread-self/")
 _OWN: Final = (*_OF_PROCESSES, "/proc/self/task/self/")
 
 
-def _links_of_processes(dialect: Dialect) -> list[tuple[str, str]]:
+def links_of_processes(dialect: Dialect) -> list[tuple[str, str]]:
+    """Return the links by which a process finds its folder and its root, and where they lead."""
     cwd = folded(dialect.cwd) if dialect.fold else dialect.cwd
     return [(f"{of}{name}", to) for of in _OWN for name, to in (("cwd", cwd), ("root", ""))]
-
-
-def walked_path(name: str, dialect: Dialect) -> str:
-    """Return the canonical path of a file as a system finds it: ``..`` is what a link led into.
-
-    Raises:
-        Unreadable: links lead in a circle.
-
-    """
-    links = dict(dialect.links)
-    if dialect.processes:
-        links |= {**_links_of_system(), **dict(_links_of_processes(dialect))}
-    rooted = rooted_path(name, dialect)
-    rest = (folded(rooted) if dialect.fold else rooted).split("/")[::-1]
-    path, followed = "", 0
-    while rest:
-        segment = rest.pop()
-        if segment == "..":
-            path = path.rpartition("/")[0]
-        elif segment not in ("", "."):
-            path = f"{path}/{segment}"
-            if (target := links.get(path)) is not None:
-                followed += 1
-                if followed > limits.LINKS:
-                    raise Unreadable
-                rest += target.split("/")[::-1]
-                path = ""
-    return path
-
-
-@cache
-def _links_of_system() -> dict[str, str]:
-    # What a thread has of its own is what its process has.
-    own = {f"/proc/{name}": f"/proc/self/{name}" for name in ("mounts", "net")}
-    return {"/dev/fd": "/proc/self/fd", "/proc/thread-self": "/proc/self/task/self", **own}
 
 
 def path_outcome(row: Row, path: str, limit: int = NO_MATCH) -> Outcome:

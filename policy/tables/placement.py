@@ -403,9 +403,7 @@ def _targets(text: str, shell: Shell) -> tuple[str, ...]:
     from policy.commands.words import in_home  # noqa: PLC0415
 
     files = (file.target for file in read_command(text, shell).redirections)
-    return tuple(
-        in_home(name, "~", control=shell.control) for name in files if name and "\0" not in name
-    )
+    return tuple(in_home(name, "~") for name in files if name and "\0" not in name)
 
 
 # Commands are asked about again, and to take one apart takes long.

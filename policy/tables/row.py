@@ -17,7 +17,7 @@ from policy.core.effect import Effect
 from policy.core.memory import Memo
 from policy.patterns.automaton import NO_MATCH, Automaton
 from policy.patterns.ends import Indexed
-from policy.patterns.pattern import Pattern, PatternKind
+from policy.patterns.pattern import PatternKind
 from policy.patterns.tokens import Token
 from policy.tables.calls import (
     Unreadable,
@@ -33,7 +33,6 @@ from policy.tables.walk import NO_FIELD, NO_WALK, GivenPaths, Walk
 if TYPE_CHECKING:
     from policy.commands.knowledge import Shell
     from policy.commands.parts import Command, CommandPart
-    from policy.tables.command_row import ExactRules
     from policy.tables.ruleset import RuleSet
 
     ReadCommand = Callable[[str, Shell], Command]
@@ -134,11 +133,11 @@ class Row:
         if self.constant is not None:
             return NO_WALK.automaton
         if self.argument.kind is not ArgumentKind.COMMAND:
-            return self._run(self._indices, self.kind.separator)
+            return self._run(self.indices, self.kind.separator)
         from policy.commands.compound import compound  # noqa: PLC0415  # for commands alone
 
         # Beside the rules run the patterns of what must be taken apart before any rule is asked.
-        return self._run(self._indices, " ", compound(self.ruleset.dialect.shell))
+        return self._run(self.indices, " ", compound(self.ruleset.dialect.shell))
 
     @cached_property
     def walk(self) -> Walk:
@@ -147,7 +146,7 @@ class Row:
         field, alias = self.field, self.alias
         walked = self.automaton if kind in _AS_IT_STANDS else None
         if kind is ArgumentKind.PATH and self.constant is None:
-            walked = given_paths(self.automaton, self._tokens(self._indices), dialect)
+            walked = given_paths(self.automaton, self._tokens(self.indices), dialect)
         if walked is None or field is NO_FIELD:
             return NO_WALK
         longest = dialect.shell.longest if kind is ArgumentKind.COMMAND else 0
@@ -183,7 +182,7 @@ class Row:
             return self.constant
         dialect, kind = self.ruleset.dialect, self.argument.kind
         limit = self.first_parameter(call)
-        if not self._indices and not self.opens_files:
+        if not self.indices and not self.opens_files:
             return self.at(limit)
         try:
             text = argument_text(self.argument, dialect, call)
@@ -191,7 +190,7 @@ class Row:
             if kind is ArgumentKind.PATH:
                 other = argument_text(self.argument, dialect, call, variant=True)
         except Unreadable as unreadable:
-            asked = self._indices or dialect.shell.whole
+            asked = self.indices or dialect.shell.whole
             if self.opens_files and not asked and unreadable.reason is Reason.MALFORMED:
                 return self.at(limit)  # no command, so it opens no file
             return UNREADABLE[unreadable.reason]
@@ -211,7 +210,7 @@ class Row:
     def first(self, text: str) -> int:
         """Return the index of the first entry that matches an argument, or NO_MATCH."""
         index = self.automaton.first(text)
-        return NO_MATCH if index == NO_MATCH else self._indices[index]
+        return NO_MATCH if index == NO_MATCH else self.indices[index]
 
     def outcome_at(self, text: str) -> Outcome:
         """Return what the row says of an argument that was read already."""
@@ -264,16 +263,10 @@ class Row:
         row = Row(others, rules.default, rules.default_reason, self.tool, rules)
         return row if row.default.effect is not Effect.ALLOW else None
 
-    def is_kept(self, text: str) -> bool:
-        """Return whether an entry behind the first that allows matches, and does not allow."""
-        return any(pattern.matches(text) for pattern in self._keeping)
-
     @cached_property
-    def exact_rules(self) -> ExactRules:
-        """How the entries apply to a command as a whole."""
-        from policy.tables.command_row import ExactRules  # noqa: PLC0415  # for commands alone
-
-        return ExactRules.of(self.entries, self._indices)
+    def memory(self) -> dict[str, object]:
+        """What the host keeps of the row, by what it is."""
+        return {}
 
     @cached_property
     def parts(self) -> Memo[CommandPart, Outcome]:
@@ -306,18 +299,8 @@ class Row:
         return {NO_MATCH: self.default}
 
     @cached_property
-    def _keeping(self) -> tuple[Pattern, ...]:
-        first = next((n for n, e in enumerate(self.entries) if e.effect is Effect.ALLOW), None)
-        behind = () if first is None else self.entries[first:]
-        return tuple(
-            entry.pattern
-            for entry in behind
-            if entry.effect is not Effect.ALLOW and entry.pattern and not entry.field
-        )
-
-    @cached_property
     def _addresses(self) -> KnownAddresses:
-        return KnownAddresses(self.entries, self._indices, self.kind.separator)
+        return KnownAddresses(self.entries, self.indices, self.kind.separator)
 
     @cached_property
     def _by_field(self) -> dict[str, list[int]]:
@@ -327,8 +310,8 @@ class Row:
         return fields
 
     @cached_property
-    def _indices(self) -> Sequence[int]:
-        """The entries that look at the argument itself."""
+    def indices(self) -> Sequence[int]:
+        """The numbers of the entries that look at the argument itself."""
         return self._by_field.get("", ())
 
     @cached_property

@@ -23,6 +23,7 @@ from policy.core.effect import Effect
 from policy.core.memory import Key
 from policy.core.source import Place
 from policy.patterns.pattern import Pattern, is_glob
+from policy.patterns.tokens import OneOf
 from policy.tables.dialect import Dialect
 from policy.tables.entry import Form, RowEntry
 from policy.tables.row import Row
@@ -75,6 +76,8 @@ def _is_said(field: attrs.Attribute[Any], value: object) -> bool:
 def _plain_value(_: type, __: object, value: object) -> object:
     if isinstance(value, frozenset):
         return sorted(value)
+    if isinstance(value, OneOf):
+        return repr(value)
     return getattr(value, "value", value)
 
 

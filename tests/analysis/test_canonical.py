@@ -19,7 +19,8 @@ from policy.files.layout import (
 )
 from policy.files.text import decode
 from policy.files.yaml_nodes import read_yaml
-from policy.hosts import FRONT_ENDS, notation
+from policy.hosts import notation
+from policy.hosts.front_ends import FRONT_ENDS
 from tests.conftest import FIXTURES
 
 WRITTEN = """\

@@ -14,7 +14,7 @@ ROOT = Path(policy.__file__).parent
 LINES = 73_500
 MODULES = 281
 ENTRIES = 15  # files and folders directly in `policy/`
-PRIVATE_WORDS = 171
+PRIVATE_WORDS = 168
 
 # Words of a private language: a name of a thing says more.
 PRIVATE = re.compile(
@@ -32,10 +32,8 @@ NAMING_A_HOST = {
     "cli/__init__.py",
     "cli/install.py",
     "cli/options.py",
-    "commands/match_texts.py",
-    "commands/read.py",
     "files/opening.py",
-    "hosts/__init__.py",
+    "hosts/front_ends.py",
     "hosts/a3s/loading.py",
     "hosts/pikuri/versions.py",
     "hosts/project.py",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,6 @@ HEAVY = (
     "tree_sitter",
     "yaml",
     "policy.analysis",
-    "policy.commands.bash",
     "policy.commands.read",
     "policy.compare",
     "policy.files",
@@ -103,3 +103,17 @@ def test_a_command_that_is_not_plain_loads_its_reader(table) -> None:
     assert effect == "deny"
     assert "policy.commands.read" in modules
     assert not [name for name in modules if name.startswith("policy.compare")]
+
+
+@pytest.mark.skipif(find_spec("tree_sitter_bash") is None, reason="the extra `bash`")
+def test_the_reader_of_a_host_loads_nothing_of_its_files() -> None:
+    rules = {"permissions": {"allow": ["Bash(git *)"], "deny": ["Bash(git push *)"]}}
+    tree = Memory({".claude/settings.json": json.dumps(rules)})
+    table = policy.table_to_json(load_tree(tree).chain("main").table)
+    effect, modules = decided(table, "Bash", {"command": "git status && (git push)"})
+    assert effect == "deny"
+    assert "policy.hosts.claude.shell.bash" in modules
+    heavy = ("lark", "yaml", "policy.language", "policy.files", "policy.compare")
+    assert not [name for name in modules if name.startswith(heavy)]
+    host = {name for name in modules if name.startswith("policy.hosts.")}
+    assert {name for name in host if ".claude.shell" not in name} == {"policy.hosts.claude"}

@@ -400,7 +400,7 @@ def test_a_redirection_is_decided_as_a_call_of_its_tool() -> None:
     assert effect("echo a <out/a") is Effect.DENY
 
 
-@pytest.mark.parametrize("name", ["\x1e/x", "\x1f/x", "out\x1e/x", "$HOME/x"])
+@pytest.mark.parametrize("name", ["\x1e/x", "\udc1e/x", "\x1f/x", "out\x1e/x", "$HOME/x"])
 def test_no_character_of_a_name_stands_for_a_folder(name: str) -> None:
     rules = table("allow Bash(echo *)", "allow Write(~/**)")
     assert rules.decide("Bash", {"command": f"echo a >'{name}'"}).effect is Effect.DENY

@@ -12,8 +12,8 @@ from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
 from policy.core.source import Source
 from policy.files.opening import Memory
-from policy.hosts.claude import ClaudeOptions, load
 from policy.hosts.claude.data.tools import BUILT_IN
+from policy.hosts.claude.front_end import ClaudeOptions, load
 from policy.hosts.claude.options import VERSION
 from policy.hosts.project import Project
 from policy.hosts.workspace import Workspace

@@ -6,7 +6,7 @@ import pytest
 
 from policy.core.memory import OnDemand
 from policy.files.opening import Memory
-from policy.hosts.claude import load
+from policy.hosts.claude.front_end import load
 
 
 def test_builds_what_is_asked_for_once_and_nothing_else() -> None:

@@ -14,7 +14,7 @@ from policy.core.effect import Effect
 from policy.files.opening import Tree
 from policy.files.revisions import GitRevision
 from policy.files.trees import Folder
-from policy.hosts import front_ends
+from policy.hosts.front_ends import front_ends
 from policy.hosts.workspace import load_tree
 from policy.tables.chain import READINGS, Chain, SpawnDenied
 

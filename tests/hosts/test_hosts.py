@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policy.files.opening import Memory
-from policy.hosts import FRONT_ENDS
+from policy.hosts.front_ends import FRONT_ENDS
 
 FOLDERS = "a .a3s agents .zeph .config zeph .claude tools schedules commands skills .claude-plugin"
 NAMES = (

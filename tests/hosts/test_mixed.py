@@ -14,7 +14,7 @@ from policy.cli import main
 from policy.core.finding import Severity
 from policy.files.text import decode
 from policy.files.trees import Folder, Memory
-from policy.hosts import FRONT_ENDS
+from policy.hosts.front_ends import FRONT_ENDS
 from policy.hosts.workspace import Workspace, load_tree
 from tests.conftest import FIXTURES
 

@@ -12,8 +12,8 @@ from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.source import Source
 from policy.files.opening import Memory
-from policy.hosts.claude import ClaudeOptions, load
 from policy.hosts.claude.dialect import dialect
+from policy.hosts.claude.front_end import ClaudeOptions, load
 from policy.hosts.claude.hooks import takes
 from policy.hosts.claude.lint import Condition, of_conditions
 from policy.hosts.claude.paths import Anchors

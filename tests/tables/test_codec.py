@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import policy
 from policy.core.errors import PolicyError
 from policy.files.opening import Folder
-from policy.hosts import FRONT_ENDS
+from policy.hosts.front_ends import FRONT_ENDS
 from policy.tables.codec.reading import table_from_json
 from policy.tables.codec.writing import table_to_json
 from policy.tables.table import NOTHING, UNRESTRICTED, Bounds, Table

@@ -10,7 +10,8 @@ from policy.core.source import Source
 from policy.files.opening import is_unreadable
 from policy.files.text import decode
 from policy.files.trees import Memory
-from policy.hosts import claude, notation
+from policy.hosts import notation
+from policy.hosts.claude import front_end as claude
 from policy.hosts.workspace import load_tree
 from policy.tables.codec.writing import compiled_to_json
 

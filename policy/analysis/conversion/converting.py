@@ -42,7 +42,8 @@ from policy.files.nodes import Node, ScalarNode
 from policy.files.opening import Tree, is_unreadable, open_tree
 from policy.files.trees import Memory
 from policy.files.yaml_nodes import read_yaml
-from policy.hosts import FRONT_ENDS, notation
+from policy.hosts import notation
+from policy.hosts.front_ends import FRONT_ENDS
 from policy.hosts.portable import (
     Dropped,
     Portable,

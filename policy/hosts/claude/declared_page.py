@@ -15,8 +15,8 @@ import attrs
 
 from policy.core.decision import Reason
 from policy.files.opening import Memory
-from policy.hosts.claude import ClaudeOptions, load
 from policy.hosts.claude.data.versions import CHANGES, UNTOLD, Behaviour
+from policy.hosts.claude.front_end import ClaudeOptions, load
 from policy.hosts.claude.options import VERSION
 from policy.hosts.project import Project
 from policy.tables.chain import Chain, SpawnDenied

@@ -34,12 +34,14 @@ from policy.hosts.claude.data.versions import Behaviour
 from policy.hosts.claude.defaults import is_judged
 from policy.hosts.claude.modes import EDITING_MODES
 from policy.hosts.claude.session import ClaudeSession
+from policy.hosts.claude.shell.ambiguities import COMPOUND
 from policy.patterns.tokens import folded
 from policy.tables.dialect import Dialect
 
 __all__ = ["denies_rest", "dialect"]
 
 _SHELL: Final = Shell(
+    reader="claude",
     wrapping=Wrapping(
         names=frozenset(WRAPPING) | frozenset(GRANTING),
         denying=WRAPPING,
@@ -72,7 +74,6 @@ _SHELL: Final = Shell(
         scripted=frozenset({"rm", "rmdir"}),
         odd=frozenset(UNCHECKED) | UNEXPANDED | frozenset(GRANTING),
         interpreters=commands.INTERPRETERS,
-        speechless=commands.SPEECHLESS,
         movers=commands.MOVERS,
         versioning=commands.VERSIONING,
         planting=commands.PLANTING,
@@ -80,7 +81,7 @@ _SHELL: Final = Shell(
         repository=commands.REPOSITORY,
     ),
     whole=True,
-    control=True,
+    compound=COMPOUND,
     longest=10_000,
 )
 _EDITING_SHELL: Final = attrs.evolve(_SHELL, programs=EDITING_PROGRAMS)

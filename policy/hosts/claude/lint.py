@@ -13,19 +13,11 @@ from typing import Final
 
 import attrs
 
-from policy.commands.ambiguities import (
-    doubtful,
-    fills_guarded,
-    has_half_assignment,
-    is_substituted,
-    is_unchecked,
-    is_worked_out,
-)
-from policy.commands.bash import read_script
+from policy.commands.compound import KEYWORDS
 from policy.commands.knowledge import Shell, Wrapper, Wrappers
-from policy.commands.match_texts import KEYWORDS, is_assignment
-from policy.commands.plain import read_plain
+from policy.commands.read import read_plain
 from policy.commands.words import Script, Word
+from policy.commands.wrappers import is_assignment
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding, Severity
@@ -43,6 +35,15 @@ from policy.hosts.claude.pools import PoolPosition, has_no_tools, pool
 from policy.hosts.claude.rules import RuleLine, RuleScope, read_rule
 from policy.hosts.claude.session import SCOPES, ClaudeSession, opened
 from policy.hosts.claude.settings import Settings
+from policy.hosts.claude.shell.ambiguities import (
+    doubtful,
+    fills_guarded,
+    has_half_assignment,
+    is_substituted,
+    is_unchecked,
+    is_worked_out,
+)
+from policy.hosts.claude.shell.bash import read_script
 from policy.hosts.claude.skills import Skill
 from policy.language.parse import parse_matcher
 from policy.language.syntax import Matcher, Presence

@@ -14,10 +14,8 @@ from typing import Final
 
 import attrs
 
-from policy.commands.match_texts import as_written
-from policy.commands.plain import read_plain
-from policy.commands.powershell import canonical_powershell
-from policy.commands.words import Script
+from policy.commands.read import read_plain
+from policy.commands.words import Script, as_written
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
@@ -30,6 +28,7 @@ from policy.hosts.claude.data.shell import ALIASES
 from policy.hosts.claude.data.unchecked import STARTING
 from policy.hosts.claude.data.versions import Behaviour
 from policy.hosts.claude.paths import Anchors, Negation, path_patterns
+from policy.hosts.claude.shell.powershell import canonical_powershell
 from policy.language.mistakes import looks_absolute
 from policy.language.parse import parse_matcher
 from policy.language.syntax import Matcher

@@ -44,6 +44,7 @@ from policy.hosts.claude.guards import (
 from policy.hosts.claude.modes import is_plan
 from policy.hosts.claude.rules import RuleLine
 from policy.hosts.claude.session import ClaudeSession
+from policy.hosts.claude.shell.ambiguities import traced as traced_patterns
 from policy.patterns.pattern import Pattern, PatternKind
 from policy.patterns.tokens import folded
 from policy.tables.dialect import Dialect
@@ -72,7 +73,9 @@ def _rule_sets(session: ClaudeSession, mode: str) -> Iterator[RuleSet]:
         RuleSet(tuple(_answered(entries, session, mode)), Effect.ALLOW, reading)
         for entries in session.reopened
     )
-    shell = attrs.evolve(reading.shell, traced=True)
+    shell = reading.shell
+    compound = (*shell.compound, *traced_patterns(shell.kinds))
+    shell = attrs.evolve(shell, traced=True, compound=compound)
     traced = attrs.evolve(reading, shell=shell, asks=not session.asks_nobody(mode))
     yield from _choices(session, reading)
     for fence in fences(session):

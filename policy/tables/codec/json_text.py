@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
+from importlib.util import find_spec
 from typing import Any, Final, TypeVar, cast, get_args, get_origin, get_type_hints
 
 import attrs
@@ -21,7 +22,7 @@ from policy.core.errors import PolicyError
 from policy.core.source import Place, visible
 from policy.patterns.pattern import Pattern, PatternKind
 from policy.patterns.tokens import GAPS, Alternatives, OneOf, Run, Token
-from policy.tables.dialect import Dialect, Input
+from policy.tables.dialect import ArgumentKind, Dialect, Input
 from policy.tables.entry import Form
 from policy.tables.table import TRUST, Bounds
 
@@ -284,6 +285,15 @@ def _check(value: object) -> None:
         raise Wrong(msg)
     if isinstance(value, Shell) and "" in {*value.wrapping.names, *value.programs}:
         raise Wrong("expected the names of programs, found an empty text")
+    if isinstance(value, Shell):
+        if value.reader and not _is_host(value.reader):
+            raise Wrong(f"no host {cited(value.reader)} reads commands")
+        if any(_ways(tokens) > 1 for tokens in value.compound):
+            raise Wrong("expected patterns without alternatives")
+    if isinstance(value, Dialect) and not value.shell.reader:
+        kinds = {each.kind for each in (*value.arguments.values(), value.other)}
+        if ArgumentKind.POWERSHELL in kinds:
+            raise Wrong("expected a host that reads PowerShell")
     if isinstance(value, Variables):
         _compiled(value.guarded)
     if isinstance(value, Input):
@@ -298,12 +308,21 @@ def _check(value: object) -> None:
         _compiled(value.idle, value.runs, value.scripts)
 
 
+def _is_host(name: str) -> bool:
+    """Return whether *name* is that of a host with a reader of commands."""
+    try:
+        return name.isidentifier() and find_spec(f"policy.hosts.{name}.shell") is not None
+    except ModuleNotFoundError:
+        return False
+
+
 _READERS: Final[dict[_Type, _Reader]] = {
     str: _exactly(str, "a text"),
     int: _exactly(int, "a whole number"),
     bool: _exactly(bool, "true or false"),
     object: lambda value: value,  # any JSON
     Pattern: _pattern,
+    Token: _token,
 }
 
 

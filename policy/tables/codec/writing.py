@@ -15,7 +15,7 @@ from policy.commands.knowledge import Program
 from policy.core import limits
 from policy.core.effect import Effect
 from policy.patterns.pattern import Pattern
-from policy.patterns.tokens import Alternatives, Gap, Run, Token
+from policy.patterns.tokens import Alternatives, Gap, OneOf, Run, Token
 from policy.tables.chain import SPAWN_TOOL, Chain, Link, Reading, SpawnDenied, attenuate, spawn_call
 from policy.tables.codec.json_text import (
     COMPILED,
@@ -111,6 +111,8 @@ def _converter() -> Converter:
 
     converter = Converter(omit_if_default=True, unstruct_collection_overrides={frozenset: sorted})
     converter.register_unstructure_hook(Pattern, _pattern)
+    for kind in (Gap, OneOf):
+        converter.register_unstructure_hook(kind, _token)
     converter.register_unstructure_hook_func(_is_tuple, lambda items: [plain(i) for i in items])
     converter.register_unstructure_hook_func(_is_mapping, _mapping)
     return converter

@@ -12,7 +12,7 @@ from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.finding import Severity
 from policy.files.opening import Folder, Memory
-from policy.hosts.claude import ClaudeOptions, load
+from policy.hosts.claude.front_end import ClaudeOptions, load
 from policy.hosts.project import Project
 from policy.hosts.workspace import load_tree
 from policy.tables.chain import Chain, SpawnDenied

@@ -9,8 +9,8 @@ from policy.core.source import Source
 from policy.files.nodes import MappingNode, ScalarNode, plain
 from policy.files.opening import Memory
 from policy.files.yaml_nodes import read_loosely
-from policy.hosts.claude import load
 from policy.hosts.claude.agents import read_header
+from policy.hosts.claude.front_end import load
 from policy.hosts.project import Project
 from policy.tables.chain import Chain, SpawnDenied
 

@@ -12,7 +12,7 @@ from policy.analysis.formatting import minimal
 from policy.analysis.lint import lint, mend
 from policy.core.effect import Effect
 from policy.files.opening import Memory
-from policy.hosts import claude
+from policy.hosts.claude import front_end as claude
 from policy.hosts.claude.data.tools import MODES
 from policy.hosts.workspace import load_tree
 from policy.tables.chain import READINGS, Chain

@@ -12,9 +12,10 @@ from policy.core.errors import PolicyError
 from policy.core.finding import Severity
 from policy.core.source import Source
 from policy.files.opening import Memory
-from policy.hosts import claude, front_ends
-from policy.hosts.claude import ClaudeOptions, load
+from policy.hosts.claude import front_end as claude
 from policy.hosts.claude.declared_page import page
+from policy.hosts.claude.front_end import ClaudeOptions, load
+from policy.hosts.front_ends import front_ends
 from policy.hosts.project import Project
 from policy.tables.chain import Chain, SpawnDenied
 

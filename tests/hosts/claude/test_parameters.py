@@ -13,7 +13,7 @@ import pytest
 from policy.compare.tables import differences
 from policy.core.source import Source
 from policy.files.opening import Memory
-from policy.hosts.claude import ClaudeOptions, load
+from policy.hosts.claude.front_end import ClaudeOptions, load
 from policy.tables.chain import Chain
 
 _OPTIONS = ClaudeOptions(cwd="/srv/app", home="/home/me")

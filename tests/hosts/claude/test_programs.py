@@ -10,8 +10,8 @@ from policy.commands.knowledge import Program
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.files.opening import Memory
-from policy.hosts.claude import ClaudeOptions, load
 from policy.hosts.claude.data.programs import EDITING_PROGRAMS, READ_ONLY_PROGRAMS
+from policy.hosts.claude.front_end import ClaudeOptions, load
 from policy.tables.chain import Chain
 from tests.claude_session import decide, table
 

@@ -11,7 +11,7 @@ from policy.analysis.diff import diff_workspaces
 from policy.compare.tables import differences
 from policy.core.decision import Decision
 from policy.files.opening import Memory
-from policy.hosts.claude import ClaudeOptions, load
+from policy.hosts.claude.front_end import ClaudeOptions, load
 from policy.hosts.workspace import load_tree
 from policy.tables.chain import Chain
 

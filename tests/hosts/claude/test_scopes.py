@@ -10,7 +10,7 @@ from policy.cli import main
 from policy.core.effect import Effect
 from policy.core.source import Source
 from policy.files.trees import Memory
-from policy.hosts.claude import ClaudeOptions, load
+from policy.hosts.claude.front_end import ClaudeOptions, load
 from policy.hosts.project import Project
 from policy.tables.chain import Chain
 

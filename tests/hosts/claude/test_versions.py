@@ -10,9 +10,9 @@ import pytest
 from policy.core.decision import Decision
 from policy.core.source import Source
 from policy.files.opening import Memory
-from policy.hosts.claude import ClaudeOptions, load
 from policy.hosts.claude.data import versions
 from policy.hosts.claude.data.versions import behaviour
+from policy.hosts.claude.front_end import ClaudeOptions, load
 from policy.tables.chain import Chain
 
 EDIT = ("Edit", {"file_path": "/srv/app/a"})

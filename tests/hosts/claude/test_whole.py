@@ -9,7 +9,7 @@ import pytest
 from policy.compare.tables import differences
 from policy.core.effect import Effect
 from policy.files.opening import Memory
-from policy.hosts.claude import load
+from policy.hosts.claude.front_end import load
 from tests.claude_session import table
 
 pytest.importorskip("tree_sitter_bash")

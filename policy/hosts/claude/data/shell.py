@@ -21,7 +21,6 @@ __all__ = [
     "REPOSITORY",
     "RUNNERS",
     "RUN_SCRIPTS",
-    "SPEECHLESS",
     "STARTERS",
     "STRUCTURES",
     "SYSTEM_FOLDERS",
@@ -48,7 +47,6 @@ REDIRECTED: Final = _words("syntax", "redirected")
 ITERATED: Final = _words("syntax", "in_background")
 
 INTERPRETERS: Final = _words("programs", "interpreters")
-SPEECHLESS: Final = _words("programs", "speechless")
 MOVERS: Final = _words("programs", "movers")
 IDLE: Final = _words("programs", "idle")
 VERSIONING: Final = _words("programs", "versioning")

@@ -10,30 +10,41 @@ from typing import TYPE_CHECKING, Final
 
 import attrs
 
-from policy.commands import ambiguities
-from policy.commands.ambiguities import GUARDED, is_evaluated
-from policy.commands.compound import BOXES, SHELLS
-from policy.commands.folders import Examined, examine, looks_for_one, planted
+from policy.commands.compound import BOXES, KEYWORDS, SHELLS
 from policy.commands.knowledge import Shell
-from policy.commands.match_texts import (
-    KEYWORDS,
-    as_granted,
+from policy.commands.words import (
+    SET_BY_SHELL,
+    Script,
+    Word,
     as_written,
-    behind_all,
-    exposed,
-    is_assignment,
+    is_evaluated,
     is_expanded,
+    is_quoted,
+)
+from policy.commands.wrappers import basename, is_assignment
+from policy.core import limits
+from policy.hosts.claude.shell import ambiguities
+from policy.hosts.claude.shell.ambiguities import GUARDED
+from policy.hosts.claude.shell.match_texts import (
+    as_granted,
+    behind_all,
+    carries_files,
+    exposed,
+    is_quiet,
     match_texts,
     may_vanish,
     possible_texts,
     requoted,
     shortened,
 )
-from policy.commands.opened import is_home_of_other
-from policy.commands.parts import Command, Redirection
-from policy.commands.words import SET_BY_SHELL, Script, Word
-from policy.commands.wrappers import basename, carries_files, is_quiet
-from policy.core import limits
+from policy.hosts.claude.shell.parts import ClaudeCommand, ClaudeRedirection
+from policy.hosts.claude.shell.programs import (
+    Examined,
+    examine,
+    is_home_of_other,
+    looks_for_one,
+    planted,
+)
 
 if TYPE_CHECKING:
     from policy.commands.words import SimpleCommand
@@ -43,12 +54,10 @@ __all__ = [
     "CommandFacts",
     "NestedScripts",
     "Texts",
-    "changes_folder",
     "facts_of",
     "gives_removal",
     "is_harmless",
     "is_idle",
-    "is_quoted",
     "removes",
     "removes_unknown",
     "script_of",
@@ -195,34 +204,20 @@ def _is_harmless(assignment: Word) -> bool:
     return assignment.plain.partition("=")[2].rstrip("/") not in ("", ".", "..", "~")
 
 
-# Programs that change the folder of what follows.
-_MOVERS: Final = frozenset("cd chdir pushd popd".split())
-
 # Changes of the folder that are followed into a script; behind more its folder is unknown.
 _FOLLOWED: Final = 8
 
-# Scripts within one another that are judged; what removes files in more is asked for.
-_JUDGED: Final = 2
-
-
-def changes_folder(program: Sequence[Word]) -> bool:
-    """Return whether what follows a command may run in another folder."""
-    return program[0].plain in _MOVERS
-
 
 class NestedScripts:
-    """The scripts in the arguments of a command, each read in the folder it runs in.
+    """The scripts in the arguments of a command, each read in the folder it runs in."""
 
-    Attributes:
-        depth: how many scripts stand within one another, where the innermost removes files.
-    """
-
-    def __init__(self, script: Script, shell: Shell, read: Callable[[str, Shell], Command]) -> None:
+    def __init__(
+        self, script: Script, shell: Shell, read: Callable[[str, Shell], ClaudeCommand]
+    ) -> None:
         self._script = script
         self._shell = shell
         self._read = read
         self._moved: list[str] = []
-        self.depth = 0
 
     def follow(self, program: Sequence[Word]) -> None:
         """Note a command that changes the folder."""
@@ -230,7 +225,7 @@ class NestedScripts:
 
     def look(
         self, text: str, words: Sequence[Word], *, aside: bool
-    ) -> tuple[tuple[str, ...], list[Redirection]]:
+    ) -> tuple[tuple[str, ...], list[ClaudeRedirection]]:
         """Return the match texts of a script's commands, and the files that it opens.
 
         Args:
@@ -244,26 +239,21 @@ class NestedScripts:
             return (), []
         lost = len(self._moved) > _FOLLOWED
         inside = self._read(("" if lost else "".join(self._moved)) + text, shell)
-        depth = inside.removing + 1 if removes(text) or inside.removing else 0
-        self.depth = max(self.depth, depth)
         texts = tuple(
             reading
             for part in inside.parts
             for reading in (part.text, *part.match_texts, *part.script_texts, *part.possible_texts)
         )
-        removed = [file for file in inside.redirections if file.tool == shell.files.removes]
-        others = [file for file in inside.redirections if file not in removed and file != GUARDED]
+        opened = [ClaudeRedirection.of(file) for file in inside.redirections]
+        removed = [file for file in opened if file.tool == shell.files.removes]
+        others = [file for file in opened if file not in removed and file != GUARDED]
         files = [*removed, *(attrs.evolve(file, scripted=True, part=None) for file in others)]
         unknown = removed and (self._script.broken or aside)
-        unjudged = depth > _JUDGED or (depth and (lost or is_unjudged(text, words)))
-        if unknown or unjudged or (GUARDED in inside.redirections and not shell.traced):
+        nests = any(part.script_texts for part in inside.parts)
+        unjudged = removes(text) and (lost or nests or is_unjudged(text, words))
+        if unknown or unjudged or (GUARDED in opened and not shell.traced):
             files.append(GUARDED)
         return texts, files
-
-
-def is_quoted(word: Word) -> bool:
-    """Whether a word is not what it is written as."""
-    return word.raw != word.plain
 
 
 class AutoAllowed:
@@ -398,7 +388,7 @@ def spelled(
         program: what is behind its wrappers and assignments.
         granted: what is behind those that rules which allow unwrap.
         shell: what the host knows of commands.
-        anew: whether the host puts it together anew (`policy.commands.match_texts`).
+        anew: whether the host puts it together anew (`match_texts.py`).
 
     """
     text, known, written = _spelled(words, program, granted, shell)
@@ -422,22 +412,20 @@ def _spelled(
         and not is_assignment(name)
     ):
         plain = " ".join([word.plain for word in words])
-        if not shell.control:
-            return text, (() if plain == text else (plain,)), ()
         plain = plain.strip()
         vanishing = shortened(words) if may_vanish(text) else ()
         # Several blanks are one to rules with a star, quoted or not.
         known = dict.fromkeys((plain, _BLANKS.sub(" ", plain), *vanishing))
         return text, (() if [*known] == [text] else tuple(known)), ()
-    if shell.control and all(map(is_assignment, words)):
+    if all(map(is_assignment, words)):
         return "", (), ()  # no command: a rule may spell out all of the text alone
-    if shell.control and is_quoted(name) and _NAME.fullmatch(name.plain):
+    if is_quoted(name) and _NAME.fullmatch(name.plain):
         granted = [attrs.evolve(name, raw=name.plain), *granted[1:]]
     granted_text = as_written(granted)
     named = dict.fromkeys((*match_texts(words, shell), text))
     named.pop(granted_text, None)
     # Quotes around the program count for a rule that allows only where the command begins with it.
-    written = (text,) if shell.control and text != granted_text else ()
+    written = (text,) if text != granted_text else ()
     return granted_text, tuple(named), written
 
 
@@ -510,10 +498,10 @@ class CommandFacts:
         self.script = script_of(program)
         self.sets = all(map(is_assignment, words))
         self.suspect = bool(shell.kinds.scripted) and gives_removal(program)
-        self.leaves = changes_folder(program)
+        self.leaves = program[0].plain in shell.kinds.movers
         self.versioned = looks_for_one(program, shell)
         self.planted = planted(program, shell)
-        self.exports = shell.control and ambiguities.exports_inherited(program, shell)
+        self.exports = ambiguities.exports_inherited(program, shell)
         self.extended = any(
             wrapper.appends
             for word in words[: len(words) - len(granted)]
@@ -529,29 +517,21 @@ class CommandFacts:
             if outer is not None and outer.runs:
                 examined = words
         self.examined = examined
-        self.known: Examined | None = None
         self.carried = carries_files(words, len(words) - len(examined), shell)
         self.edits = examined[0].plain in (shell.kinds.planting | shell.kinds.scripted)
-        self.harmless = False
-        if shell.programs:
-            self.known = examine(exposed(examined) if anew else examined, shell)
-            if self.known is not None:
-                self.harmless = is_harmless(self.known, words, examined, shell)
+        self.known = examine(exposed(examined) if anew else examined, shell)
+        self.harmless = self.known is not None and is_harmless(self.known, words, examined, shell)
 
     def _judge(self, shell: Shell) -> None:
         words, program, name = self.words, self.program, self.granted[0]
         around = len(words) - len(program)
         self.differs = (
             around >= limits.NESTING
-            or ambiguities.is_evaluated(program)
+            or is_evaluated(program)
             or any(map(is_expanded, words[: around + 1]))
             or (len(words) > 1 and self.sets)
-            or (shell.control and _is_no_program(words, around))
+            or _is_no_program(words, around)
         )
-        self.unchecked = self.ambiguous = False
-        if not shell.control:
-            self.nameless = name.raw in KEYWORDS or is_assignment(name) or name.raw != name.plain
-            return
         odd = ("", "}") if shell.kinds.trusting else ("", "-", "}")
         self.nameless = not name.literal or "$" in name.raw or name.plain[:1] in odd
         self.unchecked = (
@@ -603,11 +583,12 @@ def facts_of(command: SimpleCommand, script: Script, shell: Shell) -> CommandFac
     """
     if command.own is None:
         command.own = _facts_of(command, script, shell)
-    return command.own
+    facts: CommandFacts = command.own
+    return facts
 
 
 def _facts_of(command: SimpleCommand, script: Script, shell: Shell) -> CommandFacts:
-    words, anew = command.words, shell.control and command.requoted
+    words, anew = command.words, command.requoted
     if anew or not script.plain:
         return CommandFacts(words, shell, anew=anew)
     kept, text = _kept(shell), as_written(words)

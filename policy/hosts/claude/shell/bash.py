@@ -1,15 +1,15 @@
 """A shell command read by a grammar: words, redirections, statements.
 
-The grammar is that of tree-sitter-bash, an optional dependency. Its tree becomes a `Script`, as
-`policy.commands.plain` makes one of plain commands. Text without one of the shapes that the host
-reads (`policy.commands.shapes`) is cut all the same, so that a rule can deny what is inside, and
-makes the script ambiguous.
+The grammar is that of tree-sitter-bash, an optional dependency. Its tree becomes a `Script`. It
+accepts far more than a shell does, and some of it for something else: two parentheses behind a
+word, a program whose name begins with a line break. So which kinds of nodes may stand in which,
+what a leaf may be written as, and what may stand between two nodes is listed. Text with any other
+shape is cut all the same, so that a rule can deny what is inside, and makes the script ambiguous.
 """
 
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cache, cached_property
@@ -18,18 +18,9 @@ from typing import TYPE_CHECKING, Final
 
 import attrs
 
-from policy.commands.ambiguities import (
-    TESTS,
-    has_background,
-    has_sum,
-    is_plain_test,
-    without_quoted,
-)
 from policy.commands.compound import KEYWORDS
-from policy.commands.match_texts import is_assignment, is_requoted
 from policy.commands.parts import DIFFER, NO_COMMAND, UNKNOWN, UNSEEN
-from policy.commands.scanner import Scanner
-from policy.commands.shapes import INSIDE, WORDS, ill_formed
+from policy.commands.read import Scanner
 from policy.commands.words import (
     DESCRIPTOR,
     FOLDERS,
@@ -44,7 +35,16 @@ from policy.commands.words import (
     targets_of,
     with_home,
 )
+from policy.commands.wrappers import is_assignment
 from policy.core import limits
+from policy.hosts.claude.shell.ambiguities import (
+    TESTS,
+    has_background,
+    has_sum,
+    is_plain_test,
+    without_quoted,
+)
+from policy.hosts.claude.shell.match_texts import DOCUMENT, is_requoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,13 +54,234 @@ if TYPE_CHECKING:
     from policy.commands.knowledge import Shell
 
 __all__ = [
-    "RedirectionReader",
-    "StatementReader",
-    "WordReader",
-    "is_installed",
-    "parsed",
+    "INSIDE",
+    "WORDS",
+    "TreeReader",
+    "ill_formed",
     "read_script",
 ]
+
+
+# The kinds of words. Which of them are taken for what they are is for who reads words to say.
+WORDS: Final = frozenset(
+    "word number raw_string string concatenation simple_expansion expansion ansi_c_string"
+    " translated_string command_substitution process_substitution arithmetic_expansion"
+    " brace_expression extglob_pattern regex variable_name special_variable_name test_operator"
+    " file_descriptor array subscript".split()
+)
+_STATEMENTS: Final = frozenset(
+    "command variable_assignment variable_assignments declaration_command unset_command"
+    " test_command redirected_statement negated_command pipeline list if_statement"
+    " while_statement for_statement c_style_for_statement case_statement function_definition"
+    " compound_statement subshell".split()
+)
+_LOOKED_INTO: Final = _STATEMENTS | {
+    "elif_clause",
+    "else_clause",
+    "do_group",
+    "heredoc_redirect",
+    "command_substitution",
+}
+# Statements in which others stand, so that a pipeline among these is not looked into.
+INSIDE: Final = frozenset(
+    "if_statement while_statement for_statement c_style_for_statement case_statement"
+    " function_definition compound_statement subshell command_substitution"
+    " process_substitution".split()
+)
+_REDIRECTIONS: Final = frozenset({"file_redirect", "herestring_redirect"})
+_APART: Final = (WORDS - {"file_descriptor"}) | {
+    *"command_name variable_assignment [ ] [[ ]] ! unary_expression binary_expression".split(),
+    "parenthesized_expression",
+}
+_OPERATORS: Final = frozenset("> >> >| < &> &>> >& <&".split())
+
+_LINES: Final = re.compile(r"(?:[ \t\n]|\\\n)*")
+_BLANKS: Final = re.compile(r"(?:[ \t]|\\\n)*")
+_SOME_BLANK: Final = re.compile(r"[ \t]")
+_NOTHING: Final = re.compile(r"")
+_INSIDE_QUOTES: Final = re.compile(r"[ \t\n]*")
+
+
+@attrs.frozen
+class _Shape:
+    """What a node may consist of.
+
+    Attributes:
+        children: the kinds of nodes and the operators that may stand in it.
+        between: what is written between two of them.
+        statements: whether it holds statements: those that the host reads, two of
+            them never without a line break or an operator between them.
+        apart: whether there is a blank between any two words in it.
+    """
+
+    children: frozenset[str]
+    between: re.Pattern[str] = _BLANKS
+    statements: bool = False
+    apart: bool = False
+
+
+def _holding(*operators: str) -> _Shape:
+    return _Shape(frozenset({"comment", *operators}), _LINES, statements=True)
+
+
+def _words(*others: str, between: re.Pattern[str] = _BLANKS) -> _Shape:
+    return _Shape(WORDS | {*others}, between, apart=between is _BLANKS)
+
+
+_TEST: Final = _words(
+    *"[ ] [[ ]] ( ) ! && || = == != =~ < > -a -o unary_expression binary_expression".split(),
+    "parenthesized_expression",
+)
+_SHAPES: Final = {
+    "program": _holding(";", ";;", "&", "\n"),
+    "list": _holding("&&", "||"),
+    "pipeline": _holding("|", "|&"),
+    "negated_command": _Shape(frozenset({"!"}), statements=True),
+    "if_statement": _holding("if", "then", "fi", ";", "&", "\n", "elif_clause", "else_clause"),
+    "elif_clause": _holding("elif", "then", ";", "&", "\n"),
+    "else_clause": _holding("else", ";", "&", "\n"),
+    "while_statement": _holding("while", "until", ";", "&", "\n", "do_group"),
+    "for_statement": _Shape(
+        WORDS | {"for", "in", ";", "\n", "variable_name", "do_group", "comment"}, _LINES
+    ),
+    "do_group": _holding("do", "done", ";", "&", "\n"),
+    "subshell": _holding("(", ")", ";", "&", "\n"),
+    "command_substitution": _holding("$(", "`", ")"),
+    "redirected_statement": _Shape(
+        frozenset({*_REDIRECTIONS, "heredoc_redirect"}), _BLANKS, statements=True
+    ),
+    "command": _words("variable_assignment", "command_name", *_REDIRECTIONS),
+    "command_name": _words(between=_NOTHING),
+    "declaration_command": _words(
+        *"export declare local readonly typeset variable_assignment".split()
+    ),
+    "unset_command": _words("unset"),
+    "test_command": _TEST,
+    "unary_expression": _TEST,
+    "binary_expression": _TEST,
+    "parenthesized_expression": _TEST,
+    "variable_assignments": _Shape(frozenset({"variable_assignment"})),
+    "variable_assignment": _Shape(WORDS - {"array", "subscript"} | {"=", "+="}, between=_NOTHING),
+    "file_redirect": _words(*_OPERATORS),
+    "herestring_redirect": _words("<<<"),
+    "heredoc_redirect": _Shape(
+        frozenset("<< <<- heredoc_start heredoc_body heredoc_end".split()), _LINES
+    ),
+    "concatenation": _words("$", between=_NOTHING),
+    "string": _Shape(WORDS | {'"', "string_content", "$"}, _INSIDE_QUOTES),
+    "simple_expansion": _Shape(
+        frozenset({"$", "variable_name", "special_variable_name"}), _NOTHING
+    ),
+}
+# What a leaf is written as. A word that is not here is unknown.
+_LEAVES: Final = {
+    "word": re.compile(r"(?:[^\s\\'\"`$;&|<>()]|\\[^\n])+"),
+    "number": re.compile(r"-?(?:0[xX][0-9a-fA-F]+|[0-9]+(?:#[0-9A-Za-z@_]+)?)"),
+    "raw_string": re.compile(r"'[^']*'"),
+    "string_content": re.compile(r"(?:[^\"\\`]|\\.)*", re.DOTALL),
+    "variable_name": re.compile(r"[A-Za-z_][A-Za-z0-9_]*"),
+    "file_descriptor": re.compile(r"[0-9]+"),
+    "comment": re.compile(r"#[^\n]*"),
+}
+_FREE: Final = frozenset(
+    "heredoc_start heredoc_body heredoc_end special_variable_name test_operator regex"
+    " extglob_pattern ansi_c_string".split()
+)
+# What is read for its own sake by whoever reads words, and not taken for anything otherwise.
+_CLOSED: Final = frozenset(
+    "expansion translated_string process_substitution arithmetic_expansion brace_expression".split()
+)
+
+
+def ill_formed(root: Node, source: bytes, shell: Shell) -> Node | None:
+    """Return what of *root*, read from *source*, has no shape that the host reads.
+
+    None where all of it has. Of a tree with errors it is the first of them.
+    """
+    return _error(root) if root.has_error else _Check(source, shell).ill_formed(root, 0)
+
+
+def _error(node: Node) -> Node:
+    for child in node.children:
+        if child.has_error and not child.is_missing:
+            return child if child.is_error else _error(child)
+    return node
+
+
+class _Check:
+    def __init__(self, source: bytes, shell: Shell) -> None:
+        self._source = source
+        self._shell = shell
+
+    def ill_formed(
+        self, node: Node, depth: int, *, inside: bool = False, quoted: bool = False
+    ) -> Node | None:
+        """Return the first node of *node* and all that it holds that has no such shape.
+
+        Args:
+            node: the node.
+            depth: how many others it stands in.
+            inside: whether one of these is a statement that holds others.
+            quoted: whether it is part of a quoted text, where blanks may belong to an operator.
+
+        """
+        kind, children = node.type, node.children
+        if depth > limits.NESTING or node.is_missing:
+            return node
+        if kind in _CLOSED:
+            return None
+        shape = _SHAPES.get(kind)
+        if shape is None or (not children and kind != "program"):
+            is_leaf = not children and self._is_leaf(node, kind, quoted=quoted)
+            return None if is_leaf else node
+        inside |= kind in INSIDE
+        quoted = kind == "string" or (quoted and kind == "simple_expansion")
+        position, before, separated = children[0].start_byte if children else 0, "", True
+        for child in children:
+            gap = self._text(position, child.start_byte)
+            if child.start_byte < position or not shape.between.fullmatch(gap):
+                return node
+            if before == "comment" and "\n" not in gap:
+                return node
+            if {before, child.type} <= _APART and not _SOME_BLANK.search(gap) and shape.apart:
+                return node
+            position, before = child.end_byte, child.type
+            if before in _STATEMENTS:
+                if not (separated or "\n" in gap):
+                    return node
+                separated = False
+            elif not child.is_named:
+                separated = True
+            if not self._may_stand(before, kind, shape, inside=inside):
+                return child if child.is_named else node
+            found = self.ill_formed(child, depth + 1, inside=inside, quoted=quoted)
+            if found is not None:
+                return found
+        return None
+
+    def _may_stand(self, kind: str, above: str, shape: _Shape, *, inside: bool) -> bool:
+        """Return whether a node of a *kind* may stand in one of the kind *above*."""
+        if above == "redirected_statement" and kind in _STATEMENTS:
+            looked_into = kind in self._shell.syntax.redirected
+        elif kind == "pipeline" and inside:
+            looked_into = "inner pipeline" in self._shell.syntax.structures
+        else:
+            looked_into = kind not in _LOOKED_INTO or kind in self._shell.syntax.structures
+        return looked_into and (
+            kind in shape.children or (shape.statements and kind in _STATEMENTS)
+        )
+
+    def _is_leaf(self, node: Node, kind: str, *, quoted: bool) -> bool:
+        if kind in _FREE:
+            return True
+        text = self._text(node.start_byte, node.end_byte)
+        if not node.is_named:
+            return (text.lstrip(" \t\n") if quoted else text) == kind
+        leaf = _LEAVES.get(kind)
+        return leaf is not None and leaf.fullmatch(text) is not None
+
+    def _text(self, start: int, end: int) -> str:
+        return self._source[start:end].decode("utf-8", "surrogatepass")
 
 
 _ESCAPE: Final = re.compile(r"\\(\n|.)", re.DOTALL)
@@ -96,10 +317,84 @@ _QUOTING: Final = re.compile(r"['\"\\]")
 _ESCAPED_BRACES: Final = re.compile(r"\{[^{]*\\\}|\{[^}]*\\\{")
 
 
-class WordReader(ABC):
-    """Reads words into a script; whoever reads statements derives from it.
+_QUOTED: Final = frozenset({"string", "raw_string", "ansi_c_string", "expansion"})
 
-    Its methods never raise, and their depth is bounded.
+
+def _has_several(text: str) -> bool:
+    """Whether there is what parts several words in braces."""
+    return "," in text or ".." in text
+
+
+def _has_braces(text: str) -> bool:
+    """Whether a shell may put several words for *text*, which is not quoted as a whole.
+
+    Each stretch of it counts from its first brace to its last, quotes and all.
+    """
+    if "{" not in text:
+        return False
+    for stretch in text.split():
+        within = stretch[stretch.index("{") : stretch.rfind("}")] if "{" in stretch else ""
+        if "," in within or ".." in within:
+            return True
+    return _ESCAPED_BRACES.search(text) is not None
+
+
+# What a grammar takes for a text in an expansion.
+_TEXTS: Final = frozenset("word raw_string regex extglob_pattern number".split())
+_DEFAULTS: Final = frozenset({":-", "-", ":=", "=", ":?", "?", ":+", "+"})
+
+
+def _is_in_default(node: Node) -> bool:
+    """Whether it is part of the default value of an expansion."""
+    above = node.parent
+    while above is not None and above.type == "concatenation":
+        above = above.parent
+    return above is not None and any(child.type in _DEFAULTS for child in above.children)
+
+
+def _ends_in_array(node: Node) -> bool:
+    while node.children and node.type != "array":
+        node = node.children[-1]
+    return node.type == "array"
+
+
+# A name that is the same once it was expanded again, as one operator does.
+_TWICE_ALIKE: Final = re.compile(r"[A-Za-z0-9./_-]+")
+
+# A text in double quotes into which nothing but variables are put, and those.
+_QUOTED_NAME: Final = re.compile(r'"((?:[^"\\`$]|\$[A-Za-z_]\w*)*)"')
+_NAMED: Final = re.compile(r"\$([A-Za-z_]\w*)")
+
+# What a shell puts something else for, or would without the quotes around it.
+_EXPANDED: Final = re.compile(r"(?:^|[^\\])(?:\\\\)*[`$]")
+
+
+# Words that end a part of a statement, and are no names of programs.
+_ENDING: Final = frozenset("then do done elif else fi esac }".split())
+
+
+# In an expression that a text is matched with; a grammar takes all of it for text.
+_PUT_IN: Final = re.compile(r"^[^']*(?:[$`]|[<>]\()")
+
+_GLUED: Final = re.compile(r"\{\S")
+
+
+# Statements whose parts no host follows one by one.
+_ASIDE: Final = frozenset("function_definition case_statement c_style_for_statement".split())
+
+
+def _is_aside(node: Node) -> bool:
+    return node.type in _ASIDE or (
+        node.type == "for_statement" and node.children[0].type == "select"
+    )
+
+
+class TreeReader:
+    """Walks a tree once, and reads it into a script; its methods never raise.
+
+    Attributes:
+        lost: where text stands that is in no node and no word: from, and up to.
+        recovered: where text stands that is in no node, and in a word all the same.
     """
 
     def __init__(self, source: bytes, shell: Shell, *, closed: bool) -> None:
@@ -114,6 +409,23 @@ class WordReader(ABC):
         self.closed = closed  # whether the last quote was added
         self.unclosed: Word | None = None  # the one with that quote, which is no part of its text
         self._put_in = False  # whether a word holds an unknown value
+        self.lost: list[tuple[int, int]] = []
+        self.recovered: list[tuple[int, int]] = []
+
+    def read(self, root: Node) -> Script:
+        """Return the script of a tree; `lost` is the text that is missing in it."""
+        self.lost = [*_uncovered(root, self.source)]
+        self.statement(root, 0)
+        if self.unclosed is not None:
+            self.script.commands += self._otherwise(self.unclosed)
+        return self.script
+
+    def _otherwise(self, word: Word) -> Iterator[SimpleCommand]:
+        """Yield the other readings of a command whose last quote is not closed."""
+        for command in self.script.commands[:]:
+            if command.words and command.words[-1] is word:
+                for others in otherwise(word):
+                    yield attrs.evolve(command, words=[*command.words[:-1], *others])
 
     def text_of(self, node: Node) -> str:
         """Return what was written."""
@@ -123,10 +435,6 @@ class WordReader(ABC):
         """Note that what stands in *node* is not read: it is nested too deep."""
         self.script.note(self.text_of(node), "is nested too deep to be read")
         self.script.unread = True
-
-    @abstractmethod
-    def statement(self, node: Node, depth: int) -> None:
-        """Read a statement and all that it holds."""
 
     def word(self, node: Node, depth: int) -> Word:
         """Return a word; commands that are substituted in it become commands before it."""
@@ -148,7 +456,7 @@ class WordReader(ABC):
             # Where something stands before the quote, braces may be quoted or not.
             if "{" in word.raw and node.type != "raw_string":
                 self.script.note(word.raw, DIFFER)
-        if not word.literal and self.shell.control:
+        if not word.literal:
             self._put_in = False
             word.vetted = self._is_vetted(node, word) and not (
                 self._put_in and word.plain.startswith("-")
@@ -371,62 +679,6 @@ class WordReader(ABC):
         text = self.text_of(node)
         return re.match(r"\$\(\s*cat\s*<<\s*['\"]", text) is not None
 
-
-_QUOTED: Final = frozenset({"string", "raw_string", "ansi_c_string", "expansion"})
-
-
-def _has_several(text: str) -> bool:
-    """Whether there is what parts several words in braces."""
-    return "," in text or ".." in text
-
-
-def _has_braces(text: str) -> bool:
-    """Whether a shell may put several words for *text*, which is not quoted as a whole.
-
-    Each stretch of it counts from its first brace to its last, quotes and all.
-    """
-    if "{" not in text:
-        return False
-    for stretch in text.split():
-        within = stretch[stretch.index("{") : stretch.rfind("}")] if "{" in stretch else ""
-        if "," in within or ".." in within:
-            return True
-    return _ESCAPED_BRACES.search(text) is not None
-
-
-# What a grammar takes for a text in an expansion.
-_TEXTS: Final = frozenset("word raw_string regex extglob_pattern number".split())
-_DEFAULTS: Final = frozenset({":-", "-", ":=", "=", ":?", "?", ":+", "+"})
-
-
-def _is_in_default(node: Node) -> bool:
-    """Whether it is part of the default value of an expansion."""
-    above = node.parent
-    while above is not None and above.type == "concatenation":
-        above = above.parent
-    return above is not None and any(child.type in _DEFAULTS for child in above.children)
-
-
-def _ends_in_array(node: Node) -> bool:
-    while node.children and node.type != "array":
-        node = node.children[-1]
-    return node.type == "array"
-
-
-# A name that is the same once it was expanded again, as one operator does.
-_TWICE_ALIKE: Final = re.compile(r"[A-Za-z0-9./_-]+")
-
-# A text in double quotes into which nothing but variables are put, and those.
-_QUOTED_NAME: Final = re.compile(r'"((?:[^"\\`$]|\$[A-Za-z_]\w*)*)"')
-_NAMED: Final = re.compile(r"\$([A-Za-z_]\w*)")
-
-# What a shell puts something else for, or would without the quotes around it.
-_EXPANDED: Final = re.compile(r"(?:^|[^\\])(?:\\\\)*[`$]")
-
-
-class RedirectionReader(WordReader):
-    """Reads redirections and documents: the files that they name, and the words in them."""
-
     def redirect(self, node: Node, depth: int) -> list[Word]:
         """Read a redirection; return words that only look like more targets."""
         operator, targets = "", []
@@ -509,55 +761,6 @@ class RedirectionReader(WordReader):
         if len(self.script.commands) == found and ("$(" in text or "`" in text):
             quoted = text.replace("\\", "").replace('"', "")
             self.script.commands += Scanner(f'"{quoted}"').run().commands[:-2]
-
-
-# Words that end a part of a statement, and are no names of programs.
-_ENDING: Final = frozenset("then do done elif else fi esac }".split())
-
-
-# In an expression that a text is matched with; a grammar takes all of it for text.
-_PUT_IN: Final = re.compile(r"^[^']*(?:[$`]|[<>]\()")
-
-_GLUED: Final = re.compile(r"\{\S")
-
-
-# Statements whose parts no host follows one by one.
-_ASIDE: Final = frozenset("function_definition case_statement c_style_for_statement".split())
-
-
-def _is_aside(node: Node) -> bool:
-    return node.type in _ASIDE or (
-        node.type == "for_statement" and node.children[0].type == "select"
-    )
-
-
-class StatementReader(RedirectionReader):
-    """Walks a tree once.
-
-    Attributes:
-        lost: where text stands that is in no node and no word: from, and up to.
-        recovered: where text stands that is in no node, and in a word all the same.
-    """
-
-    def __init__(self, source: bytes, shell: Shell, *, closed: bool) -> None:
-        super().__init__(source, shell, closed=closed)
-        self.lost: list[tuple[int, int]] = []
-        self.recovered: list[tuple[int, int]] = []
-
-    def read(self, root: Node) -> Script:
-        """Return the script of a tree; `lost` is the text that is missing in it."""
-        self.lost = [*_uncovered(root, self.source)]
-        self.statement(root, 0)
-        if self.unclosed is not None:
-            self.script.commands += self._otherwise(self.unclosed)
-        return self.script
-
-    def _otherwise(self, word: Word) -> Iterator[SimpleCommand]:
-        """Yield the other readings of a command whose last quote is not closed."""
-        for command in self.script.commands[:]:
-            if command.words and command.words[-1] is word:
-                for others in otherwise(word):
-                    yield attrs.evolve(command, words=[*command.words[:-1], *others])
 
     # --- statements ----------------------------------------------------------------
 
@@ -907,17 +1110,6 @@ def _parser() -> Parser | None:
     return Parser(language)
 
 
-def is_installed() -> bool:
-    """Return whether the grammar is there: the extra ``bash``."""
-    return _language() is not None
-
-
-def parsed(source: bytes) -> Node | None:
-    """Return the tree of the grammar, None where it is not installed."""
-    parser = _parser()
-    return parser and parser.parse(source).root_node
-
-
 def read_script(text: str, shell: Shell) -> Script | None:
     """Return what the grammar makes of *text*; None where it is not installed.
 
@@ -929,26 +1121,23 @@ def read_script(text: str, shell: Shell) -> Script | None:
     given, text = text, _HALF.sub("\ufffd", text)
     source, closed = text.encode("utf-8"), False
     root = parser.parse(source).root_node
-    swallowed = [*_swallowed_breaks(root)] if b"\n\\" in source else []
-    if swallowed:
-        source = bytes(59 if at in swallowed else byte for at, byte in enumerate(source))
+    if b"!" in source and (negating := _negations(root, source)):
+        source = bytes(32 if at in negating else byte for at, byte in enumerate(source))
         root = parser.parse(source).root_node
-    source, root = _as_a_shell(parser, source, root)
     if root.has_error:
         for mended in _mended(source):
             other = parser.parse(mended).root_node
             if not other.has_error:
                 source, root, closed = mended, other, mended.endswith(b"'")
                 break
-    reader = StatementReader(source, shell, closed=closed)
+    reader = TreeReader(source, shell, closed=closed)
     script = reader.read(root)
     script.closed = closed
     if given != text:
         script.note("", DIFFER)
-    if swallowed:
-        script.note("\\\n", DIFFER)
-    if "<<" in text and _may_end_before(text):
-        script.note("<<", DIFFER)
+    odd = _read_otherwise(text)
+    if odd:
+        script.note(odd, DIFFER)
     covered = bytearray(source)
     for start, end in reader.recovered:
         covered[start:end] = b" " * (end - start)
@@ -957,31 +1146,44 @@ def read_script(text: str, shell: Shell) -> Script | None:
         script.note(reader.text_of(ill), NO_COMMAND if root.has_error else UNSEEN)
     for start, end in reader.lost:
         script.note(source[start:end].decode("utf-8").strip(), UNSEEN)
-    if root.has_error or reader.lost:
+    if odd or root.has_error or reader.lost:
         # What stands in a wrong tree, or beside all nodes, may stand nowhere in the script.
-        scanned = Scanner(text, sums=True).run()
-        script.commands += scanned.commands
-        script.commands += _begun(scanned.commands)
-        # `x#y < a`: to the grammar of some versions a comment begins there.
-        script.targets += scanned.targets if "#" in text else []
-        script.unclosed |= _is_unfinished(root)
+        for piece in (text, *(text.split("\n") if odd else ())):
+            scanned = Scanner(piece, sums=True).run()
+            script.commands += scanned.commands
+            script.commands += _begun(scanned.commands)
+            script.targets += scanned.targets
+        script.unclosed |= bool(odd) or _is_unfinished(root)
         script.background |= has_background(without_quoted(text))
         script.broken = True
     return script
 
 
-def _as_a_shell(parser: Parser, source: bytes, root: Node) -> tuple[bytes, Node]:
-    """Return a text that the grammar reads as a shell reads *source*, and its tree."""
-    if b"!" in source and (negating := _negations(root, source)):
-        source = bytes(32 if at in negating else byte for at, byte in enumerate(source))
-        root = parser.parse(source).root_node
-    for _ in range(limits.NESTING if b"<<" in source else 0):
-        longer = _with_whole_documents(source, root)
-        if longer == source:
-            break
-        source = longer
-        root = parser.parse(source).root_node
-    return source, root
+def _read_otherwise(text: str) -> str:
+    """Return what the grammar reads in another way than a shell; "" for nothing.
+
+    It puts a line break into a word that begins with a backslash, and ends a here-document where a
+    line begins with its last word.
+    """
+    if "\n\\" in text:
+        return "\n\\"
+    return "<<" if "<<" in text and _ends_early(text) else ""
+
+
+def _ends_early(text: str) -> bool:
+    """Whether a line begins with the word that ends a here-document, and goes on."""
+    found = DOCUMENT.findall(text)
+    if len(found) < len(_DOCUMENTS.findall(text)):
+        return True  # a word that is not known
+    words = tuple({"".join(names) for names in found})
+    for line in (each.lstrip("\t") for each in text.split("\n")[1:]):
+        behind = [line[len(word) :] for word in words if line.startswith(word)]
+        if behind and "" not in behind and any(each.lstrip(" \t")[:1] != ")" for each in behind):
+            return True
+    return False
+
+
+_DOCUMENTS = re.compile(r"(?<!<)<<(?!<)")
 
 
 def _begun(commands: Iterable[SimpleCommand]) -> Iterator[SimpleCommand]:
@@ -994,14 +1196,6 @@ def _begun(commands: Iterable[SimpleCommand]) -> Iterator[SimpleCommand]:
 
 # Half a character, which no program is given.
 _HALF = re.compile("[\ud800-\udfff]")
-
-
-def _swallowed_breaks(node: Node) -> Iterator[int]:
-    """Yield where lines end that the grammar puts into a word that is the name of a program."""
-    if node.type == "word" and not node.child_count and (node.text or b"").startswith(b"\n"):
-        yield node.start_byte
-    for child in node.children:
-        yield from _swallowed_breaks(child)
 
 
 def _negations(root: Node, source: bytes) -> set[int]:
@@ -1021,50 +1215,6 @@ def _negations(root: Node, source: bytes) -> set[int]:
 
 
 _REDIRECTING = re.compile(rb"[ \t]+(?:![ \t]+)*(?:[0-9]*[<>](?!\()|&>)")
-
-
-def _with_whole_documents(source: bytes, root: Node) -> bytes:
-    """Return *source* with its first here-document as long as it is to a shell.
-
-    The grammar ends one where a line begins with its last word, a shell where that is all of the
-    line, or the text ends. What closes a substitution behind the word may close it all the same.
-    """
-    for node in _ends_of_documents(root):
-        behind = source[node.end_byte :].partition(b"\n")[0]
-        if not behind or behind.lstrip(b" \t")[:1] == b")":
-            continue
-        word = source[node.start_byte : node.end_byte].lstrip(b"\t")
-        at = node.end_byte - len(word)
-        longer = source[:at] + b"." * len(word) + source[at + len(word) :]
-        lines = longer[at:].split(b"\n")[1:]
-        if not any(line.lstrip(b"\t") == word for line in lines):
-            longer += b"\n" + word
-        return longer
-    return source
-
-
-def _ends_of_documents(node: Node) -> Iterator[Node]:
-    if node.type == "heredoc_end":
-        yield node
-    for child in node.children:
-        yield from _ends_of_documents(child)
-
-
-# Behind the word; a parenthesis right behind it may end a substitution, and is looked at there.
-_ENDING_DOCUMENT = re.compile(r"[`}]|[^ \t)].*\)")
-
-
-def _may_end_before(text: str) -> bool:
-    """Whether a line begins with the word that ends a here-document, and goes on to end more."""
-    words = {found[1] for found in _DOCUMENT.findall(text.encode("utf-8"))}
-    if not words:
-        return False
-    begun = tuple(word.decode("utf-8") for word in words)
-    for line in text.split("\n")[1:]:
-        word = next(filter(line.lstrip("\t").startswith, begun), None)
-        if word is not None and _ENDING_DOCUMENT.search(line.lstrip("\t"), len(word)):
-            return True
-    return False
 
 
 _OPENING = frozenset({"$(", "${", "$((", "$["})

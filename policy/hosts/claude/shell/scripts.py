@@ -8,18 +8,40 @@ from typing import Literal
 
 import attrs
 
-from policy.commands import ambiguities, tracing
-from policy.commands.ambiguities import GUARDED, is_unchecked_target, is_unnamed, redirected
-from policy.commands.folders import SEVERAL, Examined, FolderChanges, plants, somewhere
 from policy.commands.knowledge import Shell
-from policy.commands.match_texts import (
+from policy.commands.parts import (
+    DIFFER,
+    NO_COMMAND,
+    UNKNOWN,
+    Ambiguity,
+)
+from policy.commands.read import Scanner, note_unknown, read_plain
+from policy.commands.words import ASSIGNMENT, Script, SimpleCommand, Word, as_written
+from policy.core import limits
+from policy.hosts.claude.shell import ambiguities, bash
+from policy.hosts.claude.shell.ambiguities import (
+    GUARDED,
+    is_unchecked_target,
+    redirected,
+)
+from policy.hosts.claude.shell.match_texts import (
+    ExactCommand,
+    ExactMatch,
     as_granted,
     as_text,
-    as_written,
     behind_all,
+    is_requoted,
+    stages,
 )
-from policy.commands.parts import DIFFER, Ambiguity, Command, CommandPart, Redirection
-from policy.commands.simple import (
+from policy.hosts.claude.shell.parts import ClaudeCommand, ClaudePart, ClaudeRedirection
+from policy.hosts.claude.shell.programs import (
+    SEVERAL,
+    Examined,
+    FolderChanges,
+    plants,
+    somewhere,
+)
+from policy.hosts.claude.shell.simple import (
     AutoAllowed,
     CommandFacts,
     NestedScripts,
@@ -31,9 +53,13 @@ from policy.commands.simple import (
     spelled,
     with_text,
 )
-from policy.commands.words import Script, SimpleCommand, Word
+from policy.patterns.automaton import has_half
 
-__all__ = ["Grantability", "ScriptReading"]
+__all__ = [
+    "Grantability",
+    "ScriptReading",
+    "read_whole",
+]
 
 
 class Grantability:
@@ -57,11 +83,7 @@ class Grantability:
     def is_grantable(self, command: SimpleCommand, facts: CommandFacts) -> bool:
         """Return whether a rule may allow *command*, whose facts these are."""
         clear = self._is_clear(facts)
-        if self._shell.control:
-            return self._is_read_alike(command, facts) and clear
-        if facts.nameless:
-            return self.note(facts.granted[0].raw, "is no plain name of a program")
-        return clear
+        return self._is_read_alike(command, facts) and clear
 
     def note(self, text: str, why: str) -> Literal[False]:
         """Note why no rule may allow *text*."""
@@ -115,21 +137,21 @@ class ScriptReading:
     """
 
     def __init__(
-        self, text: str, script: Script, shell: Shell, read: Callable[[str, Shell], Command]
+        self, text: str, script: Script, shell: Shell, read: Callable[[str, Shell], ClaudeCommand]
     ) -> None:
         self.text = text
         self.script = script
         self.shell = shell
-        self.parts: list[CommandPart] = []
-        self.files = [*redirected(script.targets, shell)]
+        self.parts: list[ClaudePart] = []
+        self.files = [*redirected(script.targets)]
         self._redirected = len(self.files)
         self.astray = False
         self.grantability = Grantability(text, script, shell)
-        self.grantability.unchecked = shell.control and is_unchecked_target(script.targets)
+        self.grantability.unchecked = is_unchecked_target(script.targets)
         self._moves = FolderChanges(text, shell)
-        self.nested = NestedScripts(script, shell, read)
+        self._nested = NestedScripts(script, shell, read)
         self._empties = False  # whether all of a folder is removed that its name does not tell
-        self._blind = self._checked = self._untraced = False
+        self._blind = self._checked = False
         self._opaque = script.opaque
         self._versioned = False  # whether one of them looks for a repository
         self._planted: list[str] = []  # what they may write of one
@@ -163,15 +185,15 @@ class ScriptReading:
             self.files = self._moves.looked_at(self.files)
         if self._moves.count and self._moves.relative:
             reads = self.shell.files.reads
-            self.files.append(Redirection(None, writes=False, tool=reads, shadowed=True))
-        if self.shell.control and not (self.parts or self.files or self._opaque):
-            self.parts.append(CommandPart("", harmless=True))  # nothing runs
+            self.files.append(ClaudeRedirection(None, writes=False, tool=reads, shadowed=True))
+        if not (self.parts or self.files or self._opaque):
+            self.parts.append(ClaudePart("", harmless=True))  # nothing runs
         if self._is_guarded():
             self.files.append(GUARDED)
 
     def _compare_commands(self) -> None:
         """Let no rule allow any command where one changes what another does."""
-        if self.shell.control and ambiguities.sets_in_pipe(self.script.commands):
+        if ambiguities.sets_in_pipe(self.script.commands):
             self.grantability.uncheck(self.text, "sets a variable as a part of a pipe")
         if self._versioned and plants(self._planted, self.script.targets, self.shell):
             self.grantability.uncheck(self.text, "makes a repository that it runs a program in")
@@ -195,62 +217,49 @@ class ScriptReading:
         """Whether it opens a file that no rule may allow, since the file is unknown."""
         if self._moves.count and self._empties:
             return True
-        if self.shell.traced and self._is_untraced():
+        if self.shell.traced:
             return True
-        if not self.shell.control:
-            return False
         if self._moves.count and ambiguities.has_background(self.text):
             return True  # where the commands behind a background command run is unknown
         if self._opaque and self.shell.kinds.scripted and seems_to_remove(self.text):
             return True
         return self.script.unclosed or removes_unknown(self.text, self.script.commands)
 
-    def _statements(self) -> Iterator[CommandPart]:
+    def _statements(self) -> Iterator[ClaudePart]:
         """Yield parts for unread text: to be asked for, and denied by all of it."""
-        if self.shell.control:
-            if self._opaque:
-                yield CommandPart("", grantable=False)
-            for statement in self.script.statements:
-                if statement.piped or self._opaque:
-                    yield CommandPart("", (re.sub("[ \t]+", " ", statement.text),), harmless=True)
+        if self._opaque:
+            yield ClaudePart("", grantable=False)
+        for statement in self.script.statements:
+            if statement.piped or self._opaque:
+                yield ClaudePart("", (re.sub("[ \t]+", " ", statement.text),), harmless=True)
 
-    def _is_untraced(self) -> bool:
-        grantable = all(part.grantable for part in self.parts)
-        ends = not self.text.endswith("\\")
-        clear = grantable and ends and not is_unnamed(self.script.targets)
-        return self._untraced or self.grantability.unchecked or self._opaque or not clear
-
-    def _part(self, command: SimpleCommand) -> CommandPart:
+    def _part(self, command: SimpleCommand) -> ClaudePart:
         shell, words = self.shell, command.words
         if shell.kinds.idle and is_idle(words, shell):
-            return CommandPart("", harmless=True)
+            return ClaudePart("", harmless=True)
         facts = facts_of(command, self.script, shell)
         self._versioned |= facts.versioned
         self._planted += facts.planted
         if facts.leaves:
-            self.nested.follow(facts.program)
-        doubtful: tuple[str, ...] = ()
-        harmless = self._blind = self._edits = self._checked = False
+            self._nested.follow(facts.program)
+        self._blind = self._edits = self._checked = False
         self._after_first = command.led
-        if shell.programs:
-            harmless, doubtful = self._effects(facts, aside=command.aside)
-            harmless &= not (command.writes or (command.led and self._edits))
-            harmless &= not (command.directed and facts.sets)
-        else:
-            self._moves.count += bool(self.files) and facts.leaves
+        harmless, doubtful = self._effects(facts, aside=command.aside)
+        harmless &= not (command.writes or (command.led and self._edits))
+        harmless &= not (command.directed and facts.sets)
         grantable = self.grantability.is_grantable(command, facts)
         text, known, written = self._texts(command, facts)
         self._exports |= facts.exports
         possible_texts = facts.possible_texts
-        if shell.control and self._spaced:
+        if self._spaced:
             written_so = dict.fromkeys((text, *known, *written, *possible_texts))
             possible_texts = (*possible_texts, *self._with_blanks(written_so))
-        inexact = shell.control and (self._fed or facts.extended or self._is_folded(words))
-        return CommandPart(
+        inexact = self._fed or facts.extended or self._is_folded(words)
+        return ClaudePart(
             *(text, known, grantable, harmless, doubtful, written, inexact),
             blind=self._blind,
-            fed=shell.control and self._fed,
-            extended=shell.control and facts.extended,
+            fed=self._fed,
+            extended=facts.extended,
             possible_texts=possible_texts,
             checked=self._checked,
         )
@@ -258,7 +267,7 @@ class ScriptReading:
     def _texts(self, command: SimpleCommand, facts: CommandFacts) -> Texts:
         """Return the texts of a command: of rules that allow, of those that deny, as written."""
         text, known, written = facts.texts
-        if self.shell.control and command.bare:
+        if command.bare:
             known = (*known, *as_text(command.bare))
         known = (*known, *self._ahead(command))
         if command.fed:
@@ -281,7 +290,7 @@ class ScriptReading:
 
     def _ahead(self, command: SimpleCommand) -> tuple[str, ...]:
         """Return the texts of a command without what looks like more targets of a redirection."""
-        if not (self.shell.control and command.swallowed and command.ahead):
+        if not (command.swallowed and command.ahead):
             return ()
         words = command.words[: command.ahead]
         program, granted = behind_all(words, self.shell), as_granted(words, self.shell)
@@ -299,17 +308,11 @@ class ScriptReading:
         shell, words, program, known = self.shell, facts.words, facts.examined, facts.known
         doubtful: tuple[str, ...] = ()
         if facts.script is not None:
-            doubtful, files = self.nested.look(facts.script, words, aside=aside)
+            doubtful, files = self._nested.look(facts.script, words, aside=aside)
             self.files += files
         if facts.suspect:
             self.files.append(GUARDED)
         moves = program[0].plain.rsplit("/", 1)[-1] in shell.kinds.movers
-        if shell.traced:
-            self._untraced |= tracing.is_untraced(words, program, known, shell)
-            self.files += (
-                Redirection(name, writes=False, tool=shell.files.reads)
-                for name in tracing.named(words, program, shell)
-            )
         if known is None:
             if moves:
                 self._moves.folders.move(program)
@@ -317,8 +320,8 @@ class ScriptReading:
         self._moves.look(known, words, first=not self.parts)
         self.astray |= known.moves > 1
         self._blind = known.blind
-        named = program[0].plain in shell.kinds.checked
-        self._checked = named and not known.harmless and facts.carried
+        is_checked = program[0].plain in shell.kinds.checked
+        self._checked = is_checked and not known.harmless and facts.carried
         self._edits |= facts.edits
         self._moves.stays |= facts.edits and not known.opened
         self._open(facts, known)
@@ -339,8 +342,9 @@ class ScriptReading:
             self._edits |= file.tool in (shell.files.writes, shell.files.removes)
             alone_there = facts.examined is facts.words and "/" not in facts.words[0].plain
             self.files.append(
-                Redirection(
-                    *(file.name, writes, file.tool, file.guarded),
+                ClaudeRedirection(
+                    *(file.name, writes, file.tool),
+                    guarded=file.guarded,
                     deep=file.deep,
                     copied=file.copied and alone_there,
                     shadowed=file.shadowed,
@@ -351,9 +355,134 @@ class ScriptReading:
                 self.files += [*self._elsewhere(self.files[-1:])]
         self._moves.enter(known, facts.examined, self.files[before:])
 
-    def _elsewhere(self, files: Sequence[Redirection]) -> Iterator[Redirection]:
+    def _elsewhere(self, files: Sequence[ClaudeRedirection]) -> Iterator[ClaudeRedirection]:
         return self._moves.folders.elsewhere(files, opaque=self._opaque)
 
     def _is_folded(self, words: Sequence[Word]) -> bool:
         """Whether blanks were folded."""
         return self._spaced and (self._many or as_written(words) not in self.text)
+
+
+def read_whole(text: str, shell: Shell) -> ClaudeCommand:
+    """Return the parts and redirections of *text*. Never fails; grants nothing by a guess."""
+    script = _read(text, shell)
+    command = _command(text, script, shell)
+    if script.background and shell.awaited is not None:
+        return attrs.evolve(command, awaited=(*_awaited(text, shell.awaited),))
+    return command
+
+
+def _awaited(text: str, shell: Shell) -> Iterator[ClaudeCommand]:
+    """Yield *text* as a foreground command, and each stage of its pipes.
+
+    Nothing where it is ambiguous. Claude Code 2.1.329 reads no background command inside another
+    statement, and no file that a stage is redirected to.
+    """
+    script = _read(text, shell)
+    # A variable that is set to the output of a command does not stop the host here.
+    script.ambiguities = [
+        d for d in script.ambiguities if d.why != UNKNOWN or not ASSIGNMENT.match(d.text)
+    ]
+    if script.broken and all(doubt.why == NO_COMMAND for doubt in script.ambiguities):
+        script.ambiguities.clear()  # some shells read what ends too soon
+    if script.opaque or script.background_inside:
+        return
+    yield _command(text, attrs.evolve(script, background=False), shell)
+    for stage in stages(text) if script.split else ():
+        script = _read(stage, shell)
+        if script.background and not (script.opaque or script.background_inside):
+            targets = [target for target in script.targets if not target.writes]
+            alone = attrs.evolve(script, background=False, targets=targets)
+            yield _command(stage, alone, shell)
+
+
+def _read(text: str, shell: Shell) -> Script:
+    short = len(text) <= limits.COMMAND_PIECES and not has_half(text)
+    script = read_plain(text) if short else None
+    if script is None:
+        script = _read_at_length(text, shell)
+    elif "$" in text:
+        for command in script.commands:
+            words = (word.raw for word in command.words if "$" in word.raw)
+            command.requoted = any(map(is_requoted, words))
+    _note_ambiguities(text, script, shell)
+    note_unknown(script)
+    return script
+
+
+def _command(text: str, script: Script, shell: Shell) -> ClaudeCommand:
+    opaque = script.opaque
+    if script.background:
+        script.note("&", "starts a background command")
+    read = ScriptReading(text, script, shell, read_whole)
+    read.run()
+    return ClaudeCommand(
+        tuple(read.parts),
+        tuple(read.files),
+        unread=script.unread,
+        opaque=opaque or read.grantability.unchecked,
+        ambiguities=(*dict.fromkeys((*script.ambiguities, *read.grantability.ambiguities)),),
+        exact=_whole(read, opaque=opaque),
+    )
+
+
+def _note_ambiguities(text: str, script: Script, shell: Shell) -> None:
+    """Note the ambiguities of *text*, however the rest of it was read."""
+    script.unclosed |= ambiguities.is_misread(text) or ambiguities.is_no_expansion(text)
+    odd = ambiguities.doubtful(text)
+    if odd is not None and "#" in text:
+        # What looks like a comment may be none to whoever cannot read the rest.
+        script.commands += Scanner(text.replace("#", " ")).run().commands
+        script.plain = False
+    if odd is not None:
+        script.note(odd, DIFFER)
+    if 0 < shell.longest < len(text):
+        script.ambiguities.insert(0, _long(shell))
+    for command in script.commands:
+        hides = "\n" in text and ambiguities.hides(command.words)
+        ambiguous = bool(command.words) and facts_of(command, script, shell).ambiguous
+        if command.swallowed or hides or ambiguous:
+            script.note(as_written(command.words), DIFFER)
+
+
+def _read_at_length(text: str, shell: Shell) -> Script:
+    if len(text) <= shell.longest:
+        script = bash.read_script(text, shell)
+        if script is not None:
+            script.unclosed |= ambiguities.has_late_keyword(text)
+            return script
+    # Without a grammar it is not read.
+    script = Scanner(text).run()
+    script.ambiguities.insert(
+        0, Ambiguity("", _UNREAD) if len(text) <= shell.longest else _long(shell)
+    )
+    script.unread = True
+    script.unclosed = "((" in text
+    return script
+
+
+def _whole(read: ScriptReading, *, opaque: bool) -> ExactCommand:
+    """Return all of what was read."""
+    script, spelled = read.script, ExactMatch.AS_A_WHOLE
+    split = script.split and not script.broken
+    if split or script.background or read.astray or read.is_scattered:
+        spelled = ExactMatch.APART
+    elif "&" in read.text and (script.broken or _has_half_assignment(script)):
+        spelled = ExactMatch.APART  # which command runs in the background is unknown
+    elif opaque or read.grantability.unchecked:
+        spelled = ExactMatch.VERBATIM
+    first = script.commands[0].words if script.commands else []
+    several = len(script.commands) > 1
+    doubtful = opaque or read.grantability.unchecked or read.astray or read.is_scattered
+    return ExactCommand(read.text, first, read.shell, spelled, read.astray, several, doubtful)
+
+
+def _has_half_assignment(script: Script) -> bool:
+    return any(c.words and ambiguities.has_half_assignment(c.words) for c in script.commands)
+
+
+_UNREAD = "is not looked into without a grammar: the extra `bash` is not installed"
+
+
+def _long(shell: Shell) -> Ambiguity:
+    return Ambiguity("", f"has more than {shell.longest:,} characters, so it is not looked into")

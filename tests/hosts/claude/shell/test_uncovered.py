@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policy.commands import bash
-from policy.hosts.claude import ClaudeOptions
 from policy.hosts.claude.dialect import dialect
+from policy.hosts.claude.front_end import ClaudeOptions
 from policy.hosts.claude.session import session
+from policy.hosts.claude.shell import bash
 from tests.claude_session import decide
 
 pytest.importorskip("tree_sitter_bash")

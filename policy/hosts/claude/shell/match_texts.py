@@ -3,12 +3,16 @@
 A rule that denies or asks knows a simple command behind every assignment and wrapper, without
 quotes, and by the bare name of its program. One that allows knows it as it is written, behind
 assignments and wrappers that change nothing of note.
+
+Wrappers are known by their options: `timeout 5 make`, `env -S 'make x'`. Where one is *loose*,
+rules that deny unwrap it whatever options it has.
 """
 
 from __future__ import annotations
 
 import enum
 import re
+from collections import deque
 from collections.abc import Iterator, Sequence
 from itertools import dropwhile, islice, takewhile
 from typing import TYPE_CHECKING, Final
@@ -16,36 +20,36 @@ from typing import TYPE_CHECKING, Final
 import attrs
 
 from policy.commands.compound import KEYWORDS
-from policy.commands.words import ASSIGNMENT, Word
-from policy.commands.wrappers import (
-    basename,
-    behind_options,
-    behind_wrapper,
-    command_prefix,
-    expression,
-    innermost,
-    is_assignment,
-    unwrapped,
+from policy.commands.parts import MORE
+from policy.commands.words import (
+    ASSIGNMENT,
+    VANISHING,
+    VANISHING_FIRST,
+    Word,
+    as_written,
+    without_vanishing,
 )
+from policy.commands.wrappers import basename, expression, is_assignment
 from policy.core import limits
 
 if TYPE_CHECKING:
-    from policy.commands.knowledge import Shell
+    from policy.commands.knowledge import Shell, Wrapper
 
 __all__ = [
-    "KEYWORDS",
-    "MORE",
+    "DOCUMENT",
     "ExactCommand",
     "ExactMatch",
     "around",
     "as_granted",
     "as_text",
-    "as_written",
     "behind_all",
+    "behind_options",
+    "behind_wrapper",
+    "carries_files",
     "exposed",
-    "is_assignment",
-    "is_expanded",
+    "innermost",
     "is_fragment",
+    "is_quiet",
     "is_requoted",
     "is_safe_assignment",
     "match_stages",
@@ -55,8 +59,202 @@ __all__ = [
     "requoted",
     "shortened",
     "stages",
-    "without_vanishing",
+    "unwrapped",
 ]
+
+
+def behind_wrapper(
+    words: Sequence[Word], start: int, wrapper: Wrapper, *, quoted: bool = True, ends: bool = False
+) -> int | None:
+    """Return the number of the program that the wrapper at *start* runs; None of none known.
+
+    Options and operands are taken in quotes where *quoted* says so, and with *ends* ``--``
+    may end those of any wrapper.
+    """
+    if wrapper.loose:
+        index, script = _behind_loosely(words, start, wrapper, wide=None)
+        return index if index < len(words) and not (script and index == start) else None
+    behind = behind_options(words, start, wrapper, quoted=quoted, ends=ends)
+    return behind if behind is not None and behind < len(words) else None
+
+
+def behind_options(
+    words: Sequence[Word], start: int, wrapper: Wrapper, *, quoted: bool, ends: bool = False
+) -> int | None:
+    """Return the number of the word behind all of a wrapper; None where that is not known."""
+    index, last, ended = start + 1, len(words) - 1, False
+    texts = [word.plain if quoted else word.raw for word in words]
+    while index <= last and texts[index].startswith("-"):
+        option = texts[index]
+        if option == "--" and (wrapper.ends or ends):
+            ended = True
+            break
+        if wrapper.single and index > start + 1:
+            return None
+        if wrapper.flags and expression(wrapper.flags).fullmatch(option):
+            index += 1
+        elif (
+            wrapper.values
+            and index < last
+            and expression(wrapper.values).fullmatch(option)
+            and expression(wrapper.value).fullmatch(texts[index + 1])
+        ):
+            index += 2
+        else:
+            return None
+    if wrapper.needs and index == start + 1:
+        return None
+    index += ended
+    for operand in wrapper.operands:
+        if index <= last and expression(operand).fullmatch(texts[index]):
+            index += 1
+        elif not wrapper.optional:
+            return None
+    while wrapper.assignments and index <= last and ASSIGNMENT.match(texts[index]):
+        index += 1
+    return index
+
+
+def carries_files(words: Sequence[Word], end: int, shell: Shell) -> bool:
+    """Return whether the host looks for the files of the program at *end*, behind wrappers."""
+    start = 0
+    while start < end and (ASSIGNMENT.match(words[start].raw) or words[start].raw == "!"):
+        start += 1
+    while start < end:
+        wrapper = shell.wrapping.carrying.known.get(basename(words[start].plain))
+        if wrapper is None:
+            return not shell.wrapping.carrying.known
+        behind = behind_wrapper(words, start, wrapper, ends=True)
+        if behind is None:
+            return False
+        start = behind
+    return True
+
+
+_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
+_CLUSTER: Final = re.compile(r"-[A-Za-z]+")
+
+
+def _behind_loosely(
+    words: Sequence[Word], start: int, wrapper: Wrapper, *, wide: bool | None
+) -> tuple[int, str]:
+    """Return the number of the word behind a wrapper, and the command it is given as a text.
+
+    Read *wide* or not as by rules that deny, or, with None, as by whoever looks for files.
+    Where there is such a text, the number is that of the word that holds it, or that of the
+    wrapper where it is only part of a word.
+    """
+    index, last, taken = start + 1, len(words) - 1, False
+    operand = wrapper.operands[0] if wrapper.operands else ""
+    while index <= last:
+        text = words[index].plain
+        is_operand = bool(operand) and expression(operand).fullmatch(text) is not None
+        if text == "--":
+            index += 1
+            if not taken and index < last and operand and _is(operand, words[index].plain):
+                taken = True
+                index += 1
+                continue
+            break
+        if wrapper.scripts:
+            found = _script(words, index, wrapper)
+            if found is not None:
+                at, script = found
+                if script:
+                    return (start if at == index else at), script
+                index = at + 1
+                continue
+        if text.startswith("-") and (text != "-" or not operand):
+            if wrapper.idle and _is(wrapper.idle, text):
+                return len(words), ""
+            takes = _is(wrapper.values, text) or (wide and _takes_at_end(text, wrapper))
+            index += 2 if takes and index < last else 1
+        elif _assigns(words[start].plain, text, wrapper, wide=wide):
+            index += 1
+        elif not taken and is_operand and index < last:
+            taken = True
+            index += 1
+        else:
+            break
+    return index, ""
+
+
+def _is(known: str, text: str) -> bool:
+    return bool(known) and expression(known).fullmatch(text) is not None
+
+
+def _takes_at_end(text: str, wrapper: Wrapper) -> bool:
+    """Whether the last letter of several is the first of them that takes a value."""
+    if not _CLUSTER.fullmatch(text):
+        return False
+    takes = [_is(wrapper.values, f"-{letter}") for letter in text[1:]]
+    return takes.index(True) == len(takes) - 1 if True in takes else False
+
+
+def _assigns(program: str, text: str, wrapper: Wrapper, *, wide: bool | None) -> bool:
+    if wide is None:
+        return wrapper.assignments and "=" in text
+    if not wide:
+        return wrapper.assignments and _NAME.match(text) is not None
+    return "=" in text and (wrapper.assignments or (basename(program) == "sudo" and text[0] != "/"))
+
+
+def _script(words: Sequence[Word], index: int, wrapper: Wrapper) -> tuple[int, str] | None:
+    """Return where the command of an option stands, and its text; None if it is no such option."""
+    text = words[index].plain
+    if _is(wrapper.scripts, text) and index + 1 < len(words):
+        return index + 1, words[index + 1].plain.strip()
+    name, joined, value = text.partition("=")
+    if joined and name and _is(wrapper.scripts, name):
+        return index, value.strip()
+    if len(text) > 2 and text[1] != "-" and _is(wrapper.scripts, text[:2]):
+        return index, text[2:].strip()
+    return None
+
+
+def unwrapped(words: Sequence[Word], shell: Shell, *, wide: bool) -> Iterator[Sequence[Word]]:
+    """Yield a command from each assignment on that its wrappers lead to, then what runs in the end.
+
+    So rules that deny look for programs. Read *wide*, several letters behind one dash may end in
+    one with a value, and `sudo` takes assignments.
+    """
+    for _ in range(limits.NESTING):
+        while words and _NAME.match(words[0].plain):
+            yield words
+            words = words[1:]
+        wrapper = shell.wrapping.denying.known.get(basename(words[0].plain)) if words else None
+        if wrapper is None or wrapper.unruled:
+            break
+        if not wrapper.loose:
+            behind = behind_options(words, 0, wrapper, quoted=True)
+            if behind is None or behind >= len(words):
+                break  # a wrapper of nothing is the program itself
+            words = words[behind:]
+            continue
+        index, script = _behind_loosely(words, 0, wrapper, wide=wide)
+        if index >= len(words) and not script:
+            break
+        words = [Word(one, one) for one in script.split()] if script else words[index:]
+    yield words
+
+
+def innermost(words: Sequence[Word], shell: Shell, *, wide: bool) -> Sequence[Word]:
+    """Return the last that `unwrapped` yields."""
+    return deque(unwrapped(words, shell, wide=wide), maxlen=1)[0]
+
+
+def is_quiet(around: Sequence[Word], shell: Shell, *, moves: bool) -> bool:
+    """Whether a harmless program, perhaps one that *moves*, is as harmless behind these words."""
+    found = [shell.wrapping.granting.known.get(word.plain) for word in around]
+    wrappers = [wrapper for wrapper in found if wrapper is not None]
+    if any(not wrapper.quiet for wrapper in wrappers):
+        return False
+    if not any(wrapper.bare for wrapper in wrappers):
+        return True
+    # It runs programs, and nothing that is part of a shell.
+    if moves or not wrappers[-1].bare:
+        return False
+    return not any(word.plain.startswith("-") for word in around)
 
 
 _REQUOTED: Final = re.compile(r"\n|\$[A-Za-z_]")
@@ -112,11 +310,6 @@ _SIMPLE_VALUE: Final = re.compile(r"[A-Za-z0-9_./:-]+")
 _ELSEWHERE: Final = re.compile(r"^[.~]*[/\\]|[/\\][/\\]|:[/\\.]|(?:^|[/\\])\.\.(?:[/\\]|$)")
 
 
-def as_written(words: Sequence[Word]) -> str:
-    """Return the text of a command, blanks between words folded."""
-    return " ".join([word.raw for word in words])
-
-
 def as_granted(words: Sequence[Word], shell: Shell, *, harmless: bool = False) -> Sequence[Word]:
     """Return the command behind what rules that allow unwrap.
 
@@ -125,20 +318,16 @@ def as_granted(words: Sequence[Word], shell: Shell, *, harmless: bool = False) -
     start = 0
     if "=" in words[0].raw:
         start = _safe_assignments(words, shell, harmless=harmless)
-    if shell.wrapping.granting.known:
-        while start < limits.NESTING and (
-            wrapper := shell.wrapping.granting.known.get(words[start].plain)
-        ):  # a host that knows the options
-            ends = shell.kinds.trusting
-            behind = behind_wrapper(words, start, wrapper, quoted=False, ends=ends)
-            if behind is None or _is_keyword(words[behind], shell):
-                break
-            start = behind
-            if wrapper.appends:
-                break
-        return words[start:] if start else words
-    words = words[start:] if start else words
-    start = command_prefix(words, shell).granted
+    while start < limits.NESTING and (
+        wrapper := shell.wrapping.granting.known.get(words[start].plain)
+    ):
+        ends = shell.kinds.trusting
+        behind = behind_wrapper(words, start, wrapper, quoted=False, ends=ends)
+        if behind is None or _is_keyword(words[behind], shell):
+            break
+        start = behind
+        if wrapper.appends:
+            break
     return words[start:] if start else words
 
 
@@ -191,19 +380,11 @@ def is_safe_assignment(word: Word, shell: Shell, *, harmless: bool = False) -> b
     return not _ELSEWHERE.search(value)
 
 
-def is_expanded(word: Word) -> bool:
-    """Whether a shell puts the name of a file for *word*; `[` is a program, `=x` one of zsh."""
-    return (word.glob and word.plain not in ("[", "[[")) or word.plain.startswith("=")
-
-
 def behind_all(words: Sequence[Word], shell: Shell) -> Sequence[Word]:
     """Return the program and its arguments behind every assignment and wrapper."""
-    if shell.wrapping.denying.known:
-        start, last = 0, min(len(words) - 1, limits.NESTING)
-        while start < last and (behind := _behind_known(words, start, shell)) is not None:
-            start = behind
-    else:
-        start = command_prefix(words, shell).program
+    start, last = 0, min(len(words) - 1, limits.NESTING)
+    while start < last and (behind := _behind_known(words, start, shell)) is not None:
+        start = behind
     return words[start:] if start else words
 
 
@@ -219,12 +400,8 @@ def match_stages(words: Sequence[Word], shell: Shell) -> Iterator[Sequence[Word]
 
 def match_texts(words: Sequence[Word], shell: Shell) -> Iterator[str]:
     """Yield every text by which a rule that denies may know the command."""
-    if shell.wrapping.denying.known:
-        # Blanks at both ends are no part of it, quoted or not.
-        yield from dict.fromkeys(text.strip() for text in _known_by(words, shell))
-        return
-    for start in command_prefix(words, shell).starts:
-        yield from _names(words[start:])
+    # Blanks at both ends are no part of it, quoted or not.
+    yield from dict.fromkeys(text.strip() for text in _known_by(words, shell))
 
 
 # A variable in front of a text, set to what holds nothing that is put in.
@@ -252,17 +429,9 @@ def as_text(bare: str) -> Iterator[str]:
 def possible_texts(words: Sequence[Word], shell: Shell) -> tuple[str, ...]:
     """Return the texts of a command that only rules which deny or ask match, each by itself.
 
-    Where a host knows its wrappers: how it is written behind each of them, quotes and all, and
-    what `xargs` runs, with and without an argument more. Elsewhere: every text that the command
-    may be besides, where it is unknown what a wrapper runs.
+    How it is written behind each of its wrappers, quotes and all, and what `xargs` runs, with and
+    without an argument more.
     """
-    if not shell.wrapping.denying.known:
-        texts = (
-            text
-            for start in command_prefix(words, shell).possible
-            for text in _names(words[start:])
-        )
-        return tuple(dict.fromkeys(texts))
     known = {*match_texts(words, shell), as_written(words)}
     *behind, last = _behind_each(words, shell)
     behind = [*behind[: limits.NESTING], last]  # a hostile command has thousands of wrappers
@@ -272,10 +441,6 @@ def possible_texts(words: Sequence[Word], shell: Shell) -> tuple[str, ...]:
             run = text.removeprefix("xargs ")
             found += (run, run + MORE)
     return tuple(text for text in dict.fromkeys(found) if text not in known)
-
-
-# Any other argument, or the text that a command is given to read: to rules it is part of it.
-MORE: Final = " \x1f"
 
 
 def _behind_each(words: Sequence[Word], shell: Shell) -> Iterator[Sequence[Word]]:
@@ -360,29 +525,12 @@ def _closer(text: str, shell: Shell) -> str | None:
 _QUOTE: Final = re.compile(r"['\"\\]")
 
 
-# A word that a shell may leave out: an empty one, or an expansion.
-_VANISHING: Final = re.compile(
-    r"\$(?:\w+|[@*#?$!-]|\{[^{}]*\}|\(.*\))?|`.*`|[<>]\(.*\)|''|\"\"", re.DOTALL
-)
-_VANISHING_FIRST: Final = frozenset(("", *"$`<>'\""))
-
-
 _MAY_VANISH: Final = re.compile(r"[$`]|''|\"\"|[<>]\(| =(?: |\Z)")
 
 
 def may_vanish(text: str) -> bool:
     """Whether some word of *text* may be one that a shell leaves out."""
     return _MAY_VANISH.search(text) is not None
-
-
-def without_vanishing(words: Sequence[Word]) -> tuple[str, ...]:
-    """Return the text without the words that a shell may leave out, if there are such."""
-    left = [
-        word.plain
-        for word in words
-        if word.raw[:1] not in _VANISHING_FIRST or not _VANISHING.fullmatch(word.raw)
-    ]
-    return (" ".join(left),) if left and len(left) < len(words) else ()
 
 
 def shortened(words: Sequence[Word]) -> tuple[str, ...]:
@@ -401,10 +549,10 @@ def shortened(words: Sequence[Word]) -> tuple[str, ...]:
 
 
 _LEFT_OUT: Final = re.compile(
-    rf"{_VANISHING.pattern}|=|\$\[[^\]]*\]|\$'(?:\\.|[^'\\])*'|\$\{{(?:[^{{}}]|\{{[^{{}}]*\}})*\}}",
+    rf"{VANISHING.pattern}|=|\$\[[^\]]*\]|\$'(?:\\.|[^'\\])*'|\$\{{(?:[^{{}}]|\{{[^{{}}]*\}})*\}}",
     re.DOTALL,
 )
-_LEFT_OUT_FIRST: Final = _VANISHING_FIRST | {"="}
+_LEFT_OUT_FIRST: Final = VANISHING_FIRST | {"="}
 _SPELLED: Final = re.compile(r"\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"", re.DOTALL)
 _PUT_IN: Final = re.compile(r"\$\((?!\()|`|[<>]\(")
 
@@ -412,14 +560,6 @@ _PUT_IN: Final = re.compile(r"\$\((?!\()|`|[<>]\(")
 def _is_put_into(word: Word) -> bool:
     """Whether a word holds a substitution outside of its quotes."""
     return not word.literal and _PUT_IN.search(_SPELLED.sub("", word.raw)) is not None
-
-
-def _names(words: Sequence[Word]) -> Iterator[str]:
-    rest = [word.plain for word in words]
-    yield " ".join(rest)
-    yield from without_vanishing(words)
-    if "/" in rest[0]:
-        yield " ".join([rest[0].rsplit("/", 1)[1], *rest[1:]])
 
 
 def _behind_known(words: Sequence[Word], start: int, shell: Shell) -> int | None:
@@ -448,13 +588,9 @@ _STAGE: Final = re.compile(r"\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"|\|\||(\|&?)", re.D
 _JOINED: Final = re.compile(r"(?<![<>])&(?!>)|;|\n|\|\|")
 _BEGUN: Final = re.compile(r"(?<!\S)\S")
 _BESIDES: Final = re.compile(r"[&|;\n#<>]")
-# What is joined by one operator between two blanks, each time, and has nothing else of these.
-_EVENLY: Final = re.compile(
-    r"(?:[^&|;\n#<>\\]+|(?<=[^\s&|] )(?:&&|\|\|?)(?= [^\s&|]))*+",
-)
 # Where a statement is one of several in another, the text between them is as it stands.
 _NESTS: Final = re.compile(r"\b(?:do|then|case|esac)\b|[(){}]|;;|<<(?!<)")
-_DOCUMENT: Final = re.compile(r"(?<!<)<<-?[ \t]*(?:'([^'\n]*)'|\"([^\"\n]*)\"|\\?([\w.+-]+))")
+DOCUMENT: Final = re.compile(r"(?<!<)<<-?[ \t]*(?:'([^'\n]*)'|\"([^\"\n]*)\"|\\?([\w.+-]+))")
 
 _TARGET: Final = r"(?:\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"|[^\s;|&<>'\"\\])+"
 _AROUND: Final = re.compile(
@@ -505,21 +641,16 @@ class ExactCommand:
         return self.several and "|" in self._text and _PIPE.search(self._text) is not None
 
     @property
-    def _is_even(self) -> bool:
-        """Whether its operators stand as they do where rules are asked for it."""
-        return _EVENLY.fullmatch(self._text) is not None
-
-    @property
     def texts(self) -> tuple[str, ...]:
         """Its text, and the same with its pipes as rules have them."""
         whole = self._text.strip(" \t\n")
         if self.astray or whole.startswith("$"):
             return ()  # no rule spells out an unknown program
-        if not self.piped or self._is_even:
+        if not self.piped:
             return (whole,)
         bare = _without_documents(whole)
         piped = " | ".join(piece.strip(" \t\n") for piece in _PIPE.split(bare))
-        return (whole, piped) if bare is whole else (piped,)
+        return tuple(dict.fromkeys((whole, piped))) if bare is whole else (piped,)
 
     @property
     def stages(self) -> Iterator[str]:
@@ -548,9 +679,9 @@ class ExactCommand:
         if not _BESIDES.search(self._text):
             return ""
         bare = _without_documents(self._text)
-        if _may_nest(bare) and _NESTS.search(bare):
+        if _NESTS.search(bare):
             return bare if bare != self._text else ""
-        bare = bare if self._is_even else _AROUND.sub(_without, bare)
+        bare = _AROUND.sub(_without, bare)
         bare = bare.strip().removeprefix(around(self._first, self._shell)).strip()
         return bare if bare != self._text or not self.texts else ""
 
@@ -568,14 +699,6 @@ def stages(text: str) -> list[str]:
     return [text[start:end] for start, end in zip(starts, ends, strict=True)]
 
 
-def _may_nest(text: str) -> bool:
-    # An expression looks at every letter for the first of a word.
-    return any(each in text for each in _NESTING)
-
-
-_NESTING: Final = ("do", "then", "case", "esac", "(", ")", "{", "}", ";;", "<<")
-
-
 def _without_documents(text: str) -> str:
     """Return a text without those that it puts on the input of commands: all, or none."""
     if "<<" not in text:
@@ -587,8 +710,8 @@ def _without_documents(text: str) -> str:
             if line.lstrip("\t") == ends[0]:
                 del ends[0]
             continue
-        ends = ["".join(names) for names in _DOCUMENT.findall(line)]
-        kept.append(_DOCUMENT.sub("", line))
+        ends = ["".join(names) for names in DOCUMENT.findall(line)]
+        kept.append(DOCUMENT.sub("", line))
     return text if ends else "\n".join(kept)
 
 

@@ -9,22 +9,25 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import dropwhile, pairwise, takewhile
+from itertools import dropwhile, takewhile
 from typing import TYPE_CHECKING, Final
 
-from policy.commands.compound import ODD_BLANKS
-from policy.commands.match_texts import is_assignment, is_fragment, match_stages
-from policy.commands.opened import is_home_of_other, is_indirect, is_unwritable
-from policy.commands.parts import Redirection
+from policy.commands.compound import BOXES, SHELLS
 from policy.commands.words import SimpleCommand, Target, Word
-from policy.commands.wrappers import basename
+from policy.commands.wrappers import basename, is_assignment
+from policy.hosts.claude.shell.match_texts import is_fragment, match_stages
+from policy.hosts.claude.shell.parts import ClaudeRedirection
+from policy.hosts.claude.shell.programs import is_home_of_other, is_indirect, is_unwritable
+from policy.patterns.tokens import Gap, OneOf, Token
 
 if TYPE_CHECKING:
-    from policy.commands.knowledge import Shell
+    from policy.commands.knowledge import Kinds, Shell
 
 __all__ = [
+    "COMPOUND",
     "DECLARING",
     "GUARDED",
+    "ODD_BLANKS",
     "SETTING",
     "TESTS",
     "doubtful",
@@ -37,7 +40,6 @@ __all__ = [
     "has_sum",
     "hides",
     "is_environment",
-    "is_evaluated",
     "is_joined_oddly",
     "is_misread",
     "is_no_expansion",
@@ -45,13 +47,47 @@ __all__ = [
     "is_substituted",
     "is_unchecked",
     "is_unchecked_target",
-    "is_unnamed",
     "is_worked_out",
     "may_be_set",
     "redirected",
     "sets_in_pipe",
+    "traced",
     "without_quoted",
 ]
+
+
+# What looks like a blank and is none to a shell.
+ODD_BLANKS: Final = frozenset(
+    "\xa0\xad\u1680\u180e\u2028\u2029\u202f\u205f\u2060\u3000\ufeff"
+    + "".join(map(chr, [*range(0x2000, 0x2010), *range(0x202A, 0x202F), *range(0x2061, 0x206A)]))
+)
+
+
+def _cased(name: str) -> Iterator[Token]:
+    return (OneOf(frozenset({letter, letter.upper()})) for letter in name)
+
+
+_GIVEN_SCRIPTS: Final = sorted(SHELLS | BOXES)
+_FOR_WINDOWS: Final[tuple[Token, ...]] = (Gap.PART, ".", *_cased("exe"))
+COMPOUND: Final[tuple[tuple[Token, ...], ...]] = (
+    (Gap.ANY, " =", Gap.ANY),
+    (Gap.ANY, "~[", Gap.ANY),
+    ("-", Gap.ANY),
+    (Gap.ANY, "/proc/", Gap.ANY, "/environ", Gap.ANY),
+    (Gap.ANY, OneOf(ODD_BLANKS), Gap.ANY),
+    *((program,) for program in _GIVEN_SCRIPTS),
+    *((*_cased(program), Gap.PART, " ", Gap.ANY) for program in _GIVEN_SCRIPTS),
+    _FOR_WINDOWS,
+    (*_FOR_WINDOWS, " ", Gap.ANY),
+)
+
+
+def traced(kinds: Kinds) -> Iterator[tuple[Token, ...]]:
+    """Yield patterns of commands that may read files, where reads are kept in working folders."""
+    yield (Gap.ANY, " ", Gap.ANY)
+    yield (Gap.ANY, OneOf(frozenset("/~")), Gap.ANY)
+    for program in sorted(kinds.interpreters | kinds.movers):
+        yield (program,)
 
 
 TESTS: Final = frozenset({"[", "[["})
@@ -370,22 +406,6 @@ def hides(words: Sequence[Word]) -> bool:
     return any("\n" in word.raw and _HIDDEN.search(word.raw) for word in words)
 
 
-# Builtins that run what stands in the subscript of a name: `printf -v 'a[$(ls)]'`.
-_EVALUATING = frozenset(
-    "printf test [ [[ read let declare typeset local export readonly unset mapfile wait print"
-    " getopts set zparseopts zformat zstyle autoload shift exit return break continue bye logout"
-    " vared private getln zregexparse float integer".split()
-)
-_SUBSCRIPT = re.compile(r"(?=.*\[).*[$`]", re.DOTALL)
-
-
-def is_evaluated(program: Sequence[Word]) -> bool:
-    """Whether a literal word may hold a command all the same."""
-    return program[0].plain in _EVALUATING and any(
-        _SUBSCRIPT.search(word.plain) for word in program[1:]
-    )
-
-
 def is_unchecked(words: Sequence[Word], shell: Shell) -> bool:
     """Whether no rule may allow this command, nor what stands beside it.
 
@@ -496,22 +516,22 @@ def has_sum(text: str) -> bool:
 
 
 # A file of which nothing is known, and that no rule allows.
-GUARDED: Final = Redirection(None, writes=False, guarded=True)
+GUARDED: Final = ClaudeRedirection(None, writes=False, guarded=True)
 
 
 # A shell opens a connection by these, and no file.
 _NETWORK: Final = ("/dev/tcp/", "/dev/udp/")
 
 
-def redirected(targets: Iterable[Target], shell: Shell) -> Iterator[Redirection]:
+def redirected(targets: Iterable[Target]) -> Iterator[ClaudeRedirection]:
     """Yield the files of redirections, and what their names may be those of besides."""
     for target in targets:
-        yield Redirection(target.name, target.writes)
-        if shell.control and target.name == "":
-            yield Redirection(".", target.writes)  # the folder that it runs in
-        if shell.control and target.name is not None:
+        yield ClaudeRedirection(target.name, target.writes)
+        if target.name == "":
+            yield ClaudeRedirection(".", target.writes)  # the folder that it runs in
+        if target.name is not None:
             if is_indirect(target.name) or target.name.startswith(_NETWORK):
-                yield Redirection(None, target.writes)
+                yield ClaudeRedirection(None, target.writes)
             if target.writes and is_unwritable(target.name):
                 yield GUARDED
 
@@ -520,12 +540,3 @@ def is_unchecked_target(targets: Iterable[Target]) -> bool:
     """Whether no rule may allow a command that opens one of these."""
     names = [target.name or "" for target in targets]
     return any("\n" in name or is_environment(name) for name in names)
-
-
-def is_unnamed(targets: Sequence[Target]) -> bool:
-    """Whether a file is read whose name is unknown or a pattern: `< ~+`, `< '$x'`."""
-    pairs = pairwise((Target(None, writes=True), *targets))
-    return any(
-        target.name is None and not target.writes and (before.writes or "$" in (before.name or "$"))
-        for before, target in pairs
-    )

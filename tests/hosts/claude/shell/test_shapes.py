@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from policy.commands import bash, shapes
 from policy.core.effect import Effect
 from policy.files.opening import Memory
-from policy.hosts.claude import ClaudeOptions, load
 from policy.hosts.claude.dialect import _SHELL as SHELL
+from policy.hosts.claude.front_end import ClaudeOptions, load
+from policy.hosts.claude.shell import bash
 from policy.tables.chain import Chain
 
 
@@ -18,7 +18,7 @@ def _vouched_for(text: str) -> bool:
     parser = bash._parser()
     assert parser is not None
     source = text.encode()
-    return shapes.ill_formed(parser.parse(source).root_node, source, SHELL) is None
+    return bash.ill_formed(parser.parse(source).root_node, source, SHELL) is None
 
 
 @pytest.mark.parametrize(
@@ -94,8 +94,8 @@ def test_a_host_looks_through_what_its_data_lists_alone() -> None:
     structures = SHELL.syntax.structures - {"negated_command"}
     narrower = attrs.evolve(SHELL, syntax=attrs.evolve(SHELL.syntax, structures=structures))
 
-    assert shapes.ill_formed(root, source, SHELL) is None
-    assert shapes.ill_formed(root, source, narrower) == root.children[0]
+    assert bash.ill_formed(root, source, SHELL) is None
+    assert bash.ill_formed(root, source, narrower) == root.children[0]
 
 
 @pytest.mark.parametrize(

@@ -6,13 +6,13 @@ import json
 
 import pytest
 
-from policy.commands import bash
 from policy.commands.reader import read_command
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.files.opening import Memory
-from policy.hosts.claude import ClaudeOptions, load
 from policy.hosts.claude.dialect import _SHELL as SHELL
+from policy.hosts.claude.front_end import ClaudeOptions, load
+from policy.hosts.claude.shell import bash
 from policy.hosts.project import Project
 from policy.tables.chain import Chain
 
@@ -226,7 +226,6 @@ def test_an_escaped_quote_that_nothing_closes_is_asked_for_behind_a_word_of_the_
 
 def test_without_the_grammar_argument_rules_fail_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bash, "_language", lambda: None)
-    assert not bash.is_installed()
     text = "if ls; then make x; fi"
     assert _effect(text, allow=["Bash(make *)"]) is ASK
     assert _effect(text, allow=["Bash"], deny=["Bash(rm *)"]) is ASK

@@ -1,0 +1,370 @@
+"""The front end of Claude Code: settings, agents, skills and plugins, as 2.1.329 reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import Final
+
+import attrs
+
+from policy.core.finding import Finding, Severity
+from policy.core.memory import OnDemand
+from policy.core.source import Place, Source, Span
+from policy.files.layout import layout_json_file, layout_markdown_file
+from policy.files.opening import Tree
+from policy.hosts.claude.agents import Definition, read_agent
+from policy.hosts.claude.data.guarded import MANAGED
+from policy.hosts.claude.data.tools import BUILT_IN, FORK, MODES
+from policy.hosts.claude.dialect import dialect
+from policy.hosts.claude.discovery import (
+    OF_ADMINISTRATORS,
+    OF_USERS,
+    FoundProject,
+    Role,
+    discover,
+    kind_of,
+    managed_roles,
+    user_roles,
+)
+from policy.hosts.claude.hooks import Hook
+from policy.hosts.claude.lint import (
+    agent_findings,
+    hook_findings,
+    passed_findings,
+    settings_findings,
+    skill_findings,
+    switch_findings,
+)
+from policy.hosts.claude.options import VERSION, ClaudeOptions
+from policy.hosts.claude.pools import declared
+from policy.hosts.claude.reading import MAIN, ClaudeEnforced, attenuated, main_definition
+from policy.hosts.claude.session import ASIDES, TURN, ClaudeSession, session
+from policy.hosts.claude.settings import UNKNOWN, Settings, read_settings, sandbox_findings
+from policy.hosts.claude.skills import Skill, read_skill
+from policy.hosts.claude.writer import WRITER
+from policy.hosts.project import AgentEntry, Project, ReadFile, WrittenRule
+from policy.language.syntax import DeclaredTools, Matcher, Presence
+from policy.tables.table import Ceiling, Part, Table
+
+__all__ = [
+    "HOST",
+    "OF_ADMINISTRATORS",
+    "OF_USERS",
+    "VERSION",
+    "WRITER",
+    "ClaudeFrontEnd",
+    "ClaudeOptions",
+    "canonical",
+    "load",
+    "profile",
+]
+
+HOST: Final = "claude-code"
+
+
+def profile(options: ClaudeOptions) -> str:
+    """Return host and version."""
+    return f"{HOST}@{options.version}"
+
+
+def load(tree: Tree, options: ClaudeOptions | None = None) -> tuple[Project, ...]:
+    """Return every project of Claude Code below *tree*, in the order of their folders."""
+    options = options or ClaudeOptions()
+    found = discover(tree)
+    if not found and _started_elsewhere(options):
+        found = (FoundProject(""),)
+    return tuple(_project(each, options) for each in found)
+
+
+def canonical(path: str, source: Source) -> str | None:
+    """Return settings, or an agent with its header laid out; None for any other file.
+
+    Settings are laid out as the host itself writes them.
+
+    Raises:
+        PolicyError: it cannot be read, or not be laid out without loss.
+
+    """
+    match kind_of(path):
+        case "settings":
+            return layout_json_file(source)
+        case "agent":
+            return layout_markdown_file(source)
+        case _:
+            return None
+
+
+@attrs.frozen
+class ClaudeFrontEnd:
+    """Reads files by *options*, e.g. as another version does."""
+
+    options: ClaudeOptions
+    HOST = HOST
+    WRITER = WRITER
+
+    def load(self, tree: Tree) -> tuple[Project, ...]:
+        """Return every project below *tree*."""
+        return load(tree, self.options)
+
+    def canonical(self, path: str, source: Source) -> str | None:
+        """Return a file with its text laid out, None for one of another host."""
+        return canonical(path, source)
+
+
+def _started_elsewhere(options: ClaudeOptions) -> bool:
+    given = (options.user, options.managed, options.command_line, options.flag)
+    beside = (options.user_files, options.managed_files)
+    return any(each is not None for each in (*given, *beside)) or bool(options.cwd)
+
+
+def _project(found: FoundProject, options: ClaudeOptions) -> Project:
+    if found.is_home and not options.cwd:
+        options = attrs.evolve(options, cwd=options.home or "/@home")
+    read = _Files(options)
+    if found.refused is not None:
+        read.findings += Finding.of(found.refused, "plugin-not-loaded", consequence=_NOT_LOADED)
+    read.take(found.files)
+    built = session(options, read.settings, read.definitions, read.skills)
+    findings = [*read.findings, *built.findings, *settings_findings(built, read.settings)]
+    findings += passed_findings(found.root, read.passed(found.passed), read.settings)
+    for definition in read.definitions.values():
+        findings += agent_findings(definition, built)
+    for skill in read.skills.values():
+        findings += skill_findings(skill)
+    findings += switch_findings(read.settings)
+    findings += sandbox_findings(built.sandbox)
+    for hooks in read.hooks():
+        findings += hook_findings(hooks, built)
+    project = Project(
+        host=HOST,
+        profile=profile(options),
+        root=found.root,
+        agents=_agents(built),
+        starts=(MAIN,),
+        asides=tuple(built.asides),
+        attenuated=attenuated(built),
+        enforced=ClaudeEnforced(built),
+        files=tuple(
+            dict.fromkeys(ReadFile(role.path, role.kind, role.assumed) for role in read.roles)
+        ),
+        findings=tuple(sorted(dict.fromkeys(findings), key=lambda finding: finding.place)),
+        written=tuple(
+            WrittenRule(rule.text, rule.effect, rule.span.place)
+            for each in read.settings
+            for rule in each.rules
+        ),
+        bare=partial(_bare, found, options),
+        elsewhere=tuple(_elsewhere(found, options, built)),
+    )
+    others = (mode for mode in (*MODES, _UNGUARDED) if mode != built.mode)
+    return attrs.evolve(project, modes=OnDemand(others, partial(_in_mode, project, built)))
+
+
+# The mode that the files say, without what the host guards of its own files. That guard is
+# no rule, and versions and modes lift it: no rule is without effect because of it.
+_UNGUARDED: Final = "unguarded"
+
+
+def _in_mode(project: Project, built: ClaudeSession, mode: str) -> Project:
+    """Return *project* as a session in *mode* has it, even if settings switch the mode off."""
+    if mode == _UNGUARDED:
+        session = attrs.evolve(built, guarded=False)
+    else:
+        session = attrs.evolve(built, mode=mode)
+    return attrs.evolve(
+        project,
+        agents=_agents(session),
+        attenuated=attenuated(session),
+        enforced=ClaudeEnforced(session),
+    )
+
+
+def _agents(built: ClaudeSession) -> OnDemand[AgentEntry]:
+    return OnDemand(sorted({MAIN, *built.agents}), partial(_entry, built))
+
+
+def _elsewhere(found: FoundProject, options: ClaudeOptions, built: ClaudeSession) -> Iterator[str]:
+    """Yield what also counts for a session, and was not read."""
+    if built.granted:
+        yield f"what an agent invokes of skills itself (below `{TURN}` it has what all allow)"
+    of_user = any(role.scope == "user" for role in found.files)
+    if options.user is None and options.user_files is None and not of_user:
+        yield "`~/.claude` of a user (`--user`)"
+    if options.managed is None and options.managed_files is None:
+        yield f"`{MANAGED.get(options.os, options.os)}` of an administrator (`--managed`)"
+    yield "what a session is started with, such as `--settings` and `--agents`"
+
+
+_NOT_LOADED: Final = "the host loads nothing of the plugin: no agent, no skill and no hook"
+
+
+def _bare(found: FoundProject, options: ClaudeOptions) -> Project:
+    """Return what a session does in a folder that holds none of these files."""
+    above = [role for role in found.files if role.above]
+    return _project(FoundProject(found.root, above, found.passed), options)
+
+
+def _entry(built: ClaudeSession, name: str) -> AgentEntry:
+    definition = built.agents.get(name) or main_definition(built)
+    sets = declared(definition, built, dialect(built, built.mode))
+    table = Table(Ceiling.of(Part(rules, (definition.name,)) for rules in sets))
+    return AgentEntry(definition.name, definition.place, table)
+
+
+@attrs.define
+class _Files:
+    """The files of one project, read."""
+
+    options: ClaudeOptions
+    settings: list[Settings] = attrs.field(factory=list)
+    definitions: dict[str, Definition] = attrs.field(factory=dict)
+    skills: dict[str, Skill] = attrs.field(factory=dict)
+    findings: list[Finding] = attrs.field(factory=list)
+    stronger: frozenset[str] = frozenset()
+    ranks: dict[str, tuple[bool, int]] = attrs.field(factory=dict)
+    roles: list[Role] = attrs.field(factory=list)
+
+    def take(self, files: Iterable[Role]) -> None:
+        """Read *files*, and the settings that a session is started with."""
+        options = self.options
+        for name, tools, removed in ((n, *lists) for n, lists in BUILT_IN.items()):
+            if name != FORK or options.behaves.forks:
+                self.definitions[name] = _built_in(name, tools, removed)
+        for scope, given in (
+            ("managed", options.managed),
+            ("cli", options.command_line),
+            ("flag", options.flag),
+            ("user", options.user),
+        ):
+            if given is not None:
+                self.settings.append(read_settings(given, scope, options.behaves))
+        managed, user = options.managed_files, options.user_files
+        for role in _unread_last(managed_roles(managed)) if managed is not None else ():
+            self._take(role, 0)
+        self.stronger = frozenset(self.definitions)
+        for role in _unread_last(files):
+            if not role.above or role.scope != "local" or options.behaves.local_at_root:
+                self._take(role, 3 if role.above else 2)
+        for role in _unread_last(user_roles(user)) if user is not None else ():
+            self._take(role, 1)
+
+    def passed(self, files: Iterable[Role]) -> Iterator[Settings]:
+        """Yield what settings say that are not in force."""
+        for role in files:
+            if role.source is not None:
+                yield read_settings(role.source, role.scope, self.options.behaves)
+
+    def hooks(self) -> Iterator[tuple[Hook, ...]]:
+        """Yield the hooks of each file."""
+        yield from (settings.hooks for settings in self.settings)
+        yield from (definition.hooks for definition in self.definitions.values())
+        yield from (skill.hooks for skill in self.skills.values())
+
+    def _take(self, role: Role, rank: int) -> None:
+        """Read one file; of skills of one name the one of the lowest *rank* counts."""
+        self.roles.append(role)
+        source = role.source
+        if source is None:
+            if role.error is not None:
+                settings = role.kind == "settings"
+                if settings:
+                    self.settings.append(Settings(role.scope, unknown=True))
+                elif role.kind == "agent":
+                    self._unread(role)
+                self.findings += Finding.of(
+                    role.error,
+                    "unreadable-file",
+                    consequence=UNKNOWN if settings else "nothing it says is in force here",
+                )
+            return
+        match role.kind:
+            case "settings":
+                self.settings.append(read_settings(source, role.scope, self.options.behaves))
+            case "skill" | "command":
+                # A skill is invoked rather than a command of its name, one of a user rather
+                # than one of a project, and a near one than a far one (2.1.329, observed).
+                command = role.kind == "command"
+                ranked = (command, rank)
+                known = self.ranks.get(role.scope)
+                if known is None or ranked < known or (ranked == known and not command):
+                    self.ranks[role.scope] = ranked
+                    self.skills[role.scope] = read_skill(role.scope, source, command=command)
+            case _:
+                self._agent(source, role)
+
+    def _unread(self, role: Role) -> None:
+        """Start no agent that is defined, or replaced, by what cannot be read.
+
+        A file goes by the name of its agent, as a rule. A folder may hold any agent.
+        """
+        name = role.path.rpartition("/")[2]
+        names = [name.removesuffix(".md")] if name.endswith(".md") else [*self.definitions]
+        for each in names:
+            if not self._is_taken(each, role):
+                nothing = DeclaredTools(Presence.LISTED, span=Source(role.path, "").whole())
+                place = Place(role.path, 1, 1)
+                self.definitions[each] = Definition(each, nothing, place=place)
+
+    def _is_taken(self, name: str, role: Role) -> bool:
+        """Return whether another file counts: the nearest, but for those of an administrator."""
+        earlier = self.definitions.get(name)
+        written = earlier is not None and earlier.place is not None
+        return written and (role.above or name in self.stronger)
+
+    def _agent(self, source: Source, role: Role) -> None:
+        stem = role.path.rpartition("/")[2].removesuffix(".md") if role.scope else ""
+        read = read_agent(source, plugin=bool(role.scope), unnamed=stem)
+        if not role.above or role.beside:
+            self.findings += read.findings
+        definition = read.definition
+        if definition is None:
+            return
+        if role.scope and ":" not in definition.name:
+            definition = attrs.evolve(definition, name=f"{role.scope}:{definition.name}")
+        if definition.name in (MAIN, *ASIDES):
+            self.findings.append(
+                Finding(
+                    "reserved-name",
+                    f"`{definition.name}` names the main conversation; the agent is left out",
+                    Severity.ERROR,
+                    definition.span,
+                )
+            )
+            return
+        if self._is_taken(definition.name, role):
+            return
+        earlier = self.definitions.get(definition.name)
+        if earlier is not None and earlier.place is not None:
+            self.findings.append(
+                Finding(
+                    "duplicate-agent",
+                    f"`{definition.name}` is defined at {earlier.place} already, which"
+                    " counts here; which of them the host takes is not defined",
+                    Severity.WARNING,
+                    definition.span,
+                )
+            )
+            return
+        self.definitions[definition.name] = definition
+
+
+def _unread_last(roles: Iterable[Role]) -> list[Role]:
+    """Return *roles* with those last that cannot be read, and may replace any of the others."""
+    return sorted(roles, key=lambda role: role.error is not None)
+
+
+def _built_in(name: str, tools: tuple[str, ...] | None, removed: tuple[str, ...]) -> Definition:
+    return Definition(name, _list(name, tools), _list(name, removed or None))
+
+
+def _list(name: str, tools: tuple[str, ...] | None) -> DeclaredTools:
+    if tools is None:
+        return DeclaredTools(Presence.ABSENT)
+    text = ", ".join(tools)
+    source = Source(f"<{name}>", text)
+    matchers, start = [], 0
+    for tool in tools:
+        matchers.append(Matcher(tool, span=Span(source, start, start + len(tool))))
+        start += len(tool) + 2
+    return DeclaredTools(Presence.LISTED, tuple(matchers), span=source.whole())

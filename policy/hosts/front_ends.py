@@ -1,0 +1,112 @@
+"""Front ends: each reads the files of one host and states how it decides."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+
+from policy.core.errors import PolicyError
+from policy.core.source import Source
+from policy.files.opening import Folder, Tree
+from policy.hosts.portable import Writer
+from policy.hosts.project import FrontEnd, Project
+
+__all__ = ["FRONT_ENDS", "front_ends"]
+
+
+@attrs.frozen
+class FrontEndOnDemand:
+    """A front end without options, whose module is imported when a tree has a file for it.
+
+    Attributes:
+        HOST: the name of the host.
+        module: the module of the front end, in this package.
+        files: found in the path of at least one file of each of its projects.
+
+    """
+
+    HOST: str
+    module: str
+    files: re.Pattern[str]
+
+    @property
+    def _loaded(self) -> FrontEnd:
+        module: Any = import_module(f"policy.hosts.{self.module}")
+        front_end: FrontEnd = module
+        return front_end
+
+    @property
+    def WRITER(self) -> Writer:  # noqa: N802  # as front ends are
+        """What writes its files."""
+        return self._loaded.WRITER
+
+    def load(self, tree: Tree) -> tuple[Project, ...]:
+        """Return every project below *tree*."""
+        return self._loaded.load(tree) if any(map(self.files.search, tree.named())) else ()
+
+    def canonical(self, path: str, source: Source) -> str | None:
+        """Return a file with its text laid out, None for one of another host."""
+        return self._loaded.canonical(path, source)
+
+
+# In the order of their names.
+FRONT_ENDS: Final[tuple[FrontEnd, ...]] = tuple(
+    FrontEndOnDemand(host, module, re.compile(files))
+    for host, module, files in (
+        ("a3s", "a3s", r"(^|/)(\.a3s/|(a3s\.session\.yaml|agent\.acl|instructions\.md)\Z)"),
+        ("claude-code", "claude.front_end", r"(^|/)\.claude(/|\Z)|\.(md|json)\Z"),
+        ("pikuri", "pikuri", r"(^|/)pikuri\.host\.yaml\Z"),
+        ("policy", "notation", r"\.policy\Z"),
+        ("zeph", "zeph", r"(^|/)\.(zeph|config/zeph)/agents/"),
+    )
+)
+
+
+def front_ends(
+    profiles: Collection[str] = (), user: str = "", managed: str = ""
+) -> tuple[FrontEnd, ...]:
+    """Return the front ends, each host in the version that one of *profiles* names.
+
+    Args:
+        profiles: e.g. ``claude-code@2.1.240``; the last one of a host is used.
+        user: the folder of a user, e.g. ``~/.claude``; "" is not read.
+        managed: the folder of an administrator, e.g. ``/etc/claude-code``; "" is not read.
+
+    Raises:
+        PolicyError: a profile names no known version of a host with versions, or a folder
+            does not exist.
+
+    """
+    if not (profiles or user or managed):
+        return FRONT_ENDS
+    from policy.hosts.claude import front_end as claude  # noqa: PLC0415  # loaded where it is needed
+
+    options = claude.ClaudeOptions(
+        user_files=_folder(user, claude.OF_USERS),
+        managed_files=_folder(managed, claude.OF_ADMINISTRATORS),
+    )
+    for profile in profiles:
+        host, _, version = profile.partition("@")
+        if host != claude.HOST:
+            msg = f"expected a host and its version, found `{profile}`"
+            raise PolicyError(msg, help=f"write `{claude.HOST}@{claude.VERSION}`")
+        try:
+            options = attrs.evolve(options, version=version)
+        except ValueError as error:
+            raise PolicyError(str(error)) from None
+    if options == claude.ClaudeOptions():
+        return FRONT_ENDS
+    chosen = claude.ClaudeFrontEnd(options)
+    return tuple(chosen if each.HOST == chosen.HOST else each for each in FRONT_ENDS)
+
+
+def _folder(text: str, top: frozenset[str]) -> Folder | None:
+    if text and not Path(text).expanduser().is_dir():
+        raise PolicyError("expected a folder", file=text)
+    # People link such a folder to a repository of their settings, so links are followed.
+    return Folder(Path(text).expanduser(), follows=True, top=top) if text else None
