@@ -9,15 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 
-from policy.compare.compare import Comparison, compare
-from policy.compare.witness import witness_call
 from policy.core.call_json import shown
 from policy.core.decision import Clause, Decision, Does, Reason
 from policy.core.effect import Effect
 from policy.core.source import visible
+from policy.core.values import TYPE_CHECKING
 from policy.patterns.pattern import freeze
 from policy.tables.chain import Chain, SpawnDenied
 from policy.tables.table import NOTHING, Table
+
+if TYPE_CHECKING:
+    from policy.compare.compare import Comparison
 
 __all__ = [
     "FAILED",
@@ -27,7 +29,6 @@ __all__ = [
     "may_start",
     "named_tools",
     "question",
-    "question_around",
     "quoted",
     "refusal",
     "remainder",
@@ -119,6 +120,8 @@ def _is_shown(table: Table, tool: str) -> bool:
 
     Where each is denied, other calls may not be; finding them takes a far longer search.
     """
+    from policy.compare.witness import witness_call  # noqa: PLC0415  # as above
+
     lookup = table.lookup(tool)
     granting = (
         witness_call(row.ruleset.dialect, row.argument, freeze(entry.pattern, "x"))
@@ -131,6 +134,8 @@ def _is_shown(table: Table, tool: str) -> bool:
 
 
 def _granted(table: Table, tool: str) -> Comparison:
+    from policy.compare.compare import compare  # noqa: PLC0415  # no question compares
+
     return compare(tool, table.lookup(tool), NOTHING.lookup(tool))
 
 
@@ -168,15 +173,8 @@ def question(
     clauses: Sequence[Clause] = (),
 ) -> str:
     """Return the question to the person who may approve a call."""
-    return shown(arguments).join(question_around(tool, decision, clauses))
-
-
-def question_around(
-    tool: str, decision: Decision, clauses: Sequence[Clause] = ()
-) -> tuple[str, str]:
-    """Return the parts of a `question` before and after the arguments."""
     why = f"{_why(decision)}{_where(decision, clauses)}"
-    return f"Allow {quoted([tool])} with ", f"? It is asked for: {why}."
+    return f"Allow {quoted([tool])} with {shown(arguments)}? It is asked for: {why}."
 
 
 def _where(decision: Decision, clauses: Sequence[Clause]) -> str:

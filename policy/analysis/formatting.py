@@ -376,7 +376,7 @@ class _Trial:
             }
             if not rules:
                 continue
-            table = Table(Ceiling(frozenset(part.rules for part in parts), parts))
+            table = Table(Ceiling(parts))
             for standing in shadowing(table, known=others, compared=self._compared):
                 if standing.what == "undecided":
                     self.kept[item] = _UNDECIDED

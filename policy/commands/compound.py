@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Final
 
+from policy.core.values import TYPE_CHECKING, Final
 from policy.patterns.automaton import NO_MATCH, Automaton, has_half
 from policy.patterns.tokens import CONTROLS, Gap, OneOf, Token
 

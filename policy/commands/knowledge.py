@@ -6,13 +6,10 @@ Nothing here decides; `policy.commands` reads commands by it.
 from __future__ import annotations
 
 import enum
-import hashlib
-import re
 from collections.abc import Iterator, Mapping
-from typing import TypeVar
 
-import attrs
-
+from policy.core.memory import OnDemand
+from policy.core.values import TypeVar, field, frozen
 from policy.patterns.tokens import Token
 
 __all__ = [
@@ -47,7 +44,7 @@ class Files(enum.Enum):
     __hash__ = object.__hash__
 
 
-@attrs.frozen(cache_hash=True)
+@frozen(cache_hash=True)
 class Program:
     """What a host knows of a program: when it is harmless, and which files it opens.
 
@@ -160,7 +157,7 @@ class Program:
     spelling: str = ""
     before: str = ""
     enters: str = ""
-    subcommands: Mapping[str, Program] = attrs.field(hash=False, factory=dict)
+    subcommands: Mapping[str, Program] = field(hash=False, factory=dict)
     forms: tuple[Program, ...] = ()
 
     @property
@@ -181,7 +178,7 @@ _OPENING = (
 ).split()
 
 
-@attrs.frozen
+@frozen
 class Wrapper:
     """A program that runs the program named behind it, and what may stand between them.
 
@@ -234,19 +231,24 @@ class ProgramTable(Mapping[str, _Known]):
     """What is known of programs, by name; a digest stands for it where a table is hashed.
 
     Attributes:
-        known: the same as a plain mapping, for where time counts; never to be changed.
+        known: the same as a mapping, for where time counts; never to be changed.
+
     """
 
     __slots__ = ("_value", "known")
 
-    def __init__(self, programs: Mapping[str, _Known] | None = None) -> None:
-        self.known: dict[str, _Known] = dict(programs or {})
-        self._value = ""
+    def __init__(self, programs: Mapping[str, _Known] | None = None, digest: str = "") -> None:
+        self.known: Mapping[str, _Known] = (
+            programs if isinstance(programs, OnDemand) else dict(programs or {})
+        )
+        self._value = digest
 
     @property
     def value(self) -> str:
         """The digest; "" where nothing is known."""
         if self.known and not self._value:
+            import hashlib  # noqa: PLC0415  # a decision needs no digest
+
             known = _sorted_sets(repr(sorted(self.known.items())))
             self._value = hashlib.sha256(known.encode()).hexdigest()
         return self._value
@@ -274,13 +276,15 @@ Wrappers = ProgramTable[Wrapper]
 
 
 def _sorted_sets(text: str) -> str:
+    import re  # noqa: PLC0415  # as above
+
     # The order in which a set prints differs from one process to the next.
     return re.sub(
         r"frozenset\(\{(.*?)\}\)", lambda found: ", ".join(sorted(found[1].split(", "))), text
     )
 
 
-@attrs.frozen(cache_hash=True)
+@frozen(cache_hash=True)
 class Wrapping:
     """Commands that run the command behind them.
 
@@ -302,7 +306,7 @@ class Wrapping:
     carrying: Wrappers = Wrappers()
 
 
-@attrs.frozen(cache_hash=True)
+@frozen(cache_hash=True)
 class Variables:
     """Variables of a shell, by what setting or naming them does.
 
@@ -324,7 +328,7 @@ class Variables:
     inherited: frozenset[str] = frozenset()
 
 
-@attrs.frozen(cache_hash=True)
+@frozen(cache_hash=True)
 class Syntax:
     """What of the language a host looks at, by the names of the grammar (tree-sitter-bash).
 
@@ -338,7 +342,7 @@ class Syntax:
     redirected: frozenset[str] = frozenset()
 
 
-@attrs.frozen(cache_hash=True)
+@frozen(cache_hash=True)
 class FileTools:
     """The tools that what a command does with a file is a call of; "" is of none.
 
@@ -375,7 +379,7 @@ class FileTools:
         return tuple(dict.fromkeys(filter(None, tools)))
 
 
-@attrs.frozen(cache_hash=True)
+@frozen(cache_hash=True)
 class Kinds:
     """Programs of which a host knows one thing, by that.
 
@@ -407,7 +411,7 @@ class Kinds:
     trusting: bool = False
 
 
-@attrs.frozen(cache_hash=True)
+@frozen(cache_hash=True)
 class Shell:
     """What a host knows of shell commands.
 

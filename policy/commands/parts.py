@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
-
-import attrs
+from policy.core.values import Final, frozen
 
 __all__ = [
     "DIFFER",
@@ -20,7 +18,7 @@ __all__ = [
 ]
 
 
-@attrs.frozen
+@frozen
 class Ambiguity:
     """Why no rule may allow a command.
 
@@ -43,7 +41,7 @@ UNCLOSED: Final = "does not end"
 NO_COMMAND: Final = "is no command of a shell"
 
 
-@attrs.frozen(cache_hash=True)
+@frozen(cache_hash=True)
 class CommandPart:
     """One simple command of a command.
 
@@ -74,7 +72,7 @@ class CommandPart:
     possible_texts: tuple[str, ...] = ()
 
 
-@attrs.frozen
+@frozen
 class Redirection:
     """A file that a command reads from or writes to.
 
@@ -95,7 +93,7 @@ class Redirection:
     adrift: bool = False
 
 
-@attrs.frozen
+@frozen
 class Command:
     """A command, read.
 

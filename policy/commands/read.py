@@ -8,12 +8,8 @@ is inside, and makes the command ambiguous: no rule allows it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import Final
-
-import attrs
 
 from policy.commands.compound import KEYWORDS
 from policy.commands.knowledge import Shell
@@ -44,7 +40,9 @@ from policy.commands.words import (
     without_vanishing,
 )
 from policy.commands.wrappers import basename, command_prefix, is_assignment
+from policy.core import expressions as re
 from policy.core import limits
+from policy.core.values import Final, evolve, frozen
 from policy.patterns.automaton import has_half
 
 __all__ = [
@@ -452,7 +450,7 @@ class Scanner:
 _MOVERS = frozenset("cd chdir pushd popd".split())
 
 
-@attrs.frozen
+@frozen
 class PlainReader:
     """Reads commands by what a `Shell` says of wrappers."""
 
@@ -477,7 +475,7 @@ class PlainReader:
             files += [_elsewhere(file) for file in files]
         if files and moves > 1:
             ambiguities.append(Ambiguity(text, "goes to more than one folder"))
-            parts = [attrs.evolve(part, grantable=False) for part in parts]
+            parts = [evolve(part, grantable=False) for part in parts]
         return Command(
             tuple(parts),
             tuple(files),
@@ -500,7 +498,7 @@ def note_unknown(script: Script) -> None:
 def _elsewhere(file: Redirection) -> Redirection:
     """Return *file* as what it is after a change of folder: unknown, if it is relative."""
     relative = file.target is not None and file.target[:1] not in ("/", "~")
-    return attrs.evolve(file, target=None) if relative or file.writes else file
+    return evolve(file, target=None) if relative or file.writes else file
 
 
 def _ambiguity(words: Sequence[Word], program: Sequence[Word], shell: Shell) -> Ambiguity | None:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from functools import lru_cache
 from importlib import import_module
-from typing import Any, Protocol
 
 from policy.commands.compound import is_plain
 from policy.commands.knowledge import Shell
 from policy.commands.parts import Command, CommandPart
+from policy.core.values import Any, Protocol
 
 __all__ = ["CommandReader", "host_shell", "read_command", "reader_of"]
 
@@ -23,7 +23,6 @@ class CommandReader(Protocol):
 
     def read(self, text: str) -> Command:
         """Return the parts of a command and the files it opens. Never fails."""
-        ...
 
 
 @lru_cache(maxsize=64)
@@ -37,7 +36,7 @@ def reader_of(shell: Shell) -> CommandReader:
     return PlainReader(shell)
 
 
-def host_shell(name: str) -> Any:  # noqa: ANN401  # the module of a host
+def host_shell(name: str) -> Any:  # the module of a host
     """Return the package by which the host *name* reads commands.
 
     It has `Reader`, `CommandRules`, by which rows decide what that reads, and `read_powershell`

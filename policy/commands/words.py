@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from typing import Any, Final
-
-import attrs
 
 from policy.commands.parts import Ambiguity
+from policy.core import expressions as re
+from policy.core.values import Any, Final, define, evolve, field, frozen
 
 __all__ = [
     "ASSIGNMENT",
@@ -50,7 +48,7 @@ SET_BY_SHELL: Final = frozenset("?$#-")
 _PUT_IN_HOME: Final = "\udc1e"
 
 
-@attrs.define
+@define
 class Word:
     """A word of a command.
 
@@ -75,7 +73,7 @@ class Word:
     inner: tuple[int, int] = (0, 0)
 
 
-@attrs.frozen
+@frozen
 class Target:
     """The file of a redirection; None where it is not a literal name."""
 
@@ -99,9 +97,9 @@ def otherwise(word: Word) -> tuple[list[Word], list[Word]]:
     _, quote, behind = word.raw.rpartition("'")
     loose = f"{quote}{behind}" if quote else ""
     before = word.plain.removesuffix(loose)
-    cut = attrs.evolve(word, plain=before + loose[1:-1])
+    cut = evolve(word, plain=before + loose[1:-1])
     pieces = zip(word.raw.split(), (before + loose[1:]).split(), strict=False)
-    return [cut], [attrs.evolve(word, raw=raw, plain=plain) for raw, plain in pieces]
+    return [cut], [evolve(word, raw=raw, plain=plain) for raw, plain in pieces]
 
 
 def with_home(word: Word) -> str | None:
@@ -132,7 +130,7 @@ def targets_of(word: Word, *, writes: bool) -> list[Target]:
     return [*([Target(homed, writes)] if homed else []), Target(None, writes)]
 
 
-@attrs.define
+@define
 class SimpleCommand:
     """A simple command of a script.
 
@@ -154,7 +152,7 @@ class SimpleCommand:
         own: what the reader of a host knows of it, once that was asked for.
     """
 
-    words: list[Word] = attrs.field(factory=list)
+    words: list[Word] = field(factory=list)
     directed: bool = False
     led: bool = False
     writes: bool = False
@@ -166,10 +164,10 @@ class SimpleCommand:
     aside: bool = False
     piped: bool = False
     bare: str = ""
-    own: Any = attrs.field(default=None, eq=False, repr=False)
+    own: Any = field(default=None, eq=False, repr=False)
 
 
-@attrs.frozen
+@frozen
 class Statement:
     """The text of a statement that holds others and stands in none.
 
@@ -186,7 +184,7 @@ class Statement:
 _MOST_DOUBTS: Final = 8
 
 
-@attrs.define
+@define
 class Script:
     """A command, cut.
 
@@ -206,11 +204,11 @@ class Script:
         plain: whether the value of each word follows from how it is written.
     """
 
-    commands: list[SimpleCommand] = attrs.field(factory=list)
-    targets: list[Target] = attrs.field(factory=list)
-    ambiguities: list[Ambiguity] = attrs.field(factory=list)
+    commands: list[SimpleCommand] = field(factory=list)
+    targets: list[Target] = field(factory=list)
+    ambiguities: list[Ambiguity] = field(factory=list)
     unread: bool = False
-    statements: list[Statement] = attrs.field(factory=list)
+    statements: list[Statement] = field(factory=list)
     unclosed: bool = False
     background: bool = False
     background_inside: bool = False

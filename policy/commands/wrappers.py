@@ -6,16 +6,14 @@ no rule grants any of them, and rules that deny or ask match each of them.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
-
-import attrs
 
 from policy.commands.compound import KEYWORDS
 from policy.commands.words import ASSIGNMENT, Word
+from policy.core import expressions as re
 from policy.core import limits
+from policy.core.values import TYPE_CHECKING, Final, evolve, frozen
 
 if TYPE_CHECKING:
     from policy.commands.knowledge import Shell
@@ -33,7 +31,7 @@ __all__ = [
 ]
 
 
-@attrs.frozen(cache_hash=True)
+@frozen(cache_hash=True)
 class PrefixProgram:
     """What may stand between a program and the one that it runs.
 
@@ -159,7 +157,7 @@ PREFIX_PROGRAMS: Final[dict[str, PrefixProgram]] = {
         "acp", long="all-tasks cpu-list pid", operand="(?i:(0x)?[0-9a-f,]+)|[0-9,:-]+"
     ),
     # What it measures it may write to a file.
-    "time": attrs.evolve(
+    "time": evolve(
         _prefix_program("apqvV", "fo", "format output", long="append portability quiet verbose"),
         harmless=False,
     ),
@@ -215,7 +213,7 @@ def is_assignment(word: Word) -> bool:
     return "=" in word.raw and ASSIGNMENT.match(word.raw) is not None
 
 
-@attrs.frozen(cache_hash=True)
+@frozen(cache_hash=True)
 class _Thread:
     """One way to read the words so far: what the next one is.
 
@@ -250,11 +248,11 @@ class _Thread:
         if prefix is None:
             return _after_first(text, shell), True
         if self.takes:
-            return frozenset({attrs.evolve(self, takes=False)}), _is_one(prefix.value, text)
+            return frozenset({evolve(self, takes=False)}), _is_one(prefix.value, text)
         if self._is_option(text):
             return self._behind_option(text, prefix)
         if self.owed and _is_one(prefix.operand, text):
-            return frozenset({attrs.evolve(self, owed=False)}), True
+            return frozenset({evolve(self, owed=False)}), True
         # Without its operand it runs nothing.
         return frozenset({self}) if ASSIGNMENT.match(text) else _after_first(
             text, shell
@@ -267,9 +265,9 @@ class _Thread:
         return not (text == "-" and self.owed and _is_one(self.prefix.operand, text))
 
     def _behind_option(self, text: str, prefix: PrefixProgram) -> tuple[_Threads, bool]:
-        taking = attrs.evolve(self, takes=True)
+        taking = evolve(self, takes=True)
         if text == "--":
-            behind = attrs.evolve(self, ended=True) if self.owed else _COMMAND
+            behind = evolve(self, ended=True) if self.owed else _COMMAND
             return frozenset({behind}), prefix.harmless
         if _is_one(prefix.flags, text):
             return frozenset({self}), prefix.harmless
@@ -316,11 +314,11 @@ def _after(threads: _Threads, text: str, shell: Shell) -> _Threads:
     if len({each.prefix for each in found} - {None}) < 2:
         return found
     return frozenset(
-        each if each.prefix is None else attrs.evolve(each, prefix=_UNKNOWN) for each in found
+        each if each.prefix is None else evolve(each, prefix=_UNKNOWN) for each in found
     )
 
 
-@attrs.frozen(cache_hash=True)
+@frozen(cache_hash=True)
 class WordPlace:
     """What is known of the word that comes next.
 
@@ -367,7 +365,7 @@ def _seen_through(word: Word, shell: Shell) -> _Thread | None:
     return _behind(name) if name in shell.wrapping.transparent else None
 
 
-@attrs.frozen
+@frozen
 class CommandPrefix:
     """What stands before the program of a command.
 

@@ -21,9 +21,8 @@ from policy.core import limits
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.memory import Key
-from policy.patterns.automaton import NO_MATCH, Automaton
+from policy.patterns.automaton import NO_MATCH, Automaton, Indexed
 from policy.patterns.domains import Domain
-from policy.patterns.ends import Indexed
 from policy.patterns.families import members
 from policy.patterns.pattern import (
     Pattern,

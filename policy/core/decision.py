@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import enum
-from typing import Final, NoReturn, Protocol
-
-import attrs
 
 from policy.core.effect import Effect
 from policy.core.source import Place, Source, Span
+from policy.core.values import Final, NoReturn, Protocol, field, frozen
 
 __all__ = ["EVERY_TOOL", "Because", "Clause", "Decision", "Does", "Hashed", "Reason", "rule_span"]
 
@@ -36,7 +34,7 @@ class Reason(enum.Enum):
     __hash__ = object.__hash__
 
 
-@attrs.frozen(cache_hash=True)
+@frozen(cache_hash=True)
 class Because:
     """One determining rule: its text, what it says, whose it is, where it stands."""
 
@@ -56,14 +54,13 @@ class Hashed(Protocol):
     @property
     def hash(self) -> str:
         """``sha256:…``."""
-        ...
 
 
 def _hash_of(asked: str | Hashed) -> str:
     return asked if isinstance(asked, str) else asked.hash
 
 
-@attrs.frozen(slots=True, cache_hash=True)
+@frozen(slots=True, cache_hash=True)
 class Decision:
     """What a call gets, and why.
 
@@ -81,7 +78,7 @@ class Decision:
     reason: Reason
     because: tuple[Because, ...] = ()
     links: tuple[str, ...] = ()
-    _asked: str | Hashed = attrs.field(default="", alias="table", eq=_hash_of, repr=False)
+    _asked: str | Hashed = field(default="", alias="table", eq=_hash_of, repr=False)
 
     @property
     def table(self) -> str:
@@ -112,7 +109,7 @@ class Does(enum.Enum):
     __hash__ = object.__hash__
 
 
-@attrs.frozen
+@frozen
 class Clause:
     """One thing that a command does, and what it would get alone.
 

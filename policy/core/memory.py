@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import atexit
 import gc
+from _thread import allocate_lock
+from _weakref import ReferenceType, ref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ContextDecorator
-from threading import Lock
-from typing import Final, Generic, TypeVar
-from weakref import ReferenceType, ref
 
-import attrs
+from policy.core.values import Final, Generic, TypeVar, frozen
 
 __all__ = ["Key", "Memo", "OnDemand", "alive", "never_at_the_end", "seldom_collecting", "weakly"]
 
@@ -31,7 +30,7 @@ def alive(reference: ReferenceType[_V]) -> _V:
     return found
 
 
-@attrs.frozen(cache_hash=True)
+@frozen(cache_hash=True)
 class Key:
     """What things have in common, however much that is: hashed once."""
 
@@ -70,7 +69,7 @@ class _Seldom(ContextDecorator):
     """
 
     def __init__(self) -> None:
-        self._lock = Lock()
+        self._lock = allocate_lock()
         self._inside = 0
         self._before = _SELDOM
 

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import bisect
-import unicodedata
 from collections.abc import Iterable
 from functools import cached_property
 
-import attrs
+from policy.core.values import field, frozen
 
-__all__ = ["Edit", "Place", "Source", "Span", "edited", "visible"]
+try:
+    from _json import encode_basestring_ascii as json_text
+except ImportError:  # some builds have none
+    from json.encoder import encode_basestring_ascii as json_text
+
+__all__ = ["Edit", "Place", "Source", "Span", "edited", "json_text", "visible"]
 
 
-@attrs.frozen(order=True)
+@frozen
 class Place:
     """``file:line:column``, counted from 1, columns in characters."""
 
@@ -20,16 +24,20 @@ class Place:
     line: int = 1
     column: int = 1
 
+    def __lt__(self, other: Place) -> bool:
+        """Return whether *self* comes first."""
+        return (self.file, self.line, self.column) < (other.file, other.line, other.column)
+
     def __str__(self) -> str:
         return f"{visible(self.file)}:{self.line}:{self.column}"
 
 
-@attrs.frozen(slots=False)
+@frozen(slots=False)
 class Source:
     """A text and the name people know it by."""
 
     name: str
-    text: str = attrs.field(repr=False)
+    text: str = field(repr=False)
 
     @cached_property
     def _line_starts(self) -> list[int]:
@@ -59,7 +67,7 @@ class Source:
         return Span(self, 0, len(self.line(1)))
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class Span:
     """A half-open range of characters in a source."""
 
@@ -91,6 +99,8 @@ def visible(text: str) -> str:
     r"""Return *text* with every hidden character spelled out, e.g. ``\u202e``."""
     if text.isascii() and text.isprintable():
         return text
+    import unicodedata  # noqa: PLC0415  # for letters that a call has seldom
+
     return "".join(
         char
         if unicodedata.category(char) not in _HIDDEN
@@ -99,7 +109,7 @@ def visible(text: str) -> str:
     )
 
 
-@attrs.frozen
+@frozen
 class Edit:
     """A range of a source, and the text that replaces it ("" takes it out)."""
 

@@ -17,7 +17,7 @@ def followed(
     fields: Iterable[str],
     cwd: str,
     home: str,
-    resolve: Callable[[str], str] = os.path.realpath,
+    resolve: Callable[[str], str],
 ) -> dict[str, object] | None:
     """Return *call* with its paths where links lead; None where it has no path.
 
@@ -44,7 +44,7 @@ def beyond(
     project: str,
     also: Iterable[str],
     *,
-    resolve: Callable[[str], str] = os.path.realpath,
+    resolve: Callable[[str], str],
 ) -> tuple[str, str] | None:
     """Return the absolute name of a file and where links lead from it; None where none does.
 

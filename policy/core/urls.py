@@ -13,10 +13,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import Final
-from urllib.parse import unquote_to_bytes
+from collections.abc import Iterator
+from urllib.parse import unquote_to_bytes, urlsplit
 
-__all__ = ["read_url", "sixth_address"]
+from policy.core.values import Final
+
+__all__ = ["addresses", "plain_host", "read_url", "sixth_address"]
 
 _AROUND: Final = "".join(map(chr, range(33)))
 _BREAKS: Final = str.maketrans("", "", "\t\n\r")
@@ -125,3 +127,58 @@ def sixth_address(text: str) -> str | None:
     # Later versions of Python write the end of these with dots.
     end = f"::ffff:{mapped >> 16:x}:{mapped & 0xFFFF:x}"
     return f"[{end if address.ipv4_mapped else address.compressed}]"
+
+
+# A browser reads these otherwise than `urlsplit` does, or each version by itself.
+_AMBIGUOUS = re.compile(r"[\\\s\x00-\x1f\x7f]|//[^/?#]*%")
+_OTHER_IN_IDNA = frozenset("\xdf\u1e9e\u03c2\u200c\u200d")
+_NUMERIC = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)")
+_ADDRESS = re.compile(r"(?:(?:0|[1-9][0-9]{0,2})\.){3}(?:0|[1-9][0-9]{0,2})")
+
+
+def plain_host(url: str) -> str | None:
+    """Return the host of a URL that every program reads alike; None for any other URL."""
+    if _AMBIGUOUS.search(url):
+        return None
+    try:
+        host = urlsplit(url).hostname
+    except ValueError:
+        host = None
+    if not host:
+        return None
+    if not _OTHER_IN_IDNA.isdisjoint(host):
+        return None
+    host = host.casefold().removesuffix(".")
+    if not host.isascii():
+        try:
+            host = host.encode("idna").decode("ascii")
+        except UnicodeError:
+            return None
+    if _NUMERIC.fullmatch(host) and not _ADDRESS.fullmatch(host):
+        return None  # `0x7f.1` is an address too
+    return host
+
+
+_DOT: Final = re.compile("%2e", re.IGNORECASE)
+
+
+def addresses(url: str) -> Iterator[str]:
+    """Yield what of a URL a host may know by heart: its host, and that with each part of the path.
+
+    The host as browsers read it, with its final dot, the path from ``/`` to ``/``
+    once ``..`` is followed: ``example.com``, ``example.com/docs``, ``example.com/docs/api``.
+    """
+    found, path = read_url(url) or ("", "")
+    yield found
+    segments: list[str] = []
+    for segment in path.split("/")[1:]:
+        match _DOT.sub(".", segment):
+            case "..":
+                del segments[-1:]
+            case ".":
+                pass
+            case _:
+                segments.append(segment)
+    for segment in segments:
+        found += "/" + segment
+        yield found

@@ -14,19 +14,15 @@ character could hold anything there.
 from __future__ import annotations
 
 import enum
-import re
+from _thread import allocate_lock
 from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
-from json.encoder import encode_basestring_ascii
-from threading import Lock
-from typing import TYPE_CHECKING, Final
 from weakref import WeakValueDictionary
 
-import attrs
-
 from policy.core import limits
-from policy.patterns.automaton import NO_MATCH, Automaton
-from policy.patterns.ends import Indexed
+from policy.core.source import json_text
+from policy.core.values import TYPE_CHECKING, Final, frozen
+from policy.patterns.automaton import NO_MATCH, Automaton, Indexed
 from policy.patterns.tokens import (
     Alternatives,
     Gap,
@@ -108,36 +104,37 @@ def has_empty_set(tokens: Iterable[Token]) -> bool:
 # What may stand for "any text" in a witness, the most natural first.
 _WORDS = ("x", "", "a", "file", "x1", "zz", "/x", "--x")
 _FRESH = "\ue000-\ue3ff"
-_ANY_FRESH = re.compile(f"[{_FRESH}]")
 # One that only makes another word longer: `*token*` is about `token` rather than `xtokenx`.
-_GLUED = re.compile(rf"(?<=[^\W_])[{_FRESH}]+(?!\w)|(?<!\w)[{_FRESH}]+(?=[^\W_])")
+_GLUED = rf"(?<=[^\W_])[{_FRESH}]+(?!\w)|(?<!\w)[{_FRESH}]+(?=[^\W_])"
 
 
 def readable(text: str) -> Iterable[str]:
     """Yield *text* with words for its fresh characters, the best first."""
-    yield _ANY_FRESH.sub(_WORDS[0], _GLUED.sub("", text))
+    import re  # noqa: PLC0415  # for comparisons alone
+
+    yield re.sub(f"[{_FRESH}]", _WORDS[0], re.sub(_GLUED, "", text))
     for word in _WORDS:
-        yield _ANY_FRESH.sub(word, text)
+        yield re.sub(f"[{_FRESH}]", word, text)
 
 
 def as_json(kind: str, tokens: Iterable[Token]) -> str:
     """Return the text of a list: the kind of a pattern, and its tokens."""
-    texts = [encode_basestring_ascii(t) if isinstance(t, str) else _token(t) for t in tokens]
-    return f"[{','.join([encode_basestring_ascii(kind), *texts])}]"
+    texts = [_token(token) for token in tokens]
+    return f"[{','.join([json_text(kind), *texts])}]"
 
 
 def _token(token: Token) -> str:
     if isinstance(token, str):
-        return encode_basestring_ascii(token)
+        return json_text(token)
     if isinstance(token, Gap):
         return f'["{token.value}"]'
     if isinstance(token, Run):
-        return f'["but",{encode_basestring_ascii("".join(sorted(token.excluded)))}]'
+        return f'["but",{json_text("".join(sorted(token.excluded)))}]'
     if isinstance(token, Alternatives):
-        each = (f"[{','.join(map(_token, one))}]" for one in token.alternatives)
+        each = (f"[{','.join(_token(each) for each in one)}]" for one in token.alternatives)
         return f'["either",{",".join(each)}]'
     what = "not" if token.negated else "one of"
-    return f'["{what}",{encode_basestring_ascii("".join(sorted(token.characters)))}]'
+    return f'["{what}",{json_text("".join(sorted(token.characters)))}]'
 
 
 class PatternKind(enum.Enum):
@@ -165,7 +162,7 @@ class PatternKind(enum.Enum):
 _SEPARATORS = {PatternKind.TEXT: "", PatternKind.PATH: "/", PatternKind.HOST: "."}
 
 
-@attrs.frozen(slots=False, eq=False)
+@frozen(slots=False, eq=False)
 class Pattern:
     """A set of texts of one kind. Made canonical, so that equal means same form.
 
@@ -179,7 +176,12 @@ class Pattern:
     @classmethod
     def of(cls, kind: PatternKind, tokens: Iterable[Token]) -> Pattern:
         """Return the canonical pattern of *tokens*."""
-        form = kind, canonical(tokens, kind.separator)
+        return cls.canonical(kind, canonical(tokens, kind.separator))
+
+    @classmethod
+    def canonical(cls, kind: PatternKind, tokens: tuple[Token, ...]) -> Pattern:
+        """Return the pattern of *tokens*, which are those of a pattern."""
+        form = kind, tokens
         found = _PATTERNS.get(form)
         if found is None:
             with _MAKING:
@@ -261,7 +263,7 @@ class Pattern:
 _PATTERNS: WeakValueDictionary[tuple[PatternKind, tuple[Token, ...]], Pattern] = (
     WeakValueDictionary()
 )
-_MAKING: Final = Lock()
+_MAKING: Final = allocate_lock()
 
 _GAPS = {Gap.ANY: "*", Gap.PART: "*", Gap.DEEP: "/**", Gap.ONE: "?"}
 
@@ -298,7 +300,7 @@ def _frozen(tokens: Iterable[Token], fresh: str) -> str:
     )
 
 
-@attrs.frozen(slots=False, order=False)
+@frozen(slots=False, order=False)
 class Meet:
     """What all of several patterns match, without writing it out.
 

@@ -26,9 +26,8 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import chain
 
-import attrs
-
 from policy.core import limits
+from policy.core.values import frozen
 from policy.patterns.automaton import NO_MATCH, Automaton, AutomatonState
 from policy.patterns.domains import Domain
 from policy.patterns.tokens import plainness
@@ -41,7 +40,7 @@ _FRESH = [chr(code) for code in range(0xE000, 0xE400)]
 _Key = tuple[int | frozenset[int], ...]
 
 
-@attrs.frozen
+@frozen
 class SearchResult:
     """What a search found.
 

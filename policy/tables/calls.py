@@ -6,19 +6,16 @@ might have denied the call cannot be asked.
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Final
+from collections.abc import Iterable, Mapping
 
 from policy.core import limits
 from policy.core.decision import Reason
+from policy.core.values import Final
 from policy.patterns.tokens import BLANKS, CONTROLS, folded
 from policy.tables.dialect import Argument, ArgumentKind, Dialect
 
 __all__ = [
     "Unreadable",
-    "addresses",
     "argument_text",
     "canonical_path",
     "case_variant",
@@ -29,9 +26,6 @@ __all__ = [
     "rooted_path",
     "slashed_path",
 ]
-
-
-_CONTROL: Final = re.compile("[" + "".join(sorted(CONTROLS)) + "]")
 
 
 class Unreadable(Exception):
@@ -58,7 +52,8 @@ def argument_text(
 
     """
     text = given_text(argument, call)
-    if argument.kind is ArgumentKind.COMMAND and dialect.checks and _CONTROL.search(text):
+    checked = argument.kind is ArgumentKind.COMMAND and dialect.checks
+    if checked and not CONTROLS.isdisjoint(text):
         raise Unreadable
     if len(text) > limits.CALL_CHARACTERS:
         raise Unreadable(Reason.TOO_LONG)
@@ -105,6 +100,8 @@ def _joined(argument: Argument, call: Mapping[str, object]) -> str:
 
 
 def _json(_: Argument, call: Mapping[str, object]) -> str:
+    import json  # noqa: PLC0415  # few tools are read so
+
     try:
         return json.dumps(
             call, sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":")
@@ -141,6 +138,8 @@ def _only_text(call: Mapping[str, object]) -> str:
         (value,) = call.values()
         if isinstance(value, str):
             return value
+    import json  # noqa: PLC0415  # as above
+
     try:
         return json.dumps(call, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     except (TypeError, ValueError, RecursionError):
@@ -207,7 +206,8 @@ def case_variant(path: str, dialect: Dialect) -> str:
         return path
     for folder in dialect.cased:
         if _is_below(path, folded(folder)):
-            return re.sub(r"[^/]", _NO_LETTER, folder) + path[len(folder) :]
+            hidden = "".join(letter if letter == "/" else _NO_LETTER for letter in folder)
+            return hidden + path[len(folder) :]
     return path
 
 
@@ -224,13 +224,12 @@ def _is_below(path: str, folder: str) -> bool:
     return path == folder or path.startswith(folder + "/")
 
 
-_DRIVE = re.compile(r"([A-Za-z]):(?=/|\Z)")
-
-
 def slashed_path(path: str) -> str:
     r"""Return a path of Windows with slashes, its drive in front: ``C:\a`` is ``/c/a``."""
+    import re  # noqa: PLC0415  # for paths of Windows alone
+
     path = path.replace("\\", "/")
-    return _DRIVE.sub(lambda drive: "/" + drive[1].lower(), path, count=1)
+    return re.sub(r"([A-Za-z]):(?=/|\Z)", lambda drive: "/" + drive[1].lower(), path, count=1)
 
 
 def _mended(path: str) -> str:
@@ -242,13 +241,6 @@ def _mended(path: str) -> str:
         elif segment not in ("", "."):
             segments.append(segment)
     return "/" + "/".join(segments) if segments else ""
-
-
-# A browser reads these otherwise than `urlsplit` does, or each version by itself.
-_AMBIGUOUS = re.compile(r"[\\\s\x00-\x1f\x7f]|//[^/?#]*%")
-_OTHER_IN_IDNA = frozenset("\xdf\u1e9e\u03c2\u200c\u200d")
-_NUMBER = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)")
-_ADDRESS = re.compile(r"(?:(?:0|[1-9][0-9]{0,2})\.){3}(?:0|[1-9][0-9]{0,2})")
 
 
 def real_path(path: str, links: Iterable[tuple[str, str]]) -> str:
@@ -268,33 +260,6 @@ def real_path(path: str, links: Iterable[tuple[str, str]]) -> str:
     raise Unreadable
 
 
-_DOT: Final = re.compile("%2e", re.IGNORECASE)
-
-
-def addresses(url: str) -> Iterator[str]:
-    """Yield what of a URL a host may know by heart: its host, and that with each part of the path.
-
-    The host as browsers read it, with its final dot, the path from ``/`` to ``/``
-    once ``..`` is followed: ``example.com``, ``example.com/docs``, ``example.com/docs/api``.
-    """
-    from policy.core.urls import read_url  # noqa: PLC0415  # for URLs alone
-
-    found, path = read_url(url) or ("", "")
-    yield found
-    segments: list[str] = []
-    for segment in path.split("/")[1:]:
-        match _DOT.sub(".", segment):
-            case "..":
-                del segments[-1:]
-            case ".":
-                pass
-            case _:
-                segments.append(segment)
-    for segment in segments:
-        found += "/" + segment
-        yield found
-
-
 def _browsed(url: str) -> str:
     from policy.core.urls import read_url  # noqa: PLC0415  # for URLs alone
 
@@ -306,24 +271,9 @@ def _browsed(url: str) -> str:
 
 
 def _host(url: str) -> str:
-    from urllib.parse import urlsplit  # noqa: PLC0415  # for URLs alone
+    from policy.core.urls import plain_host  # noqa: PLC0415  # for URLs alone
 
-    if _AMBIGUOUS.search(url):
+    host = plain_host(url)
+    if host is None:
         raise Unreadable
-    try:
-        host = urlsplit(url).hostname
-    except ValueError:
-        host = None
-    if not host:
-        raise Unreadable
-    if not _OTHER_IN_IDNA.isdisjoint(host):
-        raise Unreadable
-    host = host.casefold().removesuffix(".")
-    if not host.isascii():
-        try:
-            host = host.encode("idna").decode("ascii")
-        except UnicodeError:
-            raise Unreadable from None
-    if _NUMBER.fullmatch(host) and not _ADDRESS.fullmatch(host):
-        raise Unreadable  # `0x7f.1` is an address too
     return host

@@ -10,12 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 from types import MappingProxyType
-from typing import Final, Protocol
-
-import attrs
 
 from policy.core.decision import Because, Clause, Decision, Reason
 from policy.core.effect import Effect
+from policy.core.values import Final, Protocol, evolve, field, frozen
 from policy.tables.table import SPAWN_TOOL, Bounds, Table
 
 __all__ = [
@@ -84,7 +82,7 @@ _WHY = {
 _REASONS = {reason.value: reason for reason in Reason}
 
 
-@attrs.frozen
+@frozen
 class Link:
     """An agent at its position of a chain.
 
@@ -156,7 +154,7 @@ def attenuate(parent: Table, child: Table) -> Table:
 
 def handed_down(bounds: Bounds) -> Bounds:
     """Return the limits that hold one level below *bounds*."""
-    return attrs.evolve(bounds, depth=None if bounds.depth is None else bounds.depth - 1)
+    return evolve(bounds, depth=None if bounds.depth is None else bounds.depth - 1)
 
 
 def spawn_call(reading: Reading, agent: str) -> tuple[str, dict[str, object]]:
@@ -165,7 +163,7 @@ def spawn_call(reading: Reading, agent: str) -> tuple[str, dict[str, object]]:
     return call(agent) if call else (SPAWN_TOOL, {"subagent_type": agent})
 
 
-@attrs.frozen
+@frozen
 class Around:
     """A reading around another one, of which it has all but the links."""
 
@@ -186,7 +184,7 @@ class Around:
         return spawn_call(self.reading, agent)
 
 
-@attrs.frozen(slots=False)
+@frozen(slots=False)
 class Attenuated:
     """The attenuated reading: the meet of what every link declares.
 
@@ -199,8 +197,8 @@ class Attenuated:
     """
 
     tables: Mapping[str, Table]
-    roots: Mapping[str, Table] = attrs.field(factory=dict)
-    asides: Mapping[str, Table] = attrs.field(factory=dict)
+    roots: Mapping[str, Table] = field(factory=dict)
+    asides: Mapping[str, Table] = field(factory=dict)
     name: str = "attenuated"
 
     @property
@@ -218,7 +216,7 @@ class Attenuated:
         return Link(agent, attenuate(parent.table, self.tables[agent]), parent.depth + 1)
 
 
-@attrs.frozen(slots=False, repr=False)
+@frozen(slots=False, repr=False)
 class Chain:
     """The agents from the root to the one that calls.
 
@@ -230,8 +228,8 @@ class Chain:
     """
 
     links: tuple[Link, ...]
-    reading: Reading = attrs.field(eq=False, repr=False)
-    place: CallPlace | None = attrs.field(default=None, eq=False, repr=False)
+    reading: Reading = field(eq=False, repr=False)
+    place: CallPlace | None = field(default=None, eq=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
         # The one place where a call spends its time is the decider's.
@@ -341,7 +339,7 @@ class Chain:
         except KeyError:
             raise SpawnDenied(agent, last.name, "unknown-agent") from None
         if decision.effect is Effect.ASK:
-            link = attrs.evolve(link, confirm=decision.links or (last.name,))
+            link = evolve(link, confirm=decision.links or (last.name,))
         return Chain((*self.links, link), self.reading, self.place)
 
     def __repr__(self) -> str:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Final
-
-import attrs
 
 from policy.commands.parts import Ambiguity, Command, CommandPart, Redirection
 from policy.commands.reader import host_shell, read_command
 from policy.commands.words import in_home
 from policy.core.decision import Does, Reason
 from policy.core.effect import Effect
+from policy.core.values import TYPE_CHECKING, Final, frozen
 from policy.patterns.automaton import NO_MATCH
 from policy.patterns.pattern import Pattern
 from policy.patterns.tokens import Gap
@@ -240,7 +238,7 @@ _BEGUN: Final = 2
 PARTING: Final = frozenset(";&|\n(")
 
 
-@attrs.frozen
+@frozen
 class AccountPiece:
     """What a command does, of which simple command or file, and what a row says of that.
 

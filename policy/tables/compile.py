@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-import attrs
-
 from policy.core.decision import Reason
 from policy.core.effect import Effect
+from policy.core.values import field, frozen
 from policy.language.syntax import DeclaredTools, Policy, Presence, Rule
 from policy.tables.dialect import Dialect
 from policy.tables.ruleset import Entry, RuleSet
@@ -21,7 +20,7 @@ from policy.tables.table import Bounds, Ceiling, Part, Table
 __all__ = ["Rank", "Semantics", "compile_policy", "compile_rules", "compile_tools"]
 
 
-@attrs.frozen
+@frozen
 class Rank:
     """A class of rules that precedence treats alike.
 
@@ -43,7 +42,7 @@ class Rank:
         return self.exact is None or self.exact is is_exact
 
 
-@attrs.frozen
+@frozen
 class Semantics:
     """How a host, in one version, decides.
 
@@ -65,9 +64,7 @@ class Semantics:
     precedence: tuple[Rank, ...]
     default: Effect
     read: Callable[[Rule], tuple[Entry, ...]]
-    presence: Mapping[Presence, bool] = attrs.field(
-        factory=lambda: {Presence.ABSENT: True}, eq=False
-    )
+    presence: Mapping[Presence, bool] = field(factory=lambda: {Presence.ABSENT: True}, eq=False)
 
 
 def compile_policy(policy: Policy, semantics: Semantics, *, root: bool = False) -> Table:

@@ -7,16 +7,12 @@ and how that argument is brought into the one form that patterns match.
 from __future__ import annotations
 
 import enum
-import json
 import math
-import re
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Final
-
-import attrs
 
 from policy.commands.knowledge import Shell
+from policy.core.values import Final, field, frozen
 
 __all__ = ["BLANKS", "Argument", "ArgumentKind", "Dialect", "Input", "InputKind", "Inputs"]
 
@@ -40,7 +36,7 @@ class InputKind(enum.Enum):
     __hash__ = object.__hash__
 
 
-@attrs.frozen
+@frozen
 class Input:
     """What an argument of a call may be.
 
@@ -89,11 +85,11 @@ class Input:
     def _takes_text(self, value: str) -> bool:
         if self.words and value not in self.words:
             return False
-        return not self.spelling or re.fullmatch(self.spelling, value) is not None
+        return not self.spelling or _matches(self.spelling, value)
 
     def _takes_number(self, value: object) -> bool:
         if isinstance(value, str):
-            if not re.fullmatch(self.spelling or _NUMERAL, value):
+            if not _matches(self.spelling or _NUMERAL, value):
                 return False
             value = float(value)
         if isinstance(value, bool) or not isinstance(value, (int, float)):
@@ -113,6 +109,8 @@ class Input:
             case InputKind.FLAG:
                 texts = [text, "true", "false"]
             case InputKind.NUMBER:
+                import re  # noqa: PLC0415  # for comparisons alone
+
                 digits = re.sub(r"[^-.0-9]+", "1", text)
                 texts = [text, digits, f"1{digits}", f"{digits}1", f"{digits}000"]
             case _:
@@ -120,8 +118,16 @@ class Input:
         return tuple(each for each in dict.fromkeys(texts) if self.takes(each))
 
 
+def _matches(expression: str, text: str) -> bool:
+    import re  # noqa: PLC0415  # few arguments are looked at
+
+    return re.fullmatch(expression, text) is not None
+
+
 def _is_made(value: object, kind: InputKind) -> bool:
     if isinstance(value, str):
+        import json  # noqa: PLC0415  # few arguments are looked at
+
         try:
             value = json.loads(value)
         except (ValueError, RecursionError):
@@ -134,7 +140,7 @@ def _is_made(value: object, kind: InputKind) -> bool:
     return all(isinstance(each, wanted) for each in value)
 
 
-@attrs.frozen(cache_hash=True)
+@frozen(cache_hash=True)
 class Inputs:
     """What the arguments of a call of one tool may be.
 
@@ -195,7 +201,7 @@ class ArgumentKind(enum.Enum):
     __hash__ = object.__hash__
 
 
-@attrs.frozen
+@frozen
 class Argument:
     """To which argument of a call a specifier applies.
 
@@ -228,7 +234,7 @@ class Argument:
         return self.kind is ArgumentKind.TEXT and name not in self.fields
 
 
-@attrs.frozen(eq=True, cache_hash=True)
+@frozen(eq=True, cache_hash=True)
 class Dialect:
     """How a host names tools and reads calls.
 
@@ -261,9 +267,9 @@ class Dialect:
     """
 
     name: str
-    arguments: Mapping[str, Argument] = attrs.field(hash=False, factory=dict)
+    arguments: Mapping[str, Argument] = field(hash=False, factory=dict)
     other: Argument = Argument(ArgumentKind.TEXT, ())
-    aliases: Mapping[str, str] = attrs.field(hash=False, factory=dict)
+    aliases: Mapping[str, str] = field(hash=False, factory=dict)
     shell: Shell = Shell()
     cwd: str = "/@project"
     home: str = "/@home"
@@ -272,13 +278,13 @@ class Dialect:
     drives: bool = False
     links: tuple[tuple[str, str], ...] = ()
     processes: bool = False
-    commands: Mapping[str, str] = attrs.field(hash=False, factory=dict)
+    commands: Mapping[str, str] = field(hash=False, factory=dict)
     checks: bool = False
     asks: bool = True
     loose: bool = False
     fold_names: bool = False
     aliased: bool = True
-    inputs: Mapping[str, Inputs] = attrs.field(hash=False, factory=dict)
+    inputs: Mapping[str, Inputs] = field(hash=False, factory=dict)
 
     def canonical(self, tool: str) -> str:
         """Return the canonical name of *tool*."""

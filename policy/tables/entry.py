@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import enum
-from typing import TYPE_CHECKING, Final, NamedTuple
-
-import attrs
+from collections import namedtuple
 
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.source import Place
+from policy.core.values import frozen
 from policy.patterns.pattern import Pattern, PatternKind
 from policy.tables.dialect import ArgumentKind
 
+TYPE_CHECKING = False  # importing `typing` takes too long for a hook
 if TYPE_CHECKING:
+    from typing import Final, NamedTuple
+
     from policy.tables.ruleset import RuleSet
 
 __all__ = [
@@ -55,16 +57,27 @@ class Form(enum.Enum):
     __hash__ = object.__hash__
 
 
-class RowEntry(NamedTuple):
+if TYPE_CHECKING:
+
+    class _Line(NamedTuple):
+        pattern: Pattern | None
+        field: str
+        effect: Effect
+        reason: Reason
+        rule: str
+        place: Place | None
+        form: Form = Form.PLAIN
+
+else:
+    _Line = namedtuple(  # noqa: PYI024
+        "_Line", "pattern field effect reason rule place form", defaults=(Form.PLAIN,)
+    )
+
+
+class RowEntry(_Line):
     """One line of a row; without a pattern it decides every call that reaches it."""
 
-    pattern: Pattern | None
-    field: str
-    effect: Effect
-    reason: Reason
-    rule: str
-    place: Place | None
-    form: Form = Form.PLAIN
+    __slots__ = ()
 
     @property
     def is_built_in(self) -> bool:
@@ -90,7 +103,7 @@ KINDS: Final = {
 # What a row says of a call, and the outcomes that no rule is the reason of.
 
 
-@attrs.frozen(eq=False)
+@frozen(eq=False)
 class Outcome:
     """What a row says of a call: the entries are the reasons."""
 

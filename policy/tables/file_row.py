@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
-
 from policy.core.decision import Reason
 from policy.core.effect import Effect
+from policy.core.values import TYPE_CHECKING, Final
 from policy.patterns.automaton import NO_MATCH
 from policy.patterns.tokens import folded
 from policy.tables.calls import (

@@ -8,16 +8,15 @@ handed out again.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Final
 
 from policy.core import limits
 from policy.core.decision import Because, Clause, Decision, Hashed, Reason
 from policy.core.effect import Effect
 from policy.core.memory import Memo
+from policy.core.values import TYPE_CHECKING, Final
 from policy.tables.dialect import Inputs
 from policy.tables.entry import UNREADABLE, Outcome
-from policy.tables.row import Row
-from policy.tables.walk import NO_FIELD
+from policy.tables.row import NO_FIELD, Row
 
 if TYPE_CHECKING:
     from policy.tables.row import ReadCommand

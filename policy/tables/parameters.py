@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, combinations, islice, product
-from typing import TYPE_CHECKING
 
+from policy.core.values import TYPE_CHECKING
 from policy.patterns.families import classes
 from policy.patterns.pattern import Pattern
 from policy.tables.dialect import Inputs

@@ -11,10 +11,7 @@ import os
 import posixpath
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache, partial
-from typing import Final, cast
 from weakref import WeakKeyDictionary
-
-import attrs
 
 from policy.commands.compound import is_plain
 from policy.commands.knowledge import Shell
@@ -23,13 +20,14 @@ from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.memory import Memo
 from policy.core.symlinks import beyond, followed, other_names, resolved
+from policy.core.values import Final, evolve, frozen
 from policy.patterns.pattern import Pattern, PatternKind
 from policy.patterns.tokens import Gap, Token, folded, in_any_case
 from policy.tables.calls import Unreadable, argument_text, slashed_path
 from policy.tables.chain import Around, Link
 from policy.tables.dialect import BLANKS, Argument, ArgumentKind, Dialect
 from policy.tables.lookup import Lookup
-from policy.tables.ruleset import Entry, RuleSet
+from policy.tables.ruleset import EntriesOnDemand, Entry, RuleSet
 from policy.tables.table import Ceiling, Part, Table
 
 __all__ = [
@@ -41,8 +39,6 @@ __all__ = [
     "Rootless",
     "folders_here",
     "is_nameless",
-    "opened",
-    "path_fields",
     "place_at",
     "ways",
 ]
@@ -65,6 +61,9 @@ class _Moved:
 
     def table(self, table: Table) -> Table:
         """Return *table* as it decides calls made here."""
+        ceilings = (table.use,) if table.delegate is None else (table.use, table.delegate)
+        if not any(is_nameless(p.rules.dialect) for ceiling in ceilings for p in ceiling.parts):
+            return table
         delegate = None if table.delegate is None else self._ceiling(table.delegate)
         return Table(self._ceiling(table.use), delegate, table.bounds)
 
@@ -73,9 +72,10 @@ class _Moved:
         return {}
 
     def _ceiling(self, ceiling: Ceiling) -> Ceiling:
-        return Ceiling.of(
-            Part(rules, part.links) for part in ceiling.parts for rules in self._rules(part.rules)
-        )
+        parts = [(part, self._rules(part.rules)) for part in ceiling.parts]
+        moved = [Part(rules, part.links) for part, sets in parts for rules in sets]
+        # What was one set each stays a meet; whether two became equal would need all their rules.
+        return Ceiling(tuple(moved)) if len(moved) == len(parts) else Ceiling.of(moved)
 
     def _rules(self, rules: RuleSet) -> tuple[RuleSet, ...]:
         # By identity: equal sets may stand at other places.
@@ -90,7 +90,7 @@ class _Moved:
         raise NotImplementedError
 
 
-@attrs.frozen(slots=False)
+@frozen(slots=False)
 class ProjectFolders(_Moved):
     """Where a project lies, and the home folder of whoever works in it.
 
@@ -138,21 +138,16 @@ class ProjectFolders(_Moved):
         key = id(table), links
         found = self._linked.get(key)
         if found is None:
-            placed = attrs.evolve(self, links=links).table(table)
+            placed = evolve(self, links=links).table(table)
             found = self._linked.keep(key, (table, placed))
         return found[1]
 
     def _moved(self, rules: RuleSet) -> tuple[RuleSet, ...]:
         dialect = rules.dialect
         anchors = self._anchors(dialect)
-        entries = tuple(
-            attrs.evolve(entry, pattern=pattern)
-            for entry in rules.entries
-            for pattern in self._patterns(entry, dialect)
-        )
         current = _folded(self.current, dialect) if self.current else ""
         shell_cwd = current or _under(dialect.shell.cwd, anchors)
-        placed = attrs.evolve(
+        placed = evolve(
             dialect,
             cwd=current or anchors[dialect.cwd],
             home=anchors[dialect.home],
@@ -161,9 +156,26 @@ class ProjectFolders(_Moved):
                 *((_under(one, anchors), _under(two, anchors)) for one, two in dialect.links),
                 *self._links(dialect),
             ),
-            shell=attrs.evolve(dialect.shell, cwd=shell_cwd if dialect.shell.cwd else ""),
+            shell=evolve(dialect.shell, cwd=shell_cwd if dialect.shell.cwd else ""),
         )
+        entries = self._entries(rules)
         return (RuleSet(entries, rules.default, placed, rules.default_reason),)
+
+    def _entries(self, rules: RuleSet) -> tuple[Entry, ...]:
+        """Return the entries, each placed; where the project has one name, as they are needed."""
+        dialect, entries = rules.dialect, rules.entries
+        if self.also:
+            return tuple(
+                evolve(entry, pattern=pattern)
+                for entry in entries
+                for pattern in self._patterns(entry, dialect)
+            )
+
+        def placed(number: int) -> Entry:
+            (pattern,) = self._patterns(entries[number], dialect)
+            return evolve(entries[number], pattern=pattern)
+
+        return EntriesOnDemand(rules.written_tools, placed)  # type: ignore[return-value]  # as good
 
     def _cased(self, dialect: Dialect) -> Iterator[str]:
         """Yield the folders that count in their own letters, under each name of the project."""
@@ -206,7 +218,7 @@ class Anywhere(_Moved):
     def _read(rules: RuleSet, granting: Effect) -> RuleSet:
         """Return *rules* where an effect from *granting* on must hold in every folder."""
         entries = tuple(
-            attrs.evolve(entry, pattern=pattern)
+            evolve(entry, pattern=pattern)
             for entry in rules.entries
             for pattern in _everywhere(entry, rules.dialect, granting)
         )
@@ -304,7 +316,7 @@ def _under(path: str, anchors: Mapping[str, str]) -> str:
     return path
 
 
-@attrs.frozen
+@frozen
 class Anchored(Around):
     """A reading whose chains decide calls made in some folders."""
 
@@ -318,10 +330,10 @@ class Anchored(Around):
         """Return the link behind *parent*. Raises KeyError for an unknown agent."""
         inner = parent.state
         assert isinstance(inner, Link)  # noqa: S101  # every link here is of `_link`
-        return self._link(self.reading.step(attrs.evolve(inner, confirm=parent.confirm), agent))
+        return self._link(self.reading.step(evolve(inner, confirm=parent.confirm), agent))
 
     def _link(self, link: Link) -> Link:
-        return attrs.evolve(link, table=self.folders.table(link.table), state=link)
+        return evolve(link, table=self.folders.table(link.table), state=link)
 
 
 # Which files a call names.
@@ -330,7 +342,7 @@ class Anchored(Around):
 _Call = Mapping[str, object]
 
 
-@attrs.frozen
+@frozen
 class _FileArguments:
     """Which arguments of a tool name files.
 
@@ -381,12 +393,7 @@ def _arguments(table: Table, tool: str) -> _FileArguments:
     return found
 
 
-def path_fields(table: Table, tool: str) -> frozenset[str]:
-    """Return the arguments of *tool* that rules of *table* take for paths."""
-    return _arguments(table, tool).paths
-
-
-def opened(table: Table, tool: str, call: _Call) -> Iterator[str]:
+def _opened(table: Table, tool: str, call: _Call) -> Iterator[str]:
     """Yield the names of files that the command of a call opens."""
     for argument, dialect in _arguments(table, tool).commands:
         try:
@@ -431,10 +438,10 @@ def ways(
     yield placed, call
     if _arguments(own, tool).any:
         found = _Ways(own, placed, folders, cwd or folders.cwd)
-        yield from found.others(tool, call, opened(placed, tool, call))
+        yield from found.others(tool, call, _opened(placed, tool, call))
 
 
-@attrs.frozen
+@frozen
 class _Ways:
     """What calls get besides, of a table in some folders, that are made in the folder *here*."""
 
@@ -476,7 +483,7 @@ def _respelled(call: _Call, fields: frozenset[str], spell: Callable[[str], str])
 
 def _file(file: object, spell: Callable[[str], str]) -> object:
     path = file.get("path") if isinstance(file, Mapping) else None
-    return {**cast("_Call", file), "path": spell(path)} if isinstance(path, str) and path else file
+    return {**file, "path": spell(path)} if isinstance(path, str) and path else file  # type: ignore[dict-item]
 
 
 def _from_project(
@@ -507,7 +514,7 @@ _DECISIONS: Final = 1024
 _TEXTS: Final = 16 * 1024
 
 
-@attrs.frozen(eq=False)
+@frozen(eq=False)
 class Rooted:
     """Calls of a project in known folders, whose links are followed.
 
@@ -517,9 +524,10 @@ class Rooted:
     """
 
     folders: ProjectFolders
-    _tables: Memo[int, PlacedTable] = attrs.field(
-        factory=lambda: Memo(_TABLES), init=False, repr=False
-    )
+
+    @cached_property
+    def _tables(self) -> Memo[int, PlacedTable]:
+        return Memo(_TABLES)
 
     def below(self, root: str) -> Rooted:
         """Return the same for a project in a folder below this one."""
@@ -533,7 +541,7 @@ class Rooted:
         )
 
 
-@attrs.frozen(eq=False)
+@frozen(eq=False)
 class Rootless:
     """Calls of a project in a folder that is not known.
 
@@ -541,9 +549,9 @@ class Rootless:
     such a call is denied. Other paths get what they get in any folder.
     """
 
-    _tables: Memo[int, PlacedTable] = attrs.field(
-        factory=lambda: Memo(_TABLES), init=False, repr=False
-    )
+    @cached_property
+    def _tables(self) -> Memo[int, PlacedTable]:
+        return Memo(_TABLES)
 
     def below(self, root: str) -> Rootless:  # noqa: ARG002  # that folder is not known either
         """Return the same for a project in a folder below."""
@@ -614,7 +622,7 @@ class PlacedTable:
             decision = self._moved.decide(tool, call, checked=checked)
             settled = not known.names_files or decision.effect is Effect.DENY
             if not settled:
-                files = tuple(opened(self._moved, tool, call))
+                files = tuple(_opened(self._moved, tool, call))
                 settled = known.by_text and not files
                 if not settled:
                     decision = self._of_files(tool, call, files, decision, checked=checked)
@@ -632,7 +640,7 @@ class PlacedTable:
         except ValueError:
             return ()
         return tuple(
-            attrs.evolve(clause, decision=self._of_own(clause.decision))
+            evolve(clause, decision=self._of_own(clause.decision))
             for clause in table.account(tool, meant)
         )
 
@@ -650,7 +658,7 @@ class PlacedTable:
         """Return *decision* as one of the table that is in no place."""
         known = self._named.get(id(decision))
         if known is None:
-            named = attrs.evolve(decision, table=self._own)
+            named = evolve(decision, table=self._own)
             known = self._named.keep(id(decision), (decision, named))
         return known[1]
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Generic, Protocol, TypeVar
-
-import attrs
 
 from policy.core.errors import PolicyError
 from policy.core.memory import seldom_collecting
+from policy.core.values import Generic, Protocol, TypeVar, field, frozen
 from policy.tables.chain import SPAWN_TOOL, Attenuated, Chain, Link, Reading, SpawnDenied, attenuate
 from policy.tables.placement import Rooted, Rootless
 from policy.tables.table import Table
@@ -74,7 +72,7 @@ def told_apart(project: Offered, among: Sequence[Offered]) -> str:
 _Project = TypeVar("_Project", bound=Offered)
 
 
-@attrs.frozen(slots=False, repr=False)
+@frozen(slots=False, repr=False)
 class Projects(Generic[_Project]):
     """The projects of one tree.
 
@@ -87,7 +85,7 @@ class Projects(Generic[_Project]):
 
     label: str
     projects: tuple[_Project, ...]
-    place: Rooted | Rootless = attrs.field(factory=Rootless, kw_only=True, eq=False)
+    place: Rooted | Rootless = field(factory=Rootless, kw_only=True, eq=False)
 
     @seldom_collecting
     def chain(self, *names: str, reading: str = "attenuated") -> Chain:
@@ -169,7 +167,7 @@ def _known(names: list[str]) -> str:
 _Calls = Mapping[str, tuple[str, dict[str, object]]]
 
 
-@attrs.frozen
+@frozen
 class CompiledProject:
     """One place where one host would be started.
 
@@ -200,7 +198,7 @@ class CompiledProject:
         return {"attenuated": self.attenuated, "enforced": self.enforced}[name]
 
 
-@attrs.frozen(slots=False, repr=False)
+@frozen(slots=False, repr=False)
 class Compiled(Projects[CompiledProject]):
     """What a compiled policy holds.
 
@@ -214,7 +212,7 @@ class Compiled(Projects[CompiledProject]):
     hash: str
 
 
-@attrs.frozen(slots=False)
+@frozen(slots=False)
 class CompiledDeclared(Attenuated):
     """The reading that only narrows.
 
@@ -225,9 +223,9 @@ class CompiledDeclared(Attenuated):
 
     """
 
-    starts: Mapping[str, Table] = attrs.field(kw_only=True)
-    calls: _Calls = attrs.field(kw_only=True)
-    listed: tuple[str, ...] = attrs.field(kw_only=True)
+    starts: Mapping[str, Table] = field(kw_only=True)
+    calls: _Calls = field(kw_only=True)
+    listed: tuple[str, ...] = field(kw_only=True)
 
     @property
     def agents(self) -> tuple[str, ...]:
@@ -247,7 +245,7 @@ class CompiledDeclared(Attenuated):
         return self.calls.get(agent) or (SPAWN_TOOL, {"subagent_type": agent})
 
 
-@attrs.frozen
+@frozen
 class Refusal:
     """Why a host does not start an agent, in its words."""
 
@@ -263,7 +261,7 @@ class Refusal:
         return denied
 
 
-@attrs.frozen
+@frozen
 class Steps:
     """Where the agents that are started lead: to positions by number, or nowhere.
 
@@ -283,7 +281,7 @@ class Steps:
         return self.to[agent]
 
 
-@attrs.frozen
+@frozen
 class CompiledPosition:
     """An agent at one place of chains."""
 
@@ -293,7 +291,7 @@ class CompiledPosition:
     steps: Steps
 
 
-@attrs.frozen(slots=False, eq=False)
+@frozen(slots=False, eq=False)
 class Walked:
     """A reading as it was found by walking through every chain; the state is a number."""
 

@@ -8,27 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
 from weakref import WeakValueDictionary
 
 from policy.core import limits
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.memory import Memo
-from policy.patterns.automaton import NO_MATCH, Automaton
-from policy.patterns.ends import Indexed
+from policy.core.values import TYPE_CHECKING, Any, Final
+from policy.patterns.automaton import NO_MATCH, Automaton, AutomatonState, Indexed
 from policy.patterns.pattern import PatternKind
-from policy.patterns.tokens import Token
-from policy.tables.calls import (
-    Unreadable,
-    addresses,
-    argument_text,
-    given_text,
-    parameter_text,
-)
+from policy.patterns.tokens import BLANKS, Gap, OneOf, Token, folded
 from policy.tables.dialect import ArgumentKind, Dialect, Inputs
 from policy.tables.entry import BY_DEFAULT, KINDS, UNREADABLE, Outcome, RowEntry
-from policy.tables.walk import NO_FIELD, NO_WALK, GivenPaths, Walk
 
 if TYPE_CHECKING:
     from policy.commands.knowledge import Shell
@@ -37,7 +28,7 @@ if TYPE_CHECKING:
 
     ReadCommand = Callable[[str, Shell], Command]
 
-__all__ = ["Row", "given_paths", "shared_automaton"]
+__all__ = ["NO_FIELD", "NO_WALK", "GivenPaths", "Row", "Walk", "given_paths", "shared_automaton"]
 
 _COMMANDS: Final = frozenset({ArgumentKind.COMMAND, ArgumentKind.POWERSHELL})
 
@@ -46,6 +37,151 @@ _AS_IT_STANDS: Final = frozenset({ArgumentKind.TEXT, ArgumentKind.COMMAND, Argum
 
 # What a row remembers of simple commands and of files: commands have few of either, and often.
 _KEPT: Final = 2048
+
+
+# The one text that decides a call alone, and the automaton that it is walked through.
+#
+# Paths are walked as they are given, where that says what their canonical form would. Most have
+# nothing to mend, and are relative to the working folder or absolute. Whatever else there may be
+# about one, e.g. a ``..`` or a ``~``, is a flag of the automaton.
+
+# Where no argument alone decides: a name that no call has, not even "".
+NO_FIELD: Any = object()
+
+_BLANK = OneOf(frozenset(BLANKS))
+
+# What `policy.tables.calls` trims, mends or refuses, wherever it stands.
+_MENDED: Sequence[Sequence[Token]] = (
+    (Gap.ANY, _BLANK),
+    (Gap.ANY, "\0", Gap.ANY),
+    (Gap.ANY, "//", Gap.ANY),
+    (Gap.ANY, "/./", Gap.ANY),
+    (Gap.ANY, "/../", Gap.ANY),
+    *((Gap.ANY, end) for end in ("/", "/.", "/..")),
+    ("/proc/", Gap.ANY),  # where a process finds others by names of its own
+)
+
+
+class GivenPaths(Automaton):
+    """An automaton over paths as calls give them.
+
+    A state that is plain says which pattern is the first that matches the
+    canonical form of the path that leads there.
+
+    Attributes:
+        base: the automaton over canonical paths, where there is one.
+        folders: the folder that relative paths are relative to, and those that a path is
+            below only in their own letters.
+        fold: whether the case of paths is ignored.
+
+    """
+
+    __slots__ = ("base", "fold", "folders")
+
+    def __init__(
+        self,
+        patterns: Sequence[Sequence[Token]],
+        cwd: str,
+        cased: Sequence[str] = (),
+        *,
+        fold: bool = False,
+    ) -> None:
+        self.base: Automaton | None = None
+        self.folders, self.fold = (cwd, *cased), fold
+        here = (folded(cwd) if fold else cwd) + "/"
+        home = here + "~"
+        begun = ((home,), (home + "/", Gap.ANY), (here, _BLANK, Gap.ANY))
+        super().__init__(patterns, "/", (*_MENDED, *begun))
+
+    def step(self, nodes: Sequence[Any], character: str) -> AutomatonState:
+        """Return the state that *character* leads to from *nodes*, as the dialect folds it."""
+        return super().step(nodes, folded(character) if self.fold else character)
+
+    def _begin(self) -> AutomatonState:
+        absolute = start = super()._begin()
+        cwd, *cased = self.folders
+        relative = self._behind(start, f"{cwd}/")
+        if cased:
+            # What is below one of these in other letters is below none of them.
+            folders = [f"{folder}/" for folder in cased]
+            absolute = _Below({folder: self._behind(start, folder) for folder in folders})
+            if not f"{cwd}/".startswith(tuple(folders)):
+                relative = _Below({})
+        return _Start(absolute, relative)
+
+    def _behind(self, start: AutomatonState, folder: str) -> AutomatonState:
+        for character in folder:
+            self._remembered = 0  # the beginning itself is never too much
+            start = start.after(character)
+        return start
+
+
+class _Start(AutomatonState):
+    """The state in front of a path, of which nothing is known yet."""
+
+    __slots__ = ("_absolute", "_relative")
+
+    def __init__(self, absolute: AutomatonState, relative: AutomatonState) -> None:
+        super().__init__(None, (), frozenset())
+        self.final = False
+        self.plain = None
+        self._absolute, self._relative = absolute, relative
+
+    def _step(self, character: str) -> AutomatonState:
+        return (self._absolute if character == "/" else self._relative).after(character)
+
+
+class _Below(AutomatonState):
+    """A state that is plain nowhere but behind some names, in just these letters."""
+
+    __slots__ = ("_names",)
+
+    def __init__(self, names: Mapping[str, AutomatonState]) -> None:
+        super().__init__(None, (), frozenset())
+        self.final = not names
+        self.plain = None
+        self._names = names
+
+    def _step(self, character: str) -> AutomatonState:
+        names = {name[1:]: end for name, end in self._names.items() if name[0] == character}
+        return names.get("") or _Below(names)
+
+
+class Walk:
+    """The walk of one row.
+
+    Attributes:
+        direct: the argument that decides alone, where it is a text of at most *longest*
+            characters and *alias* is not in the call; None where there is none such.
+        alias: the other name of that argument, or None.
+        longest: the number of its characters.
+        automaton: of the patterns, over texts as they are given.
+
+    """
+
+    __slots__ = ("alias", "automaton", "direct", "longest")
+
+    def __init__(
+        self, direct: str | None, alias: str | None, longest: int, automaton: Automaton
+    ) -> None:
+        self.direct = direct
+        self.alias = alias
+        self.longest = longest
+        self.automaton = automaton
+
+    def state(self, call: Mapping[str, object]) -> AutomatonState | None:
+        """Return where the text leads that decides *call*; None where none does alone.
+
+        Where the state is plain, all texts that lead there get the same.
+        """
+        text = call.get(self.direct)  # type: ignore[arg-type]  # no call has None
+        if type(text) is not str or len(text) > self.longest or self.alias in call:
+            return None
+        return self.automaton.state(text)
+
+
+# Where no text decides alone.
+NO_WALK = Walk(None, None, -1, Automaton(()))
 
 
 class Row:
@@ -184,6 +320,12 @@ class Row:
         limit = self.first_parameter(call)
         if not self.indices and not self.opens_files:
             return self.at(limit)
+        from policy.tables.calls import (  # noqa: PLC0415  # most calls are walked
+            Unreadable,
+            argument_text,
+            given_text,
+        )
+
         try:
             text = argument_text(self.argument, dialect, call)
             other = text
@@ -226,6 +368,10 @@ class Row:
 
     def first_parameter(self, call: Mapping[str, object]) -> int:
         """Return the index of the first entry that matches another argument, or NO_MATCH."""
+        if not self._parameters:
+            return NO_MATCH
+        from policy.tables.calls import parameter_text  # noqa: PLC0415  # few rules look at one
+
         first = NO_MATCH
         for field, automaton, indices in self._parameters:
             text = parameter_text(call[field]) if field in call else None
@@ -369,6 +515,8 @@ class KnownAddresses:
         index = NO_MATCH if found == NO_MATCH else self._indices[found]
         if not self._known:
             return index
+        from policy.core.urls import addresses  # noqa: PLC0415  # for URLs alone
+
         known = (self._known.get(address, NO_MATCH) for address in addresses(url))
         return min(index, *known)
 

@@ -7,28 +7,25 @@ tool is a *row*: the entries whose tool pattern matches the name, in order.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache, partial
 from itertools import chain, groupby
-from json.encoder import encode_basestring_ascii as _json
 from operator import attrgetter
-from typing import Any, Final
 from weakref import WeakValueDictionary
 
-import attrs
-
+from policy.core import values
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.memory import Key
-from policy.core.source import Place
+from policy.core.source import Place, json_text
+from policy.core.values import Final, frozen
 from policy.patterns.pattern import Pattern, is_glob
 from policy.patterns.tokens import OneOf
 from policy.tables.dialect import Dialect
 from policy.tables.entry import Form, RowEntry
 from policy.tables.row import Row
 
-__all__ = ["Entry", "RuleSet", "Runs", "Said", "rules_text"]
+__all__ = ["EntriesOnDemand", "Entry", "RuleSet", "Runs", "Said", "rules_text"]
 
 
 # Of one entry: tool, field, pattern and form.
@@ -41,10 +38,10 @@ Runs = tuple[tuple[Effect, Reason, frozenset[Said]], ...]
 def rules_text(runs: Runs, default: tuple[Effect, Reason], dialect: Dialect) -> str:
     """Return the text of a rule set: the same whatever order its neighbours stand in."""
     said = ",".join(
-        f"[{_json(effect.value)},{_json(reason.value)},[{','.join(sorted(_texts(entries)))}]]"
+        f"[{json_text(effect.value)},{json_text(reason.value)},[{','.join(sorted(_texts(entries)))}]]"
         for effect, reason, entries in runs
     )
-    otherwise = ",".join(_json(each.value) for each in default)
+    otherwise = ",".join(json_text(each.value) for each in default)
     return f"[[[{said}],{otherwise}],{_dialect_text(dialect)}]"
 
 
@@ -54,34 +51,34 @@ def _texts(entries: Iterable[Said]) -> Iterator[str]:
     for tool, field, pattern, form in entries:
         begins = beginning.get((tool, field))
         if begins is None:
-            begins = beginning[tool, field] = f"[{_json(tool)},{_json(field)},"
-        said = "" if form is Form.PLAIN else "," + _json(form.value)
+            begins = beginning[tool, field] = f"[{json_text(tool)},{json_text(field)},"
+        said = "" if form is Form.PLAIN else "," + json_text(form.value)
         yield f"{begins}{'[]' if pattern is None else pattern.as_json}{said}]"
 
 
 @lru_cache(maxsize=64)  # a host has one or two
 def _dialect_text(dialect: Dialect) -> str:
+    import json  # noqa: PLC0415  # a decision needs no hash
+
     # Without defaults, so that dialects which can say more keep the hash of those that do not.
-    content = attrs.asdict(dialect, filter=_is_said, value_serializer=_plain_value)
-    return json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return json.dumps(_content(dialect), sort_keys=True, separators=(",", ":"))
 
 
-def _is_said(field: attrs.Attribute[Any], value: object) -> bool:
-    default = field.default
-    if isinstance(default, attrs.Factory):  # type: ignore[arg-type]  # a class at run time
-        default = default.factory()  # type: ignore[union-attr]
-    return bool(value != default)
-
-
-def _plain_value(_: type, __: object, value: object) -> object:
+def _content(value: object) -> object:
+    if hasattr(value, "__fields__"):
+        return {name: _content(found) for name, found in values.stated(value)}
+    if isinstance(value, dict):
+        return {name: _content(found) for name, found in value.items()}
     if isinstance(value, frozenset):
         return sorted(value)
     if isinstance(value, OneOf):
         return repr(value)
+    if isinstance(value, (tuple, list)):
+        return [_content(each) for each in value]
     return getattr(value, "value", value)
 
 
-@attrs.frozen
+@frozen
 class Entry:
     """One line of a rule set.
 
@@ -103,12 +100,41 @@ class Entry:
     pattern: Pattern | None = None
     field: str = ""
     reason: Reason = Reason.RULE
-    rule: str = attrs.field(default="", eq=False)
-    place: Place | None = attrs.field(default=None, eq=False)
+    rule: str = values.field(default="", eq=False)
+    place: Place | None = values.field(default=None, eq=False)
     form: Form = Form.PLAIN
 
 
-@attrs.frozen(slots=False, eq=False, repr=False)
+class EntriesOnDemand:
+    """Entries that are each built when they are first asked for.
+
+    Attributes:
+        tools: the name or glob of each.
+
+    """
+
+    def __init__(self, tools: Sequence[str], build: Callable[[int], Entry]) -> None:
+        self.tools = tools
+        self._build = build
+        self._built: dict[int, Entry] = {}
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self.tools)
+
+    def __getitem__(self, number: int) -> Entry:
+        """Return the entry of a number."""
+        found = self._built.get(number)
+        if found is None:
+            found = self._built[number] = self._build(number)
+        return found
+
+    def __iter__(self) -> Iterator[Entry]:
+        """Return all of them."""
+        return map(self.__getitem__, range(len(self)))
+
+
+@frozen(slots=False, eq=False, repr=False)
 class RuleSet:
     """An ordered first-match list of entries with a default.
 
@@ -118,21 +144,27 @@ class RuleSet:
     do not count either.
     """
 
-    entries: tuple[Entry, ...]
+    entries: tuple[Entry, ...]  # or `EntriesOnDemand`
     default: Effect
     dialect: Dialect
     default_reason: Reason = Reason.DEFAULT
 
+    @property
+    def written_tools(self) -> Sequence[str]:
+        """The tool name or glob of each entry."""
+        found = getattr(self.entries, "tools", None)
+        return found or [entry.tool for entry in self.entries]
+
     @cached_property
-    def _by_tool(self) -> dict[str, list[tuple[int, Entry]]]:
-        """The entries, and their places, by the name or glob that each gives."""
-        by_tool: dict[str, list[tuple[int, Entry]]] = {}
-        for index, entry in enumerate(self.entries):
-            found = by_tool.get(entry.tool)
+    def _by_tool(self) -> dict[str, list[int]]:
+        """The numbers of the entries by the name or glob that each gives."""
+        by_tool: dict[str, list[int]] = {}
+        for number, tool in enumerate(self.written_tools):
+            found = by_tool.get(tool)
             if found is None:
-                by_tool[entry.tool] = [(index, entry)]
+                by_tool[tool] = [number]
             else:
-                found.append((index, entry))
+                found.append(number)
         return by_tool
 
     @cached_property
@@ -155,8 +187,8 @@ class RuleSet:
         """Those of the names whose entries look at other arguments than the one."""
         return frozenset(
             name
-            for name, entries in self._by_name.items()
-            if any(entry.field for _, entry in entries)
+            for name, numbers in self._by_name.items()
+            if any(self.entries[number].field for number in numbers)
         )
 
     def looking(self, but: Container[str]) -> list[Entry]:
@@ -167,24 +199,24 @@ class RuleSet:
     @cached_property
     def _looking(self) -> dict[str, list[int]]:
         looking = (
-            (tool, [number for number, entry in entries if entry.pattern is not None])
-            for tool, entries in self._by_tool.items()
+            (tool, [number for number in numbers if self.entries[number].pattern is not None])
+            for tool, numbers in self._by_tool.items()
         )
         return {tool: numbers for tool, numbers in looking if numbers}
 
     @cached_property
-    def _by_name(self) -> dict[str, list[tuple[int, Entry]]]:
-        by_name: dict[str, list[tuple[int, Entry]]] = {}
-        for tool, entries in self._by_tool.items():
+    def _by_name(self) -> dict[str, list[int]]:
+        by_name: dict[str, list[int]] = {}
+        for tool, numbers in self._by_tool.items():
             if not is_glob(tool):
-                by_name.setdefault(self.dialect.key(tool), []).extend(entries)
+                by_name.setdefault(self.dialect.key(tool), []).extend(numbers)
         return by_name
 
     @cached_property
-    def _by_ends(self) -> dict[str, dict[str, list[tuple[int, Entry, Pattern | None]]]]:
+    def _by_ends(self) -> dict[str, dict[str, list[tuple[int, Pattern | None]]]]:
         # Globs over names by the text in front of their first star and behind
         # their last; without a pattern where these are all there is to match.
-        by_ends: dict[str, dict[str, list[tuple[int, Entry, Pattern | None]]]] = {}
+        by_ends: dict[str, dict[str, list[tuple[int, Pattern | None]]]] = {}
         for tool in self.globs:
             before, behind, glob = "", "", None
             if tool.startswith("="):
@@ -196,23 +228,23 @@ class RuleSet:
                 _, more, behind = rest.rpartition("*")
                 glob = Pattern.text(tool) if more else None
             found = by_ends.setdefault(before, {}).setdefault(behind, [])
-            found += ((index, entry, glob) for index, entry in self._by_tool[tool])
+            found += ((number, glob) for number in self._by_tool[tool])
         return by_ends
 
     @cached_property
     def _longest_glob(self) -> int:
         return max(map(len, self.globs), default=-1)
 
-    def _globbing(self, name: str) -> Iterator[tuple[int, Entry]]:
-        """Yield the entries whose glob matches *name*, however many do not."""
+    def _globbing(self, name: str) -> Iterator[int]:
+        """Yield the numbers of the entries whose glob matches *name*, however many do not."""
         for end in range(min(len(name), self._longest_glob) + 1):
             by_suffix = self._by_ends.get(name[:end])
             if by_suffix is None:
                 continue
             for start in range(max(end, len(name) - self._longest_glob), len(name) + 1):
-                for index, entry, glob in by_suffix.get(name[start:], ()):
+                for number, glob in by_suffix.get(name[start:], ()):
                     if glob is None or glob.matches(name):
-                        yield index, entry
+                        yield number
 
     @cached_property
     def _rows(self) -> dict[str, Row]:
@@ -234,13 +266,15 @@ class RuleSet:
         spelled = [name]
         if self.dialect.aliased:
             spelled += (alias for alias, real in self.dialect.aliases.items() if real == name)
-        matching = dict(self._by_name.get(self.dialect.key(name), ()))
+        matching = set(self._by_name.get(self.dialect.key(name), ()))
         for spelling in spelled:
             matching.update(self._globbing(spelling))
         if name in self.dialect.shell.files.inner:
             # No call has this name, so of globs a star alone applies.
-            matching = {i: e for i, e in matching.items() if e.tool == "*" or not is_glob(e.tool)}
-        return [matching[index] for index in sorted(matching)]
+            matching.difference_update(
+                number for tool in self.globs if tool != "*" for number in self._by_tool[tool]
+            )
+        return [self.entries[number] for number in sorted(matching)]
 
     def _matching(self, name: str) -> Iterator[RowEntry]:
         return map(_ROW_ENTRY, map(_SAID, self.lines(name)))
@@ -305,7 +339,7 @@ class RuleSet:
     @cached_property
     def hashed_text(self) -> str:
         """The same as it stands in the text that is hashed for a table: JSON within JSON."""
-        return json.dumps(json.dumps(self.canonical_text))[1:-1]
+        return json_text(json_text(self.canonical_text))[1:-1]
 
     @cached_property
     def interned(self) -> RuleSet:
@@ -341,7 +375,7 @@ class RuleSet:
 _INTERNED: WeakValueDictionary[object, RuleSet] = WeakValueDictionary()
 
 # All of an entry, its wording and place included.
-_WRITTEN: Final = attrgetter(*(field.name for field in attrs.fields(Entry)))
+_WRITTEN: Final = attrgetter(*Entry.__match_args__)
 
 # What a line of a row has of an entry, and the line; of large tools ten thousands are made.
 _SAID: Final = attrgetter(*RowEntry._fields)

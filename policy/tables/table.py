@@ -15,19 +15,15 @@ may use what its own table grants as far as its parent may delegate it
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterable, Mapping
 from functools import cache, cached_property, lru_cache
 from operator import attrgetter
-from typing import ClassVar, Final
 from weakref import ReferenceType
-
-import attrs
 
 from policy.core.decision import Clause, Decision, Reason
 from policy.core.effect import Effect
 from policy.core.memory import Memo, alive, seldom_collecting, weakly
+from policy.core.values import ClassVar, Final, evolve, field, frozen
 from policy.tables.dialect import Dialect
 from policy.tables.lookup import Lookup
 from policy.tables.ruleset import Entry, RuleSet
@@ -51,12 +47,12 @@ SPAWN_TOOL: Final = "Task"
 TRUST: Final = ("blocked", "quarantined", "verified", "trusted")
 
 
-@attrs.frozen
+@frozen
 class Part:
     """A rule set and the links of the chain that it belongs to."""
 
     rules: RuleSet
-    links: tuple[str, ...] = attrs.field(default=(), eq=False)
+    links: tuple[str, ...] = field(default=(), eq=False)
 
 
 _NO_DIALECT = Dialect("")
@@ -78,12 +74,20 @@ def _links(parts: Iterable[Part]) -> dict[RuleSet, tuple[str, ...]]:
     return links
 
 
-@attrs.frozen(slots=False)
+@frozen(slots=False, eq=False)
 class Ceiling:
     """A meet of rule sets: what all of them grant. Equal when the sets are."""
 
-    sets: frozenset[RuleSet] = frozenset()
-    parts: tuple[Part, ...] = attrs.field(default=(), eq=False)
+    parts: tuple[Part, ...] = ()
+
+    @cached_property
+    def sets(self) -> frozenset[RuleSet]:
+        """The rule sets; one that denies everything, whatever it gives as its reason."""
+        if len(self.parts) == 1:
+            (part,) = self.parts
+            if part.rules.is_constant and part.rules.default is Effect.DENY:
+                return frozenset({_DENIES_ALL})
+        return frozenset(part.rules for part in self.parts)
 
     @classmethod
     def of(cls, parts: Iterable[Part]) -> Ceiling:
@@ -91,14 +95,14 @@ class Ceiling:
         merged = _links(parts)
         for rules, links in merged.items():
             if rules.is_constant and rules.default is Effect.DENY:
-                refusing = attrs.evolve(_DENIES_ALL, default_reason=rules.default_reason)
-                return cls(frozenset({_DENIES_ALL}), (Part(refusing, links),))
+                refusing = evolve(_DENIES_ALL, default_reason=rules.default_reason)
+                return cls((Part(refusing, links),))
         kept = tuple(
             Part(rules, links)
             for rules, links in merged.items()
             if not (rules.is_constant and rules.default is Effect.ALLOW)
         )
-        return cls(frozenset(part.rules for part in kept), kept)
+        return cls(kept)
 
     @property
     def linked(self) -> list[tuple[RuleSet, tuple[str, ...]]]:
@@ -119,8 +123,14 @@ class Ceiling:
         """Return what both grant."""
         return self if self is other else Ceiling.of((*self.parts, *other.parts))
 
+    def __eq__(self, other: object) -> bool:
+        return self.sets == other.sets if isinstance(other, Ceiling) else NotImplemented
 
-@attrs.frozen
+    def __hash__(self) -> int:
+        return hash(self.sets)
+
+
+@frozen
 class Bounds:
     """Limits beside the rules; None is no limit. ``&`` takes the smaller.
 
@@ -153,7 +163,7 @@ def _least(one: int | None, other: int | None) -> int | None:
     return min((n for n in (one, other) if n is not None), default=None)
 
 
-@attrs.frozen(slots=False, repr=False)
+@frozen(slots=False, repr=False)
 class Table:
     """What an agent may use and delegate. ``&`` grants only what both grant.
 
@@ -281,8 +291,12 @@ _Sets = frozenset[ReferenceType[RuleSet]]
 
 @lru_cache(maxsize=256)  # chains of one project differ in their links, and seldom in their sets
 def _content_hash(use: _Sets, delegate: _Sets | None, bounds: Bounds) -> str:
+    import hashlib  # noqa: PLC0415  # a decision needs no hash
+    import json  # noqa: PLC0415
+
     handed_on = "null" if delegate is None else _hashed_text(delegate)
-    content = f"[{_hashed_text(use)}, {handed_on}, {json.dumps(attrs.astuple(bounds))}]"
+    limits = json.dumps((bounds.depth, bounds.turns, bounds.trust))
+    content = f"[{_hashed_text(use)}, {handed_on}, {limits}]"
     return "sha256:" + hashlib.sha256(content.encode()).hexdigest()
 
 

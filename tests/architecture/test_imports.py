@@ -15,11 +15,12 @@ from policy.files.opening import Memory
 from policy.hosts.workspace import load_tree
 
 # Modules of ours that are loaded to read a table, make a chain of it and decide a call.
-PLAIN = 28
+PLAIN = 25
 COMMAND = PLAIN + 1  # and `policy.commands.compound`, which tells that a command is plain
 
 # What plain decisions need nothing of.
 HEAVY = (
+    "attrs",
     "cattrs",
     "lark",
     "tree_sitter",

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from policy.adapters.hook import client
-from policy.adapters.hook.decider import HookDecider, block_message, options_of
+from policy.adapters.hook.deciding import HookDecider, block_message, options_of
 from policy.core.errors import PolicyError
 
 __all__ = ["CLIENT", "POLICY", "WIDER", "Session", "end_residents", "said"]

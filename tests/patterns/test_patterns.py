@@ -19,9 +19,8 @@ import pytest
 
 from policy.core import limits
 from policy.patterns import automaton as automata
-from policy.patterns.automaton import NO_MATCH, Automaton
+from policy.patterns.automaton import NO_MATCH, Automaton, Ends, Indexed
 from policy.patterns.domains import ANY_TEXT, COMMANDS, HOSTS, PATHS, Domain
-from policy.patterns.ends import Ends, Indexed
 from policy.patterns.pattern import (
     Meet,
     Pattern,

@@ -16,10 +16,9 @@ from policy.patterns.automaton import Automaton
 from policy.patterns.pattern import Pattern
 from policy.tables.calls import Unreadable, canonical_path, case_variant
 from policy.tables.dialect import Argument, ArgumentKind, Dialect
-from policy.tables.row import given_paths
+from policy.tables.row import GivenPaths, given_paths
 from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Table
-from policy.tables.walk import GivenPaths
 
 _GLOBS = ("src/**", "*.py", "/**", "a", "a/*/b", "**/.env", "~/x/**", "A/**", "\xdf/**", "b?/**")
 

@@ -1,4 +1,4 @@
-"""What a call gets from our own policies, from what the host's files declare, or from both.
+"""Answers one call: by our own policies, by what the host's files declare, or by both.
 
 The host decides by its own rules afterwards. So where only the host's files apply, the hook
 leaves the call to it, except for what the host does not enforce: the lists of tools of the agents
@@ -8,53 +8,264 @@ it, the hook leaves the call to the host as well, and the host asks.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
-from typing import Final
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 
-import attrs
-
-from policy.adapters.hook.ancestry import started_by
-from policy.adapters.hook.chains import FORK, HOST, chains_of, met
-from policy.adapters.hook.event import SPAWNING, Event
-from policy.adapters.messages import question_around, refusal, remainder, spawn_denial
-from policy.core.call_json import shown
+from policy.adapters.hook.chains import FORK, HOST, chains_of, met, started_by
+from policy.adapters.hook.event import SPAWNING, Event, answer_json, read_event
+from policy.adapters.hook.packed import packed, unpacked
+from policy.adapters.hook.sources import NO_POLICY, Places, compiled_sources, content, read_sources
+from policy.adapters.hook.store import Store, digest_of, package_digest
+from policy.core import limits
 from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
-from policy.patterns import notations
-from policy.patterns.pattern import Pattern, PatternKind
-from policy.patterns.tokens import Gap, folded, in_any_case
+from policy.core.memory import Memo
+from policy.core.source import visible
+from policy.core.symlinks import other_names
+from policy.core.values import Final, evolve, frozen
 from policy.tables.chain import Chain, SpawnDenied
-from policy.tables.dialect import ArgumentKind, Dialect
 from policy.tables.placement import ProjectFolders, ways
-from policy.tables.projects import Offered, told_apart
-from policy.tables.ruleset import Entry, RuleSet
+from policy.tables.projects import Compiled, Offered, told_apart
 from policy.tables.table import Table
 
-__all__ = [
-    "HookAnswer",
-    "HookCall",
-    "ProjectVerdict",
-    "Standing",
-    "hook_call",
-    "is_remainder_known",
-]
+__all__ = ["HookDecider", "block_message", "options_of"]
 
+# What remains allowed where a call is denied, by the name of the entry that holds it.
+_REMAINDERS: Final[Memo[str, bytes]] = Memo(1024)
+# As `policy.analysis.records.record` has them.
+_REDACTIONS: Final = ("", "none", "credentials", "all")
 _OURS: Final = "policy"
-_REMEMBERED: Final = 1024
+# Policies, and folders, that a process keeps.
+_KEPT: Final = 64
 # Modes in which an allowed call runs; in other modes the host judges it.
 _PLAIN: Final = frozenset({"", "default", "acceptEdits", "dontAsk"})
 
 
-@attrs.frozen
+_HELP: Final = """\
+usage: policy hook [OPTION ...] [FILE ...]
+
+Answer the PreToolUse event of Claude Code on standard input: print one JSON object, or block the
+call with status 2 on any failure. `policy install claude-code` writes the settings for it.
+
+arguments:
+  FILE                compiled policies that decide, relative to the folder of the project
+                      (default: the policy files of the project and the user)
+
+options:
+  -h, --help          show this message
+  --hash HASH         the hash of the one FILE, sha256:…
+  --root AGENT        the agent of the main conversation
+  --resident          keep a process running that answers later calls
+  --record FILE       append every answer to FILE
+  --redact WHAT       what a record leaves out: none, credentials (default), all
+  --deadline SECONDS  before the call is blocked (20)
+"""
+
+
+class HookOptions:
+    """The options of one hook; `argparse` takes as long to import as a call to decide.
+
+    Attributes:
+        files: compiled policies that decide; none where the files of the project do.
+        resident: whether a process stays for later calls.
+        help: whether only the help is wanted.
+        given: the other options by their names, without the dashes in front.
+
+    """
+
+    __slots__ = ("files", "given", "help", "resident")
+
+    def __init__(self, arguments: Iterable[str]) -> None:
+        self.files: list[str] = []
+        self.resident = self.help = False
+        self.given = {"hash": "", "root": "", "record": "", "redact": "", "deadline": ""}
+        waiting = iter(arguments)
+        for argument in waiting:
+            name, _, value = argument.removeprefix("--").partition("=")
+            if argument == "--":
+                self.files += waiting
+            elif argument in ("-h", "--help"):
+                self.help = True
+            elif argument == "--resident":
+                self.resident = True
+            elif argument.startswith("--") and name in self.given:
+                self.given[name] = value or next(waiting, "")
+                if not self.given[name] or self.given[name].startswith("-"):
+                    raise PolicyError(f"expected a value behind `--{name}`")
+            elif argument.startswith("-"):
+                raise PolicyError(f"there is no option `{argument}`")
+            else:
+                self.files.append(argument)
+
+
+def options_of(arguments: Sequence[str]) -> HookOptions | None:
+    """Return the options of the hook; None where the help was wanted and is printed.
+
+    Raises:
+        PolicyError: *arguments* are no valid options.
+
+    """
+    options = HookOptions(arguments)
+    if options.help:
+        sys.stdout.write(_HELP)
+        return None
+    if options.given["hash"] and len(options.files) != 1:
+        raise PolicyError("expected one file with `--hash`")
+    if options.given["redact"] not in _REDACTIONS:
+        raise PolicyError(f"expected one of{', '.join(_REDACTIONS)} behind `--redact`")
+    try:
+        float(options.given["deadline"] or 1)
+    except ValueError:
+        raise PolicyError("expected seconds behind `--deadline`") from None
+    return options
+
+
+def block_message(error: PolicyError) -> str:
+    """Return the message for a call that is blocked because of *error*."""
+    place = f"{error.place}: " if error.span or error.file else ""
+    return f"This call is blocked: {place}{visible(error.message)}\n"
+
+
+class HookDecider:
+    """Answers calls, and keeps compiled policies by the digest of their files."""
+
+    def __init__(self) -> None:
+        self.package = package_digest()
+        self._known: Memo[str, Compiled] = Memo(_KEPT)
+        self._folders: Memo[ProjectFolders, ProjectFolders] = Memo(_KEPT)
+
+    def answer(self, options: HookOptions, environment: Mapping[str, str], data: bytes) -> bytes:
+        """Return the JSON object that answers the event *data*; record the call if wanted.
+
+        Args:
+            options: of the hook.
+            environment: the variables that the answer depends on.
+            data: the event.
+
+        Raises:
+            PolicyError: the call must be blocked.
+
+        """
+        event = read_event(data)
+        places = Places.of(environment)
+        files = _deciding_files(options, places)
+        if options.files:
+            expected, paths = options.given["hash"], map(places.below, options.files)
+            found = [self._from_file(path, environment, files, expected) for path in paths]
+        else:
+            found = [self._from_sources(places, environment, files)]
+        projects = [project for compiled in found for project in compiled.projects]
+        folders = self._placed(places, event)
+        known = (self.package, *(compiled.hash for compiled in found))
+        remains = partial(_remainder, Store.of(environment), known)
+        call = _hook_call(event, projects, folders, remains, options.given["root"])
+        answer = call.answer()
+        if options.given["record"]:
+            _record(options, places, call.event, answer)
+        return answer_json("" if answer.effect is None else str(answer.effect), answer.message)
+
+    def _from_file(
+        self, path: str, environment: Mapping[str, str], files: tuple[str, ...], expected: str
+    ) -> Compiled:
+        try:
+            data, _ = content(path, path, limits.COMPILED_BYTES)
+        except FileNotFoundError:
+            raise PolicyError("cannot be read: there is no such file", file=path) from None
+        digest = digest_of((os.fsencode(path), data))
+        compiled = self._compiled(digest, environment, files, lambda: _from_json(data, path))
+        if expected and compiled.hash != expected:
+            msg = f"expected the policy `{expected}`, found `{compiled.hash}`"
+            raise PolicyError(msg, file=path)
+        return compiled
+
+    def _from_sources(
+        self, places: Places, environment: Mapping[str, str], files: tuple[str, ...]
+    ) -> Compiled:
+        sources = read_sources(places)
+
+        def compile_() -> Compiled:
+            return _from_json(compiled_sources(sources), places.project)
+
+        return self._compiled(sources.digest, environment, files, compile_)
+
+    def _compiled(
+        self,
+        digest: str,
+        environment: Mapping[str, str],
+        files: tuple[str, ...],
+        compile_: Callable[[], Compiled],
+    ) -> Compiled:
+        """Return the policy of sources with a *digest*: remembered, stored, or compiled now.
+
+        Writing one of *files* needs approval.
+        """
+        key = digest_of((digest.encode(), *map(os.fsencode, files)))
+        known = self._known.get(key)
+        if known is not None:
+            return known
+        store = Store.of(environment)
+        name = digest_of((key.encode(), self.package.encode(), sys.version.encode()))
+        data = store.get(name) if store else None
+        if data is not None:
+            return self._known.keep(key, unpacked(data))
+        from policy.adapters.hook.protection import protected  # noqa: PLC0415  # once a policy
+
+        compiled = protected(compile_(), files)
+        if store:
+            store.put(name, packed(compiled))
+        return self._known.keep(key, compiled)
+
+    def _placed(self, places: Places, event: Event) -> ProjectFolders:
+        # The folders keep the tables that were placed in them.
+        also = other_names(places.project)
+        folders = ProjectFolders(places.project, places.home, also, event.cwd)
+        return self._folders.get(folders) or self._folders.keep(folders, folders)
+
+
+def _from_json(data: bytes, label: str) -> Compiled:
+    from policy.tables.codec.compiled import compiled_from_json  # noqa: PLC0415  # once a policy
+
+    return compiled_from_json(data, label)
+
+
+def _record(options: HookOptions, places: Places, event: Event, answer: HookAnswer) -> None:
+    from pathlib import Path  # noqa: PLC0415  # few calls are recorded
+
+    import attrs  # noqa: PLC0415
+
+    from policy.analysis.records.record import Record, Recorder  # noqa: PLC0415
+
+    # A call that is left to the host has no effect in the record.
+    record = attrs.evolve(
+        Record.of(answer.chain, event.tool, event.call, answer.decision),
+        agent="" if answer.chain else event.agent_type,
+        effect=answer.effect,
+        cwd=places.project,
+        project=answer.project,
+    )
+    file = Path(places.project, options.given["record"])
+    Recorder(file, options.given["redact"] or "credentials").append(record)
+
+
+def _deciding_files(options: HookOptions, places: Places) -> tuple[str, ...]:
+    """Return the files that decide besides those that every project has, and the record."""
+    record = [options.given["record"]] if options.given["record"] else []
+    named = [places.below(name) for name in (*options.files, *record)]
+    if places.user:
+        named.append(places.user)
+    return tuple(dict.fromkeys(each for name in named for each in (name, os.path.realpath(name))))
+
+
+@frozen
 class HookAnswer:
     """What the host is answered, and why.
 
     Attributes:
         effect: the answer; None leaves the call to the host.
-        parts: the message for the model or for the person who approves; None stands for the
-            arguments of the call.
+        message: for the model, or for the person who approves.
         chain: of the agent that calls, from the root down; () where it is not certain.
         project: of these agents, where several projects have such a root; or "".
         decision: of the policy, for records.
@@ -62,18 +273,18 @@ class HookAnswer:
     """
 
     effect: Effect | None
-    parts: tuple[str | None, ...]
+    message: str
     chain: tuple[str, ...]
     project: str
     decision: Decision
 
 
-@attrs.frozen
+@frozen
 class ProjectVerdict:
-    """What one project says of a call, with the message in parts."""
+    """What one project says of a call, with what makes the message."""
 
     decision: Decision
-    parts: tuple[str | None, ...] = ()
+    message: Callable[[], str] = str
     chain: tuple[str, ...] = ()
     project: str = ""
 
@@ -89,11 +300,11 @@ class ProjectVerdict:
 
     def answer(self, effect: Effect | None) -> HookAnswer:
         """Return the answer *effect*, for the reason of this verdict."""
-        parts = self.parts if effect is self.effect else ()
-        return HookAnswer(effect, parts, self.chain, self.project, self.decision)
+        message = self.message() if effect is self.effect else ""
+        return HookAnswer(effect, message, self.chain, self.project, self.decision)
 
 
-@attrs.frozen
+@frozen
 class Standing:
     """The place of the agent that calls in one project.
 
@@ -102,8 +313,7 @@ class Standing:
         title: what distinguishes the project, or "".
         chain: of the agent, as far as it is certain; None where there is no such chain.
         names: the agents of the chain, where it is certain.
-        own: the table that decides.
-        table: the same, placed in the folders of the call.
+        table: that decides, placed in the folders of the call.
         denial: the reason why there is no chain.
 
     """
@@ -112,38 +322,43 @@ class Standing:
     title: str
     chain: Chain | None
     names: tuple[str, ...]
-    own: Table
     table: Table
     denial: SpawnDenied | None = None
 
 
-@attrs.frozen
+def _remainder(store: Store | None, known: tuple[str, ...], table: Table, tool: str) -> str:
+    """Return what remains allowed by *table*; finding it takes longer than all the rest."""
+    texts = ("remainder", *known, table.hash, tool)
+    name = digest_of(text.encode("utf-8", "surrogatepass") for text in texts)
+    data = _REMAINDERS.get(name) or (store.get(name) if store else None)
+    if data is None:
+        from policy.adapters.messages import remainder  # noqa: PLC0415  # compares tables
+
+        data = remainder(table, tool, str).encode("utf-8", "surrogatepass")
+        if store:
+            store.put(name, data)
+    return _REMAINDERS.keep(name, data).decode("utf-8", "surrogatepass")
+
+
+@frozen
 class HookCall:
     """A call, and the standing of its agent in each project."""
 
     event: Event
     folders: ProjectFolders
     standings: tuple[Standing, ...]
+    remains: Callable[[Table, str], str]
 
     def answer(self) -> HookAnswer:
         """Return what the host is answered."""
-        return self.combined(
-            [
-                self.strictest(standing, [*self._from_table(standing), *self.fixed(standing)])
-                for standing in self.standings
-            ]
-        )
-
-    def strictest(self, standing: Standing, verdicts: Iterable[ProjectVerdict]) -> ProjectVerdict:
-        """Return the strictest of the verdicts of one project; among equals, one with a rule."""
-        strictest = min(verdicts, key=lambda verdict: (verdict.effect, verdict.is_default))
-        return attrs.evolve(strictest, chain=standing.names, project=standing.title)
-
-    def combined(self, verdicts: Sequence[ProjectVerdict]) -> HookAnswer:
-        """Return what the host is answered where each project has one verdict."""
-        pairs = list(zip(self.standings, verdicts, strict=True))
-        ours = [each for standing, each in pairs if standing.project.host == _OURS]
-        theirs = [each for standing, each in pairs if standing.project.host != _OURS]
+        ours: list[ProjectVerdict] = []
+        theirs: list[ProjectVerdict] = []
+        for standing in self.standings:
+            verdicts = [*self._from_table(standing), *self._from_start(standing)]
+            # The strictest of one project; among equals, one with a rule.
+            strictest = min(verdicts, key=lambda verdict: (verdict.effect, verdict.is_default))
+            verdict = evolve(strictest, chain=standing.names, project=standing.title)
+            (ours if standing.project.host == _OURS else theirs).append(verdict)
         strictest = min((*ours, *theirs), key=lambda verdict: verdict.effect)
         if strictest.effect is Effect.DENY:
             return strictest.answer(Effect.DENY)
@@ -160,42 +375,44 @@ class HookCall:
         """Yield the verdicts of the table: on the call, and on the files where links lead."""
         if standing.chain is None:
             return
-        event, own, placed = self.event, standing.own, standing.table
+        event, own, placed = self.event, standing.chain.table, standing.table
         for table, call in ways(own, placed, event.tool, event.call, self.folders, cwd=event.cwd):
-            at = standing if table is placed else attrs.evolve(standing, table=table)
-            yield self.verdict(at, table.decide(event.tool, call, checked=True), call)
+            decision = table.decide(event.tool, call, checked=True)
+            yield ProjectVerdict(decision, partial(self._message, table, decision, call))
 
-    def fixed(self, standing: Standing) -> Iterator[ProjectVerdict]:
-        """Yield the verdicts that no rule about the arguments of the call changes."""
+    def _from_start(self, standing: Standing) -> Iterator[ProjectVerdict]:
+        """Yield the verdicts on starting agents: the one that calls, and the one it starts."""
         if standing.denial is not None:
-            yield ProjectVerdict(standing.denial.decision, (spawn_denial(standing.denial),))
+            yield _denied(standing.denial)
         elif self.event.tool in SPAWNING and standing.chain is not None:
             try:
                 yield from self._starting(standing.project, standing.chain)
             except SpawnDenied as denied:
-                yield ProjectVerdict(denied.decision, (spawn_denial(denied),))
+                yield _denied(denied)
 
-    def verdict(
-        self, standing: Standing, decision: Decision, call: Mapping[str, object]
-    ) -> ProjectVerdict:
-        """Return the verdict with the message for the *decision* of a table."""
+    def _message(self, table: Table, decision: Decision, call: Mapping[str, object]) -> str:
+        """Return the message for the *decision* of a table."""
         tool = self.event.tool
         if decision.effect is Effect.ALLOW:
-            return ProjectVerdict(decision)
-        clauses = standing.table.account(tool, call)
-        if decision.effect is Effect.DENY:
-            why = refusal(tool, decision, clauses)
-            return ProjectVerdict(decision, (why, _remainder(standing.table, tool)))
-        before, behind = question_around(tool, decision, clauses)
-        own = call is self.event.call
-        return ProjectVerdict(decision, (before, None if own else shown(call), behind))
+            return ""
+        from policy.adapters.messages import question, refusal  # noqa: PLC0415  # compares tables
+
+        clauses = table.account(tool, call)
+        if decision.effect is Effect.ASK:
+            return question(tool, call, decision, clauses)
+        return refusal(tool, decision, clauses) + self.remains(table, tool)
+
+    def _question(self, started: Decision) -> str:
+        from policy.adapters.messages import question  # noqa: PLC0415  # as above
+
+        return question("Agent", self.event.call, started)
 
     def _starting(self, project: Offered, chain: Chain) -> Iterator[ProjectVerdict]:
         """Yield the verdicts on starting every agent that the host may take the name for."""
         name = self.event.call["subagent_type"]
         if type(name) is not str:
             denied = Decision(Effect.DENY, Reason.MALFORMED, table=chain.table.hash)
-            yield ProjectVerdict(denied, ("This call is denied: it names no agent.",))
+            yield ProjectVerdict(denied, lambda: "This call is denied: it names no agent.")
             return
         agents = project.attenuated.agents
         # The host ignores case and separators in the name of an agent.
@@ -204,25 +421,23 @@ class HookCall:
             if agent != FORK and (project.host != HOST or agent in agents):
                 started = chain.spawning(agent, self.event.call)
                 chain.spawn(agent, self.event.call)
-                before, behind = question_around("Agent", started)
-                yield ProjectVerdict(started, (before, None, behind))
+                yield ProjectVerdict(started, partial(self._question, started))
 
 
-def hook_call(
+def _denied(denied: SpawnDenied) -> ProjectVerdict:
+    from policy.adapters.messages import spawn_denial  # noqa: PLC0415  # compares tables
+
+    return ProjectVerdict(denied.decision, partial(spawn_denial, denied))
+
+
+def _hook_call(
     event: Event,
     projects: Iterable[Offered],
     folders: ProjectFolders,
+    remains: Callable[[Table, str], str],
     root: str = "",
-    files: tuple[str, ...] = (),
 ) -> HookCall:
     """Return a call with the standing of its agent in each project.
-
-    Args:
-        event: the call.
-        projects: of every policy in force.
-        folders: of the call.
-        root: the agent of the main conversation.
-        files: whose writing needs approval, besides those of `_protected`.
 
     Raises:
         PolicyError: no policy applies to this host.
@@ -232,7 +447,7 @@ def hook_call(
     ours = [project for project in offered if project.host == _OURS]
     declared = [each for each in offered if each.host == HOST and not each.root]
     if not ours and not declared:
-        raise PolicyError("no policy here says what an agent of this host may do")
+        raise PolicyError(NO_POLICY)
     event = event.with_agent()
     types = started_by(event)
     standings = []
@@ -242,92 +457,12 @@ def hook_call(
             chains = chains_of(project, event, types, root)
             chain = met(chains)
         except SpawnDenied as denied:
-            standings.append(Standing(project, title, None, (), Table(), Table(), denied))
+            standings.append(Standing(project, title, None, (), Table(), denied))
             continue
-        own = _protected(chain.table, files) if project.host == _OURS else chain.table
         names = chain.names if len(chains) == 1 else ()
-        standings.append(Standing(project, title, chain, names, own, folders.table(own)))
-    return HookCall(event, folders, tuple(standings))
-
-
-# What remains allowed, by the hash of a table and a tool: finding it takes longer than deciding.
-_REMAINDERS: dict[tuple[str, str], str] = {}
-
-
-def is_remainder_known(standing: Standing, tool: str) -> bool:
-    """Return whether it is known what remains allowed where a call of *tool* is denied."""
-    return (standing.table.hash, tool) in _REMAINDERS
-
-
-def _remainder(table: Table, tool: str) -> str:
-    key = (table.hash, tool)
-    found = _REMAINDERS.get(key)
-    if found is None:
-        if len(_REMAINDERS) >= _REMEMBERED:
-            _REMAINDERS.clear()
-        found = _REMAINDERS[key] = remainder(table, tool, str)
-    return found
+        standings.append(Standing(project, title, chain, names, folders.table(chain.table)))
+    return HookCall(event, folders, tuple(standings), remains)
 
 
 def _letters(name: str) -> str:
     return "".join(letter for letter in name.casefold() if letter.isalnum())
-
-
-# --- the files of the policy ---------------------------------------------------------
-#
-# An agent that may edit any file could grant itself everything with one edit. So writing a file
-# of the policy needs approval.
-
-_WRITING: Final = ("Edit", "MultiEdit", "NotebookEdit", "Write")
-_LINK: Final = "policy hook"
-# Below the project, and below the home folder.
-_IN_PROJECT: Final = ("/*.policy", "/.claude/**")
-_IN_HOME: Final = (
-    "/.claude/**",
-    "/.config/agent-policy/**",
-    "/.cache/agent-policy/**",
-    "/.cache/agent-policy-hook/**",
-)
-
-
-def _protected(table: Table, files: tuple[str, ...]) -> Table:
-    """Return *table*, with rules that ask before a file of the policy is written.
-
-    Args:
-        table: of a policy of ours.
-        files: more such files, or folders of them, absolute.
-
-    """
-    for dialect in dict.fromkeys(part.rules.dialect for part in table.use.parts):
-        if dialect.name:
-            table &= _protection(dialect, files)
-    return table
-
-
-@lru_cache(maxsize=16)
-def _protection(dialect: Dialect, files: tuple[str, ...]) -> Table:
-    rules = RuleSet(tuple(_protecting_entries(dialect, files)), Effect.ALLOW, dialect)
-    return Table.of(rules, link=_LINK)
-
-
-def _protecting_entries(dialect: Dialect, files: tuple[str, ...]) -> Iterator[Entry]:
-    for tool in _WRITING:
-        for text, pattern in _policy_files(dialect, files):
-            yield Entry(tool, Effect.ASK, pattern, rule=f"{tool}({text})")
-    for tool, argument in dialect.arguments.items():
-        if argument.kind is ArgumentKind.COMMAND:
-            # The files that a command writes are looked at where a rule applies to commands.
-            yield Entry(tool, Effect.ALLOW, Pattern.text("*"), rule=tool)
-
-
-def _policy_files(dialect: Dialect, files: tuple[str, ...]) -> Iterator[tuple[str, Pattern]]:
-    for anchor, prefix, texts in ((dialect.cwd, "", _IN_PROJECT), (dialect.home, "~", _IN_HOME)):
-        for text in texts:
-            for pattern in notations.paths(
-                text, anchor, fold=dialect.fold, any_case=not dialect.fold
-            ):
-                yield prefix + text, pattern
-    for file in files:
-        named = [folded(file)] if dialect.fold else list(in_any_case([file]))
-        yield "/" + file, Pattern.of(PatternKind.PATH, named)
-        yield f"/{file}/**", Pattern.of(PatternKind.PATH, [*named, "/", Gap.PART, Gap.DEEP])

@@ -1,6 +1,4 @@
-"""The hook's process for one call: it tries the ways to an answer in order.
-
-It starts with very few imports. `policy.adapters.hook` explains the three ways.
+"""The hook's process for one call: it asks the resident process, or decides by itself.
 
 Exit status: 0 with one JSON object on standard output, or 2, which blocks the call. Every
 failure ends with 2, so that no call runs undecided.
@@ -27,13 +25,13 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         _set_deadline(options)
         if {"-h", "--help"} & set(options):
-            return _decide_in_full(options, b"")
-        if "--resident" in options:
-            connection = connect()
-            if connection is not None:
-                status, body = ask_resident(connection, options, _read_input())
-                return _write(body, status)
-        return _decide_here(options)
+            return _decide(options, b"")
+        connection = connect() if "--resident" in options else None
+        data = _read_input()
+        if connection is not None:
+            status, body = ask_resident(connection, options, data)
+            return _write(body, status)
+        return _decide(options, data)
     except BaseException as error:  # noqa: BLE001  # any failure must block the call
         return _block(_reason(error))
 
@@ -49,50 +47,43 @@ def run() -> None:
     posix._exit(status)  # noqa: SLF001
 
 
-def _decide_here(options: list[str]) -> int:
-    from policy.adapters.hook.cached_answers import cached_answer  # noqa: PLC0415  # needed only here
+def _decide(arguments: list[str], data: bytes) -> int:
+    """Decide in this process; then start the resident process, if it is wanted."""
+    import gc  # noqa: PLC0415
 
-    data = _read_input()
-    try:
-        answer = cached_answer(options, variables(VARIABLES), data)
-    except Exception:  # noqa: BLE001  # the full decision reports it
-        answer = None
-    return _decide_in_full(options, data) if answer is None else _write(answer)
-
-
-def _decide_in_full(arguments: list[str], data: bytes) -> int:
-    """Decide with the whole package; then start the resident process, and store the decision."""
+    gc.disable()  # one call leaves little behind
     if sys.flags.no_site:
-        import site  # noqa: PLC0415
-
-        site.main()  # adds the folders of libraries to the path
-    from policy.adapters.hook.decider import HookDecider, block_message, options_of  # noqa: PLC0415
+        sys.meta_path.append(_Libraries())  # type: ignore[arg-type]  # it finds
+    from policy.adapters.hook.deciding import HookDecider, block_message, options_of  # noqa: PLC0415
     from policy.core.errors import PolicyError  # noqa: PLC0415
 
-    decider, environment = HookDecider(), variables(VARIABLES)
+    decider = HookDecider()
     try:
-        try:
-            options = options_of(arguments)
-        except SystemExit:  # `--help`
+        options = options_of(arguments)
+        if options is None:
             return 0
-        decided = decider.decide(options, environment, data)
-        answer = decided.answer(options)
+        answer = decider.answer(options, variables(VARIABLES), data)
     except PolicyError as error:
-        sys.stderr.write(block_message(error))
-        sys.stderr.flush()
-        return _BLOCKED
+        return _write(block_message(error).encode("utf-8", "backslashreplace"), _BLOCKED)
     _write(answer)
-    _end_at_deadline()
     if options.resident:
         from policy.adapters.hook.resident import start_resident  # noqa: PLC0415
 
+        _set_timer(0)  # the call is answered
         start_resident(decider)
-    if not options.record:
-        try:  # noqa: SIM105
-            decided.store(arguments, environment)
-        except Exception:  # noqa: BLE001, S110  # the call is answered
-            pass
     return 0
+
+
+class _Libraries:
+    """Adds the folders of libraries to the path when a module is not found without them."""
+
+    def find_spec(self, name: str, path: object = None, _: object = None) -> object:
+        sys.meta_path.remove(self)  # type: ignore[arg-type]
+        import site  # noqa: PLC0415
+        from importlib.machinery import PathFinder  # noqa: PLC0415
+
+        site.main()
+        return PathFinder.find_spec(name, path)  # type: ignore[arg-type]
 
 
 def _set_deadline(options: list[str]) -> None:
@@ -105,14 +96,13 @@ def _set_deadline(options: list[str]) -> None:
     if not 0 < seconds < 3600:
         raise ValueError("expected seconds as `--deadline`")
     _signal.signal(_signal.SIGALRM, _block_at_deadline)
-    _signal.setitimer(_signal.ITIMER_REAL, seconds)
+    _set_timer(seconds)
 
 
-def _end_at_deadline() -> None:
-    """End with status 0 when the deadline passes: the call is answered by now."""
+def _set_timer(seconds: float) -> None:
     import _signal  # noqa: PLC0415
 
-    _signal.signal(_signal.SIGALRM, lambda *_: posix._exit(0))  # noqa: SLF001
+    _signal.setitimer(_signal.ITIMER_REAL, seconds)
 
 
 def _block_at_deadline(*_: object) -> None:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from policy.core.call_json import parsed, shown, written
+from policy.core.call_json import parsed, written
 
 TYPE_CHECKING = False  # importing `typing` takes too long for a hook
 if TYPE_CHECKING:
     from typing import Any, Final
 
     from policy.core.errors import PolicyError
-
-    Parts = tuple[str | None, ...]
 
 __all__ = ["LONGEST", "SPAWNING", "Event", "answer_json", "is_name", "read_event"]
 
@@ -71,10 +69,6 @@ class Event:
             self.agent_type,
             self.transcript,
         )
-
-    def message(self, parts: Parts) -> str:
-        """Return *parts* as one message; a part that is None becomes the arguments of the call."""
-        return "".join([shown(self.with_agent().call) if part is None else part for part in parts])
 
 
 def answer_json(effect: str, message: str) -> bytes:
@@ -140,7 +134,7 @@ def _object(text: str) -> dict[str, Any]:
         value = None
     if type(value) is dict:
         return value
-    from policy.tables.codec.json_text import read_object  # noqa: PLC0415  # it reports the error
+    from policy.tables.codec.reading import read_object  # noqa: PLC0415  # it reports the error
 
     return read_object(text, limit=LONGEST, what="an event")
 

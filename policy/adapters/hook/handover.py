@@ -21,7 +21,6 @@ __all__ = [
     "ask_resident",
     "connect",
     "is_private",
-    "joined",
     "sized",
     "socket_path",
     "variables",
@@ -47,6 +46,16 @@ class Blocked(Exception):
     """The call is blocked. The text of the exception says why."""
 
 
+def variables(names: tuple[str, ...]) -> dict[str, str]:
+    """Return those of the variables *names* that are set, as text."""
+    found = {}
+    for name in names:
+        value = posix.environ.get(name.encode())
+        if value is not None:
+            found[name] = value.decode("utf-8", "surrogateescape")
+    return found
+
+
 def socket_path(environment: dict[str, str]) -> str | None:
     """Return the path of this package's resident process; None where no folder can hold it."""
     base = environment.get("XDG_RUNTIME_DIR") or ""
@@ -59,16 +68,6 @@ def socket_path(environment: dict[str, str]) -> str | None:
     return f"{base}/agent-policy-hook/{package.st_dev:x}-{package.st_ino:x}"
 
 
-def variables(names: tuple[str, ...]) -> dict[str, str]:
-    """Return those of the variables *names* that are set, as text."""
-    found = {}
-    for name in names:
-        value = posix.environ.get(name.encode())
-        if value is not None:
-            found[name] = value.decode("utf-8", "surrogateescape")
-    return found
-
-
 def is_private(path: str, kind: int) -> bool:
     """Return whether *path* has the file type *kind* and only this user has access."""
     status = posix.lstat(path)
@@ -79,11 +78,6 @@ def is_private(path: str, kind: int) -> bool:
 def sized(field: bytes) -> bytes:
     """Return *field* with its size in front."""
     return len(field).to_bytes(8, "big") + field
-
-
-def joined(texts: Iterable[str]) -> bytes:
-    """Return *texts*, none of which contains a NUL, as one field."""
-    return b"\0".join(text.encode("utf-8", "surrogateescape") for text in texts)
 
 
 def connect() -> socket | None:
@@ -106,18 +100,13 @@ def connect() -> socket | None:
 def ask_resident(connection: socket, options: list[str], data: bytes) -> tuple[int, bytes]:
     """Return the exit status and the text to print that the resident process replies.
 
-    Args:
-        connection: to that process.
-        options: of the hook.
-        data: the event.
-
     Raises:
         Blocked: there is no complete reply.
 
     """
     environment = (f"{name}={value}" for name, value in variables(VARIABLES).items())
     try:
-        for field in (joined(options), joined(environment), data):
+        for field in (_joined(options), _joined(environment), data):
             connection.sendall(sized(field))
         pieces = []
         while piece := connection.recv(65536):
@@ -129,3 +118,8 @@ def ask_resident(connection: socket, options: list[str], data: bytes) -> tuple[i
     if status not in (b"0", b"2") or reply[1:] != sized(body) or not body:
         raise Blocked("the resident process gave no answer")
     return int(status), body
+
+
+def _joined(texts: Iterable[str]) -> bytes:
+    """Return *texts*, none of which contains a NUL, as one field."""
+    return b"\0".join(text.encode("utf-8", "surrogateescape") for text in texts)

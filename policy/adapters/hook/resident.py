@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import gc
 import os
 import socket
 import struct
 import threading
 from typing import Final
 
-from policy.adapters.hook.decider import HookDecider, block_message, options_of
+from policy.adapters.hook.deciding import HookDecider, block_message, options_of
 from policy.adapters.hook.event import LONGEST
 from policy.adapters.hook.handover import (
     LOCATIONS,
@@ -41,6 +42,7 @@ def start_resident(decider: HookDecider) -> None:
     if path is None or os.fork() != 0:
         return
     status = 1
+    gc.enable()
     try:
         os.setsid()
         os.chdir("/")
@@ -87,7 +89,6 @@ class _Server:
     def __init__(self, decider: HookDecider, listener: socket.socket) -> None:
         self.decider = decider
         self.listener = listener
-        self.package = package_digest()
         self.slots = threading.Semaphore(_AT_ONCE)
 
     def run(self) -> None:
@@ -97,7 +98,7 @@ class _Server:
                 connection, _ = self.listener.accept()
             except TimeoutError:
                 return
-            if package_digest() != self.package:
+            if package_digest() != self.decider.package:
                 connection.close()  # without `READY`, so the hook decides by itself
                 return
             self.slots.acquire()
@@ -121,6 +122,8 @@ class _Server:
     def _decide(self, arguments: bytes, environment: bytes, data: bytes) -> tuple[bytes, bytes]:
         try:
             options = options_of(_texts(arguments))
+            if options is None:
+                raise ValueError("help is for people")  # noqa: TRY301
             known = dict(text.partition("=")[::2] for text in _texts(environment))
             return b"0", self.decider.answer(options, known, data)
         except PolicyError as error:

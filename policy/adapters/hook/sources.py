@@ -1,4 +1,4 @@
-"""The files of the policies of one session, as they are at one moment."""
+"""The files of the policies of one session as they are at one moment, and compiling them."""
 
 from __future__ import annotations
 
@@ -16,12 +16,15 @@ if TYPE_CHECKING:
     from typing import Final
 
     from policy.core.errors import PolicyError
+    from policy.core.source import Source
 
-__all__ = ["Places", "Sources", "content", "read_sources"]
+__all__ = ["NO_POLICY", "Places", "Sources", "compiled_sources", "content", "read_sources"]
+
+NO_POLICY: Final = "no policy here says what an agent of this host may do"
 
 # Files of a user come behind those of the project, which win where names are equal.
-USER: Final = "~user"
-MANAGED: Final = "managed-settings.json"
+_USER: Final = "~user"
+_MANAGED_NAME: Final = "managed-settings.json"
 _SUFFIX: Final = ".policy"
 _MANAGED: Final = "/etc/claude-code/managed-settings.json"
 
@@ -74,6 +77,10 @@ class Places:
             if path and not path.startswith("/"):
                 raise _error(f"expected an absolute path in `{name}`")
         return cls(project, home, user)
+
+    def below(self, name: str) -> str:
+        """Return the path of a file, which may be relative to the project."""
+        return os.path.join(self.project, name)  # noqa: PTH118
 
 
 class Sources:
@@ -139,10 +146,10 @@ def _named(places: Places) -> Iterator[tuple[str, str]]:
     yield from ((name, f"{places.project}/{name}") for name in top if name.endswith(_SUFFIX))
     yield from _folder(f"{places.project}/.claude", ".claude/", ("settings.local.json",))
     if places.user and places.user != f"{places.project}/.claude":
-        yield from _folder(places.user, f".claude/{USER}/", ())
+        yield from _folder(places.user, f".claude/{_USER}/", ())
     folder, name = os.path.split(places.managed)
     if name in _names(folder):
-        yield MANAGED, places.managed
+        yield _MANAGED_NAME, places.managed
 
 
 def _folder(folder: str, prefix: str, more: tuple[str, ...]) -> Iterator[tuple[str, str]]:
@@ -152,10 +159,10 @@ def _folder(folder: str, prefix: str, more: tuple[str, ...]) -> Iterator[tuple[s
             yield f"{prefix}{name}", f"{folder}/{name}"
     if "agents" in names:
         # In one folder of agents, where the host looks for them.
-        inner = f"{prefix.removesuffix(USER + '/')}agents/"
-        inner += f"{USER}/" if USER in prefix else ""
+        inner = f"{prefix.removesuffix(_USER + '/')}agents/"
+        inner += f"{_USER}/" if _USER in prefix else ""
         yield from _markdown(f"{folder}/agents", inner, _DEPTH)
-    if "skills" in names and USER not in prefix:
+    if "skills" in names and _USER not in prefix:
         for skill in _names(f"{folder}/skills"):
             if "SKILL.md" in _names(f"{folder}/skills/{skill}"):
                 yield f"{prefix}skills/{skill}/SKILL.md", f"{folder}/skills/{skill}/SKILL.md"
@@ -220,3 +227,50 @@ def _error(message: str, file: str = "") -> PolicyError:
     from policy.core.errors import PolicyError  # noqa: PLC0415  # only for errors
 
     return PolicyError(message, file=file)
+
+
+# Reading and compiling load the parsers, which no call needs once the policy is compiled.
+
+
+def compiled_sources(sources: Sources) -> bytes:
+    """Return the compiled policy of *sources*.
+
+    Raises:
+        PolicyError: a file cannot be read, or there is no file.
+
+    """
+    from policy.core.errors import PolicyError  # noqa: PLC0415
+    from policy.files.opening import is_unreadable  # noqa: PLC0415
+    from policy.files.trees import Memory  # noqa: PLC0415
+    from policy.hosts import notation  # noqa: PLC0415
+    from policy.hosts.claude import front_end as claude  # noqa: PLC0415
+    from policy.hosts.workspace import load_tree  # noqa: PLC0415
+    from policy.tables.codec.writing import compiled_to_json  # noqa: PLC0415
+
+    files = dict(sources.files)
+    if not files:
+        raise _error(NO_POLICY, sources.places.project)
+    options = claude.ClaudeOptions(
+        # The host itself asks for what its mode asks for.
+        mode="default",
+        cwd=sources.places.project.rstrip("/"),
+        home=sources.places.home.rstrip("/"),
+        # Unknown agents have the rights of the agent that starts them.
+        unknown_agents=True,
+        user=_settings(files, f".claude/{_USER}/settings.json"),
+        managed=_settings(files, _MANAGED_NAME),
+    )
+    tree = Memory(files, sources.places.project)
+    workspace = load_tree(tree, front_ends=(claude.ClaudeFrontEnd(options), notation))
+    for finding in workspace.findings:
+        if is_unreadable(finding):
+            raise PolicyError(finding.message, finding.span, help=finding.help, file=finding.file)
+    # A hook never needs the `enforced` reading, which takes longest to compile.
+    return compiled_to_json(workspace, positions=0).encode()
+
+
+def _settings(files: dict[str, bytes], name: str) -> Source | None:
+    from policy.files.text import decode  # noqa: PLC0415
+
+    data = files.pop(name, None)
+    return None if data is None else decode(name, data)

@@ -1,4 +1,4 @@
-"""Compiled policies and cached answers on disk, found by digests of what they come from.
+"""Compiled policies on disk, found by digests of what they come from.
 
 The store only saves time. Every entry is signed: a keyed hash covers its name, which is a digest
 of its sources, and its content. So an entry counts for these sources alone, and only where its
@@ -75,13 +75,11 @@ class Store:
         self.room = room
 
     @classmethod
-    def of(cls, environment: Mapping[str, str], below: str = "", most: int = _KEPT) -> Store | None:
+    def of(cls, environment: Mapping[str, str]) -> Store | None:
         """Return the store of this user; None where no folder can hold it.
 
         Args:
             environment: the variables that name the folders of the user.
-            below: a folder within the store, if any.
-            most: entries that stay.
 
         """
         home = environment.get("HOME") or ""
@@ -93,8 +91,7 @@ class Store:
             folders.append(f"{base}/agent-policy")
         try:
             key = _key(folders[1])
-            folder = _private(folders[0])
-            return cls(_private(f"{folder}/{below}") if below else folder, key, most)
+            return cls(_private(folders[0]), key)
         except OSError:
             return None
 

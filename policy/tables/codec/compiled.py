@@ -7,16 +7,14 @@ import os
 import stat
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
-
-import attrs
 
 import policy
 from policy.core import limits
 from policy.core.errors import PolicyError
 from policy.core.source import visible
+from policy.core.values import Final, evolve
 from policy.tables import projects as compiled
-from policy.tables.codec.json_text import (
+from policy.tables.codec.reading import (
     COMPILED,
     Content,
     DeclaredShape,
@@ -26,11 +24,13 @@ from policy.tables.codec.json_text import (
     TableShape,
     WalkedShape,
     Wrong,
+    at,
+    ceiling,
     cited,
     read_object,
+    ruleset,
     structured,
 )
-from policy.tables.codec.reading import at, ceiling, ruleset
 from policy.tables.placement import place_at
 from policy.tables.projects import Compiled, CompiledProject
 from policy.tables.ruleset import RuleSet
@@ -57,7 +57,7 @@ def load_compiled(path: str | Path, *, root: str | Path | None = None) -> Compil
 
     """
     found = compiled_from_json(compiled_bytes(path), str(path))
-    return attrs.evolve(found, place=place_at(root))
+    return evolve(found, place=place_at(root))
 
 
 def compiled_bytes(path: str | Path) -> bytes:

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, Protocol, cast, get_origin
+from typing import TYPE_CHECKING, Any, Final, cast, get_origin
 
 import attrs
 
@@ -14,10 +14,11 @@ import policy
 from policy.commands.knowledge import Program
 from policy.core import limits
 from policy.core.effect import Effect
+from policy.core.values import Protocol
 from policy.patterns.pattern import Pattern
 from policy.patterns.tokens import Alternatives, Gap, OneOf, Run, Token
 from policy.tables.chain import SPAWN_TOOL, Chain, Link, Reading, SpawnDenied, attenuate, spawn_call
-from policy.tables.codec.json_text import (
+from policy.tables.codec.reading import (
     COMPILED,
     VERSION,
     DeclaredShape,

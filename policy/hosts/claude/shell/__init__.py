@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import attrs
-
 from policy.commands.knowledge import Shell
 from policy.commands.parts import Command
+from policy.core.values import frozen
 from policy.hosts.claude.shell.outcomes import CommandRules
 from policy.hosts.claude.shell.powershell import read_powershell
 from policy.hosts.claude.shell.scripts import read_whole
@@ -13,7 +12,7 @@ from policy.hosts.claude.shell.scripts import read_whole
 __all__ = ["CommandRules", "Reader", "read_powershell"]
 
 
-@attrs.frozen
+@frozen
 class Reader:
     """Reads commands as the version and the mode of a `Shell` do."""
 

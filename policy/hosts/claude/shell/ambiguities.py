@@ -6,15 +6,15 @@ may allow, and files that a redirection may open besides.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import dropwhile, takewhile
-from typing import TYPE_CHECKING, Final
 
 from policy.commands.compound import BOXES, SHELLS
 from policy.commands.words import SimpleCommand, Target, Word
 from policy.commands.wrappers import basename, is_assignment
+from policy.core import expressions as re
+from policy.core.values import TYPE_CHECKING, Final
 from policy.hosts.claude.shell.match_texts import is_fragment, match_stages
 from policy.hosts.claude.shell.parts import ClaudeRedirection
 from policy.hosts.claude.shell.programs import is_home_of_other, is_indirect, is_unwritable

@@ -9,14 +9,10 @@ shape is cut all the same, so that a rule can deny what is inside, and makes the
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cache, cached_property
 from itertools import dropwhile, pairwise
-from typing import TYPE_CHECKING, Final
-
-import attrs
 
 from policy.commands.compound import KEYWORDS
 from policy.commands.parts import DIFFER, NO_COMMAND, UNKNOWN, UNSEEN
@@ -36,7 +32,9 @@ from policy.commands.words import (
     with_home,
 )
 from policy.commands.wrappers import is_assignment
+from policy.core import expressions as re
 from policy.core import limits
+from policy.core.values import TYPE_CHECKING, Final, evolve, frozen
 from policy.hosts.claude.shell.ambiguities import (
     TESTS,
     has_background,
@@ -102,7 +100,7 @@ _NOTHING: Final = re.compile(r"")
 _INSIDE_QUOTES: Final = re.compile(r"[ \t\n]*")
 
 
-@attrs.frozen
+@frozen
 class _Shape:
     """What a node may consist of.
 
@@ -425,7 +423,7 @@ class TreeReader:
         for command in self.script.commands[:]:
             if command.words and command.words[-1] is word:
                 for others in otherwise(word):
-                    yield attrs.evolve(command, words=[*command.words[:-1], *others])
+                    yield evolve(command, words=[*command.words[:-1], *others])
 
     def text_of(self, node: Node) -> str:
         """Return what was written."""
@@ -1191,7 +1189,7 @@ def _begun(commands: Iterable[SimpleCommand]) -> Iterator[SimpleCommand]:
     for command in commands:
         behind = [*dropwhile(lambda word: word.raw in KEYWORDS, command.words)]
         if behind and len(behind) < len(command.words):
-            yield attrs.evolve(command, words=behind)
+            yield evolve(command, words=behind)
 
 
 # Half a character, which no program is given.

@@ -11,13 +11,9 @@ rules that deny unwrap it whatever options it has.
 from __future__ import annotations
 
 import enum
-import re
 from collections import deque
 from collections.abc import Iterator, Sequence
 from itertools import dropwhile, islice, takewhile
-from typing import TYPE_CHECKING, Final
-
-import attrs
 
 from policy.commands.compound import KEYWORDS
 from policy.commands.parts import MORE
@@ -30,7 +26,9 @@ from policy.commands.words import (
     without_vanishing,
 )
 from policy.commands.wrappers import basename, expression, is_assignment
+from policy.core import expressions as re
 from policy.core import limits
+from policy.core.values import TYPE_CHECKING, Final, evolve, frozen
 
 if TYPE_CHECKING:
     from policy.commands.knowledge import Shell, Wrapper
@@ -285,7 +283,7 @@ def _requoted(word: Word) -> Word:
             text = _SOME_VALUE
         else:
             text = _FOLDER.sub(_SOME_VALUE, _VARIABLE.sub(_SOME_VALUE, text))
-    return attrs.evolve(word, raw=_put(text))
+    return evolve(word, raw=_put(text))
 
 
 def _put(text: str) -> str:
@@ -297,7 +295,7 @@ def _put(text: str) -> str:
 def exposed(words: Sequence[Word]) -> list[Word]:
     """Return the words of such a command, with the stars that are quoted no more."""
     return [
-        attrs.evolve(word, glob=True)
+        evolve(word, glob=True)
         if _EXPANDED.search(word.plain) and not _QUOTED.search(word.plain)
         else word
         for word in words
@@ -616,7 +614,7 @@ class ExactMatch(enum.Enum):
     AS_A_WHOLE = enum.auto()
 
 
-@attrs.frozen
+@frozen
 class ExactCommand:
     """All of a command. Its texts are made once a rule may match them.
 

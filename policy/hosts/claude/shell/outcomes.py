@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import product
-from typing import TYPE_CHECKING, Final
-
-import attrs
 
 from policy.commands.parts import MORE, Command, CommandPart, Redirection
 from policy.commands.words import in_home
 from policy.commands.wrappers import basename
+from policy.core import expressions as re
 from policy.core import limits
 from policy.core.decision import Reason
 from policy.core.effect import Effect
+from policy.core.values import TYPE_CHECKING, Final, evolve, frozen
 from policy.hosts.claude.shell.match_texts import ExactCommand, ExactMatch
 from policy.hosts.claude.shell.parts import ClaudeCommand, ClaudePart, ClaudeRedirection
 from policy.patterns.automaton import NO_MATCH
@@ -184,7 +182,7 @@ class CommandRules(PartRules):
 
     def _if_denied(self, row: Row, redirection: ClaudeRedirection) -> Outcome:
         """Return what a file gets of which only a rule that denies it counts."""
-        found = self.file_outcome(row, attrs.evolve(redirection, scripted=False))
+        found = self.file_outcome(row, evolve(redirection, scripted=False))
         if found.effect is not Effect.DENY or found.reason is not Reason.RULE:
             return HARMLESS
         return doubted(row.ruleset)
@@ -193,7 +191,7 @@ class CommandRules(PartRules):
 # How the entries of a row apply to a command as a whole.
 
 
-@attrs.frozen
+@frozen
 class ExactRules:
     """How the entries of a row apply to a command as a whole.
 
@@ -421,7 +419,7 @@ def _is_unchecked(
     if part is not None and part < len(outcomes) and outcomes[part] is not row.default:
         # A rule that allows it allows it to write what it is given in a working folder.
         return rules.file_outcome(row, file).effect is not Effect.ALLOW
-    found = rules.file_outcome(row, attrs.evolve(file, tool=""))
+    found = rules.file_outcome(row, evolve(file, tool=""))
     by_mode = found.effect is Effect.ALLOW and found.entries and found.reason in BY_DEFAULT
     return not (by_mode or found is HARMLESS)
 

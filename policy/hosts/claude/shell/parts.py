@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-import attrs
-
 from policy.commands.parts import Command, CommandPart, Redirection
+from policy.core.values import TYPE_CHECKING, frozen
 
 if TYPE_CHECKING:
     from policy.hosts.claude.shell.match_texts import ExactCommand
@@ -14,7 +11,7 @@ if TYPE_CHECKING:
 __all__ = ["ClaudeCommand", "ClaudePart", "ClaudeRedirection"]
 
 
-@attrs.frozen(cache_hash=True)
+@frozen(cache_hash=True)
 class ClaudePart(CommandPart):
     """One simple command of a command.
 
@@ -32,7 +29,7 @@ class ClaudePart(CommandPart):
     checked: bool = False
 
 
-@attrs.frozen
+@frozen
 class ClaudeRedirection(Redirection):
     """A file that a command reads from or writes to.
 
@@ -59,7 +56,7 @@ class ClaudeRedirection(Redirection):
         return cls(file.target, file.writes, file.tool, file.shadowed, file.adrift)
 
 
-@attrs.frozen
+@frozen
 class ClaudeCommand(Command):
     """A command, read.
 

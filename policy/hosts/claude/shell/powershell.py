@@ -8,11 +8,11 @@ rules that deny apply to whatever might be a command in it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from typing import Final
 
 from policy.commands.parts import Command, CommandPart
+from policy.core import expressions as re
+from policy.core.values import Final
 
 __all__ = ["canonical_powershell", "read_powershell"]
 

@@ -7,17 +7,15 @@ a repository?
 from __future__ import annotations
 
 import posixpath
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain, dropwhile, pairwise, takewhile
-from typing import TYPE_CHECKING, Final
-
-import attrs
 
 from policy.commands.knowledge import Files, Program, Shell
 from policy.commands.words import Word, is_pattern, with_home
 from policy.commands.wrappers import basename
+from policy.core import expressions as re
+from policy.core.values import TYPE_CHECKING, Final, define, evolve, field, frozen
 from policy.hosts.claude.shell.parts import ClaudeRedirection
 
 if TYPE_CHECKING:
@@ -54,7 +52,7 @@ __all__ = [
 ]
 
 
-@attrs.frozen
+@frozen
 class ParsedArguments:
     """The arguments of a program: what begins like an option, and the rest.
 
@@ -100,9 +98,9 @@ def split(program: Program, rest: list[Word]) -> ParsedArguments:
             if program.files and "=" in word.plain:
                 name, _, joined = word.plain.partition("=")
                 if matches(program.files, name):
-                    files.append(attrs.evolve(word, plain=joined))
+                    files.append(evolve(word, plain=joined))
             if program.files and matches(program.files, word.plain[:2]) and word.plain[2:]:
-                files.append(attrs.evolve(word, plain=word.plain[2:]))
+                files.append(evolve(word, plain=word.plain[2:]))
             known &= not (program.leading and operands)
             sure &= not program.sure or matches(program.sure, word.plain)
             value = rest[index] if sure and index < len(rest) else None
@@ -200,7 +198,7 @@ def is_unresolved(word: Word, *, parents: bool, astray: bool) -> bool:
     return parents or stars + globs > 1
 
 
-@attrs.frozen
+@frozen
 class Opened:
     """A file a program opens.
 
@@ -269,7 +267,7 @@ def _attached(rest: list[Word]) -> Iterator[Word]:
             text[2:] if text[:2] != "--" else "",
             text[slashed.start() :] if slashed else "",
         )
-        yield from (attrs.evolve(word, plain=name) for name in dict.fromkeys(names) if name)
+        yield from (evolve(word, plain=name) for name in dict.fromkeys(names) if name)
 
 
 _SLASH: Final = re.compile(r"[\\/~]")
@@ -336,7 +334,7 @@ def files_of(
         given_too = given.files if read or files is not Files.NONE else []
         chosen = _chosen(program, files, rest, operands) + given_too
         # A name that is empty is that of the folder it runs in.
-        chosen = [w if w.plain else attrs.evolve(w, plain=".") for w in chosen]
+        chosen = [w if w.plain else evolve(w, plain=".") for w in chosen]
         others = [word for word in chosen if is_home_of_other(word)]
         chosen = [word for word in chosen if word not in others]
         opened += (Opened(None, tool) for _ in others)
@@ -447,7 +445,7 @@ def _attached_folders(rest: list[Word]) -> Iterator[Word]:
         else:
             folder = word.plain.partition("t")[2] if word.plain[:1] == "-" else ""
             names = [folder, *([folder[1:]] if folder[:1] == "=" else [])]
-        yield from (attrs.evolve(word, plain=name) for name in names if name)
+        yield from (evolve(word, plain=name) for name in names if name)
 
 
 def is_abroad(name: str) -> bool:
@@ -503,7 +501,7 @@ def below(folder: str, name: str) -> str:
     return name if not folder or name[:1] in ("/", "~") else f"{folder}/{name}"
 
 
-@attrs.define
+@define
 class ScriptFolders:
     """The folders that a command may run in, as the commands before it tell.
 
@@ -512,7 +510,7 @@ class ScriptFolders:
         astray: whether it may be any other.
     """
 
-    possible: list[str] = attrs.field(factory=list)
+    possible: list[str] = field(factory=list)
     astray: bool = False
     _here: str | None = ""
 
@@ -546,9 +544,9 @@ class ScriptFolders:
             if file.target is None or file.target[:1] in ("/", "~", ""):
                 continue
             for folder in self.possible:
-                yield attrs.evolve(file, target=below(folder, file.target))
+                yield evolve(file, target=below(folder, file.target))
             if self.astray and not file.writes and not opaque:
-                yield attrs.evolve(file, adrift=True)
+                yield evolve(file, adrift=True)
 
 
 def somewhere(file: ClaudeRedirection) -> ClaudeRedirection:
@@ -557,10 +555,10 @@ def somewhere(file: ClaudeRedirection) -> ClaudeRedirection:
     One that is written is not believed to be where its name says it is, wherever that is.
     """
     relative = file.target is not None and file.target[:1] not in ("/", "~")
-    return attrs.evolve(file, target=None) if relative or file.writes else file
+    return evolve(file, target=None) if relative or file.writes else file
 
 
-@attrs.frozen
+@frozen
 class Way:
     """How a command goes to the folder that it is in.
 
@@ -608,7 +606,7 @@ def _folder(name: str, operands: Sequence[Word]) -> str | None:
     return None if word.glob or _UNKNOWN.search(word.plain) else word.plain
 
 
-@attrs.frozen
+@frozen
 class Examined:
     """What is known of a command.
 
@@ -661,8 +659,8 @@ def examine(words: Sequence[Word], shell: Shell) -> Examined | None:
         rest = rest[1:]
     known = _known(program, rest, shell)
     if program.subcommands and rest and not rest[0].plain.startswith("-"):
-        known = attrs.evolve(known, harmless=False)  # a subcommand that is not known
-    return attrs.evolve(known, stays=True) if stays and not known.stays else known
+        known = evolve(known, harmless=False)  # a subcommand that is not known
+    return evolve(known, stays=True) if stays and not known.stays else known
 
 
 def _examined_behind(program: Program, rest: list[Word], shell: Shell) -> Examined:
@@ -678,10 +676,9 @@ def _examined_behind(program: Program, rest: list[Word], shell: Shell) -> Examin
     inner = program.subcommands.get(rest[at].plain) if at < len(rest) else None
     known = _known(inner or program, rest[at + 1 :], shell)
     opened = (
-        attrs.evolve(file, name=below(folder, file.name)) if file.name else file
-        for file in known.opened
+        evolve(file, name=below(folder, file.name)) if file.name else file for file in known.opened
     )
-    return attrs.evolve(known, harmless=False, opened=tuple(opened), stays=True)
+    return evolve(known, harmless=False, opened=tuple(opened), stays=True)
 
 
 def _examined_elsewhere(words: Sequence[Word], shell: Shell) -> Examined | None:
@@ -689,7 +686,7 @@ def _examined_elsewhere(words: Sequence[Word], shell: Shell) -> Examined | None:
     program = shell.programs.known.get(basename(words[0].plain))
     if program is None or not program.anywhere:
         return None
-    return attrs.evolve(_known(program, list(words[1:]), shell), harmless=False)
+    return evolve(_known(program, list(words[1:]), shell), harmless=False)
 
 
 def _known(program: Program, rest: list[Word], shell: Shell) -> Examined:

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Literal
-
-import attrs
 
 from policy.commands.knowledge import Shell
 from policy.commands.parts import (
@@ -17,7 +13,9 @@ from policy.commands.parts import (
 )
 from policy.commands.read import Scanner, note_unknown, read_plain
 from policy.commands.words import ASSIGNMENT, Script, SimpleCommand, Word, as_written
+from policy.core import expressions as re
 from policy.core import limits
+from policy.core.values import Literal, evolve
 from policy.hosts.claude.shell import ambiguities, bash
 from policy.hosts.claude.shell.ambiguities import (
     GUARDED,
@@ -200,13 +198,11 @@ class ScriptReading:
         if self._exports:  # rules alone allow what runs beside that
             if "|" in self.text.replace("||", ""):
                 self.grantability.uncheck(self.text, "sets for its pipe what programs look at")
-            self.parts = [attrs.evolve(part, harmless=False) for part in self.parts]
+            self.parts = [evolve(part, harmless=False) for part in self.parts]
         if self.is_scattered:
             self.grantability.note(self.text, "goes to more than one folder")
         if self.grantability.unchecked or self.is_scattered:
-            self.parts = [
-                attrs.evolve(part, grantable=False, harmless=False) for part in self.parts
-            ]
+            self.parts = [evolve(part, grantable=False, harmless=False) for part in self.parts]
 
     @property
     def is_scattered(self) -> bool:
@@ -368,7 +364,7 @@ def read_whole(text: str, shell: Shell) -> ClaudeCommand:
     script = _read(text, shell)
     command = _command(text, script, shell)
     if script.background and shell.awaited is not None:
-        return attrs.evolve(command, awaited=(*_awaited(text, shell.awaited),))
+        return evolve(command, awaited=(*_awaited(text, shell.awaited),))
     return command
 
 
@@ -387,12 +383,12 @@ def _awaited(text: str, shell: Shell) -> Iterator[ClaudeCommand]:
         script.ambiguities.clear()  # some shells read what ends too soon
     if script.opaque or script.background_inside:
         return
-    yield _command(text, attrs.evolve(script, background=False), shell)
+    yield _command(text, evolve(script, background=False), shell)
     for stage in stages(text) if script.split else ():
         script = _read(stage, shell)
         if script.background and not (script.opaque or script.background_inside):
             targets = [target for target in script.targets if not target.writes]
-            alone = attrs.evolve(script, background=False, targets=targets)
+            alone = evolve(script, background=False, targets=targets)
             yield _command(stage, alone, shell)
 
 

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import takewhile
-from typing import TYPE_CHECKING, Final
-
-import attrs
 
 from policy.commands.compound import BOXES, KEYWORDS, SHELLS
 from policy.commands.knowledge import Shell
@@ -22,7 +18,9 @@ from policy.commands.words import (
     is_quoted,
 )
 from policy.commands.wrappers import basename, is_assignment
+from policy.core import expressions as re
 from policy.core import limits
+from policy.core.values import TYPE_CHECKING, Final, evolve
 from policy.hosts.claude.shell import ambiguities
 from policy.hosts.claude.shell.ambiguities import GUARDED
 from policy.hosts.claude.shell.match_texts import (
@@ -247,7 +245,7 @@ class NestedScripts:
         opened = [ClaudeRedirection.of(file) for file in inside.redirections]
         removed = [file for file in opened if file.tool == shell.files.removes]
         others = [file for file in opened if file not in removed and file != GUARDED]
-        files = [*removed, *(attrs.evolve(file, scripted=True, part=None) for file in others)]
+        files = [*removed, *(evolve(file, scripted=True, part=None) for file in others)]
         unknown = removed and (self._script.broken or aside)
         nests = any(part.script_texts for part in inside.parts)
         unjudged = removes(text) and (lost or nests or is_unjudged(text, words))
@@ -420,7 +418,7 @@ def _spelled(
     if all(map(is_assignment, words)):
         return "", (), ()  # no command: a rule may spell out all of the text alone
     if is_quoted(name) and _NAME.fullmatch(name.plain):
-        granted = [attrs.evolve(name, raw=name.plain), *granted[1:]]
+        granted = [evolve(name, raw=name.plain), *granted[1:]]
     granted_text = as_written(granted)
     named = dict.fromkeys((*match_texts(words, shell), text))
     named.pop(granted_text, None)

@@ -1,0 +1,98 @@
+"""Files of the policy are not written unasked.
+
+An agent that may edit any file could grant itself everything with one edit. So writing a file
+of the policy needs approval.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Final
+
+from policy.core.effect import Effect
+from policy.core.values import evolve
+from policy.patterns import notations
+from policy.patterns.pattern import Pattern, PatternKind
+from policy.patterns.tokens import Gap, folded, in_any_case
+from policy.tables.dialect import ArgumentKind, Dialect
+from policy.tables.projects import Compiled, CompiledDeclared, CompiledProject
+from policy.tables.ruleset import Entry, RuleSet
+from policy.tables.table import Table
+
+__all__ = ["OURS", "protected"]
+
+# The host of policies in our notation.
+OURS: Final = "policy"
+
+_WRITING: Final = ("Edit", "MultiEdit", "NotebookEdit", "Write")
+_LINK: Final = "policy hook"
+# Below the project, and below the home folder.
+_IN_PROJECT: Final = ("/*.policy", "/.claude/**")
+_IN_HOME: Final = (
+    "/.claude/**",
+    "/.config/agent-policy/**",
+    "/.cache/agent-policy/**",
+    "/.cache/agent-policy-hook/**",
+)
+
+
+def protected(compiled: Compiled, files: tuple[str, ...]) -> Compiled:
+    """Return *compiled*, in which policies of ours ask before a file of a policy is written.
+
+    A chain grants what the tables of its agents grant, so it is enough that each of them asks.
+
+    Args:
+        compiled: of one or more projects.
+        files: more such files, or folders of them, absolute.
+
+    """
+    return evolve(compiled, projects=tuple(_project(each, files) for each in compiled.projects))
+
+
+def _project(project: CompiledProject, files: tuple[str, ...]) -> CompiledProject:
+    reading = project.attenuated
+    if project.host != OURS or not isinstance(reading, CompiledDeclared):
+        return project
+    reading = evolve(
+        reading,
+        tables={agent: _table(table, files) for agent, table in reading.tables.items()},
+        starts={agent: _table(table, files) for agent, table in reading.starts.items()},
+    )
+    return evolve(project, attenuated=reading, enforced=reading)
+
+
+def _table(table: Table, files: tuple[str, ...]) -> Table:
+    for dialect in dict.fromkeys(part.rules.dialect for part in table.use.parts):
+        if dialect.name:
+            table &= _protection(dialect, files)
+    return table
+
+
+@lru_cache(maxsize=16)
+def _protection(dialect: Dialect, files: tuple[str, ...]) -> Table:
+    rules = RuleSet(tuple(_protecting_entries(dialect, files)), Effect.ALLOW, dialect)
+    return Table.of(rules, link=_LINK)
+
+
+def _protecting_entries(dialect: Dialect, files: tuple[str, ...]) -> Iterator[Entry]:
+    for tool in _WRITING:
+        for text, pattern in _policy_files(dialect, files):
+            yield Entry(tool, Effect.ASK, pattern, rule=f"{tool}({text})")
+    for tool, argument in dialect.arguments.items():
+        if argument.kind is ArgumentKind.COMMAND:
+            # The files that a command writes are looked at where a rule applies to commands.
+            yield Entry(tool, Effect.ALLOW, Pattern.text("*"), rule=tool)
+
+
+def _policy_files(dialect: Dialect, files: tuple[str, ...]) -> Iterator[tuple[str, Pattern]]:
+    for anchor, prefix, texts in ((dialect.cwd, "", _IN_PROJECT), (dialect.home, "~", _IN_HOME)):
+        for text in texts:
+            for pattern in notations.paths(
+                text, anchor, fold=dialect.fold, any_case=not dialect.fold
+            ):
+                yield prefix + text, pattern
+    for file in files:
+        named = [folded(file)] if dialect.fold else list(in_any_case([file]))
+        yield "/" + file, Pattern.of(PatternKind.PATH, named)
+        yield f"/{file}/**", Pattern.of(PatternKind.PATH, [*named, "/", Gap.PART, Gap.DEEP])

@@ -1,0 +1,39 @@
+"""`re`, with expressions that are compiled when they are first used.
+
+The readers of commands have 150 of them, of which a command needs some. Compiling them all takes
+as long as Python takes to start.
+"""
+
+from __future__ import annotations
+
+import re
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from re import compile
+    from typing import Any
+
+__all__ = ["compile"]
+
+
+class _Expression:
+    """A regular expression, with the methods of `re.Pattern`."""
+
+    def __init__(self, pattern: str | bytes, flags: int = 0) -> None:
+        self.pattern = pattern
+        self._flags = flags
+
+    def __getattr__(self, name: str) -> Any:
+        # What is set here is found before this method is asked.
+        found = getattr(re.compile(self.pattern, self._flags), name)
+        setattr(self, name, found)
+        return found
+
+
+def __getattr__(name: str) -> Any:
+    """Return what `re` has besides."""
+    return getattr(re, name)
+
+
+if not TYPE_CHECKING:
+    compile = _Expression  # noqa: A001  # as in `re`

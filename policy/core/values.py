@@ -1,0 +1,332 @@
+"""Value classes as attrs makes them, for the modules that deciding a call loads.
+
+A hook is a process for one call. Importing attrs takes three times as long as Python takes to
+start, and attrs writes the methods of each class when the module is imported. Here a method is
+written when it is first called, so that a class which a call does not use costs next to nothing.
+
+`frozen`, `define`, `field` and `evolve` mean what they mean in attrs, and to type checkers they
+are those of attrs. `attrs.fields`, `attrs.evolve` and `attrs.asdict` take these classes too, and
+classes of attrs may be derived from them. What classes need of `typing` at run time is here as
+well.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import Any, ClassVar, Final, Generic, Literal, NoReturn, Protocol, TypeVar
+
+    from attrs import define, evolve, field, frozen
+
+__all__ = [
+    "TYPE_CHECKING", "Any", "ClassVar", "Final", "Generic", "Literal", "NoReturn", "Protocol",
+    "TypeVar", "define", "evolve", "field", "frozen", "optional", "stated",
+]  # fmt: skip
+
+
+_UNSET: Any = object()
+_HASH = "_cached_hash"
+
+
+class _Field:
+    """One attribute of a value: the arguments of `attrs.field`."""
+
+    __slots__ = (
+        "alias",
+        "default",
+        "eq",
+        "factory",
+        "hash",
+        "init",
+        "key",
+        "kw_only",
+        "name",
+        "repr",
+    )
+
+    def __init__(
+        self,
+        *,
+        default: Any = _UNSET,
+        factory: Callable[[], Any] | None = None,
+        eq: Any = True,
+        hash: bool | None = None,
+        repr: bool = True,
+        alias: str = "",
+        kw_only: bool = False,
+        init: bool = True,
+    ) -> None:
+        self.name = ""
+        self.default = default
+        self.factory = factory
+        self.key = eq if callable(eq) else None
+        self.eq = bool(eq)
+        self.hash = self.eq if hash is None else hash
+        self.repr = repr
+        self.alias = alias
+        self.kw_only = kw_only
+        self.init = init
+
+    @property
+    def is_optional(self) -> bool:
+        return self.default is not _UNSET or self.factory is not None
+
+
+class _AsAttrs:
+    """The attributes as attrs describes them, made when attrs asks for them."""
+
+    def __get__(self, value: object, cls: Any) -> Any:
+        import attrs  # noqa: PLC0415  # what no call needs
+
+        owner, fields = cls.__fields__
+        made = {}
+        for one in fields:
+            given = {} if one.default is _UNSET else {"default": one.default}
+            if one.factory is not None:
+                given["factory"] = one.factory
+            made[one.name] = attrs.field(
+                eq=one.key or one.eq,
+                hash=one.hash,
+                repr=one.repr,
+                alias=one.alias,
+                kw_only=one.kw_only,
+                init=one.init,
+                **given,
+            )
+        owner.__attrs_attrs__ = attrs.fields(attrs.make_class(owner.__name__, made))
+        return owner.__attrs_attrs__
+
+
+if not TYPE_CHECKING:
+    Any = ClassVar = Final = Literal = NoReturn = (
+        None  # what annotations name, which are not evaluated
+    )
+
+    class Protocol:
+        """What other classes are like."""
+
+        __slots__ = ()
+
+    class Generic:
+        """A class with parameters, which no one asks for at run time."""
+
+        __slots__ = ()
+
+        def __class_getitem__(cls, _):
+            return cls
+
+    def TypeVar(name, *_, **__):  # noqa: N802  # the name that `typing` gives it
+        """Return what stands for a parameter."""
+        return name
+
+    field = _Field
+
+    def frozen(cls=None, **how):
+        """Return *cls* as an immutable value, with the options that `attrs.frozen` has."""
+        return (lambda cls: _made(cls, **how)) if cls is None else _made(cls, **how)
+
+    def define(cls=None, **how):
+        """Return *cls* as a value that changes, with the options that `attrs.define` has."""
+        how = {"frozen": False, **how}
+        return (lambda cls: _made(cls, **how)) if cls is None else _made(cls, **how)
+
+    def evolve(value, **changes):
+        """Return *value* with other values of some attributes, named as its class takes them."""
+        cls = value.__class__
+        owner, fields = cls.__fields__
+        if owner is not cls:
+            from attrs import evolve  # noqa: PLC0415  # a class of attrs, derived from a value
+
+            return evolve(value, **changes)
+        for one in fields:
+            if one.init and one.alias not in changes:
+                changes[one.alias] = getattr(value, one.name)
+        return cls(**changes)
+
+
+def optional(cls: Any) -> frozenset[str]:
+    """Return the attributes of a class of values that have a default."""
+    return frozenset([one.name for one in cls.__fields__[1] if one.is_optional])
+
+
+def stated(value: Any) -> Iterator[tuple[str, object]]:
+    """Yield the attributes of a value, by name, that are not what they are by default."""
+    for one in value.__fields__[1]:
+        found = getattr(value, one.name)
+        default = one.default if one.factory is None else one.factory()
+        if found != default:
+            yield one.name, found
+
+
+def _made(
+    cls: Any,
+    *,
+    frozen: bool = True,
+    slots: bool = True,
+    eq: bool = True,
+    repr: bool = True,
+    cache_hash: bool = False,
+    order: bool = False,
+) -> Any:
+    assert not order  # noqa: S101  # what is ordered says how
+    body = dict(cls.__dict__)
+    own = []
+    for name, hint in body.get("__annotations__", {}).items():
+        if hint.startswith("ClassVar"):
+            continue
+        found = body.pop(name, _UNSET)
+        one = found if type(found) is _Field else _Field(default=found)
+        one.name, one.alias = name, one.alias or name.lstrip("_")
+        own.append(one)
+    fields = [*(one for one in _inherited(cls) if one.name not in {o.name for o in own}), *own]
+    body["__fields__"] = cls, fields  # set to the class that is made, below
+    body["__match_args__"] = tuple([one.name for one in fields if not one.kw_only])
+    body["__attrs_attrs__"] = _AsAttrs()
+    if frozen:
+        body["__setattr__"] = body["__delattr__"] = _refuse
+    if slots:
+        kept = [one.name for one in own]
+        if not any(hasattr(base, "__weakref__") for base in cls.__mro__[1:]):
+            kept.append("__weakref__")
+        if any(type(value) is cached_property for value in body.values()):
+            kept.append("__dict__")
+        if cache_hash:
+            kept.append(_HASH)
+        body["__slots__"] = tuple(kept)
+        body.pop("__dict__", None)
+        body.pop("__weakref__", None)
+        body["__getstate__"], body["__setstate__"] = _state, _restore
+    writers: dict[str, Callable[..., str]] = {"__init__": _init}
+    if eq:
+        writers["__eq__"] = _eq
+        body.setdefault("__hash__", None)
+        if frozen:
+            writers["__hash__"] = _cached_hash if cache_hash else _hash
+    if repr:
+        writers["__repr__"] = _repr
+    for name, write in writers.items():
+        if name not in cls.__dict__ or cls.__dict__[name] is None:
+            body[name] = _written_when_called(name, write, fields)
+    made: Any = type(cls)(cls.__name__, cls.__bases__, body) if slots else _changed(cls, body)
+    made.__fields__ = (made, fields)
+    return made
+
+
+def _inherited(cls: Any) -> list[_Field]:
+    for base in cls.__mro__[1:]:
+        if "__fields__" in base.__dict__:
+            found: list[_Field] = base.__fields__[1]
+            return found
+    return []
+
+
+def _changed(cls: Any, body: dict[str, Any]) -> Any:
+    for name in cls.__dict__.keys() - body.keys():
+        delattr(cls, name)  # the default of an attribute
+    for name, value in body.items():
+        if cls.__dict__.get(name, _UNSET) is not value:
+            setattr(cls, name, value)
+    return cls
+
+
+def _refuse(value: object, name: str, *_: object) -> None:
+    from attrs.exceptions import FrozenInstanceError  # noqa: PLC0415  # only for errors
+
+    raise FrozenInstanceError
+
+
+def _state(value: Any) -> tuple[object, ...]:
+    return tuple([getattr(value, one.name) for one in type(value).__fields__[1]])
+
+
+def _restore(value: Any, state: Iterable[object]) -> None:
+    for one, content in zip(type(value).__fields__[1], state, strict=True):
+        object.__setattr__(value, one.name, content)
+
+
+def _written_when_called(
+    name: str, write: Callable[..., str], fields: list[_Field]
+) -> Callable[..., Any]:
+    """Return a method that puts the one which *write* writes into its place, and calls that."""
+
+    def first(self: Any, /, *arguments: Any, **named: Any) -> Any:
+        cls = next(
+            c for c in type(self).__mro__ if c.__dict__.get("__fields__", ("", ""))[1] is fields
+        )
+        known = {"_set": object.__setattr__, "_cls": cls, "_UNSET": _UNSET}
+        for number, one in enumerate(fields):
+            known |= {f"d{number}": one.default, f"f{number}": one.factory, f"k{number}": one.key}
+        exec(write(cls, fields, name), known)  # noqa: S102  # of the names of attributes
+        method = known[name]
+        method.__qualname__ = f"{cls.__qualname__}.{name}"
+        setattr(cls, name, method)
+        return method(self, *arguments, **named)
+
+    return first
+
+
+def _init(cls: Any, fields: list[_Field], _: str) -> str:
+    parameters, lines = ["self"], []
+    ordered = sorted(enumerate(fields), key=lambda pair: pair[1].kw_only)
+    in_dict = hasattr(cls, "__dict__") and "__slots__" not in cls.__dict__
+    if in_dict:
+        in_dict = not any("__slots__" in base.__dict__ and base.__slots__ for base in cls.__mro__)
+    for number, one in ordered:
+        if one.kw_only and "*" not in parameters:
+            parameters.append("*")
+        value = one.alias
+        if not one.init:
+            value = f"d{number}" if one.factory is None else f"f{number}()"
+        elif one.factory is not None:
+            parameters.append(f"{value}=_UNSET")
+            value = f"f{number}() if {value} is _UNSET else {value}"
+        else:
+            parameters.append(f"{value}=d{number}" if one.is_optional else value)
+        name = repr(one.name)
+        lines.append(f"d[{name}] = {value}" if in_dict else f"_set(self, {name}, {value})")
+    if in_dict:
+        lines.insert(0, "d = self.__dict__")
+    if hasattr(cls, "__attrs_post_init__"):
+        lines.append("self.__attrs_post_init__()")
+    return f"def __init__({', '.join(parameters)}):\n " + "\n ".join(lines or ["pass"])
+
+
+def _values(fields: list[_Field], of: str, *, hashed: bool = False) -> str:
+    """Return the source of a tuple of what counts of the value *of*."""
+    taken = [
+        f"k{number}({of}.{one.name})" if one.key else f"{of}.{one.name}"
+        for number, one in enumerate(fields)
+        if (one.hash if hashed else one.eq)
+    ]
+    return f"({''.join(each + ',' for each in taken)})"
+
+
+def _eq(_: Any, fields: list[_Field], __: str) -> str:
+    return (
+        "def __eq__(self, other):\n"
+        " if other.__class__ is not self.__class__: return NotImplemented\n"
+        f" return {_values(fields, 'self')} == {_values(fields, 'other')}"
+    )
+
+
+def _hash(_: Any, fields: list[_Field], __: str) -> str:
+    return f"def __hash__(self): return hash({_values(fields, 'self', hashed=True)})"
+
+
+def _cached_hash(_: Any, fields: list[_Field], __: str) -> str:
+    return (
+        "def __hash__(self):\n"
+        f" try: return self.{_HASH}\n"
+        " except AttributeError: pass\n"
+        f" found = hash({_values(fields, 'self', hashed=True)})\n"
+        f" _set(self, {_HASH!r}, found)\n"
+        " return found"
+    )
+
+
+def _repr(_: Any, fields: list[_Field], __: str) -> str:
+    shown = ", ".join(f"{one.name}={{self.{one.name}!r}}" for one in fields if one.repr)
+    return f"def __repr__(self): return f'{{self.__class__.__name__}}({shown})'"
