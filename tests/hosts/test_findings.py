@@ -38,3 +38,38 @@ def test_the_words_of_a_finding_stand_in_its_texts() -> None:
     assert (str(near.severity.value), near.help) == ("warning", "did you mean `read`?")
     assert named.message.startswith("`x{y}` matches no tool")
     assert named.help == "write `z`"
+
+
+@pytest.mark.parametrize("package", [*PACKAGES, "policy.analysis.lint"])
+def test_a_text_has_a_severity_a_message_and_a_help_and_no_other_key(package: str) -> None:
+    for texts in data_table(package, "findings").values():
+        cases = [value for value in texts.values() if isinstance(value, dict)] or [{}]
+        own = {key for key, value in texts.items() if isinstance(value, str)}
+        for case in cases:
+            assert {"severity", "message"} <= own | case.keys() <= {"severity", "message", "help"}
+
+
+@pytest.mark.parametrize(
+    ("package", "name", "section", "needed", "allowed"),
+    [
+        ("a3s", "agents", "tables", {"allow", "deny", "default"}, set()),
+        (
+            *("a3s", "agents", "agents", {"table", "description"}),
+            {"hidden", "tool_free", "confirmation", "aliases"},
+        ),
+        ("a3s", "agents", "kinds", {"table", "max_steps"}, {"aliases"}),
+        ("a3s", "guardrail", "read_only", set(), {"words", "letters"}),
+        ("pikuri", "tools", "legs", set(), {"private", "untrusted", "destination", "payload"}),
+        *(
+            (host, "tools", "arguments", {"kind", "fields"}, {"absent"})
+            for host in ("a3s", "pikuri", "zeph")
+        ),
+        ("zeph", "config", "", set(), {"known", "skipped", "unless", "is_open"}),
+    ],
+)
+def test_a_table_of_data_has_the_keys_that_are_read(
+    package: str, name: str, section: str, needed: set[str], allowed: set[str]
+) -> None:
+    data = data_table(f"policy.hosts.{package}", name)
+    for entry in (data[section] if section else data).values():
+        assert needed <= entry.keys() <= needed | allowed

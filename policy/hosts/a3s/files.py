@@ -428,8 +428,6 @@ def _mcp(fields: Fields) -> McpTool:
 _SERVER_KEYS: Final = {"": Keys("kind name description transport".split(), is_open=True)}
 _SCHEDULE_KEYS: Final = {"": Keys("cron name enabled".split(), is_open=True)}
 
-_DRIVE: Final = re.compile(r"[A-Za-z]:")
-
 
 def check_path(path: str, what: str, span: Span | None = None) -> None:
     """Refuse a path that cannot be the source of a script.
@@ -441,7 +439,7 @@ def check_path(path: str, what: str, span: Span | None = None) -> None:
     if not path.endswith((".js", ".mjs")):
         msg = f"{what} path `{path}` must point to a .js or .mjs file"
         raise HostError(A3sErrorKind.SCRIPT_PATH_EXTENSION, msg, span)
-    if path.startswith(("/", "\\")) or _DRIVE.match(path):
+    if path.startswith(("/", "\\")) or re.match(r"[A-Za-z]:", path):
         msg = f"{what}: script path must be relative to the workspace"
         raise HostError(A3sErrorKind.SCRIPT_PATH_ABSOLUTE, msg, span)
     if ".." in re.split(r"[/\\]", path):

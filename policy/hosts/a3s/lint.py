@@ -30,6 +30,7 @@ from policy.hosts.a3s.versions import (
     Lane,
     finding,
 )
+from policy.hosts.portable import covers
 from policy.language.mistakes import closest
 from policy.language.syntax import Presence
 
@@ -240,12 +241,8 @@ def _covers(larger: PermissionRule, smaller: PermissionRule) -> bool:
     if smaller.any_argument:
         return False
     wide, narrow = larger.entries(Effect.ALLOW), smaller.entries(Effect.ALLOW)
-    if not wide or not narrow or wide[0].pattern is None or narrow[0].pattern is None:
-        return False
-    try:
-        return narrow[0].pattern <= wide[0].pattern
-    except OverflowError:
-        return False
+    by = [wide[0].pattern] if wide and wide[0].pattern is not None else []
+    return bool(narrow) and covers(narrow[0].pattern, by)
 
 
 _ITEM = re.compile(r"[ \t]*-[ \t]+(?:\{[ \t]*rule:[ \t]*)?['\"]?")
