@@ -432,7 +432,7 @@ class _Row:
     @cached_property
     def shell(self) -> Shell:
         """How it reads commands."""
-        return self.row.ruleset.dialect.shell if self.row else Shell()
+        return self.view.shell if self.view else Shell()
 
     @cached_property
     def lines(self) -> list[tuple[RowEntry, Pattern]]:
@@ -456,11 +456,6 @@ class _Row:
         return (self.by_default and alone) or self.may_allow(
             lambda pattern: _may_open_as(pattern, text, self.shell)
         )
-
-    @property
-    def runs_read_only(self) -> bool:
-        """Whether read-only commands run that no rule applies to."""
-        return self.by_default and bool(self.shell.programs)
 
     @cached_property
     def denies_files(self) -> bool:
@@ -489,29 +484,20 @@ class _Row:
             return None if self.by_default or self.default is ALLOW else self.default
         return None if answer is ALLOW else answer
 
-    def outcomes(self, program: _Program = None, but: Collection[_Program] = ()) -> set[Effect]:
-        """Return the effects that some command may get, of *program* or of none of *but*."""
-        if self.row is None or self.view is None:
-            return {self.default}
-        lines = [(entry.effect, pattern) for entry, pattern in self.lines]
-        if program is None and len(but) > 1:
-            own = (_program_of(pattern, self.shell) for _, pattern in lines)
-            said = {
-                e for (e, _), name in zip(lines, own, strict=True) if not (name and name in but)
-            }
-        else:
-            said = {e for e, each in lines if _may_be_of(each, program, self.shell)}
-        runs = program is None or any(
-            name == program[0] or (not program[1] and name.startswith(program[0]))
-            for name in self.shell.programs
-        )
-        found = {self.unsure, self.doubted, self.default, *said}
-        found |= {ALLOW} if self.runs_read_only and runs else set()
-        for tool in self.shell.files.opening:
-            files = self.row.opening(tool)
+    def beside_files(self, effects: Collection[Effect]) -> set[Effect]:
+        """Return what it says of commands of which it says *effects*, with the files they open."""
+        found = {*effects}
+        rows = [self.row.opening(tool) for tool in self.shell.files.opening] if self.row else []
+        for files in rows:
             said = {files.default.effect, *(entry.effect for entry in files.entries)}
-            found |= {each & max(found) for each in said}
+            found |= {each & effect for each, effect in product(said, effects)}
         return found
+
+    def as_list(self, other: _Row) -> _Row:
+        """Return the same with a list without rules, beside the list of *other*."""
+        if self.view is not None or other.view is None:
+            return self
+        return attrs.evolve(self, view=attrs.evolve(other.view, entries=(), row=None))
 
     @cached_property
     def _is_limited(self) -> bool:
@@ -540,6 +526,8 @@ class _Row:
         background: int,
     ) -> Effect:
         """Return what it says of a simple command, as `policy.tables.command_row` has it."""
+        if self.row is None:
+            return self.default
         is_default = text is strict is _NONE
         effect = strict if strict is not _NONE else text
         if is_default:
@@ -989,56 +977,51 @@ class _Fold:
     """
 
     def __init__(self, one: _Row, other: _Row, *, waits: bool, files: Mapping[str, _Files]) -> None:
-        self._rows = (one, other)
+        self._rows = (one.as_list(other), other.as_list(one))
         self._waits = waits
         self._files = files
         self.tools = [*files]
         self._known: dict[_Program, _Part] = {}
 
     @property
-    def _has_rules(self) -> bool:
-        return all(row.view is not None for row in self._rows)
+    def _is_constant(self) -> bool:
+        """Whether one row says the same of every command."""
+        return any(row.row is None for row in self._rows)
 
     @cached_property
     def programs(self) -> set[_Program]:
         """The programs whose commands changed rules match; None stands for all others."""
-        found: set[_Program] = {None}
-        one, other = (row.view for row in self._rows)
-        if one is None or other is None:
-            (floor, *_), shells = [row for row in self._rows if row.view is None], self._rows
-            if floor.default is not ALLOW:
-                found |= {
-                    _program_of(pattern, row.shell)
-                    for row in shells
-                    for entry, pattern in row.lines
-                    if entry.effect is ALLOW
-                }
-        if one is not None and other is not None and not any(row.is_ranked for row in self._rows):
-            lists, shell = _Answers(one, other), self._rows[0].shell
-            patterns = (lists.pattern(*edit) for edit in lists.edits)
-            found |= {_program_of(each, shell) for each in patterns if each is not None}
-        return found
+        one, other = self._rows
+        if one.view is None or other.view is None or one.is_ranked or other.is_ranked:
+            return {None}
+        lists, shell = _Answers(one.view, other.view), one.shell
+        floor = one.default if one.row is None else other.default if other.row is None else None
+        patterns = (
+            lists.pattern(view, line)
+            for view, line in lists.edits
+            if lists.views[view].effect(line) is not floor
+        )
+        return {None} | {_program_of(each, shell) for each in patterns if each is not None}
 
     def of_program(self, program: _Program) -> dict[Effects, str]:
         """Return the pairs of effects of a simple command, with why samples may miss each."""
-        if not self._has_rules:
-            one, other = (row.outcomes(program, self.programs) for row in self._rows)
-            return dict.fromkeys(product(one, other), TOGETHER)
+        if any(row.view is None for row in self._rows):
+            return {(self._rows[0].default, self._rows[1].default): TOGETHER}
         part = self._part(program)
         if not part.exact:
             return dict.fromkeys(product(Effect, Effect), OVERLAPS)
         pairs = part.commands | part.scripts
-        return dict.fromkeys(pairs | (self._unread() if program is None else set()), WRAPPED)
+        pairs |= self._unread(pairs) if program is None else set()
+        if self._is_constant:
+            own = [{pair[n] for pair in pairs} for n in (0, 1)]
+            one, other = (row.beside_files(said) for row, said in zip(self._rows, own, strict=True))
+            return dict.fromkeys(product(one, other), TOGETHER)
+        return dict.fromkeys(pairs, WRAPPED)
 
     def _part(self, program: _Program) -> _Part:
         if program not in self._known:
             self._known[program] = _Part(*self._rows, program, waits=self._waits)
         return self._known[program]
-
-    @cached_property
-    def _constant(self) -> dict[Effects, str]:
-        one, other = (row.outcomes() for row in self._rows)
-        return dict.fromkeys(product(one, other), TOGETHER)
 
     @cached_property
     def _simple(self) -> dict[Effects, str]:
@@ -1050,8 +1033,8 @@ class _Fold:
 
     def of_files(self, tool: str) -> dict[Effects, str]:
         """Return the pairs of effects of commands that open files as calls of *tool*."""
-        if not self._has_rules:
-            return self._constant
+        if self._is_constant:
+            return self._simple
         if tool not in self._files:
             return {}  # such a file does not decide
         return dict.fromkeys(self._with_files(tool), FILES)
@@ -1059,25 +1042,27 @@ class _Fold:
     @cached_property
     def joined(self) -> set[Effects]:
         """What both may say of commands that a rule matches with what stands between them."""
-        return self._joined() if self._has_rules else set()
+        return set() if self._is_constant else self._joined()
 
     def of_any(self) -> dict[Effects, str]:
         """Return the pairs of effects of any command."""
-        if not self._has_rules:
-            return self._constant
         found = dict.fromkeys(self.joined, TOGETHER)
         for tool in self._files:
             found |= self.of_files(tool)
         return found | self._simple
 
-    def _unread(self) -> set[Effects]:
-        """Return what both say of a command that may hold others, beside the rest of it."""
+    def _unread(self, simple: Collection[Effects]) -> set[Effects]:
+        """Return what both say of a command that may hold others, beside the rest of it.
+
+        Args:
+            simple: what both say of its simple commands.
+
+        """
         one, other = (
-            row.unsure if row.lines else row.default if row.default is ALLOW else ASK
+            row.unsure if row.lines or row.row is None else max(row.default, ASK)
             for row in self._rows
         )
-        most = [row.most(allowed=row.may_allow(bool) or row.runs_read_only) for row in self._rows]
-        return _met([(one, other)], [(most[0], most[1])])
+        return _met([(one, other)], simple)
 
     def _joined(self) -> set[Effects]:
         """Return what both may say of commands that a rule matches with the operators between them.

@@ -115,7 +115,7 @@ def shown(arguments: Mapping[str, object]) -> str:
 
         text = visible(text)
     if len(text) > _ARGUMENTS:
-        # Nobody approves what they do not see without being told so.
+        # Who approves a call sees that some of it is not displayed.
         text = f"{text[:_ARGUMENTS]}… ({len(text) - _ARGUMENTS} more characters)"
     return text
 

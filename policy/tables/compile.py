@@ -1,8 +1,8 @@
-"""Policies become tables: the one place where a tree gets its meaning.
+"""Policies of our notation, and rules of queries, become rule sets: a sort by precedence.
 
-What a rule matches is its host's to say (`Semantics.read`). In which order the
-rules are consulted is a sort by the host's precedence. After that nothing is
-left of either but an ordered list.
+What a rule matches says `Semantics.read`, and `Semantics.precedence` the order in which rules are
+consulted. After that nothing is left of either but an ordered list. Hosts with files of their own
+put their entries in order themselves.
 """
 
 from __future__ import annotations

@@ -422,7 +422,7 @@ def test_a_log_keeps_what_the_standard_demands(name, capsys) -> None:
 def test_rules_that_concern_the_same_chains_are_reported_in_one_block(tmp_path, capsys) -> None:
     after = "agent a {\n  allow Read, Grep, Bash(git *), Edit(src/**)\n  allow Bash(npm test)\n}\n"
     main(compared(tmp_path, "agent a { allow Read }\n", after))
-    told = capsys.readouterr().out.partition("calls that 4 rules speak of  deny -> allow\n")[2]
+    told = capsys.readouterr().out.partition("calls that 4 rules match  deny -> allow\n")[2]
     assert told.startswith(
         """\
     chain    a in policy@t.policy

@@ -1,6 +1,6 @@
 """From the files of one host to those of another, with every loss and a witness for it.
 
-A project is read into common words (`policy.hosts.project.Portable`): what each table says of a
+A project is read into common words (`policy.hosts.portable.Portable`): what each table says of a
 tool becomes one list, of which the first line that matches decides, and where a meet of lists
 cannot be written out, less is granted. The other host writes that, and what was written is read
 back by that host's own front end. What then differs, for any chain and call, is a loss

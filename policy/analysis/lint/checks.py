@@ -1,8 +1,8 @@
 """The checks of lint: functions that yield findings, registered by the codes of these.
 
-A check is a function of one thing that is read: the text of a rule, a file, the commands of a
-table, the positions of a project. To add one, decorate it with the `Checks` of that thing and
-write the page of its code in `policy/analysis/catalogue`.
+A check is a function of one thing that is read: the text of a rule or a file (here), or the
+commands of a table (`commands.py`). To add one, decorate it with the `Checks` of that thing and
+write the page of its code in `policy/analysis/catalogue`. `lint` calls what needs a project.
 """
 
 from __future__ import annotations

@@ -233,7 +233,7 @@ def _gap_lines(group: GapGroup, page: PageLayout, *, everything: bool) -> list[s
     others = [name for name in group.agents if name != group.chain[-1]]
     if others:
         shown = listed(others, None if everything else _MOST_AGENTS)
-        pieces.append(f"(likewise {', '.join(shown)})")
+        pieces.append(f"(also {', '.join(shown)})")
     lines = page.flow(pieces, "    ", indent=6, separator=" ")
     for row in group.rows:
         effects = f"{row.before.value} -> {row.after.value}"
@@ -594,7 +594,7 @@ class _Block:
         if reading:
             head += self.page.paint(reading.ljust(_READING), "dim")
         if not agents:
-            return self.page.flow([Ink("nobody", "dim")], head)
+            return self.page.flow([Ink("no agent", "dim")], head)
         if len(agents) > _FEW_NAMES and set(agents) == self.names:
             return self.page.prose(f"every agent that can be started ({len(agents)})", head)
         return self.page.flow(listed(agents, self.most), head)
@@ -620,7 +620,7 @@ def audit_text(audit: Audit, page: PageLayout, *, everything: bool = False) -> s
         lines += page.prose(FURTHER, style="bold")
         lines += [*counted_lines(audit.further, page), ""]
     if audit.unread:
-        lines += page.prose("files that may say something and that nobody reads", style="bold")
+        lines += page.prose("files that may set permissions and are not read", style="bold")
         lines += [*unread_lines(audit.unread, page, everything=everything), ""]
     if missing := elsewhere(audit):
         lines += page.prose(missing, style="dim")
@@ -904,7 +904,7 @@ def _rows(agent: AgentAudit) -> Iterable[list[str]]:
 def _gaps(groups: Iterable[GapGroup]) -> Iterable[str]:
     for group in groups:
         others = [code(name) for name in group.agents if name != group.chain[-1]]
-        also = f" (likewise {', '.join(others)})" if others else ""
+        also = f" (also {', '.join(others)})" if others else ""
         calls = "; ".join(
             f"{row.before} → **{row.after}** " + ", ".join(map(code, group.calls(row)))
             for row in group.rows
@@ -947,7 +947,7 @@ def _unread(unread: tuple[Unread, ...], most: int | None) -> list[str]:
     if not unread:
         return []
     lines = [item(f"{code(file.path)} ({prose(file.what)})") for file in unread[:most]]
-    return ["## Files that nobody reads", "", *lines, *_more(len(unread), most)]
+    return ["## Files that are not read", "", *lines, *_more(len(unread), most)]
 
 
 def _more(total: int, most: int | None) -> list[str]:

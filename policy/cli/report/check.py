@@ -124,10 +124,10 @@ def _what(clause: Clause, style: Callable[[str], str]) -> str:
 
 
 _UNKNOWN = {
-    Does.RUNS: "a program that nobody can name",
-    Does.READS: "a file that nobody can name",
-    Does.WRITES: "a file that nobody can name",
-    Does.REMOVES: "a file that nobody can name",
+    Does.RUNS: "a program whose name is unknown",
+    Does.READS: "a file whose name is unknown",
+    Does.WRITES: "a file whose name is unknown",
+    Does.REMOVES: "a file whose name is unknown",
     Does.HIDES: "what it may do besides",
 }
 
@@ -136,7 +136,7 @@ def _why(clause: Clause) -> str:
     if clause.decision.because:
         return _rules(clause, str)
     if clause.does is Does.HIDES:
-        return "nobody vouches for how it was taken apart"
+        return "it may hold commands that were not found"
     reason = clause.decision.reason
     return _WHY.get(reason, reason.value)
 

@@ -91,7 +91,7 @@ FILES = {
     "error": "changed and not understood: what these files grant is not known",
     "unknown": "changed, and no rule or agent of theirs is named above",
     "none": "changed without effect: no call is decided differently",
-    "decisions": "changed, and told of above",
+    "decisions": "changed, and reported above",
 }
 
 
@@ -534,7 +534,7 @@ def _together(
     """Return the block for changes of the same chains with the same reason on one side."""
     lead, silent = groups[0].lead, _silent(groups[0])
     effects = lead.difference.before.effect, lead.difference.after.effect
-    head = page.paint(f"calls that {len(groups):,} rules speak of", "bold")
+    head = page.paint(f"calls that {len(groups):,} rules match", "bold")
     lines = [f"  {head}  {' -> '.join(map(page.effect, effects))}"]
     lines += _chains(groups[0], page, everything=everything)
     shown: set[tuple[str, int]] = set()
@@ -1105,7 +1105,7 @@ _RULES: Final = (
     ),
     ResultRule("beyond-maximum", Severity.ERROR, "A call is granted beyond the maximum"),
     ResultRule("not-exact", Severity.WARNING, "Not all that changed could be compared exactly"),
-    ResultRule("not-read", Severity.WARNING, "A file changed that nobody reads"),
+    ResultRule("not-read", Severity.WARNING, "A file changed that is not read"),
     ResultRule("in-error", Severity.ERROR, "A file changed that is not understood"),
 )
 _LEVELS: Final = {rule.code: rule.level for rule in _RULES}
@@ -1132,7 +1132,7 @@ def diff_results(report: DiffReport) -> list[Result]:
         results.append(Result("not-exact", _LEVELS["not-exact"], message, "", elsewhere))
     results += map(of_finding, report.findings)
     for effect, kind, said in (
-        ("unread", "not-read", "this file changed, and nobody reads it: what it grants is unknown"),
+        ("unread", "not-read", "this file changed, and is not read: what it grants is unknown"),
         ("error", "in-error", "this file changed and is not understood: what it grants is unknown"),
     ):
         results += (

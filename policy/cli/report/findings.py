@@ -152,7 +152,7 @@ class LintReport:
         if self.gone:
             parts.append(f"{self.gone:,} of the baseline gone")
         if self.unread:
-            parts.append(f"{count(self.unread, 'file')} that nobody reads")
+            parts.append(f"{count(self.unread, 'file')} not read")
         return f"{visible(self.label)}: {'; '.join(parts)}"
 
 

@@ -266,7 +266,7 @@ def _spawns(agent: AgentAudit) -> str:
 def _names(names: tuple[str, ...]) -> str:
     shown = ", ".join(map(text, names[: _MOST_NAMES * 2]))
     more = len(names) - _MOST_NAMES * 2
-    return (f"{shown} and {more:,} more" if more > 0 else shown) or "nobody"
+    return (f"{shown} and {more:,} more" if more > 0 else shown) or "no agent"
 
 
 def differences(groups: Iterable[GapGroup], project: str) -> str:
@@ -694,7 +694,7 @@ def audit_html(audit: Audit) -> str:
             f"<li>{code(file.path)} <span class='dim'>{text(file.what)}</span></li>"
             for file in audit.unread
         )
-        body += [f'<h2 id="unread">Files that nobody reads</h2><ul>{items}</ul>']
+        body += [f'<h2 id="unread">Files that are not read</h2><ul>{items}</ul>']
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{text(_CONTENT_POLICY)}">'

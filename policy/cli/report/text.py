@@ -307,14 +307,14 @@ _WHY: dict[Reason, dict[Effect | None, str]] = {
         Effect.DENY: "a rule of {who} denies it",
     },
     Reason.DEFAULT: {
-        Effect.ALLOW: "no rule of {any} speaks of it, so it is allowed",
-        Effect.ASK: "no rule of {any} speaks of it, so it is asked for",
+        Effect.ALLOW: "no rule of {any} matches it, so it is allowed",
+        Effect.ASK: "no rule of {any} matches it, so it is asked for",
         Effect.DENY: "nothing in {any} grants it",
     },
-    Reason.UNRESTRICTED: {None: "no policy speaks of it"},
+    Reason.UNRESTRICTED: {None: "no policy applies to it"},
     Reason.UNAVAILABLE: {None: "{who} does not have this tool"},
     Reason.MALFORMED: {
-        None: "its arguments cannot be read, so no rule of {any} can be trusted to speak of it"
+        None: "its arguments cannot be read, so no rule of {any} can be trusted to match it"
     },
     Reason.TOO_LONG: {None: "an argument is longer than any rule of {any} is asked about"},
     Reason.PROTECTED: {None: "the host guards this against every rule of {any} that allows"},
@@ -324,9 +324,7 @@ _WHY: dict[Reason, dict[Effect | None, str]] = {
     Reason.NO_ROOT: {
         None: "it names a file outside of the project, whose folder is not known (`--root`)"
     },
-    Reason.UNANALYSABLE: {
-        None: "the command cannot be shown to be what the rules of {who} speak of"
-    },
+    Reason.UNANALYSABLE: {None: "no rule of {who} can be shown to match all of the command"},
 }
 
 

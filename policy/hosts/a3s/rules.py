@@ -27,10 +27,8 @@ from policy.hosts.a3s.versions import (
     dialect,
 )
 from policy.hosts.errors import HostError
-from policy.language.syntax import Rule
 from policy.patterns.notations import Unusable, names, slashed
 from policy.patterns.pattern import Pattern
-from policy.tables.compile import Rank, Semantics
 from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Table
 
@@ -41,7 +39,6 @@ __all__ = [
     "PermissionRule",
     "lane_rule",
     "names_tool",
-    "semantics",
 ]
 
 
@@ -193,22 +190,6 @@ def lane_rule(text: str) -> Lane | None:
     if kind != "lane":
         return None
     return next((lane for lane in Lane if lane.value == name), None)
-
-
-def semantics(profile: A3sProfile = NEWEST) -> Semantics:
-    """Return how the host decides: deny, then allow, then ask."""
-
-    def read(rule: Rule) -> tuple[Entry, ...]:
-        text = str(rule.matcher)
-        return PermissionRule.of(text, profile, rule.matcher.span).entries(rule.effect)
-
-    return Semantics(
-        profile=str(profile),
-        dialect=dialect(profile),
-        precedence=(Rank(Effect.DENY), Rank(Effect.ALLOW), Rank(Effect.ASK)),
-        default=Effect.ASK,
-        read=read,
-    )
 
 
 @attrs.frozen

@@ -40,7 +40,7 @@ class ClaudeState:
     Attributes:
         mode: permission mode of the agent there.
         fork: whether it is a fork, which has the tools of the agent that started it.
-        aside: the one of `Session.asides` that the chain began in, or "".
+        aside: the one of `ClaudeSession.asides` that the chain began in, or "".
         types: the agents that may be started in the session, by the list of the one that
             it was started as; None is all.
     """

@@ -417,7 +417,7 @@ class SpawnCallShape:
 class DeclaredShape:
     """A reading that only narrows: numbers of tables, of agents as they start and as they follow.
 
-    Nobody starts an agent that is not among *steps*.
+    An agent that is not among *steps* is never started.
     """
 
     agents: tuple[str, ...]

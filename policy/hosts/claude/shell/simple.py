@@ -379,7 +379,7 @@ def spelled(
     *,
     anew: bool,
 ) -> Texts:
-    """Return the texts of a command (see `policy.commands.parts.Part`).
+    """Return the texts of a command (see `policy.commands.parts.CommandPart`).
 
     Args:
         words: all of it.
