@@ -67,7 +67,8 @@ class CommandRules(PartRules):
                 for part, outcome in zip(command.parts, parts)  # noqa: B905  # denials follow
             )
 
-        return with_whole(row, command, parts, files, unchecked)
+        found = with_whole(row, command, parts, files, unchecked)
+        return [*found, *_denied_behind(row, command)]
 
     def unawaited(self, row: Row, command: Command) -> Iterator[Outcome]:
         """Yield what a background command gets, if that is a reason of its own.
@@ -330,6 +331,24 @@ def with_whole(
             is_verbatim = whole.spelled is ExactMatch.VERBATIM
             return [row.at(spelled), *(opened if is_verbatim else forbidden)]
     return found
+
+
+def _denied_behind(row: Row, command: Command) -> Iterator[Outcome]:
+    """Yield what rules say that deny all of a command behind assignments and wrappers.
+
+    `Bash(id > x)` denies `A=1 id > x` and `nice id > x`.
+    """
+    rules, whole = exact_rules(row), command.exact if isinstance(command, ClaudeCommand) else None
+    if not (rules.withheld and whole and command.parts):
+        return
+    first = command.parts[0]
+    behind = (first.text, *first.match_texts, *first.possible_texts)
+    for text, known in product(whole.texts, filter(None, behind)):
+        at = text.find(known)
+        if at > 0 and text[at:] in rules.withheld:
+            outcome = row.at(rules.exact[text[at:]])
+            if outcome.effect is Effect.DENY:
+                yield outcome
 
 
 def _texts(row: Row, whole: ExactCommand, *, piped: bool) -> tuple[Sequence[str], str]:
