@@ -138,11 +138,10 @@ _COUNTS: Final = frozenset("*+?{")
 
 @lru_cache(maxsize=4096)  # tools and agents share their rules
 def is_unchecked(pattern: Pattern, shell: Shell) -> bool:
-    """Whether nobody vouches for any command that a pattern with stars matches.
+    """Whether every command that a pattern with stars matches is ambiguous.
 
-    No rule with a star allows such a command (`policy.commands.ambiguities`). What is not
-    settled within
-    a bound is vouched for.
+    No rule with a star allows such a command. What is not settled within a bound is not
+    ambiguous.
     """
     start = pattern.tokens[0] if pattern.tokens else ""
     if pattern.exact or not isinstance(start, str) or not ODD.isdisjoint(start) or "  " in start:

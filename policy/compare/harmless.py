@@ -1,6 +1,6 @@
 """The words of a command that does no harm, read letter by letter.
 
-`policy.commands.folders` applies what is known of a program to the words of one command.
+The reader of a host applies what is known of a program to the words of one command.
 Here each word is what is left of the expressions that it may match, and between two words
 is all that those before them say of those to come.
 """

@@ -1,8 +1,7 @@
-"""The commands that a host runs where no rule speaks of them, as a language to search in.
+"""The commands that a host runs where no rule applies to them, as a language to search in.
 
-What is known of a program (`policy.commands.knowledge.Program`) is applied by
-`policy.commands.folders` to
-the words of one command; here it is the same knowledge as a machine that reads letters, so
+The host's reader applies what is known of a program (`policy.commands.knowledge.Program`) to the
+words of one command; here it is the same knowledge as a machine that reads letters, so
 that a search finds a harmless command among those that some patterns match, or shows that
 there is none. It reads commands of plain words with one blank between each two, and
 leaves out tests in brackets.

@@ -1,4 +1,4 @@
-"""``python -m tests.golden [--write] [--diffs] [--every N]``: decisions against a baseline.
+"""``python -m tests.golden [--write] [--no-diffs]``: decisions against a baseline.
 
 Decides 20,000 commands under 40 policies and compares 245 real changes. Prints which
 decisions became looser and which stricter, apart: a change that should change no answer
