@@ -95,10 +95,10 @@ def _denied(folders: Iterable[str], tools: Iterable[str], why: str) -> Iterator[
 
 
 def _reads(session: ClaudeSession, folders: Iterable[str]) -> Iterator[Entry]:
-    # Any word of a command may be the name of a file that a rule denies, if there is such a file.
+    # Any word of a command may be the name of a file that a rule denies.
     for line in session.lines:
         if (line.entry.tool, line.entry.effect) == (known.OPERAND_READ, Effect.DENY):
-            yield attrs.evolve(line.entry, effect=Effect.ASK, reason=Reason.PROTECTED)
+            yield line.entry
     for tool in known.READING:
         # What a tool may not read, a command asks for.
         effect = Effect.DENY if tool in _READING else Effect.ASK

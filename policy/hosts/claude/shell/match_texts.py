@@ -448,8 +448,8 @@ MORE: Final = " \x1f"
 def _behind_each(words: Sequence[Word], shell: Shell) -> Iterator[Sequence[Word]]:
     """Yield a command behind each assignment and keyword, and behind all of its wrappers."""
     while len(words) > 1 and _is_before(words[0], shell):
-        yield words
         words = words[1:]
+        yield words
     yield from unwrapped(words, shell, wide=False)
     yield from unwrapped(words, shell, wide=True)
 

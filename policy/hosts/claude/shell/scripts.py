@@ -13,6 +13,7 @@ from policy.commands.parts import (
 )
 from policy.commands.read import Scanner, note_unknown, read_plain
 from policy.commands.words import ASSIGNMENT, Script, SimpleCommand, Word, as_written
+from policy.commands.wrappers import is_assignment
 from policy.core import expressions as re
 from policy.core import limits
 from policy.core.values import Literal, evolve
@@ -155,6 +156,7 @@ class ScriptReading:
         self._planted: list[str] = []  # what they may write of one
         self._exports = False  # whether one changes the environment of those that follow
         self._harmless = AutoAllowed(text, script, shell)
+        self._followed = not (script.split or script.background or script.ambiguities)
         self._after_first = False  # whether something is redirected before its program
         self._edits = False  # whether the command that is looked at changes files
         # Looked for once: a long command has as many parts as would look for them.
@@ -232,7 +234,10 @@ class ScriptReading:
     def _part(self, command: SimpleCommand) -> ClaudePart:
         shell, words = self.shell, command.words
         if shell.kinds.idle and is_idle(words, shell):
-            return ClaudePart("", harmless=True)
+            sets = is_assignment(words[0])
+            return ClaudePart("", (as_written(words),) if sets else (), harmless=True)
+        if shell.traced:
+            self.files += _named(words[1:], shell.files.reads)
         facts = facts_of(command, self.script, shell)
         self._versioned |= facts.versioned
         self._planted += facts.planted
@@ -263,6 +268,8 @@ class ScriptReading:
     def _texts(self, command: SimpleCommand, facts: CommandFacts) -> Texts:
         """Return the texts of a command: of rules that allow, of those that deny, as written."""
         text, known, written = facts.texts
+        if not text and self._followed and len(command.words) == 1 and _SETS.match("".join(known)):
+            known = ()  # the host knows that it sets a variable
         if command.bare:
             known = (*known, *as_text(command.bare))
         known = (*known, *self._ahead(command))
@@ -357,6 +364,17 @@ class ScriptReading:
     def _is_folded(self, words: Sequence[Word]) -> bool:
         """Whether blanks were folded."""
         return self._spaced and (self._many or as_written(words) not in self.text)
+
+
+_SETS = re.compile(r"[A-Za-z_]\w*\+?=(?!\()")
+
+
+def _named(words: Sequence[Word], tool: str) -> Iterator[ClaudeRedirection]:
+    """Yield the files that *words* may name: by all of a word, or by the end of it."""
+    for text in (word.plain for word in words):
+        behind_letter = text[2:] if text.startswith("-") else ""
+        for name in filter(None, (text, text.partition("=")[2], behind_letter)):
+            yield ClaudeRedirection(name, writes=False, tool=tool)
 
 
 def read_whole(text: str, shell: Shell) -> ClaudeCommand:

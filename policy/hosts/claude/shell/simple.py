@@ -416,7 +416,7 @@ def _spelled(
         known = dict.fromkeys((plain, _BLANKS.sub(" ", plain), *vanishing))
         return text, (() if [*known] == [text] else tuple(known)), ()
     if all(map(is_assignment, words)):
-        return "", (), ()  # no command: a rule may spell out all of the text alone
+        return "", (text,), ()  # no command: no rule allows it, unless that spells out all of it
     if is_quoted(name) and _NAME.fullmatch(name.plain):
         granted = [evolve(name, raw=name.plain), *granted[1:]]
     granted_text = as_written(granted)
