@@ -434,8 +434,6 @@ class Shell:
         traced: whether it asks for every command that may read files, whatever allows it.
         setting: whether a command that does nothing but set variables does no harm, whichever
             they are, but for those that are guarded.
-        spanning: whether a star of a rule that allows takes other commands too.
-        folding: whether more blanks between words are one to a rule that allows.
         kept: files of the host's own, absolute, which are asked for wherever a folder that
             holds them is moved or removed.
 
@@ -455,6 +453,4 @@ class Shell:
     cwd: str = ""
     traced: bool = False
     setting: bool = False
-    spanning: bool = False
-    folding: bool = True
     kept: tuple[str, ...] = ()

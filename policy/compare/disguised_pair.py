@@ -123,7 +123,7 @@ class _Disguised:
                 if self._shown.issuperset(each.changes):
                     break
             if is_odd(each.pattern):
-                allows = effect is Effect.ALLOW and not each.reads and not shell.spanning
+                allows = effect is Effect.ALLOW and not each.reads
                 if not (allows and is_joined(each.pattern)):
                     left = possible(pair, each.view, each.line, each.changes)
                     pair.doubts |= dict.fromkeys(product((ODD_LINES,), left))
@@ -190,7 +190,7 @@ class _Disguised:
             return Effect.DENY not in change
         pattern = pair.pattern(view, line)
         # A line that spells out a whole command, or any where a host has it so, overrides others.
-        spells = pattern is None or pattern.exact or pair.shell.spanning
+        spells = pattern is None or pattern.exact
         if len(own) > 1 or (spells and (pattern is None or is_disguise(pattern, pair.shell))):
             return True
         return not self._denies_all or change[1 - own[0]] is Effect.DENY

@@ -15,7 +15,6 @@ from policy.commands.knowledge import (
     Shell,
     Syntax,
     Variables,
-    Wrappers,
     Wrapping,
 )
 from policy.hosts.claude.data import shell as commands
@@ -98,27 +97,12 @@ def _shell(edits: bool, behaves: Behaviour) -> Shell:  # noqa: FBT001  # one que
     shell = _EDITING_SHELL if edits else _SHELL
     if behaves.longest_command != shell.longest:
         shell = attrs.evolve(shell, longest=behaves.longest_command)
-    if behaves.unseen_wrappers:
-        seen = {n: w for n, w in shell.wrapping.denying.items() if n not in behaves.unseen_wrappers}
-        wrapping = attrs.evolve(shell.wrapping, names=frozenset(seen), denying=Wrappers(seen))
-        shell = attrs.evolve(shell, wrapping=wrapping)
-    if behaves.unguarded_programs:
-        odd = shell.kinds.odd - behaves.unguarded_programs
-        shell = attrs.evolve(shell, kinds=attrs.evolve(shell.kinds, odd=odd))
-    shell = attrs.evolve(
-        shell,
-        setting=not behaves.assignments_asked,
-        spanning=not behaves.stars_end,
-        folding=behaves.blanks_folded,
-    )
+    shell = attrs.evolve(shell, setting=not behaves.assignments_asked)
     if not behaves.input_is_read:
         shell = attrs.evolve(shell, files=attrs.evolve(shell.files, input=""))
-    names = (behaves.unknown_programs, behaves.unguarded_programs, behaves.unopened_programs)
-    if not any(names):
+    if not behaves.unopened_programs:
         return shell
-    known = {n: p for n, p in shell.programs.items() if n not in behaves.unknown_programs}
-    for name in behaves.unguarded_programs & known.keys():
-        known[name] = attrs.evolve(known[name], unchecked="")
+    known = dict(shell.programs.items())
     for name in behaves.unopened_programs & known.keys():
         known[name] = attrs.evolve(known[name], reads=Files.NONE, writes=Files.NONE)
     return attrs.evolve(shell, programs=Programs(known))
@@ -179,11 +163,9 @@ def _dialect(session: ClaudeSession, mode: str) -> Dialect:
         drives=session.options.os == "windows",
         commands=commands.ALIASES,
         links=tuple(
-            (folded(link), folded(target))
-            for link, target in session.options.links.items()
-            if session.options.behaves.links_checked
+            (folded(link), folded(target)) for link, target in session.options.links.items()
         ),
-        processes=session.options.os == "linux" and session.options.behaves.links_checked,
+        processes=session.options.os == "linux",
         checks=True,  # `InputValidationError`, 2.1.329
         asks=not denies_rest(session, mode),
     )

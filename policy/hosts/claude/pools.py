@@ -85,7 +85,7 @@ def pool(
     available = _available(session, position)
     if position.main and session.enters:
         entries.append(Entry(known.ENTER, Effect.ALLOW, rule="the user"))
-    for tool, rule, place in _listed(definition, session):
+    for tool, rule, place in _listed(definition):
         if tool in available or tool in memory:
             types = position.types if tool == "Agent" else None
             entries += _types(types, Entry(tool, Effect.ALLOW, rule=rule, place=place), session)
@@ -148,9 +148,6 @@ _Tool = tuple[str, str, Place | None]
 
 
 def _removed(definition: Definition, session: ClaudeSession) -> Iterator[_Tool]:
-    written = definition.span is not None
-    if written and not session.options.behaves.disallowed_of_agents:
-        return
     if _everything(definition.disallowed):
         return  # a star takes nothing away, nor does what stands beside it
     for matcher in definition.disallowed.matchers:
@@ -166,7 +163,7 @@ def _removed(definition: Definition, session: ClaudeSession) -> Iterator[_Tool]:
                 yield "Monitor", rule, place
 
 
-def _listed(definition: Definition, session: ClaudeSession) -> Iterator[_Tool]:
+def _listed(definition: Definition) -> Iterator[_Tool]:
     tools = definition.tools
     if tools.presence is Presence.ABSENT or _everything(tools):
         for name in sorted(known.NAMES):
@@ -175,8 +172,6 @@ def _listed(definition: Definition, session: ClaudeSession) -> Iterator[_Tool]:
         return
     for matcher in tools.matchers:
         name = _name(matcher)
-        if matcher.tool == "Agent" and not session.options.behaves.tool_is_agent:
-            continue  # it was `Task` then, and no other name was known
         glob = _tool_glob(name)
         if glob or "*" not in name:
             yield glob or name, str(matcher), matcher.span.place
@@ -208,7 +203,7 @@ def has_no_tools(definition: Definition, session: ClaudeSession, position: PoolP
     if definition.memory or not session.options.behaves.refuses_no_tools:
         return False
     available = _available(session, position)
-    listed = [*_listed(definition, session)]
+    listed = [*_listed(definition)]
     if listed and all(_is_meant(tool, rule, definition) for tool, rule, _ in listed):
         return False  # each is a tool, and all of them are taken away
     taken = [Pattern.text(tool) for tool, _, _ in _removed(definition, session)]

@@ -189,7 +189,7 @@ class ClaudeEnforced:
             if aside or (agent == MAIN and MAIN not in self.session.agents)
             else attrs.evolve(self.session.agents[agent], mode=None)
         )
-        types = definition.types if self.session.options.behaves.type_lists else None
+        types = definition.types
         state = ClaudeState(self.session.mode, aside=aside, types=types)
         depth = depth_limit(self.session)
         position = PoolPosition(
@@ -239,7 +239,7 @@ class ClaudeEnforced:
         behaves = session.options.behaves
         switched = session.no_bypass and behaves.switch_binds_agents
         bypass = behaves.bypass_of_agents and not switched
-        declared = definition.mode if behaves.modes_of_agents else None
+        declared = definition.mode
         if declared == "auto" and session.no_auto:
             declared = None
         mode = child_mode(state.mode, declared, bypass=bypass)

@@ -66,12 +66,10 @@ class RuleLine:
     Attributes:
         entry: the line of a table.
         exact: whether the rule has no wildcard, which decides its place in the order.
-        late: whether it comes behind every rule that allows, as an administrator's did once.
     """
 
     entry: Entry
     exact: bool = False
-    late: bool = False
 
     @property
     def borrowed(self) -> bool:
@@ -219,9 +217,8 @@ def command_lines(rule: RuleText, content: str) -> RuleLines:
         )
     if rule.effect is Effect.ALLOW:
         findings += _starts_others(rule, text)
-    if rule.scope.behaves.stars_end:
-        findings += _compound(rule, text, is_prefix=is_prefix)
-    patterns = _patterns(text, is_prefix=is_prefix, stars=rule.scope.behaves.command_stars)
+    findings += _compound(rule, text, is_prefix=is_prefix)
+    patterns = _patterns(text, is_prefix=is_prefix)
     if rule.effect is Effect.ALLOW and _ASSIGNING.match(text):
         patterns = tuple(one for one in patterns if not one.exact)
     exact = "*" not in _ESCAPED.findall(text)
@@ -243,11 +240,9 @@ def _lines(
     return rule.lines(tools, spelled, exact=exact, form=form) + rule.lines(tools, others)
 
 
-def _patterns(text: str, *, is_prefix: bool, stars: bool) -> tuple[Pattern, ...]:
+def _patterns(text: str, *, is_prefix: bool) -> tuple[Pattern, ...]:
     if is_prefix:
         return notations.commands(text)
-    if not stars:
-        return (Pattern.exactly(text),)
     if "\\" in text:
         return _unescaped(text)
     # What is no prefix has a colon before its star.
@@ -548,8 +543,6 @@ def _agent(rule: RuleText, content: str) -> RuleLines:
             "asks for nothing: agents are asked for by a parameter only",
             f"write `Agent(subagent_type:{content})`",
         )
-    if not rule.scope.behaves.agents_denied:
-        return rule.skipped("specifier-not-accepted", "names an agent, which came with 2.1.0")
     if content in rule.scope.agents:
         return rule.lines(["Agent"], [agent_pattern(content)])
     found = rule.finding(
@@ -794,9 +787,7 @@ def _read(rule: RuleText) -> RuleLines:
 
 def _built_in(rule: RuleText, tool: str, content: str | None) -> RuleLines:
     name = known.ALIASES.get(tool, tool)
-    if tool == "Agent" and not rule.scope.behaves.tool_is_agent:
-        return _unknown(rule, tool)
-    if content is None or (_is_every(name, content) and rule.scope.behaves.star_is_every):
+    if content is None or _is_every(name, content):
         if name not in known.NAMES and name != known.ENTER:
             return _unknown(rule, tool)
         below = {"Read", *known.FILE_TOOLS["Edit"]}
@@ -834,17 +825,14 @@ def _call_of_server(rule: RuleText, tool: str, content: str) -> RuleLines:
 def _glob(rule: RuleText, tool: str, content: str | None) -> RuleLines:
     if content not in (None, "*"):
         return rule.skipped("glob-specifier", "has a specifier behind a glob of tools")
-    behaves = rule.scope.behaves
     if not rule.scope.flag and "_" not in tool and tool[0].islower():
         return rule.skipped(
             "malformed-rule",
             "names tools by a glob that begins in lower case, without `_`, as no tool does",
             "write `mcp__*` for the tools of servers",
         )
-    if _WHOLE_SERVER.fullmatch(tool):
-        if not behaves.server_stars:
-            return rule.skipped("tool-glob-too-new", "ends in a star, which came with 2.0.70")
-    elif rule.effect is not Effect.ALLOW and not behaves.tool_globs:
+    is_server = _WHOLE_SERVER.fullmatch(tool) is not None
+    if not is_server and rule.effect is not Effect.ALLOW and not rule.scope.behaves.tool_globs:
         return rule.skipped("tool-glob-too-new", "names tools by a glob, which came with 2.1.166")
     if rule.effect is Effect.ALLOW and not _LITERAL_SERVER.match(tool):
         return rule.skipped(

@@ -114,14 +114,11 @@ def _rule_set(session: ClaudeSession, mode: str) -> RuleSet:
     if not session.starts:
         return RuleSet((), Effect.DENY, dialect(session, mode), Reason.UNAVAILABLE)
     hooks = session.options.hooks
-    removed = [line.entry for line in session.lines if line.entry.reason is Reason.UNAVAILABLE]
     if "deny" in hooks:
+        removed = [each.entry for each in session.lines if each.entry.reason is Reason.UNAVAILABLE]
         return RuleSet(tuple(removed), Effect.DENY, dialect(session, mode), Reason.RULE)
-    behaves = session.options.behaves
     entries = [*_early(session), *_denied(session), *_asked(session, mode)]
     default, reason = Effect.ASK, Reason.DEFAULT
-    if hooks and not (behaves.deny_before_hook if "ask" in hooks else behaves.rules_bind_hooks):
-        entries = removed
     if "ask" in hooks:
         entries += guards_before(_HOOK_ASKS, session, mode)
         entries.append(_HOOK_ASKS)
@@ -156,7 +153,6 @@ def _rule_set(session: ClaudeSession, mode: str) -> RuleSet:
 def _opened(session: ClaudeSession, mode: str) -> Iterator[Entry]:
     """Yield what rules allow, and what is allowed where none says so."""
     yield from _allowed(session, mode)
-    yield from (line.entry for line in session.lines if line.late)
     yield from lent(session, mode)
     yield from defaults(session, mode)
 
@@ -179,18 +175,14 @@ _HOOK_ASKS: Final = built_in("*", Effect.ASK, reason=Reason.RULE, why="a hook as
 
 
 def _pick(lines: Iterable[RuleLine], effect: Effect, *, exact: bool) -> Iterator[Entry]:
-    return (
-        line.entry
-        for line in lines
-        if line.entry.effect is effect and line.exact is exact and not line.late
-    )
+    return (line.entry for line in lines if line.entry.effect is effect and line.exact is exact)
 
 
 def _early(session: ClaudeSession) -> Iterator[Entry]:
     """Yield what is decided before any rule is asked, by older versions more than by others."""
     behaves = session.options.behaves
     for tool in known.FILE_TOOLS["Edit"]:
-        if behaves.links_checked and not session.is_removed(tool):
+        if not session.is_removed(tool):
             for link in session.options.links:
                 pattern = Pattern.exactly(folded(link), PatternKind.PATH)
                 yield built_in(tool, Effect.DENY, pattern, Reason.PROTECTED, "a link itself")
@@ -260,7 +252,7 @@ def _allowed(session: ClaudeSession, mode: str) -> Iterator[Entry]:
     yield from (entry for entry in others if entry.pattern is None)
     yield from _in_sandbox(session, mode)
     yield from misread(session, mode)
-    yield from _run_exactly(session.options.behaves.unguarded_programs, by_default(session, mode))
+    yield from _run_exactly(by_default(session, mode))
     yield from (entry for entry in others if entry.pattern is not None)
 
 
@@ -271,17 +263,16 @@ def _spelling(allowed: Iterable[RuleLine]) -> Iterator[Entry]:
         entry = line.entry
         if entry.form is Form.PREFIX:
             prefixes.add(entry.pattern)
-        elif line.exact and not line.late:
+        elif line.exact:
             is_behind = entry.pattern in prefixes
             yield attrs.evolve(entry, form=Form.PREFIX) if is_behind else entry
 
 
 @lru_cache(maxsize=64)
-def _run_exactly(unguarded: frozenset[str], reason: Reason) -> tuple[Entry, ...]:
+def _run_exactly(reason: Reason) -> tuple[Entry, ...]:
     """Return what is asked of programs that run others, but where a rule says all of it."""
     return tuple(
         built_in(tool, Effect.ASK, Pattern.text(text), reason, "runs another command")
         for text in EXACT_ONLY
-        if text.split(" ")[0] not in unguarded
         for tool in ("Bash", "Monitor")
     )

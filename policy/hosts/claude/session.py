@@ -248,7 +248,6 @@ class ScopeRules:
         )
         trusted = options.trusted or not needs_trust(file.scope, options)
         rules = [r for r in file.rules if not self.locked or _kept(file.scope, r.effect)]
-        first = options.behaves.managed_asks_first
         negations = [(number, rule) for number, rule in enumerate(rules) if negates(rule)]
         paths: set[str] = set()
         for number, rule in enumerate(rules):
@@ -263,9 +262,6 @@ class ScopeRules:
                 if not trusted or rule.text in self.paths:
                     continue  # a path counts once, relative to the folder of the strongest scope
                 paths.update([rule.text] if _is_path(found) else [])
-            if rule.effect is Effect.ASK and file.scope == "managed" and not first:
-                self.lines += (attrs.evolve(line, late=True) for line in found.lines)
-                continue
             self.lines += found.lines
         self.paths |= paths
 

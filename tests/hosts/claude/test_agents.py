@@ -183,18 +183,6 @@ _SKILL: Final = "---\nname: s\ndescription: d\n{}\n---\n"
 @pytest.mark.parametrize(
     ("since", "files", "options", "chain", "call", "effects"),
     [
-        ("2.0.30", _AGENT.format("disallowedTools: Bash"), {}, ("a",), _MAKE, "ask deny"),
-        ("2.0.43", _AGENT.format("permissionMode: dontAsk"), {}, ("a",), _MAKE, "ask deny"),
-        ("2.1.71", "", {}, (), ("Bash", {"command": "seq 3"}), "ask allow"),
-        ("2.1.72", "", {}, (), ("Bash", {"command": "lsof -i"}), "ask allow"),
-        (
-            "2.1.98",
-            "",
-            {"user": Source("<user>", '{"permissions": {"allow": ["Bash(make *)"]}}')},
-            (),
-            ("Bash", {"command": "ls; make  -j4"}),
-            "ask allow",
-        ),
         (
             "2.1.126",
             "",

@@ -42,9 +42,6 @@ class Behaviour:
         in_background: whether agents are started in the background unless one says otherwise.
         skills_take_away: whether `disallowed-tools` of a skill counts.
         bypass_of_guarded: whether `bypassPermissions` is for guarded files too.
-        modes_of_agents: whether `permissionMode` of an agent counts.
-        disallowed_of_agents: whether `disallowedTools` of an agent counts.
-        unknown_programs: the programs that are asked for though they only look.
         colon_star_inside: whether a rule with ``:*`` before its end is loaded.
         nested_skills: whether a rule that denies a skill denies those of its name in folders.
         reads_kept_inside: whether a setting blocks reads outside working folders.
@@ -58,30 +55,15 @@ class Behaviour:
         known_hosts_ruled: whether rules count for hosts that are auto-allowed.
         loose_types: whether an agent is found by its name in other letters.
         skill_prefixes: whether ``Skill(name *)`` applies to every skill that begins so.
-        deny_before_hook: whether a rule that denies counts where a hook asks.
-        rules_bind_hooks: whether rules count where a hook allows.
-        links_checked: whether a link is followed to the file that it leads to.
-        tool_is_agent: whether the tool that starts agents is called `Agent`, not `Task`.
-        type_lists: whether a list of types counts in the agent of a session.
-        star_is_every: whether ``Bash(*)`` is `Bash`.
-        agents_denied: whether `deny` may name one agent.
-        server_stars: whether a rule may end in a star for the tools of a server.
-        command_stars: whether a star anywhere in a rule for `Bash` is any text.
         text_behind_refused: whether a rule with text behind its parentheses is none.
         input_is_read: whether what a command reads from by ``<`` is a file that is read.
         removals_asked: whether the user alone allows critical removals in `auto`.
         background_asks: whether an agent in the background can ask the user.
-        unseen_wrappers: the wrappers behind which `deny` and `ask` do not look.
-        unguarded_programs: the programs that start others, or remove files, and that a rule
-            with a star allows all the same.
         unopened_programs: the programs whose operands are not looked at as files.
         assignments_asked: whether a command that only sets a variable is asked for where the
             variable is not known.
-        managed_asks_first: whether what an administrator asks for comes before what others allow.
         links_ruled: whether rules for the name of a folder of the system that is a link hold
             where it leads.
-        stars_end: whether a star of a rule that allows ends where another command begins.
-        blanks_folded: whether a rule that allows takes more blanks between words for one.
     """
 
     depth: int = 3
@@ -104,9 +86,6 @@ class Behaviour:
     in_background: bool = True
     skills_take_away: bool = True
     bypass_of_guarded: bool = True
-    modes_of_agents: bool = True
-    disallowed_of_agents: bool = True
-    unknown_programs: frozenset[str] = frozenset()
     colon_star_inside: bool = True
     nested_skills: bool = True
     reads_kept_inside: bool = True
@@ -119,27 +98,13 @@ class Behaviour:
     known_hosts_ruled: bool = True
     loose_types: bool = True
     skill_prefixes: bool = True
-    deny_before_hook: bool = True
-    rules_bind_hooks: bool = True
-    links_checked: bool = True
-    tool_is_agent: bool = True
-    type_lists: bool = True
-    star_is_every: bool = True
-    agents_denied: bool = True
-    server_stars: bool = True
-    command_stars: bool = True
     text_behind_refused: bool = True
     input_is_read: bool = True
     removals_asked: bool = True
     background_asks: bool = True
-    unseen_wrappers: frozenset[str] = frozenset()
-    unguarded_programs: frozenset[str] = frozenset()
     unopened_programs: frozenset[str] = frozenset()
     assignments_asked: bool = True
-    managed_asks_first: bool = True
     links_ruled: bool = True
-    stars_end: bool = True
-    blanks_folded: bool = True
 
 
 def _set_of_list(value: object) -> object:
@@ -163,6 +128,10 @@ class VersionChange:
 
 _DATA: Final = table("versions")
 
+# Versions before this one are refused. Before 2.1.113 `deny` and `ask` did not look behind some
+# wrappers, and rules with a star allowed some programs that start others; this is stricter.
+OLDEST: Final = "2.1.101"
+
 # The newest first: each says what held before it.
 CHANGES: Final = tuple(VersionChange(**each) for each in _DATA["changes"])
 
@@ -174,8 +143,16 @@ UNTOLD: Final = tuple(
 
 @lru_cache(maxsize=64)  # asked at every step of every chain
 def behaviour(version: str) -> Behaviour:
-    """Return how *version*, such as ``2.1.329``, behaves. Raises ValueError for what is none."""
+    """Return how *version*, such as ``2.1.329``, behaves.
+
+    Raises:
+        ValueError: it is no version, or one before `OLDEST`.
+
+    """
     asked = version_of(version, "claude-code", "2.1.329")
+    if asked < version_of(OLDEST, "claude-code", "2.1.329"):
+        msg = f"expected version {OLDEST} or a later one, found `{version}`"
+        raise ValueError(msg)
     found = Behaviour()
     for change in CHANGES:
         if asked < version_of(change.since, "claude-code", "2.1.329"):

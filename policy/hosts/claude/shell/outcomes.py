@@ -321,9 +321,6 @@ def with_whole(
                 found.append(outcome)
         elif text is bare:
             continue  # it allows nothing
-        elif row.ruleset.dialect.shell.spanning and outcome.effect is Effect.ALLOW:
-            if all(map(_is_open, parts)):
-                return [outcome, *opened]
         elif spelled != NO_MATCH and _is_allowed(
             row.entries[spelled].form, whole.spelled, command, parts, files
         ):
@@ -359,7 +356,7 @@ def _texts(row: Row, whole: ExactCommand, *, piped: bool) -> tuple[Sequence[str]
     # One with a star may.
     joined = (whole.several or whole.doubtful) and exact_rules(row).joined
     exact = exact_rules(row).exact
-    if not (piped or row.ruleset.dialect.shell.spanning or joined):
+    if not (piped or joined):
         texts = [text for text in whole.texts if text in exact]
         bare = whole.bare if texts or exact_rules(row).withheld else ""
         return (*texts, *[bare] * (bare in exact_rules(row).withheld)), bare

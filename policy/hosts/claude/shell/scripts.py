@@ -98,7 +98,7 @@ class Grantability:
         """Whether all that stands in a command is known."""
         if self._opaque:
             return False
-        if facts.differs or not (self._shell.folding or as_written(facts.words) in self._text):
+        if facts.differs:
             return self.note(as_written(facts.words), DIFFER)
         return True
 
