@@ -11,8 +11,8 @@ import policy
 
 ROOT = Path(policy.__file__).parent
 
-LINES = 74629
-MODULES = 276
+LINES = 74_296
+MODULES = 275
 ENTRIES = 15  # files and folders directly in `policy/`
 PRIVATE_WORDS = 137
 

@@ -13,11 +13,11 @@ from policy.core.finding import Severity
 from policy.core.source import Source
 from policy.files.opening import Memory
 from policy.hosts.claude import front_end as claude
-from policy.hosts.claude.declared_page import page
 from policy.hosts.claude.front_end import ClaudeOptions, load
 from policy.hosts.front_ends import front_ends
 from policy.hosts.project import Project
 from policy.tables.chain import Chain, SpawnDenied
+from tests.hosts.claude.declared_page import page
 
 
 def project(
@@ -602,4 +602,4 @@ def test_a_profile_that_is_none_is_an_error(profile: str) -> None:
 def test_the_page_of_what_is_declared_and_done_is_the_one_that_is_kept() -> None:
     kept = Path(claude.__file__).with_name("DECLARED.md").read_text("utf-8")
 
-    assert page() == kept, "run `python -m policy.hosts.claude.declared_page` and keep it"
+    assert page() == kept, "run `python -m tests.hosts.claude.declared_page` and keep it"

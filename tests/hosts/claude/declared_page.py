@@ -1,7 +1,7 @@
 """What is declared, and what the host does: a page made from the front end.
 
-``python -m policy.hosts.claude.declared_page`` prints ``DECLARED.md``, which a test compares with
-the page that is kept beside this module.
+``python -m tests.hosts.claude.declared_page`` prints `policy/hosts/claude/DECLARED.md`, which a test
+compares with the page that is kept.
 """
 
 from __future__ import annotations
@@ -247,7 +247,7 @@ _HEAD: Final = """\
 
 What files declare, and what the host does. *Declared* is the attenuated reading, in which a
 chain only narrows; then follows what each version enforces. {observed} was run and observed; of
-the others the release notes were read. Printed by `python -m policy.hosts.claude.declared_page`.
+the others the release notes were read. Printed by `python -m tests.hosts.claude.declared_page`.
 """
 
 
