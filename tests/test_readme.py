@@ -1,4 +1,4 @@
-"""What the README shows is what the command prints."""
+"""What the README and the pages of `docs` show is what the command prints."""
 
 from __future__ import annotations
 
@@ -14,28 +14,65 @@ from policy.core.source import Source
 from policy.language.parse import parse_notation
 
 ROOT = Path(__file__).parent.parent
-README = (ROOT / "README.md").read_text("utf-8")
-BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
-CONSOLES = [text for language, text in BLOCKS if language == "console"]
-EXAMPLE = next(text for _, text in BLOCKS if text.startswith("# team.policy"))
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
-@pytest.mark.parametrize("text", CONSOLES, ids=lambda text: text.splitlines()[0][:40])
-def test_a_command_of_the_readme_prints_what_the_readme_says(
+def blocks(page: Path) -> list[tuple[str, str]]:
+    """Return the fenced blocks of a page: what stands behind the fence, and the text."""
+    text = page.read_text("utf-8")
+    return re.findall(r"^```(\w*)[^\n]*\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+def consoles(page: Path) -> list[str]:
+    return [text for language, text in blocks(page) if language == "console"]
+
+
+def printed(text: str, capsys: pytest.CaptureFixture[str]) -> tuple[str, str]:
+    """Return what the command of a block prints, and what the block says."""
+    prompt, _, expected = text.partition("\n")
+    program, *arguments = shlex.split(prompt.removeprefix("$ "))
+    assert program == "policy"
+    main(arguments)
+    return capsys.readouterr().out, expected
+
+
+SHOWN = [
+    pytest.param(text, id=f"{page.stem}: {text.splitlines()[0][2:42]}")
+    for page in PAGES
+    if page.stem != "start"
+    for text in consoles(page)
+]
+
+
+@pytest.mark.parametrize("text", SHOWN)
+def test_a_command_prints_what_a_page_says(
     text: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(ROOT)
-    prompt, _, expected = text.partition("\n")
-    program, *arguments = shlex.split(prompt.removeprefix("$ "))
+    found, expected = printed(text, capsys)
+    assert found == expected
 
-    assert program == "policy"
-    main(arguments)
-    assert capsys.readouterr().out == expected
+
+def test_the_steps_of_the_tutorial_print_what_it_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    steps = 0
+    for language, text in blocks(ROOT / "docs" / "start.md"):
+        first, _, rest = text.partition("\n")
+        if language == "console":
+            found, expected = printed(text, capsys)
+            assert found == expected
+            steps += 1
+        elif first.startswith("# team"):  # a file, whose name is its first line
+            (tmp_path / first.removeprefix("# ")).write_text(rest)
+    assert steps > 5
 
 
 def test_the_policy_of_the_readme_compiles_and_restricts_spawns(tmp_path: Path) -> None:
-    parse_notation(Source("team.policy", EXAMPLE))
-    (tmp_path / "team.policy").write_text(EXAMPLE)
+    example = next(text for _, text in blocks(PAGES[0]) if text.startswith("# team.policy"))
+    parse_notation(Source("team.policy", example))
+    (tmp_path / "team.policy").write_text(example)
     workspace = policy.load(tmp_path)
 
     assert not workspace.findings
@@ -43,8 +80,24 @@ def test_the_policy_of_the_readme_compiles_and_restricts_spawns(tmp_path: Path) 
         workspace.chain("main", "explore", "reviewer")
 
 
-def test_the_readme_has_commands_with_their_output() -> None:
-    assert len(CONSOLES) >= 2
+def test_the_readme_is_short_and_shows_commands_with_their_output() -> None:
+    assert len(consoles(PAGES[0])) >= 2
+    assert len(PAGES[0].read_text("utf-8").splitlines()) <= 150
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_what_a_page_links_to_is_there(page: Path) -> None:
+    links = re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text("utf-8"))
+    repository = "https://github.com/OWNER/agent-policy/blob/main/"
+    for link in links:
+        file = (
+            ROOT / link.removeprefix(repository)
+            if link.startswith(repository)
+            else page.parent / link
+        )
+        assert (link.startswith("https://") and not link.startswith(repository)) or file.exists(), (
+            link
+        )
 
 
 def test_the_page_of_the_shell_names_each_of_its_modules() -> None:
