@@ -13,7 +13,7 @@ from importlib import import_module
 from policy.commands.compound import is_plain
 from policy.commands.knowledge import Shell
 from policy.commands.parts import Command, CommandPart
-from policy.core.values import Any, Protocol
+from policy.core.values import Any, Final, Protocol
 
 __all__ = ["CommandReader", "host_shell", "read_command", "reader_of"]
 
@@ -46,7 +46,16 @@ def host_shell(name: str) -> Any:  # the module of a host
 
 
 def read_command(text: str, shell: Shell) -> Command:
-    """Return what the reader of *shell* reads."""
+    """Return what the reader of *shell* reads. Never fails."""
     if not 0 < shell.longest < len(text) and is_plain(text, shell):
         return Command((CommandPart(text),))
+    return (_read_short if len(text) <= _SHORT else _read)(text, shell)
+
+
+def _read(text: str, shell: Shell) -> Command:
     return reader_of(shell).read(text)
+
+
+# Every table of a chain asks for the same reading, and commands come again.
+_SHORT: Final = 1024
+_read_short = lru_cache(maxsize=512)(_read)

@@ -503,7 +503,7 @@ class Automaton:
     Attributes:
         trie: the patterns, merged.
         separator: between the parts of a text, or "".
-        start: the state in front of every text.
+        edges: those of `start`; none before the first text is walked.
 
     """
 
@@ -511,9 +511,10 @@ class Automaton:
         "__weakref__",
         "_remembered",
         "_settled",
+        "_start",
         "_states",
+        "edges",
         "separator",
-        "start",
         "trie",
     )
 
@@ -528,14 +529,16 @@ class Automaton:
         self.separator = separator
         self._settled: dict[int, TrieNode] = {}
         self._states: dict[Key, AutomatonState] = {}
+        # Many automata never see a text.
+        self._start: AutomatonState | None = None
+        self.edges: Edges = {}
 
-    def __getattr__(self, name: str) -> AutomatonState:
-        # Only what is not there yet comes here: the states, which are made for
-        # the first text. Many automata never see one.
-        if name != "start":
-            raise AttributeError(name)
-        self._forget()
-        return self.start
+    @property
+    def start(self) -> AutomatonState:
+        """The state in front of every text."""
+        if self._start is None:
+            return self._forget()
+        return self._start
 
     def first(self, text: str) -> int:
         """Return the index of the first pattern that matches all of *text*, or NO_MATCH."""
@@ -543,7 +546,7 @@ class Automaton:
 
     def state(self, text: str) -> AutomatonState:
         """Return the state behind *text*: where it is known, at a lookup a character."""
-        edges: Any = self.start.edges
+        edges: Any = self.edges
         try:
             for character in text:
                 edges = edges[character]
@@ -559,8 +562,7 @@ class Automaton:
         """
         state = self.start
         if self._remembered > limits.CACHE_ENTRIES:
-            self._forget()
-            state = self.start
+            state = self._forget()
         if self.trie.flags and has_half(text):
             return self._flagged(text)
         for position, character in enumerate(text):
@@ -583,14 +585,17 @@ class Automaton:
             state = state.once(character) if has_half(character) else state.after(character)
         return state.doubted()
 
-    def _forget(self) -> None:
+    def _forget(self) -> AutomatonState:
+        """Return the first state of all, anew."""
         forgotten, self._states = self._states, {}
         self._remembered = 0
-        self.start = self._begin()
+        start = self._start = self._begin()
+        self.edges = start.edges
         # States lead to one another in circles, and a few large ones fill the memory
         # long before the collector would look for them.
         for state in forgotten.values():
             state.edges.clear()
+        return start
 
     def _begin(self) -> AutomatonState:
         """Return the state in front of every text."""

@@ -127,7 +127,7 @@ def _raw(argument: Argument, call: Mapping[str, object]) -> str:
             raise Unreadable
         return argument.absent
     first = values[0]
-    if not isinstance(first, str) or any(value != first for value in values[1:]):
+    if not isinstance(first, str) or values.count(first) < len(values):
         raise Unreadable
     return first
 

@@ -13,12 +13,13 @@ from policy.core import limits
 from policy.core.decision import Because, Clause, Decision, Hashed, Reason
 from policy.core.effect import Effect
 from policy.core.memory import Memo
-from policy.core.values import TYPE_CHECKING, Final
+from policy.core.values import TYPE_CHECKING, Any, Final
 from policy.tables.dialect import Inputs
 from policy.tables.entry import UNREADABLE, Outcome
-from policy.tables.row import NO_FIELD, Row
+from policy.tables.row import NO_FIELD, NO_WALK, Row, Walk
 
 if TYPE_CHECKING:
+    from policy.patterns.automaton import AutomatonState
     from policy.tables.row import ReadCommand
 
 __all__ = ["Lookup"]
@@ -37,6 +38,7 @@ class Lookup:
     Attributes:
         rows: the rows that depend on the arguments of the call.
         constant: the decision of every call, where all get the same one.
+        always: the same, where no argument is refused either.
         field: the argument that decides alone where it is a text and *alias*
             is not in the call; `NO_FIELD` where there is none such.
         alias: the other name of that argument, or `NO_FIELD`.
@@ -49,11 +51,14 @@ class Lookup:
         "__weakref__",
         "_checked",
         "_decisions",
+        "_plain",
         "_remembers",
         "_settled",
         "_table",
         "_types",
+        "_walk",
         "alias",
+        "always",
         "constant",
         "field",
         "remembered",
@@ -87,9 +92,13 @@ class Lookup:
         if self.constant is not None and self.constant.effect is Effect.DENY:
             checked = {}  # why all calls are denied says more than why one is
         self._checked = checked
+        self.always = None if checked else self.constant
         self._types = _common_types(checked)
         self.remembered: Memo[str, Decision] = Memo(limits.CACHE_ENTRIES)
         self._decisions: Memo[tuple[Outcome, ...], Decision] = Memo(limits.CACHE_ENTRIES)
+        # Of one row that walks the text that decides alone, by the entry that this leads to.
+        self._plain: dict[int | None, Decision] = {}
+        self._walk: Walk | None = None
         names = {(row.field, row.alias) for row, _ in self.rows}
         self.field: str = NO_FIELD
         self.alias: str = NO_FIELD
@@ -121,16 +130,43 @@ class Lookup:
             read: reads a command; by default `policy.commands.read.read_command`.
 
         """
-        if not checked and not self.takes(call):
+        if self._checked and not checked and not self.takes(call):
             return self._combine([(UNREADABLE[Reason.MALFORMED], ())])
         if self.constant is not None:
             return self.constant
         if not remember:
             return self.combined(tuple([row.outcome(call, read) for row, _ in self.rows]))
-        decision = self.combined(tuple([_walked(row, call, read) for row, _ in self.rows]))
-        text = call.get(self.field)
-        if type(text) is str and len(text) <= self._remembers and self.alias not in call:
+        walk = self._walk
+        if walk is None:
+            walk = self._walk = self.rows[0][0].walk if len(self.rows) == 1 else NO_WALK
+        text: Any = call.get(self.field)
+        alone = type(text) is str and self.alias not in call
+        if alone and len(text) <= walk.longest:
+            # `Automaton.state`, written out: this is where a call spends its time.
+            edges: Any = walk.automaton.edges
+            try:
+                for character in text:
+                    edges = edges[character]
+                state: AutomatonState = edges[""]
+            except KeyError:
+                state = walk.automaton.walk(text)
+            decision = self._plain.get(state.plain)
+            if decision is None:
+                decision = self._behind(state, call, read)
+        else:
+            decision = self.combined(tuple([_walked(row, call, read) for row, _ in self.rows]))
+        if alone and len(text) <= self._remembers:
             self.remembered.keep(text, decision)
+        return decision
+
+    def _behind(
+        self, state: AutomatonState, call: Mapping[str, object], read: ReadCommand | None
+    ) -> Decision:
+        """Return the decision of the only row, whose walk led to *state*."""
+        row, _ = self.rows[0]
+        if state.plain is None:
+            return self.combined((row.outcome_by_reading(call, read),))
+        decision = self._plain[state.plain] = self.combined((row.at(state.plain),))
         return decision
 
     def combined(self, outcomes: tuple[Outcome, ...]) -> Decision:
@@ -190,7 +226,7 @@ class Lookup:
 def _walked(row: Row, call: Mapping[str, object], read: ReadCommand | None) -> Outcome:
     state = row.walk.state(call)
     if state is None or state.plain is None:
-        return row.outcome(call, read)
+        return row.outcome_by_reading(call, read)
     return row.at(state.plain)
 
 

@@ -10,11 +10,10 @@ from __future__ import annotations
 import os
 import posixpath
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, partial
 from weakref import WeakKeyDictionary
 
 from policy.commands.compound import is_plain
-from policy.commands.knowledge import Shell
 from policy.core.decision import Clause, Decision, Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
@@ -401,21 +400,11 @@ def _opened(table: Table, tool: str, call: _Call) -> Iterator[str]:
         except Unreadable:
             continue  # which is denied
         if not is_plain(text, dialect.shell):
-            targets = _targets_known if len(text) <= _SHORT else _targets
-            yield from targets(text, dialect.shell)
+            from policy.commands.reader import read_command  # noqa: PLC0415  # for few alone
+            from policy.commands.words import in_home  # noqa: PLC0415
 
-
-def _targets(text: str, shell: Shell) -> tuple[str, ...]:
-    from policy.commands.reader import read_command  # noqa: PLC0415  # for such commands alone
-    from policy.commands.words import in_home  # noqa: PLC0415
-
-    files = (file.target for file in read_command(text, shell).redirections)
-    return tuple(in_home(name, "~") for name in files if name and "\0" not in name)
-
-
-# Commands are asked about again, and to take one apart takes long.
-_SHORT: Final = 1024
-_targets_known = lru_cache(maxsize=4096)(_targets)
+            files = (file.target for file in read_command(text, dialect.shell).redirections)
+            yield from (in_home(name, "~") for name in files if name and "\0" not in name)
 
 
 # The files of a call, where links lead.

@@ -310,42 +310,39 @@ class Row:
 
                 if is_plain(text, self.ruleset.dialect.shell):
                     return self.at(self.first(text))
-        return self._read(call, read)
+        return self.outcome_by_reading(call, read)
 
-    def _read(self, call: Mapping[str, object], read: ReadCommand | None) -> Outcome:
-        """Return what the row says of a call whose argument is read in any case."""
+    def outcome_by_reading(self, call: Mapping[str, object], read: ReadCommand | None) -> Outcome:
+        """Return the same of a call that no walk decides: its argument is read."""
         if self.constant is not None:
             return self.constant
         dialect, kind = self.ruleset.dialect, self.argument.kind
         limit = self.first_parameter(call)
         if not self.indices and not self.opens_files:
             return self.at(limit)
-        from policy.tables.calls import (  # noqa: PLC0415  # most calls are walked
-            Unreadable,
-            argument_text,
-            given_text,
-        )
+        # Most calls are walked; and `from` takes as long as all that is read of a short text.
+        import policy.tables.calls as calls  # noqa: PLC0415, PLR0402
 
         try:
-            text = argument_text(self.argument, dialect, call)
+            text = calls.argument_text(self.argument, dialect, call)
             other = text
             if kind is ArgumentKind.PATH:
-                other = argument_text(self.argument, dialect, call, variant=True)
-        except Unreadable as unreadable:
+                other = calls.argument_text(self.argument, dialect, call, variant=True)
+        except calls.Unreadable as unreadable:
             asked = self.indices or dialect.shell.whole
             if self.opens_files and not asked and unreadable.reason is Reason.MALFORMED:
                 return self.at(limit)  # no command, so it opens no file
             return UNREADABLE[unreadable.reason]
         if kind in _COMMANDS:
-            from policy.tables.command_row import decide_command  # noqa: PLC0415  # as above
+            import policy.tables.command_row as commands  # noqa: PLC0415
 
-            return decide_command(self, text, limit, read)
+            return commands.decide_command(self, text, limit, read)
         if kind is ArgumentKind.PATH:
             from policy.tables.file_row import file_outcome  # noqa: PLC0415  # few walks end here
 
             return file_outcome(self, text, other, limit)
         if kind is ArgumentKind.URL:
-            index = self._addresses.first(text, given_text(self.argument, call))
+            index = self._addresses.first(text, calls.given_text(self.argument, call))
             return self.at(min(index, limit))
         return self.at(min(self.first(text), limit))
 

@@ -213,9 +213,8 @@ class Table:
         self,
         tool: str,
         call: Mapping[str, object],
-        *,
-        checked: bool = False,
-        remember: bool = True,
+        checked: bool = False,  # noqa: FBT001, FBT002  # to take it by keyword alone costs a tenth
+        remember: bool = True,  # noqa: FBT001, FBT002
     ) -> Decision:
         """Return what a call of *tool* with these arguments gets. Never raises.
 
@@ -228,6 +227,8 @@ class Table:
 
         """
         lookup = self._lookups.get(tool) or self.lookup(tool)
+        if lookup.always is not None:
+            return lookup.always
         text = call.get(lookup.field)
         if type(text) is str and lookup.alias not in call:
             decision = lookup.remembered.get(text)

@@ -286,7 +286,7 @@ def test_a_walk_says_what_reading_the_call_says(scope: Scope, asked: list[Any]) 
     for tool, call in (*asked, *asked):
         decision = table.decide(tool, call)
         for row, _ in table.lookup(tool).rows:
-            read = row._read(call, read_command)
+            read = row.outcome_by_reading(call, read_command)
             assert (decision.effect, decision.reason) == (read.effect, read.reason)
             assert [each.rule for each in decision.because] == [each.rule for each in read.entries]
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import enum
 from collections import deque
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from itertools import dropwhile, islice, takewhile
 
 from policy.commands.compound import KEYWORDS
@@ -596,9 +597,10 @@ DOCUMENT: Final = re.compile(r"(?<!<)<<-?[ \t]*(?:'([^'\n]*)'|\"([^\"\n]*)\"|\\?
 
 _TARGET: Final = r"(?:\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"|[^\s;|&<>'\"\\])+"
 _AROUND: Final = re.compile(
-    r"(\\.|'[^']*'|\"(?:\\.|[^\"\\])*\")"
+    # Most letters begin none of these, which one look shows.
+    r"(?=[\\'\"\s0-9&<>|;#])(?:(\\.|'[^']*'|\"(?:\\.|[^\"\\])*\")"
     rf"|(?:(?<!\s)\s+)?(?<!\w)[0-9]*(?:&>>?|>>|>[|&]?|<&?)(?![<(])[ \t]*{_TARGET}"
-    r"|(?:(?<!\s)\s+)?(&&?|\|\|?|;|\n)\s*|(?<!\S)#[^\n]*",
+    r"|(?:(?<!\s)\s+)?(&&?|\|\|?|;|\n)\s*|(?<!\S)#[^\n]*)",
     re.DOTALL,
 )
 
@@ -637,12 +639,12 @@ class ExactCommand:
     several: bool
     doubtful: bool
 
-    @property
+    @cached_property
     def piped(self) -> bool:
         """Whether it may have pipes."""
         return self.several and "|" in self._text and _PIPE.search(self._text) is not None
 
-    @property
+    @cached_property
     def texts(self) -> tuple[str, ...]:
         """Its text, and the same with its pipes as rules have them."""
         whole = self._text.strip(" \t\n")
@@ -672,7 +674,7 @@ class ExactCommand:
                 for begun in islice(starts, limits.NESTING):
                     yield text[begun.start() :]
 
-    @property
+    @cached_property
     def bare(self) -> str:
         """Its text without what is redirected, comments, and what stands around its first program.
 

@@ -299,12 +299,12 @@ def with_whole(
     whole = command.exact if isinstance(command, ClaudeCommand) else None
     if whole is None:
         return found
-    piped = whole.piped
-    if exact_rules(row).joining and piped:
+    rules, piped = exact_rules(row), whole.piped
+    if rules.joining and piped:
         found += _joined(row, whole, starred=not _is_granted(row, command, parts, opened))
-    texts, bare = _texts(row, whole, piped=piped)
+    texts, bare = _texts(row, rules, whole, piped=piped)
     for text in texts:
-        index, spelled = row.first(text), exact_rules(row).exact.get(text, NO_MATCH)
+        index, spelled = row.first(text), rules.exact.get(text, NO_MATCH)
         if index == NO_MATCH:
             continue
         outcome = row.at(index)
@@ -348,18 +348,19 @@ def _denied_behind(row: Row, command: Command) -> Iterator[Outcome]:
                 yield outcome
 
 
-def _texts(row: Row, whole: ExactCommand, *, piped: bool) -> tuple[Sequence[str], str]:
+def _texts(
+    row: Row, rules: ExactRules, whole: ExactCommand, *, piped: bool
+) -> tuple[Sequence[str], str]:
     """Return the texts of a command by which a rule of *row* may match all of it.
 
     And its bare one, which is the last of them where it is another.
     """
     # One with a star may.
-    joined = (whole.several or whole.doubtful) and exact_rules(row).joined
-    exact = exact_rules(row).exact
+    joined = (whole.several or whole.doubtful) and rules.joined
     if not (piped or joined):
-        texts = [text for text in whole.texts if text in exact]
-        bare = whole.bare if texts or exact_rules(row).withheld else ""
-        return (*texts, *[bare] * (bare in exact_rules(row).withheld)), bare
+        texts = [text for text in whole.texts if text in rules.exact]
+        bare = whole.bare if texts or rules.withheld else ""
+        return (*texts, *[bare] * (bare in rules.withheld)), bare
     bare = whole.bare
     return (*whole.texts, bare) if bare else whole.texts, bare
 

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from policy.commands import reader
 from policy.commands.reader import read_command
 from policy.core.decision import Reason
 from policy.core.effect import Effect
@@ -226,6 +227,7 @@ def test_an_escaped_quote_that_nothing_closes_is_asked_for_behind_a_word_of_the_
 
 def test_without_the_grammar_argument_rules_fail_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bash, "_language", lambda: None)
+    monkeypatch.setattr(reader, "_read_short", reader._read)  # remembers nothing
     text = "if ls; then make x; fi"
     assert _effect(text, allow=["Bash(make *)"]) is ASK
     assert _effect(text, allow=["Bash"], deny=["Bash(rm *)"]) is ASK
