@@ -251,8 +251,13 @@ def _written_when_called(
     name: str, write: Callable[..., str], fields: list[_Field]
 ) -> Callable[..., Any]:
     """Return a method that puts the one which *write* writes into its place, and calls that."""
+    calls = 0
 
     def first(self: Any, /, *arguments: Any, **named: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if name == "__init__" and calls < _OFTEN:
+            return _fill(self, fields, list(arguments[::-1]), named)
         cls = next(
             c for c in type(self).__mro__ if c.__dict__.get("__fields__", ("", ""))[1] is fields
         )
@@ -266,6 +271,30 @@ def _written_when_called(
         return method(self, *arguments, **named)
 
     return first
+
+
+# So many calls of `__init__` take less time than writing it.
+_OFTEN = 16
+
+
+def _fill(value: Any, fields: list[_Field], rest: list[Any], named: dict[str, Any]) -> None:
+    """Do what the `__init__` of these fields does. *rest* is what is given in order, backwards."""
+    for one in fields:
+        if one.init and rest and not one.kw_only:
+            found = rest.pop()
+        elif one.init and one.alias in named:
+            found = named.pop(one.alias)
+        elif one.is_optional:
+            found = one.default if one.factory is None else one.factory()
+        else:
+            msg = f"{type(value).__qualname__} expects {one.alias!r}"
+            raise TypeError(msg)
+        object.__setattr__(value, one.name, found)
+    if rest or named:
+        msg = f"{type(value).__qualname__} does not expect {[*rest, *named]}"
+        raise TypeError(msg)
+    if hasattr(value, "__attrs_post_init__"):
+        value.__attrs_post_init__()
 
 
 def _init(cls: Any, fields: list[_Field], _: str) -> str:
