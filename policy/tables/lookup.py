@@ -26,8 +26,9 @@ __all__ = ["Lookup"]
 
 _Links = tuple[str, ...]
 
-# The longest argument whose decision is kept.
+# The longest argument whose decision is kept, and how many texts were met and not walked.
 _LONGEST: Final = 1024
+_MET: Final = 4096
 
 
 class Lookup:
@@ -51,6 +52,7 @@ class Lookup:
         "__weakref__",
         "_checked",
         "_decisions",
+        "_met",
         "_plain",
         "_remembers",
         "_settled",
@@ -99,6 +101,7 @@ class Lookup:
         # Of one row that walks the text that decides alone, by the entry that this leads to.
         self._plain: dict[int | None, Decision] = {}
         self._walk: Walk | None = None
+        self._met: Memo[str, None] = Memo(_MET)
         names = {(row.field, row.alias) for row, _ in self.rows}
         self.field: str = NO_FIELD
         self.alias: str = NO_FIELD
@@ -126,7 +129,7 @@ class Lookup:
             call: the arguments.
             checked: whether the host has read the call, so that it refuses no argument.
             remember: whether such calls may come again: their decision is kept by the text
-                that decides alone, and the text is walked, which serves others like it.
+                that decides alone.
             read: reads a command; by default `policy.commands.read.read_command`.
 
         """
@@ -149,15 +152,31 @@ class Lookup:
                     edges = edges[character]
                 state: AutomatonState = edges[""]
             except KeyError:
-                state = walk.automaton.walk(text)
-            decision = self._plain.get(state.plain)
-            if decision is None:
-                decision = self._behind(state, call, read)
+                decision = self._unwalked(text, call, read)
+            else:
+                found = self._plain.get(state.plain)
+                decision = self._behind(state, call, read) if found is None else found
         else:
             decision = self.combined(tuple([_walked(row, call, read) for row, _ in self.rows]))
         if alone and len(text) <= self._remembers:
             self.remembered.keep(text, decision)
         return decision
+
+    def _unwalked(
+        self, text: str, call: Mapping[str, object], read: ReadCommand | None
+    ) -> Decision:
+        """Return the decision of the only row on a text that was not walked.
+
+        Where it comes again it is walked. To look it up takes less time once, and more each time;
+        but a path would have to be read first.
+        """
+        row, _ = self.rows[0]
+        walked = row.walk.automaton
+        if text in self._met or walked is not row.automaton:
+            return self._behind(walked.walk(text), call, read)
+        if len(text) <= _LONGEST:
+            self._met.keep(text, None)
+        return self.combined((row.outcome(call, read),))
 
     def _behind(
         self, state: AutomatonState, call: Mapping[str, object], read: ReadCommand | None

@@ -283,7 +283,8 @@ def test_asking_again_or_elsewhere_changes_no_decision(a: Table, asked: list[Any
 @given(scopes(), some_calls)
 def test_a_walk_says_what_reading_the_call_says(scope: Scope, asked: list[Any]) -> None:
     table = compiled(scope)
-    for tool, call in (*asked, *asked):
+    for tool, call in (*asked, *asked, *asked):  # looked up, walked, and known
+        table.lookup(tool).remembered.clear()
         decision = table.decide(tool, call)
         for row, _ in table.lookup(tool).rows:
             read = row.outcome_by_reading(call, read_command)
