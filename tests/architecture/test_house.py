@@ -11,7 +11,7 @@ import policy
 
 ROOT = Path(policy.__file__).parent
 
-LINES = 74_296
+LINES = 74_382
 MODULES = 275
 ENTRIES = 15  # files and folders directly in `policy/`
 PRIVATE_WORDS = 137

@@ -302,7 +302,7 @@ def with_whole(
     rules, piped = exact_rules(row), whole.piped
     if rules.joining and piped:
         found += _joined(row, whole, starred=not _is_granted(row, command, parts, opened))
-    texts, bare = _texts(row, rules, whole, piped=piped)
+    texts, bare = _texts(rules, whole, piped=piped)
     for text in texts:
         index, spelled = row.first(text), rules.exact.get(text, NO_MATCH)
         if index == NO_MATCH:
@@ -348,10 +348,8 @@ def _denied_behind(row: Row, command: Command) -> Iterator[Outcome]:
                 yield outcome
 
 
-def _texts(
-    row: Row, rules: ExactRules, whole: ExactCommand, *, piped: bool
-) -> tuple[Sequence[str], str]:
-    """Return the texts of a command by which a rule of *row* may match all of it.
+def _texts(rules: ExactRules, whole: ExactCommand, *, piped: bool) -> tuple[Sequence[str], str]:
+    """Return the texts of a command by which a rule may match all of it.
 
     And its bare one, which is the last of them where it is another.
     """
