@@ -248,19 +248,20 @@ class _Tool:
             self.why[MANY_PATTERNS] = None
             return AtMost(self.tool, glob, (rest,), tuple(self.why))
         best = {pattern: self._best(pattern) for pattern in self.rules}
+        folded = {pattern: self._shown(pattern).casefold() for pattern in self.rules}
+        of_rule: dict[str, list[Pattern]] = {}
+        for pattern, rule in self.rules.items():
+            of_rule.setdefault(rule, []).append(pattern)
         grants: dict[object, MostGranted] = {}
         for pattern, found in best.items():
             grant = found
             if all(other.effect is grant.effect for other in self._next(pattern, best, rest)):
                 continue
             # One rule may guard a text in any case of its letters, and another allow it in one.
-            named_so = [
-                other
-                for other in self.rules
-                if self.rules[other] == grant.rule
-                and self._shown(other).casefold() != self._shown(pattern).casefold()
-            ]
-            if any(best[other].effect is not grant.effect for other in named_so):
+            if any(
+                best[other].effect is not grant.effect and folded[other] != folded[pattern]
+                for other in of_rule.get(grant.rule, ())
+            ):
                 # One rule stands for several patterns, and only some of them get this.
                 grant = attrs.evolve(grant, rule=self._shown(pattern))
             key = (grant.effect, grant.rule)
