@@ -14,6 +14,7 @@ from policy.cli.inputs import InputTree, load
 from policy.cli.options import Hosts
 from policy.cli.report.as_json import dumps
 from policy.cli.report.audit import audit_json, audit_markdown, audit_text
+from policy.cli.report.text import PageLayout as _OldPage
 from policy.compare.compare import Known
 from policy.core.finding import Finding, Severity
 from policy.files.opening import is_unreadable
@@ -41,13 +42,19 @@ def run(options: argparse.Namespace, console: Console) -> int:
             console.write(dumps(audit_json(audited)) + "\n")
         case "html":
             # Only this format needs it.
-            from policy.cli.report.html import audit_html  # noqa: PLC0415
+            from policy.cli.report.audit_page import audit_html  # noqa: PLC0415
 
             console.write(audit_html(audited))
         case "markdown":
             console.write(audit_markdown(audited, everything=options.all))
         case _:
-            console.write(audit_text(audited, console.page, everything=options.all))
+            console.write(
+                audit_text(
+                    audited,
+                    _OldPage(console.page.width, console.page.colour),
+                    everything=options.all,
+                )
+            )
     return 2 if any(map(is_unreadable, audited.findings)) else 0
 
 

@@ -211,7 +211,7 @@ def test_what_is_granted_beyond_a_maximum_is_in_every_format(run) -> None:
     arguments = ["diff", "team", "team-changed", "--max", "maximum/most.policy", "--format"]
     answer = json.loads(run(*arguments, "json")[1])
     assert [one["to"] for one in answer["excess"] if one["reading"] == "enforced"] == ["allow"] * 3
-    assert "beyond the maximum: 3" in run(*arguments, "markdown")[1]
+    assert "## beyond the maximum (3)" in run(*arguments, "markdown")[1]
     assert "title=beyond-maximum" in run(*arguments, "github")[1]
     assert "beyond-maximum" in run(*arguments, "sarif")[1]
 

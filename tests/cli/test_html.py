@@ -17,7 +17,7 @@ from policy.analysis.lint import lint
 from policy.analysis.reach.audit import audit
 from policy.cli import main
 from policy.cli.report.audit import elsewhere
-from policy.cli.report.html import audit_html, graph_svg, layered, matrix
+from policy.cli.report.audit_page import audit_html, graph_svg, layered, matrix
 from policy.files.opening import Memory
 from policy.hosts.workspace import load_tree
 

@@ -9,7 +9,8 @@ import attrs
 
 from policy.analysis.reach.audit import AgentAudit, AuditPosition
 from policy.analysis.reach.privileges import AtMost, Layer, MostGranted, Privilege
-from policy.cli.report.text import chain_text
+from policy.cli.report.document import Ink, Text, joined
+from policy.cli.report.words import chain_text
 from policy.compare.overlap import OTHER_TOOL
 from policy.core.credentials import masked
 from policy.core.decision import Because, Reason
@@ -60,6 +61,24 @@ class Summary:
 
     def __bool__(self) -> bool:
         return bool(self.lines or self.layered)
+
+    @property
+    def texts(self) -> list[Text]:
+        """A line for each label, and for each tool of which several links have rules."""
+        found: list[Text] = [
+            (Ink(label, label), " ", joined(Ink(each, "rule") for each in self.lines[label]))
+            for label in LABELS
+            if label in self.lines
+        ]
+        for tool, layers in self.layered.items():
+            found.append((Ink(tool, "rule"), f": the strictest of {'; '.join(layers)}"))
+        return found
+
+    @property
+    def json(self) -> dict[str, object]:
+        """Its JSON shape."""
+        depends = {tool: list(layers) for tool, layers in self.layered.items()}
+        return {**{label: list(items) for label, items in self.lines.items()}, "depends": depends}
 
     @property
     def size(self) -> int:
