@@ -23,7 +23,7 @@ from policy.cli.policies import (
     policy_of,
 )
 from policy.cli.report.as_json import Object, because_json, decision_json, dumps
-from policy.cli.report.document import Block, Excerpt, Fields, Ink, Item, Report, Text, joined
+from policy.cli.report.document import Block, Excerpt, Ink, Item, Labelled, Report, Text, joined
 from policy.cli.report.terminal import terminal
 from policy.cli.report.words import because_text, call, chain_text, effect, explained, quoted, rule
 from policy.core import limits
@@ -520,11 +520,13 @@ def blocks(answer: CheckAnswer, spans: Mapping[Because, Span]) -> list[Block]:
     decision = answer.decision
     who = f"{chain_text(answer.chain)} in {answer.project}, {answer.reading}"
     rows: list[tuple[str, Text]] = []
-    for because in decision.because:
+    plain = decision.because and decision.reason is Reason.RULE and not answer.message
+    if not plain:
+        rows.append(("why", answer.why))
+    for number, because in enumerate(decision.because):
         of = f"  (of {because.link})" if because.link else ""
-        rows.append(("" if rows else "why", (rule(because), of)))
-    if not rows or answer.problem or answer.message:
-        rows.insert(0, ("why", answer.why))
+        label = "why" if plain else "rule"
+        rows.append(("" if number else label, (rule(because), of)))
     if _says_more(answer.clauses, answer.call, decision):
         rows += clause_rows(answer.clauses)
     rows.append(("chain", who))
@@ -540,7 +542,7 @@ def blocks(answer: CheckAnswer, spans: Mapping[Because, Span]) -> list[Block]:
         rows.append(("but", (instead, ": ", because_text(answer.instead, answer.agent))))
     shown = [Excerpt(spans[one], one.effect.value) for one in decision.because if one in spans]
     head = (effect(decision.effect), "  ", call(answer.tool, answer.call))
-    return [Item(head, (Fields(tuple(rows)), *shown))]
+    return [Item(head, (Labelled(tuple(rows)), *shown))]
 
 
 def _says_more(clauses: Sequence[Clause], call: Mapping[str, object], decision: Decision) -> bool:

@@ -17,8 +17,8 @@ from policy.cli.outputs import file_errors, publish
 from policy.cli.report.as_json import Object, because_json
 from policy.cli.report.document import (
     Block,
-    Fields,
     Item,
+    Labelled,
     Paragraph,
     Report,
     Section,
@@ -162,7 +162,7 @@ def _loss(group: Sequence[Loss]) -> Item:
     ]
     calls = joined(call(one.tool, one.call) for one in group)
     changed = arrow(loss.before.effect, loss.after.effect)
-    return Item((changed, "  ", calls), (Fields(tuple(rows)),))
+    return Item((changed, "  ", calls), (Labelled(tuple(rows)),))
 
 
 def _together(losses: Iterable[Loss]) -> list[list[Loss]]:

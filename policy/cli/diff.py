@@ -11,20 +11,29 @@ from typing import TYPE_CHECKING, Final
 import attrs
 
 from policy.analysis.diff import Change, Diff, FileChange, changed_files, diff_workspaces
-from policy.analysis.reach.privileges import privileges
+from policy.analysis.reach.privileges import at_most, privileges
 from policy.analysis.review import Review, RuleChange, Spawn, new_findings, review, spawn_changes
 from policy.cli.console import Console
 from policy.cli.inputs import InputTree, load, sides
 from policy.cli.options import Hosts
 from policy.cli.outputs import publish
+from policy.cli.report.access import (
+    CLASSES,
+    NOTHING,
+    ToolAccess,
+    access_json,
+    by_class,
+    cell,
+    tool_access,
+)
 from policy.cli.report.as_json import Object, difference_json, finding_json, place_json
 from policy.cli.report.document import (
     Block,
     Edge,
-    Fields,
     Graph,
     Ink,
     Item,
+    Labelled,
     Paragraph,
     Report,
     Section,
@@ -32,7 +41,6 @@ from policy.cli.report.document import (
     joined,
     more,
 )
-from policy.cli.report.privileges import Summary, summarise
 from policy.cli.report.results import Result, end_of, of_finding, path_prefix
 from policy.cli.report.words import (
     arrow,
@@ -66,7 +74,7 @@ __all__ = [
     "FILES",
     "MEANINGS",
     "ChangeGroup",
-    "Compared",
+    "DiffReport",
     "blocks",
     "change_groups",
     "results",
@@ -98,8 +106,12 @@ FILES: Final = {
 BEYOND: Final = "beyond the maximum"
 
 
+# What an agent may do: class of tools -> tools.
+Grants = Mapping[str, Sequence[ToolAccess]]
+
+
 @attrs.frozen
-class Compared:
+class DiffReport:
     """A diff with everything else that the answer shows.
 
     Attributes:
@@ -120,7 +132,7 @@ class Compared:
     new: str
     diff: Diff
     effects: Mapping[str, str]
-    grants: Mapping[int, Summary] = attrs.field(factory=dict)
+    grants: Mapping[int, Grants] = attrs.field(factory=dict)
     review: Review = Review()
     spawns: Mapping[str, Sequence[Spawn]] = attrs.field(factory=dict)
     excess: tuple[Excess, ...] = ()
@@ -159,7 +171,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     excess, why = _excess(options.max, after, options.reading)
     named = [because for one in diff.changes for because in one.difference.after.because]
     named += [because for one in excess for because in one.difference.after.because]
-    compared = Compared(
+    compared = DiffReport(
         old.tree.label,
         new.tree.label,
         diff,
@@ -279,9 +291,9 @@ def _defining(change: Change, projects: tuple[Project, ...]) -> set[str]:
     return {entry.place.file for entry in entries if entry is not None and entry.place is not None}
 
 
-def _grants(diff: Diff, old: Workspace, new: Workspace) -> dict[int, Summary]:
-    """Return the privileges of added and of removed agents, by the number of the change."""
-    known: dict[str, Summary] = {}
+def _grants(diff: Diff, old: Workspace, new: Workspace) -> dict[int, Grants]:
+    """Return what added and removed agents may do, by the number of the change."""
+    known: dict[str, Grants] = {}
     grants = {}
     for number, change in enumerate(diff.changes):
         if change.what == "rule":
@@ -290,9 +302,11 @@ def _grants(diff: Diff, old: Workspace, new: Workspace) -> dict[int, Summary]:
         chain = _chain(change, side)
         if chain is None:
             continue
-        if chain.table.hash not in known:
-            known[chain.table.hash] = summarise(privileges(chain.table), change.chain[-1])
-        grants[number] = known[chain.table.hash]
+        table = chain.table
+        if table.hash not in known:
+            classes = next(p.tool_classes for p in side.projects if p.title == change.project)
+            known[table.hash] = by_class(tool_access(at_most([table]), privileges(table)), classes)
+        grants[number] = known[table.hash]
     return grants
 
 
@@ -332,7 +346,7 @@ class ChangeGroup:
     calls: dict[str, None]
     chains: dict[tuple[str, ...], None]
     readings: dict[str, None]
-    grants: Summary | None = None
+    grants: Grants | None = None
     renamed: str = ""
     by_effect: dict[Effect, dict[str, None]] = attrs.field(factory=dict)
     members: int = 1  # the number of changes, as `Diff` counts them
@@ -357,7 +371,7 @@ class ChangeGroup:
         return list(dict.fromkeys(chain[-1] for chain in self.sorted_chains))
 
 
-def change_groups(compared: Compared, what: str) -> list[ChangeGroup]:
+def change_groups(compared: DiffReport, what: str) -> list[ChangeGroup]:
     """Return the changes with the meaning *what* by agent, grouped by cause."""
     changes = list(enumerate(compared.diff.changes))
     whom = _whom(changes)
@@ -376,7 +390,7 @@ def change_groups(compared: Compared, what: str) -> list[ChangeGroup]:
     return sorted(groups.values(), key=lambda one: _agent_order(one.lead))
 
 
-def _alone(compared: Compared, change: Change, grants: Summary | None) -> ChangeGroup:
+def _alone(compared: DiffReport, change: Change, grants: Grants | None) -> ChangeGroup:
     """Return a group of one change."""
     one = ChangeGroup(
         change,
@@ -397,7 +411,7 @@ def _agent_order(change: Change) -> tuple[object, ...]:
     return change.what == "rule", change.project, len(change.chain), change.chain[-1]
 
 
-def _renamed(compared: Compared, change: Change) -> str:
+def _renamed(compared: DiffReport, change: Change) -> str:
     """Return the other name of an agent that was only renamed, or ""."""
     if change.what == "rule":
         return ""
@@ -439,7 +453,7 @@ def _pool_call(change: Change) -> tuple[str, bool, str]:
     return change.project, change.widened, _subject(change)
 
 
-def _cause(change: Change, grants: Summary | None, whom: _Pools) -> object:
+def _cause(change: Change, grants: Grants | None, whom: _Pools) -> object:
     """Return the key of the group of a change."""
     if change.what != "rule":
         return change.what, change.project, str(grants), len(change.chain) > 1
@@ -506,7 +520,7 @@ def meaning(change: Change) -> str:
 # --- blocks --------------------------------------------------------------------------------
 
 
-def blocks(compared: Compared, most: int | None) -> list[Block]:
+def blocks(compared: DiffReport, most: int | None) -> list[Block]:
     """Return what changed: widened before narrowed, then findings, rules and files."""
     found: list[Block] = [Paragraph(summary(compared), "strong")]
     for what, title in MEANINGS.items():
@@ -538,7 +552,7 @@ def blocks(compared: Compared, most: int | None) -> list[Block]:
     return found
 
 
-def summary(compared: Compared) -> str:
+def summary(compared: DiffReport) -> str:
     """Return a summary on one line."""
     diff = compared.diff
     parts = [f"{_side_name(compared.old)} → {_side_name(compared.new)}: "]
@@ -584,7 +598,12 @@ def _item(group: ChangeGroup, most: int | None) -> Item:
         head = headline(group, _MOST_CALLS if most else len(group.calls))
         if group.grants is not None and not group.renamed:
             label = "it may" if change.widened else "it could"
-            rows += [(label if not n else "", text) for n, text in enumerate(group.grants.texts)]
+            told: list[Text] = [
+                (f"{CLASSES[kind]}: ", shown)
+                for kind, tools in group.grants.items()
+                if (shown := cell(kind, tools)) != NOTHING
+            ]
+            rows.append((label, joined(told, "; ") if told else "nothing"))
     else:
         before, after = change.difference.before, change.difference.after
         head = (arrow(before.effect, after.effect), "  ", _calls(group.calls, most))
@@ -603,14 +622,14 @@ def _item(group: ChangeGroup, most: int | None) -> Item:
         rows.append(
             ("compared", f"not exactly: further calls may differ ({'; '.join(change.why)})")
         )
-    return Item(head, (Fields(tuple(rows)),))
+    return Item(head, (Labelled(tuple(rows)),))
 
 
 def _calls(calls: Iterable[str], most: int | None) -> Text:
     return joined((Ink(each, "call") for each in calls), most=most and _MOST_CALLS)
 
 
-def _beyond(compared: Compared, most: int | None) -> list[Block]:
+def _beyond(compared: DiffReport, most: int | None) -> list[Block]:
     """Return what exceeds the maximum; of calls that differ only in their chain, the first."""
     excess = compared.beyond
     groups: dict[object, list[tuple[Excess, tuple[str, ...]]]] = {}
@@ -631,7 +650,7 @@ def _beyond(compared: Compared, most: int | None) -> list[Block]:
         rows += [] if len(readings) > 1 else [("reading", f"{readings[0]} only")]
         changed = arrow(difference.before.effect, difference.after.effect)
         named = call(difference.tool, difference.call)
-        items.append(Item(("at most ", changed, "  ", named), (Fields(tuple(rows)),)))
+        items.append(Item(("at most ", changed, "  ", named), (Labelled(tuple(rows)),)))
     title = Ink(f"{BEYOND} ({len(excess):,})", "widened")
     return [Section(title, (*items, *more(len(groups) - len(items))))]
 
@@ -647,7 +666,7 @@ def _rule_change(change: RuleChange) -> Item:
 # --- JSON ----------------------------------------------------------------------------------
 
 
-def shape(compared: Compared) -> Object:
+def shape(compared: DiffReport) -> Object:
     """Return the JSON shape of *compared*."""
     diff = compared.diff
     return {
@@ -684,7 +703,7 @@ def shape(compared: Compared) -> Object:
     }
 
 
-def _change(change: Change, grants: Summary | None) -> Object:
+def _change(change: Change, grants: Grants | None) -> Object:
     found: Object = {
         "project": change.project,
         "agent": change.chain[-1],
@@ -700,11 +719,11 @@ def _change(change: Change, grants: Summary | None) -> Object:
         "why": list(change.why),
     }
     if grants is not None:
-        found["grants"] = grants.json
+        found["grants"] = access_json(tool for some in grants.values() for tool in some)
     return found
 
 
-def _file(file: FileChange, compared: Compared) -> Object:
+def _file(file: FileChange, compared: DiffReport) -> Object:
     return {
         "path": file.path,
         "what": file.what,
@@ -758,7 +777,7 @@ _ERRORS: Final = frozenset({"beyond-maximum", "in-error"})
 _Where = tuple[Place | None, tuple[int, int] | None]
 
 
-def results(compared: Compared) -> list[Result]:
+def results(compared: DiffReport) -> list[Result]:
     """Return the changes of *compared*, each cause once; then findings and files."""
     order = list(FILES)[::-1]
     files = sorted(compared.diff.files, key=lambda file: order.index(compared.effects[file.path]))
@@ -782,23 +801,23 @@ def results(compared: Compared) -> list[Result]:
         message = f"more calls may be decided differently than could be compared ({reasons})"
         found.append(_result("not-exact", message, "", elsewhere))
     found += map(of_finding, compared.findings)
-    for effect_, code, told in (
+    for effect_, kind, told in (
         ("unread", "not-read", "this file changed, and is not read: what it grants is unknown"),
         ("error", "in-error", "this file changed and is not understood: what it grants is unknown"),
     ):
         for file in compared.files(effect_):
-            found.append(_result(code, f"{told} ({file.what})", "", (Place(file.path), None)))
+            found.append(_result(kind, f"{told} ({file.what})", "", (Place(file.path), None)))
     return found
 
 
-def _result(code: str, message: str, detail: str, where: _Where) -> Result:
-    level = Severity.NOTE if code in _NOTES else Severity.WARNING
-    level = Severity.ERROR if code in _ERRORS else level
-    return Result(code, level, visible(message), detail, *where, title=_TITLES[code])
+def _result(kind: str, message: str, detail: str, where: _Where) -> Result:
+    level = Severity.NOTE if kind in _NOTES else Severity.WARNING
+    level = Severity.ERROR if kind in _ERRORS else level
+    return Result(kind, level, visible(message), detail, *where, title=_TITLES[kind])
 
 
 def _change_result(
-    what: str, group: ChangeGroup, spans: Mapping[Because, Span], elsewhere: _Where
+    kind: str, group: ChangeGroup, spans: Mapping[Because, Span], elsewhere: _Where
 ) -> Result:
     change = group.lead
     before, after = change.difference.before, change.difference.after
@@ -809,15 +828,15 @@ def _change_result(
     if group.by_effect:
         by_effect = sorted(group.by_effect.items(), reverse=True)
         detail = "; ".join(f"{each} {quoted(list(calls))}" for each, calls in by_effect)
-        return _result(what, f"{pool_headline(group)}: {calls}, in {chains}", detail, where)
+        return _result(kind, f"{pool_headline(group)}: {calls}, in {chains}", detail, where)
     if change.what != "rule":
-        return _result(what, headline(group), chains, where)
+        return _result(kind, headline(group), chains, where)
     reasons = [
         _reason(label, decision, change.chain)
         for label, decision in (("before", before), ("after", after))
     ]
     message = f"{before.effect} -> {after.effect}: {calls}, in {chains}"
-    return _result(what, message, "\n".join(reasons), where)
+    return _result(kind, message, "\n".join(reasons), where)
 
 
 def _chains(chains: Sequence[tuple[str, ...]], readings: Sequence[str]) -> str:

@@ -215,13 +215,14 @@ def _add_logs(parser: argparse.ArgumentParser) -> None:
 
 _AUDIT_EPILOG = """\
 `attenuated` is what the files declare along a chain, `enforced` what the host
-does; only the host grants an escalation, only the files grant a dead letter.
+does; only the host grants an escalation, only the files grant a dead rule.
 
-exit status: 0 every file was read, with or without findings; 2 a file that may
-concern agents cannot be read or parsed
+exit status: 0 every file was read, 1 there is what --fail-on names, 2 a file that
+may concern agents cannot be read or parsed, or there is none
 
 examples:
   policy audit .
+  policy audit --agent reviewer
   policy audit v1.2.0 --format json
   policy audit --format html > audit.html
 """
@@ -233,6 +234,13 @@ def _audit(parser: argparse.ArgumentParser) -> None:
     parser.description = "List what every agent may do, through every possible chain."
     parser.epilog = _AUDIT_EPILOG
     _add_path(parser)
+    parser.add_argument("--agent", metavar="NAME", help="everything that this agent may do")
+    parser.add_argument(
+        "--fail-on",
+        choices=("error", "warning", "escalation", "note", "none"),
+        default="none",
+        help="exit 1 if there is such a finding, or an escalation (default: none)",
+    )
     _add_all(parser)
     _add_hosts(parser)
 

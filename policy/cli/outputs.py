@@ -119,7 +119,7 @@ def written(report: Report, form: str, most: int | None, page: PageLayout | None
         case "html":
             from policy.cli.report.html import report_html  # noqa: PLC0415
 
-            return report_html(report, most)
+            return report_html(report)
         case _:
             from policy.cli.report.results import report_results  # noqa: PLC0415
 

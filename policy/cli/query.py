@@ -13,7 +13,7 @@ from policy.cli.console import Console
 from policy.cli.inputs import load
 from policy.cli.outputs import publish
 from policy.cli.report.as_json import Object, because_json
-from policy.cli.report.document import Block, Ink, Paragraph, Report, Table, Text, joined, more
+from policy.cli.report.document import Block, Grid, Ink, Paragraph, Report, Text, joined, more
 from policy.cli.report.words import (
     because_text,
     call,
@@ -85,7 +85,7 @@ def blocks(asked: Asked, most: int | None) -> list[Block]:
     else:
         heads = ("", "agents", "call", "why")
         rows = list(_granted(asked, most))
-    found += [Table(heads, tuple(rows[:most]))] if rows else []
+    found += [Grid(heads, tuple(rows[:most]))] if rows else []
     found += more(len(rows) - len(rows[:most]))
     if not asked.found.exact:
         found.append(

@@ -17,7 +17,7 @@ from policy.cli.options import Hosts
 from policy.cli.outputs import publish
 from policy.cli.policies import open_policy
 from policy.cli.report.as_json import Object, because_json
-from policy.cli.report.document import Block, Ink, Paragraph, Report, Section, Table, Text, more
+from policy.cli.report.document import Block, Grid, Ink, Paragraph, Report, Section, Text, more
 from policy.cli.report.words import VERBS, arrow, because_text, call, chain_text, count
 from policy.core.effect import Effect
 
@@ -95,7 +95,7 @@ def _blocks(again: Rerun, most: int | None) -> list[Block]:
         members = [each for each in found.changes if each.outcome.widened is widened]
         if members:
             rows = tuple(_row(each) for each in members[:most])
-            table = Table(("", "call", "chain", "calls, first at", "why now"), rows)
+            table = Grid(("", "call", "chain", "calls, first at", "why now"), rows)
             total = count(sum(each.calls for each in members), "call")
             left = more(len(members) - len(rows))
             blocks.append(Section(f"{title} ({total})", (table, *left)))

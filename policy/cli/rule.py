@@ -12,12 +12,12 @@ from policy.cli.outputs import publish
 from policy.cli.report.as_json import Object
 from policy.cli.report.document import (
     Block,
+    Grid,
     Heading,
     Ink,
     Item,
     Paragraph,
     Report,
-    Table,
     Verbatim,
 )
 from policy.core.errors import PolicyError
@@ -31,7 +31,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     if options.code is None:
         pages = [catalogue.page(code) for code in catalogue.codes()]
         rows = tuple((_severity(page), Ink(page.code, "rule"), page.title) for page in pages)
-        table = Table(("", "code", "meaning"), rows)
+        table = Grid(("", "code", "meaning"), rows)
         shape: Object = {"rules": [_json(page) for page in pages]}
         publish(Report("Findings", lambda: shape, lambda _: [table]), options, console)
         return 0

@@ -11,7 +11,7 @@ import pytest
 from policy.analysis.diff import Diff, diff_workspaces
 from policy.analysis.review import Review, review, spawn_changes
 from policy.cli import main
-from policy.cli.diff import Compared, blocks
+from policy.cli.diff import DiffReport, blocks
 from policy.cli.report.document import Edge, Graph, Report
 from policy.cli.report.markdown import LIMIT, markdown, report_markdown
 from policy.files.opening import Memory
@@ -209,7 +209,7 @@ def test_a_comment_is_never_longer_than_a_forge_takes(length, total) -> None:
     sides[0]["t.policy"] += "".join(f"agent {name} {{\n}}\n" for name in names)
     old, new = (load_tree(Memory(files)) for files in sides)
     diff = diff_workspaces(old, new)
-    found = Compared("a", "b", diff, {}, {}, review(old, new, diff), spawn_changes(old, new))
+    found = DiffReport("a", "b", diff, {}, {}, review(old, new, diff), spawn_changes(old, new))
     text = report_markdown(Report("", dict, lambda most: blocks(found, most), 40), 40)
     assert len(text.encode()) <= LIMIT < 65_536
     assert text.count("<details") == text.count("</details>")

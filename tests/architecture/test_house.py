@@ -11,8 +11,8 @@ import policy
 
 ROOT = Path(policy.__file__).parent
 
-LINES = 74_689
-MODULES = 276
+LINES = 72_930
+MODULES = 271
 ENTRIES = 15  # files and folders directly in `policy/`
 PRIVATE_WORDS = 137
 

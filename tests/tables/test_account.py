@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from policy.cli.check import clause_rows
-from policy.cli.report.document import Fields
+from policy.cli.report.document import Labelled
 from policy.cli.report.terminal import PageLayout, terminal
 from policy.core.decision import Clause
 from policy.tables.chain import Chain, SpawnDenied
@@ -127,7 +127,7 @@ def test_the_strictest_clause_is_what_the_command_gets() -> None:
 def test_of_very_many_clauses_the_strictest_are_shown() -> None:
     command = "; ".join([*(f"git a{number}" for number in range(50)), "rm x", "ls y"])
     rows = clause_rows(RULES.account("Bash", {"command": command}))
-    lines = terminal([Fields(tuple(rows))], PageLayout()).splitlines()
+    lines = terminal([Labelled(tuple(rows))], PageLayout()).splitlines()
     assert len(lines) == 13
     assert [line for line in lines if "rm x" in line] == [
         "       deny  runs `rm x` (deny Bash(rm *))"

@@ -21,15 +21,15 @@ __all__ = [
     "Block",
     "Edge",
     "Excerpt",
-    "Fields",
     "Graph",
+    "Grid",
     "Heading",
     "Ink",
     "Item",
+    "Labelled",
     "Paragraph",
     "Report",
     "Section",
-    "Table",
     "Text",
     "Verbatim",
     "joined",
@@ -93,7 +93,7 @@ class Paragraph:
 
 
 @attrs.frozen
-class Fields:
+class Labelled:
     """Labels, each with its text; an empty label continues the one above."""
 
     rows: tuple[tuple[str, Text], ...]
@@ -117,7 +117,7 @@ class Section:
 
 
 @attrs.frozen
-class Table:
+class Grid:
     """Rows of cells below heads. A cell may have a role, that of its first piece."""
 
     heads: tuple[str, ...]
@@ -156,7 +156,7 @@ class Graph:
     edges: tuple[Edge, ...]
 
 
-Block = Heading | Paragraph | Fields | Item | Section | Table | Excerpt | Verbatim | Graph
+Block = Heading | Paragraph | Labelled | Item | Section | Grid | Excerpt | Verbatim | Graph
 
 
 def more(number: int, noun: str = "") -> tuple[Block, ...]:

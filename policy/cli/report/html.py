@@ -17,15 +17,15 @@ import attrs
 from policy.cli.report.document import (
     Block,
     Excerpt,
-    Fields,
     Graph,
+    Grid,
     Heading,
     Ink,
     Item,
+    Labelled,
     Paragraph,
     Report,
     Section,
-    Table,
     Text,
     Verbatim,
     joined,
@@ -39,9 +39,9 @@ __all__ = ["LayeredNodes", "graph_svg", "inline", "layered", "page", "report_htm
 _CODE: Final = frozenset({"call", "rule", "file", "agent", "code"})
 
 
-def report_html(report: Report, most: int | None) -> str:
-    """Return *report* as a page."""
-    return page(report.title, report.blocks(most))
+def report_html(report: Report) -> str:
+    """Return *report* as a page, with everything in it."""
+    return page(report.title, report.blocks(None))
 
 
 def page(title: str, blocks: Iterable[Block]) -> str:
@@ -107,7 +107,7 @@ def _block(block: Block, level: int) -> str:
             return f"<h{depth}>{inline(text)}</h{depth}>"
         case Paragraph(text, role):
             return f'<p class="{role}">{inline(text)}</p>' if role else f"<p>{inline(text)}</p>"
-        case Fields(rows):
+        case Labelled(rows):
             shown = "".join(f"<dt>{_text(k)}</dt><dd>{inline(text)}</dd>" for k, text in rows)
             return f"<dl>{shown}</dl>"
         case Item():
@@ -117,7 +117,7 @@ def _block(block: Block, level: int) -> str:
             if folded:
                 return f"<details><summary>{inline(title)}</summary><div>{inner}</div></details>"
             return f"<section><h{level}>{inline(title)}</h{level}>{inner}</section>"
-        case Table():
+        case Grid():
             return _table(block)
         case Excerpt(span, role):
             return f"<pre>{_excerpt(span, role)}</pre>"
@@ -129,7 +129,7 @@ def _block(block: Block, level: int) -> str:
             return f'<div class="scroll">{graph_svg(block)}</div>'
 
 
-def _table(table: Table) -> str:
+def _table(table: Grid) -> str:
     heads = "".join(f"<th>{_text(head)}</th>" for head in table.heads)
     rows = []
     for row in table.rows:

@@ -10,15 +10,15 @@ from typing import Final
 from policy.cli.report.document import (
     Block,
     Excerpt,
-    Fields,
     Graph,
+    Grid,
     Heading,
     Ink,
     Item,
+    Labelled,
     Paragraph,
     Report,
     Section,
-    Table,
     Text,
     Verbatim,
     pieces,
@@ -101,9 +101,9 @@ def _block(block: Block, level: int) -> list[str]:
             return [f"{'#' * depth} {inline(text)}"]
         case Paragraph(text):
             return [inline(text)]
-        case Fields(rows):
+        case Labelled(rows):
             return [
-                f"- {label.translate(_SPECIAL)}: {inline(text)}" if label else f"  - {inline(text)}"
+                f"- {inline(Ink(label))}: {inline(text)}" if label else f"  - {inline(text)}"
                 for label, text in rows
             ]
         case Item(head, body):
@@ -114,9 +114,12 @@ def _block(block: Block, level: int) -> list[str]:
                 return [f"{'#' * level} {inline(title)}", "", *inner]
             shown = html.escape("".join(p if isinstance(p, str) else p.text for p in pieces(title)))
             return [f"<details><summary>{shown}</summary>", "", *inner, "", "</details>"]
-        case Table(heads, rows):
+        case Grid(heads, rows):
             cells = [[inline(cell) for cell in row] for row in rows]
-            return [f"| {' | '.join(row)} |" for row in (heads, ["---"] * len(heads), *cells)]
+            return [
+                f"| {' | '.join(row)} |"
+                for row in ([inline(Ink(h)) for h in heads], ["---"] * len(heads), *cells)
+            ]
         case Excerpt(span):
             return _fenced(masked(span.source.line(span.place.line)))
         case Verbatim(text, name):

@@ -11,14 +11,14 @@ import attrs
 from policy.cli.report.document import (
     Block,
     Excerpt,
-    Fields,
     Graph,
+    Grid,
     Heading,
     Ink,
     Item,
+    Labelled,
     Paragraph,
     Section,
-    Table,
     Text,
     Verbatim,
     joined,
@@ -197,7 +197,7 @@ def lines(blocks: Iterable[Block], page: PageLayout, indent: int = 0) -> list[st
 def _is_loose(block: Block) -> bool:
     if isinstance(block, Item):
         return bool(block.body)
-    return isinstance(block, Heading | Section | Table | Verbatim | Graph)
+    return isinstance(block, Heading | Section | Grid | Verbatim | Graph)
 
 
 def _block(block: Block, page: PageLayout, indent: int) -> list[str]:
@@ -211,14 +211,14 @@ def _block(block: Block, page: PageLayout, indent: int) -> list[str]:
             return [*page.fill(text, head, indent=indent + 2), *lines(body, page, indent + 2)]
         case Section(title, body):
             return [*page.fill(title, head, role="strong"), *lines(body, page, indent + 2)]
-        case Fields(rows):
+        case Labelled(rows):
             wide = max(len(label) for label, _ in rows) + 2
             return [
                 line
                 for label, text in rows
                 for line in page.fill(text, head + page.paint(f"{label:<{wide}}", "dim"))
             ]
-        case Table():
+        case Grid():
             return _table(block, page, indent)
         case Excerpt(span, role):
             return excerpt(span, page, role=role, indent=head)
@@ -229,18 +229,24 @@ def _block(block: Block, page: PageLayout, indent: int) -> list[str]:
             return _graph(block, page, indent)
 
 
-def _table(table: Table, page: PageLayout, indent: int) -> list[str]:
+def _table(table: Grid, page: PageLayout, indent: int) -> list[str]:
     """Return the rows below their heads, in columns where the page has room for those."""
     plain = [[" ".join(page.fill(cell)) for cell in row] for row in table.rows]
     rows = [list(table.heads), *plain]
     wide = [max(width(cell) for cell in column) for column in zip(*rows, strict=True)]
     room = page.width - indent - _GAP * (len(wide) - 1)
     if room < _LEAST_COLUMN * len(wide):
-        stacked = [Fields(tuple(zip(table.heads, row, strict=True))) for row in table.rows]
+        stacked = [Labelled(tuple(zip(table.heads, row, strict=True))) for row in table.rows]
         return [line for fields in stacked for line in [*_block(fields, page, indent), ""]][:-1]
+    words = [
+        max(max(map(width, cell.split()), default=0) for cell in column)
+        for column in zip(*rows, strict=True)
+    ]
     while sum(wide) > room:
-        widest = max(wide)
-        wide[wide.index(widest)] -= 1
+        # Better between words than within one.
+        spare = [at for at, columns in enumerate(wide) if columns > words[at]]
+        widest = max(spare or range(len(wide)), key=wide.__getitem__)
+        wide[widest] -= 1
     found = []
     heads: list[Text] = [Ink(head, "dim") for head in table.heads]
     for row in [heads, *table.rows] if any(table.heads) else table.rows:
@@ -267,9 +273,9 @@ def _graph(graph: Graph, page: PageLayout, indent: int) -> list[str]:
         children.setdefault(edge.parent, []).append((Ink(name), note))
     parents: dict[str, tuple[list[str], Text]] = {}
     for parent, started in children.items():
-        parents.setdefault(str(started), ([], joined(started)))[0].append(parent or "started first")
+        parents.setdefault(str(started), ([], joined(started)))[0].append(parent or "(start)")
     rows = tuple((joined(map(Ink, names)), "→", some) for names, some in parents.values())
-    return _table(Table(("", "", ""), rows), page, indent)
+    return _table(Grid(("", "", ""), rows), page, indent)
 
 
 # --- lines of files with carets ------------------------------------------------------------

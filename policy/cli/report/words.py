@@ -10,9 +10,9 @@ from typing import Final
 from policy.cli.report.document import (
     Block,
     Excerpt,
-    Fields,
     Ink,
     Item,
+    Labelled,
     Paragraph,
     Text,
     joined,
@@ -250,7 +250,7 @@ def _problem(word: str, message: str, span: Span | None, file: str, help_: str) 
     where = (Ink(f"{place}:", "strong"), " ") if place else ""
     body: list[Block] = [Excerpt(span, word)] if span else []
     if help_:
-        body.append(Fields((("help", " ".join(help_.split())),)))
+        body.append(Labelled((("help", " ".join(help_.split())),)))
     return Item((where, Ink(f"{word}:", word), " ", " ".join(message.split())), tuple(body))
 
 
