@@ -115,9 +115,10 @@ def _run_verb(module: str, verb: str, arguments: list[str]) -> int:
     from policy.cli.options import parse_options  # noqa: PLC0415
     from policy.core.errors import PolicyError  # noqa: PLC0415
 
-    options = parse_options(module, verb, arguments)
-    console = Console.of(options.color)
+    console = Console.of()
     try:
+        options = parse_options(module, verb, arguments)
+        console = Console.of(options.color)
         status: int = import_module(f"policy.cli.{module}").run(options, console)
     except PolicyError as error:
         console.error(error)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import attrs
@@ -13,7 +13,7 @@ import attrs
 from policy.analysis.records.record import Record, Recorder
 from policy.cli.console import Console
 from policy.cli.options import Hosts
-from policy.cli.outputs import file_errors
+from policy.cli.outputs import file_errors, written
 from policy.cli.policies import (
     DecidingPolicy,
     chain_of,
@@ -22,21 +22,21 @@ from policy.cli.policies import (
     open_policy,
     policy_of,
 )
-from policy.cli.report.as_json import dumps
-from policy.cli.report.check import CheckAnswer, answer_json, answer_markdown, answer_text
-from policy.cli.report.text import quoted
+from policy.cli.report.as_json import Object, because_json, decision_json, dumps
+from policy.cli.report.document import Block, Excerpt, Ink, Item, Labelled, Report, Text, joined
+from policy.cli.report.terminal import terminal
+from policy.cli.report.words import because_text, call, chain_text, effect, explained, quoted, rule
 from policy.core import limits
-from policy.core.decision import Decision, Reason
+from policy.core.decision import Because, Clause, Decision, Does, Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding
-from policy.core.source import Source
-from policy.files.opening import is_unreadable
+from policy.core.source import Source, Span
 from policy.language.mistakes import closest
 from policy.tables.chain import READINGS, CallPlace, Chain, SpawnDenied
 from policy.tables.projects import Offered, told_apart
 
-__all__ = ["run"]
+__all__ = ["CheckAnswer", "blocks", "clause_rows", "run"]
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
@@ -44,22 +44,47 @@ def run(options: argparse.Namespace, console: Console) -> int:
     found, words = _path_and_words(options, console)
     checker = _Checker(found, chain_of(options.chain) if options.chain else (), options.reading)
     recorder = Recorder(Path(options.record), options.redact) if options.record else None
+    answers: list[CheckAnswer] = []
     status = 0
     for number, asked in enumerate(_requests(options, words)):
         answer = checker.answer(asked)
         if recorder is not None and not answer.problem:
             record = Record.of(answer.chain, answer.tool, answer.call, answer.decision)
             recorder.append(attrs.evolve(record, project=checker.told_apart(answer.project)))
-        _show(answer, options.format, found, console, first=number == 0)
+        # A stream of calls is answered call by call.
+        if options.format == "json":
+            console.line(dumps(_json(answer), indent=None))
+        elif options.format == "text":
+            console.line("\n" * bool(number) + terminal(_shown(answer, found), console.page)[:-1])
+        if options.output or options.format not in {"json", "text"}:
+            answers.append(answer)
         status = max(status, _status(answer))
+    _write(answers, found, options, console)
     # An unreadable file may hold a rule about these calls.
-    unreadable = [finding for finding in checker.findings() if is_unreadable(finding)]
-    if not unreadable:
-        return status
-    from policy.cli.report.findings import findings_report  # noqa: PLC0415  # rarely needed
+    return 2 if console.unreadable(checker.findings()) else status
 
-    console.complain(findings_report(unreadable, console.errors))
-    return 2
+
+def _shown(answer: CheckAnswer, found: DecidingPolicy) -> list[Block]:
+    return blocks(answer, found.spans(answer.decision.because))
+
+
+def _write(
+    answers: list[CheckAnswer],
+    found: DecidingPolicy,
+    options: argparse.Namespace,
+    console: Console,
+) -> None:
+    """Write the answers in the formats that have them all together."""
+    report = Report(
+        "Calls and what they get",
+        lambda: {"answers": [_json(answer) for answer in answers]},
+        lambda _: [block for answer in answers for block in _shown(answer, found)],
+    )
+    for file, form in options.output.items():
+        with file_errors(file):
+            file.write_text(written(report, form, None), "utf-8", "backslashreplace")
+    if options.format not in {"json", "text"}:
+        console.write(written(report, options.format, None))
 
 
 def _status(answer: CheckAnswer) -> int:
@@ -140,19 +165,6 @@ def _decoded(lines: Iterable[bytes]) -> Iterator[str]:
     # A line that is not UTF-8 is reported as a line that is not JSON.
     for line in lines:
         yield line.decode("utf-8", "surrogateescape")
-
-
-def _show(
-    answer: CheckAnswer, form: str, found: DecidingPolicy, console: Console, *, first: bool
-) -> None:
-    if form == "json":
-        console.line(dumps(answer_json(answer), indent=None))
-        return
-    if form == "markdown":
-        console.write("".join(f"{line}\n" for line in answer_markdown(answer)))
-        return
-    lines = answer_text(answer, found.spans(answer.decision.because), console.page)
-    console.line("\n".join(lines if first else ["", *lines]))
 
 
 # --- calls ------------------------------------------------------------------------
@@ -412,3 +424,193 @@ def _decision(
 
 
 _REASONS = {reason.value: reason for reason in Reason}
+
+
+# --- what an answer looks like -----------------------------------------------------
+
+
+@attrs.frozen
+class CheckAnswer:
+    """The answer to one call.
+
+    Attributes:
+        chain: all the links that were asked for.
+        tool: the tool.
+        call: its arguments.
+        decision: the answer.
+        reading: ``attenuated`` or ``enforced``.
+        project: its `Project.title`.
+        profile: host and version.
+        denied: the agent of the chain that may not be started, or "".
+        confirm: agent of the chain -> the links that must confirm its start.
+        instead: the decision of the other reading, where it differs.
+        problem: why the call is invalid, or "".
+        message: the reason as a sentence, where the decision has none.
+        clauses: what a shell command does, one by one.
+
+    """
+
+    chain: tuple[str, ...]
+    tool: str
+    call: Mapping[str, object]
+    decision: Decision
+    reading: str
+    project: str
+    profile: str
+    denied: str = ""
+    confirm: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict)
+    instead: Decision | None = None
+    problem: str = ""
+    message: str = ""
+    clauses: tuple[Clause, ...] = ()
+
+    @property
+    def agent(self) -> str:
+        """The agent that calls, or ""."""
+        return self.chain[-1] if self.chain else ""
+
+    @property
+    def why(self) -> str:
+        """The reason, as a clause."""
+        return self.problem or self.message or explained(self.decision, self.agent)
+
+
+def _json(answer: CheckAnswer) -> Object:
+    """Return the JSON shape of an answer."""
+    shape = decision_json(answer.chain, answer.tool, answer.call, answer.decision)
+    shape |= {
+        "message": answer.why,
+        "reading": answer.reading,
+        "project": answer.project,
+        "profile": answer.profile,
+    }
+    if answer.clauses:
+        shape["clauses"] = [_clause_json(clause) for clause in answer.clauses]
+    if answer.denied:
+        shape["denied_agent"] = answer.denied
+    if answer.confirm:
+        shape["confirm"] = [
+            {"agent": agent, "by": list(by)} for agent, by in answer.confirm.items()
+        ]
+    if answer.instead is not None:
+        shape["other_reading"] = {
+            "effect": answer.instead.effect.value,
+            "reason": answer.instead.reason.value,
+            "because": because_json(answer.instead.because),
+        }
+    if answer.problem:
+        shape["error"] = answer.problem
+    return shape
+
+
+def _clause_json(clause: Clause) -> Object:
+    """Return the JSON shape of a clause."""
+    return {
+        "does": clause.does.value,
+        "text": clause.text,
+        "effect": clause.decision.effect.value,
+        "reason": clause.decision.reason.value,
+        "because": because_json(clause.decision.because),
+        "why": clause.why,
+    }
+
+
+def blocks(answer: CheckAnswer, spans: Mapping[Because, Span]) -> list[Block]:
+    """Return an answer; *spans* are the places of its rules."""
+    decision = answer.decision
+    who = f"{chain_text(answer.chain)} in {answer.project}, {answer.reading}"
+    rows: list[tuple[str, Text]] = []
+    plain = decision.because and decision.reason is Reason.RULE and not answer.message
+    if not plain:
+        rows.append(("why", answer.why))
+    for number, because in enumerate(decision.because):
+        of = f"  (of {because.link})" if because.link else ""
+        label = "why" if plain else "rule"
+        rows.append(("" if number else label, (rule(because), of)))
+    if _says_more(answer.clauses, answer.call, decision):
+        rows += clause_rows(answer.clauses)
+    rows.append(("chain", who))
+    if len(decision.links) > 1 and decision.effect is Effect.ASK:
+        some = f"each of {quoted(decision.links)}; some hosts need every one of them to confirm"
+        rows.append(("asked by", some))
+    for agent, by in answer.confirm.items():
+        told = f"starting `{agent}` must be confirmed first: {quoted(by)} asks"
+        rows.append(("note", told))
+    if answer.instead is not None:
+        other = next(reading for reading in READINGS if reading != answer.reading)
+        instead: Text = (f"in the {other} reading it is ", effect(answer.instead.effect))
+        rows.append(("but", (instead, ": ", because_text(answer.instead, answer.agent))))
+    shown = [Excerpt(spans[one], one.effect.value) for one in decision.because if one in spans]
+    head = (effect(decision.effect), "  ", call(answer.tool, answer.call))
+    return [Item(head, (Labelled(tuple(rows)), *shown))]
+
+
+def _says_more(clauses: Sequence[Clause], call: Mapping[str, object], decision: Decision) -> bool:
+    """Return whether the clauses of a call add to its decision."""
+    if not clauses:
+        return False
+    first = clauses[0]
+    alone = first.does is Does.RUNS and first.text in call.values()
+    return len(clauses) > 1 or not alone or first.decision != decision
+
+
+# Clauses of one command that are shown; a hostile command has thousands.
+_MOST = 12
+# Characters of unsupported syntax that are shown: it may be a whole statement.
+_LONGEST = 60
+
+
+def clause_rows(clauses: Sequence[Clause]) -> list[tuple[str, Text]]:
+    """Return what a command does in its order; files only where they are not simply allowed.
+
+    Of many clauses the strictest are shown, and the others counted.
+    """
+    told = [
+        clause
+        for clause in clauses
+        if clause.does is Does.RUNS or clause.decision.effect is not Effect.ALLOW
+    ]
+    strict = sorted(range(len(told)), key=lambda number: (told[number].decision.effect, number))
+    texts = [_clause(told[number]) for number in sorted(strict[:_MOST])]
+    if len(told) > _MOST:
+        texts.append(f"and {len(told) - _MOST:,} more, none of them stricter")
+    return [("" if number else "parts", text) for number, text in enumerate(texts)]
+
+
+def _clause(clause: Clause) -> Text:
+    hides = clause.does is Does.HIDES
+    does = "" if hides else f"{clause.does.value} "
+    shown = clause.text
+    if hides and len(shown) > _LONGEST:
+        shown = f"{shown[:_LONGEST]}…"
+    what: Text = Ink(shown, "code") if shown else "it" if clause.why else _UNKNOWN[clause.does]
+    why = clause.why or (" (", _why(clause), ")")
+    word = effect(clause.decision.effect)
+    return (word, " " * (6 - len(word.text)), does, what, " " if clause.why else "", why)
+
+
+_UNKNOWN = {
+    Does.RUNS: "a program whose name is unknown",
+    Does.READS: "a file whose name is unknown",
+    Does.WRITES: "a file whose name is unknown",
+    Does.REMOVES: "a file whose name is unknown",
+    Does.HIDES: "what it may do besides",
+}
+
+
+def _why(clause: Clause) -> Text:
+    if clause.decision.because:
+        rules = ((f"{b.effect} ", Ink(b.rule, "rule")) for b in clause.decision.because)
+        return joined(rules, " and ")
+    if clause.does is Does.HIDES:
+        return "it may hold commands that were not found"
+    reason = clause.decision.reason
+    return _WHY.get(reason, reason.value)
+
+
+_WHY = {
+    Reason.DEFAULT: "no rule",
+    Reason.CLASSIFIER: "a model decides",
+    Reason.PROTECTED: "guarded by the host",
+    Reason.UNANALYSABLE: "no rule counts that allows it",
+}

@@ -3,40 +3,64 @@
 from __future__ import annotations
 
 import argparse
+from collections import Counter
+from collections.abc import Sequence
+from functools import partial
 
 from policy.analysis.reach.never import check
 from policy.cli.console import Console
 from policy.cli.inputs import load
 from policy.cli.options import Hosts
+from policy.cli.outputs import publish
 from policy.cli.policies import dialect_of
-from policy.cli.report.as_json import dumps
-from policy.cli.report.claims import Tested, claims_json, claims_markdown, claims_text, tally
-from policy.cli.report.findings import findings_report
+from policy.cli.report.as_json import Object, place_json
+from policy.cli.report.document import (
+    Block,
+    Excerpt,
+    Ink,
+    Item,
+    Paragraph,
+    Report,
+    Section,
+    Text,
+    joined,
+)
+from policy.cli.report.results import Result, end_of, path_prefix
+from policy.cli.report.words import because_text, call, chain_text
 from policy.core.errors import PolicyError
+from policy.core.finding import Severity
 from policy.files.opening import is_unreadable
+from policy.hosts.claims import ClaimVerdict
 from policy.hosts.project import Project
 from policy.tables.dialect import Dialect
 from policy.tables.table import UNRESTRICTED
 
 __all__ = ["run"]
 
+_WORDS = {True: ("pass", "good"), False: ("FAIL", "error"), None: ("not proven", "warning")}
+
+# The title of a project, and the verdicts on its claims.
+_Tested = tuple[str, tuple[ClaimVerdict, ...]]
+
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Print the results of the claims, and return the exit status."""
     found = load(options.path, console.progress, Hosts.of(options))
-    tested = []
+    tested: list[_Tested] = []
     for project in found.workspace.projects:
         console.progress(f"testing {project.title}")
         if project.claims:
-            tested.append(Tested(project.title, tuple(check(project, _dialect(project)))))
-    match options.format:
-        case "json":
-            console.write(dumps(claims_json(tested)) + "\n")
-        case "markdown":
-            console.write(claims_markdown(tested))
-        case _:
-            if tested:
-                console.write(claims_text(tested, console.page, verbose=options.verbose))
+            tested.append((project.title, tuple(check(project, _dialect(project)))))
+    totals = Counter(verdict.holds for _, verdicts in tested for verdict in verdicts)
+    report = Report(
+        "Claims of policies",
+        partial(_json, tested),
+        lambda _: _blocks(tested, totals, verbose=options.verbose),
+        results=partial(_results, tested),
+        prefix=path_prefix(found.tree),
+    )
+    if tested or options.format != "text":
+        publish(report, options, console)
     # A file that cannot be parsed may hold further claims. One whose examples fail is reported
     # above.
     broken = [
@@ -44,11 +68,10 @@ def run(options: argparse.Namespace, console: Console) -> int:
         for finding in found.workspace.findings
         if finding.code in {"unreadable-policy", "unreadable"} and is_unreadable(finding)
     ]
-    console.complain(findings_report(broken, console.errors))
+    console.unreadable(broken)
     if not tested and not broken:
         msg = "there is no `expect`, `test` or `never` statement to run"
         raise PolicyError(msg, file=found.tree.label)
-    totals = tally(tested)
     if totals[None] or broken:
         return 2
     return 1 if totals[False] else 0
@@ -58,3 +81,91 @@ def _dialect(project: Project) -> Dialect:
     reading = project.attenuated
     tables = [reading.start(agent).table for agent in reading.agents[:1]]
     return dialect_of(tables[0] if tables else UNRESTRICTED)
+
+
+def _blocks(
+    tested: Sequence[_Tested], totals: Counter[bool | None], *, verbose: bool
+) -> list[Block]:
+    """Return the numbers, and the claims that do not hold; *verbose* shows those that do."""
+    said = [
+        Ink(f"{totals[holds]} {word}", role if totals[holds] else "")
+        for holds, word, role in (
+            (True, "passed", "good"),
+            (False, "failed", "error"),
+            (None, "not proven", "warning"),
+        )
+        if totals[holds] or holds
+    ]
+    blocks: list[Block] = [Paragraph(joined(said))]
+    for title, verdicts in tested:
+        shown = tuple(_item(verdict) for verdict in verdicts if verbose or not verdict.holds)
+        blocks += [Section(title, shown)] if shown else []
+    return blocks
+
+
+def _item(verdict: ClaimVerdict) -> Item:
+    word, role = _WORDS[verdict.holds]
+    head = (Ink(word, role), "  ", verdict.claim)
+    if verdict.holds:
+        return Item(head)
+    place = Paragraph(Ink(str(verdict.span.place), "file"))
+    return Item(head, (Paragraph(_why(verdict)), place, Excerpt(verdict.span, role)))
+
+
+def _why(verdict: ClaimVerdict) -> Text:
+    """Return the result instead of the claimed one, and its reason."""
+    decision = verdict.decision
+    if decision is None:
+        return verdict.why
+    told: tuple[Text, ...] = (f"{decision.effect}: ", because_text(decision))
+    if verdict.call is None:
+        return ("it is ", *told)
+    return (chain_text(verdict.chain), " can: ", call(*verdict.call), " is ", *told)
+
+
+def _json(tested: Sequence[_Tested]) -> Object:
+    totals = Counter(verdict.holds for _, verdicts in tested for verdict in verdicts)
+    return {
+        "claims": [
+            {
+                "project": title,
+                "claim": verdict.claim,
+                "holds": verdict.holds,
+                "why": verdict.why,
+                **_witness(verdict),
+                **place_json(verdict.span.place),
+            }
+            for title, verdicts in tested
+            for verdict in verdicts
+        ],
+        "passed": totals[True],
+        "failed": totals[False],
+        "not_proven": totals[None],
+    }
+
+
+def _witness(verdict: ClaimVerdict) -> Object:
+    if verdict.call is None:
+        return {}
+    tool, arguments = verdict.call
+    return {"chain": list(verdict.chain), "witness": {"tool": tool, "input": arguments}}
+
+
+_TITLES = {False: "A claim of a policy does not hold", None: "A claim of a policy is not proven"}
+
+
+def _results(tested: Sequence[_Tested]) -> list[Result]:
+    """Return the claims that do not hold, or are not proven."""
+    return [
+        Result(
+            "claim-not-proven" if verdict.holds is None else "claim-fails",
+            Severity.WARNING if verdict.holds is None else Severity.ERROR,
+            f"{verdict.claim}: {verdict.why}",
+            place=verdict.span.place,
+            end=end_of(verdict.span),
+            title=_TITLES[verdict.holds],
+        )
+        for _, verdicts in tested
+        for verdict in verdicts
+        if not verdict.holds
+    ]

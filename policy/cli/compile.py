@@ -7,10 +7,9 @@ import os
 from pathlib import Path
 
 from policy.cli.console import Console
-from policy.cli.inputs import load, unreadable
+from policy.cli.inputs import load
 from policy.cli.options import Hosts
 from policy.cli.outputs import file_errors, write_beside
-from policy.cli.report.findings import findings_report
 from policy.core.errors import PolicyError
 from policy.tables.codec.compiled import compiled_from_json
 from policy.tables.codec.writing import compiled_to_json
@@ -21,9 +20,7 @@ __all__ = ["run"]
 def run(options: argparse.Namespace, console: Console) -> int:
     """Compile, and return the exit status. Where a file cannot be read, nothing is written."""
     found = load(options.path, console.progress, Hosts.of(options))
-    bad = unreadable(found.workspace)
-    if bad:
-        console.complain(findings_report(bad, console.errors))
+    if console.unreadable(found.workspace.findings):
         return 2
     if not found.workspace.projects:
         msg = "no file here says what an agent may do"

@@ -13,9 +13,13 @@ from typing import TextIO
 
 import attrs
 
-from policy.cli.report.text import PageLayout, clipped, error_report
+from policy.cli.report.document import Block, Paragraph
+from policy.cli.report.terminal import PageLayout, clipped, lines
+from policy.cli.report.words import EXPLAIN, error_items, finding_item
 from policy.core.errors import PolicyError
+from policy.core.finding import Finding
 from policy.core.source import visible
+from policy.files.opening import is_unreadable
 
 __all__ = ["Console"]
 
@@ -75,27 +79,31 @@ class Console:
 
     def error(self, error: PolicyError) -> None:
         """Write *error* to standard error."""
-        self.complain(error_report(error, self.errors))
+        self.complain(*error_items(error))
 
-    def complain(self, lines: Iterable[str]) -> None:
-        """Write *lines* to standard error, after everything that was written so far."""
+    def complain(self, *blocks: Block) -> None:
+        """Write *blocks* to standard error, after everything that was written so far."""
         self.quiet()
         sys.stdout.flush()
-        sys.stderr.write("".join(f"{line}\n" for line in lines))
+        sys.stderr.write("".join(f"{line}\n" for line in lines(blocks, self.errors)))
         sys.stderr.flush()
+
+    def say(self, text: str) -> None:
+        """Write one sentence to standard error."""
+        self.complain(Paragraph(text))
+
+    def unreadable(self, findings: Iterable[Finding]) -> bool:
+        """Report those of *findings* that are files which could not be read; return if any is."""
+        bad = [finding for finding in findings if is_unreadable(finding)]
+        if bad:
+            self.complain(*map(finding_item, bad), Paragraph(EXPLAIN, "dim"))
+        return bool(bad)
 
     def internal_error(self, error: Exception, what: str = "") -> None:
         """Report a bug of this program; with a traceback where POLICY_DEBUG is 1."""
         about = f" ({what})" if what else ""
-        self.complain(
-            [
-                (
-                    f"policy: internal error{visible(about)}: {type(error).__name__}: "
-                    f"{visible(str(error))[:300]}"
-                ),
-                "  = help: this is a mistake of this program; POLICY_DEBUG=1 shows where it is",
-            ]
-        )
+        self.say(f"policy: internal error{about}: {type(error).__name__}: {str(error)[:300]}")
+        self.say("  help  this is a mistake of this program; POLICY_DEBUG=1 shows where it is")
         if os.environ.get("POLICY_DEBUG") == "1":
             traceback.print_exception(error, file=sys.stderr)
 

@@ -4,24 +4,41 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 
+import attrs
+
 from policy.analysis.conversion.converting import Conversion, convert
+from policy.analysis.conversion.losses import Loss
 from policy.cli.console import Console
-from policy.cli.outputs import file_errors, outputs_of, write_outputs
-from policy.cli.report.as_json import dumps
-from policy.cli.report.convert import conversions_json, conversions_markdown, conversions_text
-from policy.cli.report.text import PageLayout
+from policy.cli.outputs import file_errors, publish
+from policy.cli.report.as_json import Object, because_json
+from policy.cli.report.document import (
+    Block,
+    Item,
+    Labelled,
+    Paragraph,
+    Report,
+    Section,
+    Verbatim,
+    joined,
+    more,
+)
+from policy.cli.report.words import arrow, call, chain_text, count, quoted, why_rows
 from policy.core.errors import PolicyError
 from policy.core.source import visible
 from policy.files.opening import open_tree
+from policy.tables.chain import SPAWN_TOOL
 
 __all__ = ["run"]
+
+_MOST = 30
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Convert, and return the exit status."""
-    outputs = outputs_of(options)
     found = convert(
         open_tree(options.path),
         options.to,
@@ -31,32 +48,34 @@ def run(options: argparse.Namespace, console: Console) -> int:
     refused = _refused(found, options)
     files = {path: text for one in found for path, text in one.files.items()}
     targets = {} if refused or not options.folder else _targets(files, options)
-
-    def text(page: PageLayout) -> str:
-        return conversions_text(found, page, everything=options.all)
-
-    formats = {
-        "text": lambda: text(console.page),
-        "json": lambda: dumps(conversions_json(found, refused)) + "\n",
-        "markdown": lambda: conversions_markdown(found, refused),
-    }
-    write_outputs(outputs, formats)
+    shown = {} if refused or options.folder else files
+    report = Report(
+        f"Conversion to `{options.to}`",
+        partial(_json, found, refused),
+        partial(_blocks, found),
+        _MOST,
+    )
     if options.format != "text":
-        console.write(formats[options.format]())
-    elif refused or options.folder or len(files) != 1:
-        if not refused and not options.folder:
-            _show(files, console)
-        console.write(text(console.page))
-    else:
-        (only,) = files.values()
+        files_below = [Verbatim(text, path) for path, text in shown.items()]
+        with_files = attrs.evolve(report, blocks=lambda most: [*_blocks(found, most), *files_below])
+        publish(with_files, options, console)
+    elif len(shown) == 1:
+        # The text of the file alone, so that it can be written to a file.
+        (only,) = shown.values()
         console.write(only)
-        console.complain(text(console.errors).splitlines())
+        console.complain(*_blocks(found, None if options.all else _MOST))
+    else:
+        for path, text in shown.items():
+            console.line(console.page.paint(f"--- {visible(path)}", "strong"))
+            console.write(text if text.endswith("\n") else text + "\n")
+        console.write("\n" if shown else "")
+        publish(report, options, console)
     if refused:
-        console.complain([refused])
+        console.say(refused)
         return 1
-    for path, content in targets.items():
-        _write(path, content)
-        console.complain([f"wrote {visible(str(path))}"])
+    for target, content in targets.items():
+        _write(target, content)
+        console.say(f"wrote {target}")
     return 0
 
 
@@ -66,13 +85,6 @@ def _refused(found: tuple[Conversion, ...], options: argparse.Namespace) -> str:
         one.refusal(looser=options.allow_looser, unproven=options.allow_unproven) for one in found
     ]
     return next(filter(None, reasons), "")
-
-
-def _show(files: dict[str, str], console: Console) -> None:
-    for path, content in files.items():
-        console.line(console.page.paint(f"--- {visible(path)}", "bold"))
-        console.write(content if content.endswith("\n") else content + "\n")
-    console.line("")
 
 
 def _targets(files: dict[str, str], options: argparse.Namespace) -> dict[Path, str]:
@@ -98,3 +110,126 @@ def _write(path: Path, text: str) -> None:
     with file_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, "utf-8", newline="")
+
+
+# --- what a conversion looks like --------------------------------------------------
+
+
+def _blocks(conversions: Iterable[Conversion], most: int | None) -> list[Block]:
+    """Return a summary of each conversion, and its losses."""
+    blocks: list[Block] = []
+    for one in conversions:
+        blocks.append(Paragraph(_summary(one), "strong"))
+        for title, losses in (
+            ("looser: the conversion grants more", one.looser),
+            ("stricter: the conversion grants less", one.stricter),
+        ):
+            if losses:
+                groups = _together(losses)
+                items = tuple(_loss(group) for group in groups[:most])
+                left = more(sum(map(len, groups[len(items) :])))
+                blocks.append(Section(f"{title} ({len(losses):,})", (*items, *left)))
+        for title, notes in (
+            ("dropped: no file of the other host says it", _dropped(one)),
+            ("not proven to be no looser", [f"{u.tool}: {u.why}" for u in one.unproven]),
+            ("names", _names(one)),
+            ("as declared, whatever is enforced", _declared(one)),
+        ):
+            if notes:
+                blocks.append(Section(f"{title} ({len(notes):,})", tuple(map(Item, notes))))
+    return blocks
+
+
+def _summary(conversion: Conversion) -> str:
+    parts = [
+        f"{len(conversion.looser):,} looser",
+        f"{len(conversion.stricter):,} stricter",
+        f"{len(conversion.dropped):,} dropped",
+    ]
+    if conversion.unproven:
+        parts.append(f"not proven for {', '.join(one.tool for one in conversion.unproven)}")
+    files = count(len(conversion.files), "file")
+    return f"{conversion.source} -> {conversion.host}: {files}; {', '.join(parts)}"
+
+
+def _loss(group: Sequence[Loss]) -> Item:
+    loss = group[0]
+    also = f", and {count(len(loss.also), 'more chain')}" if loss.also else ""
+    rows = [
+        ("chain", chain_text(loss.chain) + also),
+        *why_rows("before", loss.before, loss.chain[-1], 1),
+        *why_rows("after", loss.after, loss.chain[-1], 1),
+    ]
+    calls = joined(call(one.tool, one.call) for one in group)
+    changed = arrow(loss.before.effect, loss.after.effect)
+    return Item((changed, "  ", calls), (Labelled(tuple(rows)),))
+
+
+def _together(losses: Iterable[Loss]) -> list[list[Loss]]:
+    """Return the losses, grouped for agents that are started alike."""
+    groups: dict[object, list[Loss]] = {}
+    for number, loss in enumerate(losses):
+        effects = loss.before.effect, loss.after.effect
+        key: object = (effects, loss.chain, loss.also) if loss.tool == SPAWN_TOOL else number
+        groups.setdefault(key, []).append(loss)
+    return list(groups.values())
+
+
+def _dropped(conversion: Conversion) -> list[str]:
+    return [one.what + (f" (of `{one.agent}`)" if one.agent else "") for one in conversion.dropped]
+
+
+def _names(conversion: Conversion) -> list[str]:
+    renamed = [f"the agent `{old}` is called `{new}`" for old, new in conversion.names.items()]
+    if not conversion.tools:
+        return renamed
+    tools = quoted(conversion.tools, len(conversion.tools))
+    return [*renamed, f"tools that the host does not know keep theirs: {tools}"]
+
+
+def _declared(conversion: Conversion) -> list[str]:
+    looser = sum(loss.looser for loss in conversion.declared)
+    if not conversion.declared:
+        return []
+    return [f"{looser:,} looser, {len(conversion.declared) - looser:,} stricter"]
+
+
+def _json(conversions: Iterable[Conversion], refused: str) -> Object:
+    """Return the JSON shape of conversions; with their files unless they are refused."""
+    return {
+        "conversions": [
+            {
+                "source": one.source,
+                "host": one.host,
+                "files": {} if refused else dict(one.files),
+                "losses": [
+                    *(_loss_json(loss) for loss in one.losses),
+                    *(
+                        {"direction": "dropped", "what": d.what, "agent": d.agent}
+                        for d in one.dropped
+                    ),
+                ],
+                "unproven": [{"tool": u.tool, "why": u.why} for u in one.unproven],
+                "names": dict(one.names),
+                "without_counterpart": list(one.tools),
+                "declared": [_loss_json(loss) for loss in one.declared],
+                "exact": not one.unproven,
+            }
+            for one in conversions
+        ],
+        "refused": refused or None,
+    }
+
+
+def _loss_json(loss: Loss) -> Object:
+    return {
+        "direction": loss.direction,
+        "chain": list(loss.chain),
+        "also": [list(chain) for chain in loss.also],
+        "tool": loss.tool,
+        "from": loss.before.effect.value,
+        "to": loss.after.effect.value,
+        "witness": {"tool": loss.tool, "input": dict(loss.call)},
+        "before": because_json(loss.before.because),
+        "because": because_json(loss.after.because),
+    }

@@ -12,7 +12,7 @@ import attrs
 from policy.analysis.formatting import canonical
 from policy.cli.console import Console
 from policy.cli.outputs import replace_files
-from policy.cli.report.text import count
+from policy.cli.report.words import count
 from policy.core.errors import PolicyError
 from policy.core.source import Source, visible
 from policy.files.opening import Memory, Overlay, SingleFile
@@ -47,13 +47,12 @@ def run(options: argparse.Namespace, console: Console) -> int:
             total += 1
             changed += outcome
     if unprinted:
-        names = ", ".join(visible(str(path)) for path in unprinted)
-        console.complain(
-            console.errors.prose(f"left as they are, since they have no canonical form: {names}")
-        )
+        names = ", ".join(map(str, unprinted))
+        console.say(f"left as they are, since they have no canonical form: {names}")
     would = options.check or options.diff
-    told = f"{count(changed, 'file')} {'would change' if would else 'changed'}, {total} in all"
-    console.complain([told])
+    console.say(
+        f"{count(changed, 'file')} {'would change' if would else 'changed'}, {total} in all"
+    )
     return status or int(options.check and changed > 0)
 
 
@@ -153,8 +152,7 @@ def _without(tree: Tree, name: str, console: Console) -> str:
 
     found = minimal(tree, name)
     for kept in found.kept:
-        text = visible(kept.span.text)
-        console.complain(console.errors.prose(f"{kept.span.place}: kept `{text}`: {kept.why}"))
+        console.say(f"{kept.span.place}: kept `{kept.span.text}`: {kept.why}")
     return found.text
 
 

@@ -11,15 +11,14 @@ from policy.cli.options import AS_OBSERVED, Hosts
 from policy.core import limits
 from policy.core.decision import Because, rule_span
 from policy.core.errors import PolicyError
-from policy.core.finding import Finding
 from policy.core.source import Source, Span, visible
-from policy.files.opening import is_unreadable, open_tree
+from policy.files.opening import open_tree
 from policy.files.trees import Problem, Tree
 from policy.hosts.front_ends import FRONT_ENDS
 from policy.hosts.project import FrontEnd
 from policy.hosts.workspace import Workspace, load_tree
 
-__all__ = ["InputTree", "Watched", "load", "read", "sides", "unreadable"]
+__all__ = ["InputTree", "Watched", "load", "read", "sides"]
 
 
 @attrs.frozen
@@ -114,14 +113,6 @@ def read(
     front_ends = hosts.front_ends
     workspace = load_tree(Watched(tree, progress), front_ends=front_ends, root=root)
     return InputTree(tree, workspace, front_ends)
-
-
-def unreadable(workspace: Workspace) -> tuple[Finding, ...]:
-    """Return the findings of files that could not be read, which make every answer incomplete.
-
-    A file that was read and has no effect is none of them: its meaning is known.
-    """
-    return tuple(finding for finding in workspace.findings if is_unreadable(finding))
 
 
 def sides(old: str, new: str | None) -> tuple[str, str]:

@@ -3,35 +3,41 @@
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
 import attrs
 
-from policy.analysis.lint import Mended, baseline_text, compare_with_baseline, lint, mend
+from policy.analysis.lint import (
+    Mended,
+    Suppressing,
+    baseline_text,
+    compare_with_baseline,
+    lint,
+    mend,
+)
 from policy.cli.console import Console
 from policy.cli.inputs import InputTree, Watched, read
 from policy.cli.options import Hosts
-from policy.cli.outputs import (
-    file_errors,
-    outputs_of,
-    replace_files,
-    write_outputs,
-)
-from policy.cli.report.as_json import dumps
-from policy.cli.report.findings import LintReport, lint_json, lint_markdown, lint_results, lint_text
-from policy.cli.report.results import machine_formats
-from policy.cli.report.text import count, finding_report
+from policy.cli.outputs import file_errors, publish, replace_files
+from policy.cli.report.as_json import Object, finding_json
+from policy.cli.report.document import Block, Paragraph, Report
+from policy.cli.report.results import Result, of_finding, path_prefix
+from policy.cli.report.words import EXPLAIN, count, findings_blocks, findings_summary
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding, Severity
-from policy.core.source import Source, visible
+from policy.core.source import Source
 from policy.files.opening import is_unreadable, open_tree
 from policy.files.text import decode
 from policy.files.trees import Folder, SingleFile, Tree
 from policy.hosts.workspace import load_tree
 
 __all__ = ["run"]
+
+# Findings of one code that are shown; others are counted.
+_MOST_ALIKE = 5
 
 # Overlapping edits take one run each.
 _MOST_RUNS = 8
@@ -40,13 +46,54 @@ _SEVERITIES = {severity.value: severity for severity in Severity}
 _ORDER = (Severity.NOTE, Severity.WARNING, Severity.ERROR)
 
 
+@attrs.frozen
+class LintReport:
+    """The report of lint.
+
+    Attributes:
+        label: of the tree.
+        findings: that count.
+        suppressed: findings with the comment that suppresses them.
+        known: findings in the baseline.
+        gone: the number of entries of the baseline without a finding.
+        unread: the number of files that no front end reads.
+        read: the number of files that were read.
+
+    """
+
+    label: str
+    findings: tuple[Finding, ...]
+    suppressed: tuple[tuple[Finding, Suppressing], ...] = ()
+    known: tuple[Finding, ...] = ()
+    gone: int = 0
+    unread: int = 0
+    read: int = 0
+
+    @property
+    def summary(self) -> str:
+        """A summary on one line."""
+        parts = [findings_summary(self.findings)]
+        if not self.findings:
+            parts.append(f"{count(self.read, 'file') if self.read else 'no file'} read")
+        if fixable := sum(bool(finding.edits) for finding in self.findings):
+            parts.append(f"{fixable:,} can be fixed with --fix")
+        if self.suppressed:
+            parts.append(f"{len(self.suppressed):,} suppressed")
+        if self.known:
+            parts.append(f"{len(self.known):,} in the baseline")
+        if self.gone:
+            parts.append(f"{self.gone:,} of the baseline gone")
+        if self.unread:
+            parts.append(f"{count(self.unread, 'file')} not read")
+        return f"{self.label}: {'; '.join(parts)}"
+
+
 def run(options: argparse.Namespace, console: Console) -> int:
     """Print the findings, fix some of them, and return the exit status."""
-    outputs = outputs_of(options)
     tree = open_tree(options.path)
     changing = options.fix or options.diff
     if changing and not isinstance(tree, Folder | SingleFile):
-        raise PolicyError("a revision cannot be mended", file=tree.label)
+        raise PolicyError("a revision cannot be fixed", file=tree.label)
     linter = _Linter(
         _codes(options.select),
         _codes(options.ignore),
@@ -61,14 +108,15 @@ def run(options: argparse.Namespace, console: Console) -> int:
         return _show_mending(found, report.findings, console)
     if options.fix:
         found, report = _mend_files(found, report, linter.lint, console)
-    formats = {
-        "text": lambda: lint_text(report, console.page, everything=options.all),
-        "json": lambda: dumps(lint_json(report)) + "\n",
-        "markdown": lambda: lint_markdown(report),
-        **machine_formats(lambda: lint_results(report), found.tree, "policy lint"),
-    }
-    write_outputs(outputs, formats)
-    console.write(formats[options.format]())
+    page = Report(
+        f"Findings in `{report.label}`",
+        partial(_json, report),
+        partial(_blocks, report),
+        _MOST_ALIKE,
+        partial(_results, report),
+        path_prefix(found.tree),
+    )
+    publish(page, options, console)
     return _status(report, _SEVERITIES[options.fail_on])
 
 
@@ -132,11 +180,9 @@ def _baseline(name: str | None) -> Source | None:
 def _write_baseline(path: Path, findings: tuple[Finding, ...], console: Console) -> int:
     with file_errors(path):
         path.write_text(baseline_text(findings), "utf-8")
-    unreadable = [finding for finding in findings if is_unreadable(finding)]
-    for finding in unreadable:
-        console.complain(finding_report(finding, console.errors))
-    written = count(len(findings) - len(unreadable), "finding")
-    console.complain([f"{written} written to {visible(str(path))}"])
+    unreadable = console.unreadable(findings)
+    written = sum(not is_unreadable(finding) for finding in findings)
+    console.say(f"{count(written, 'finding')} written to {path}")
     return 2 if unreadable else 0
 
 
@@ -162,7 +208,7 @@ def _mend_files(
         files |= last.contents.keys()
         found, report = look(_fresh(found.tree))
     _complain(last, console)
-    console.complain([f"{count(made, 'finding')} mended in {count(len(files), 'file')}"])
+    console.say(f"{count(made, 'finding')} fixed in {count(len(files), 'file')}")
     return found, report
 
 
@@ -170,10 +216,10 @@ def _show_mending(found: InputTree, findings: Iterable[Finding], console: Consol
     """Show what `--fix` would do; return 1 if that is anything."""
     mended = _mended(found, findings)
     for path, (old, new) in sorted(mended.contents.items()):
-        console.difference(path, decode(path, old).text, decode(path, new).text, "mended")
+        console.difference(path, decode(path, old).text, decode(path, new).text, "fixed")
     _complain(mended, console)
-    told = f"{count(len(mended.made), 'finding')} would be mended"
-    console.complain([f"{told} in {count(len(mended.contents), 'file')}"])
+    would = f"{count(len(mended.made), 'finding')} would be fixed"
+    console.say(f"{would} in {count(len(mended.contents), 'file')}")
     return int(bool(mended.contents))
 
 
@@ -184,8 +230,7 @@ def _mended(found: InputTree, findings: Iterable[Finding]) -> Mended:
 
 def _complain(mended: Mended, console: Console) -> None:
     for refused in mended.refused:
-        files = ", ".join(map(visible, refused.files))
-        console.complain(console.errors.prose(f"{files}: not mended: {refused.why}", indent=4))
+        console.say(f"{', '.join(refused.files)}: not fixed: {refused.why}")
 
 
 def _fresh(tree: Tree) -> Tree:
@@ -201,3 +246,44 @@ def _path(tree: Tree, path: str) -> Path:
     if isinstance(inner, Folder):
         return inner.path / path
     raise TypeError(f"nothing is written to {inner!r}")
+
+
+# --- what a report looks like ------------------------------------------------------
+
+
+def _blocks(report: LintReport, most: int | None) -> list[Block]:
+    found: list[Block] = [Paragraph(report.summary, "strong")]
+    if report.findings:
+        found += [Paragraph(EXPLAIN, "dim"), *findings_blocks(report.findings, most)]
+    return found
+
+
+def _json(report: LintReport) -> Object:
+    """Return the JSON shape of *report*."""
+    totals = Counter(finding.severity.value for finding in report.findings)
+    return {
+        "label": report.label,
+        "findings": [_finding_json(finding) for finding in report.findings],
+        "suppressed": [
+            {**_finding_json(finding), "suppression": comment.reason}
+            for finding, comment in report.suppressed
+        ],
+        "known": [_finding_json(finding) for finding in report.known],
+        "gone": report.gone,
+        "unread": report.unread,
+        "read": report.read,
+        "totals": {word: totals[word] for word in ("error", "warning", "note")},
+    }
+
+
+def _finding_json(finding: Finding) -> Object:
+    return {**finding_json(finding), "fixable": bool(finding.edits)}
+
+
+def _results(report: LintReport) -> list[Result]:
+    """Return *report* as results; those that do not count are marked."""
+    return [
+        *map(of_finding, report.findings),
+        *(of_finding(one, suppressed=comment.reason) for one, comment in report.suppressed),
+        *(of_finding(one, known=True) for one in report.known),
+    ]

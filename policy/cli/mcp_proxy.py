@@ -12,7 +12,6 @@ from policy.cli.console import Console
 from policy.cli.options import Hosts
 from policy.cli.policies import chain_of, open_policy
 from policy.core.errors import PolicyError
-from policy.files.opening import is_unreadable
 from policy.tables.chain import SpawnDenied
 
 __all__ = ["run"]
@@ -30,12 +29,8 @@ def run(options: argparse.Namespace, console: Console) -> int:
     except SpawnDenied as denied:
         raise PolicyError(str(denied), help="name a chain that the policy allows") from None
     project, _ = found.projects.find(names[0])
-    unreadable = [finding for finding in found.findings([project]) if is_unreadable(finding)]
-    if unreadable:
-        from policy.cli.report.findings import findings_report  # noqa: PLC0415  # rarely needed
-
-        # An unreadable file may hold a rule about these calls.
-        console.complain(findings_report(unreadable, console.errors))
+    # An unreadable file may hold a rule about these calls.
+    if console.unreadable(found.findings([project])):
         return 2
     prefix = f"mcp__{options.server}__" if options.server else ""
     console.quiet()

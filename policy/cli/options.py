@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 import attrs
 
 from policy.analysis.records.record import add_recording
+from policy.core.errors import PolicyError
 from policy.core.finding import Severity
 from policy.tables.chain import READINGS
 
@@ -18,8 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["AS_OBSERVED", "VERBS", "Hosts", "Verb", "parse_options"]
 
-# Formats that list results one by one.
-_MACHINE: Final = ("sarif", "github", "junit")
+# Formats of every answer, and of those that list findings or changes one by one.
+_DOCUMENT: Final = ("text", "json", "markdown", "html")
+_RESULTS: Final = (*_DOCUMENT, "sarif", "github", "junit")
 
 _Configure = Callable[[argparse.ArgumentParser], None]
 
@@ -91,7 +93,11 @@ def _verb(
 def parse_options(module: str, name: str, arguments: list[str]) -> argparse.Namespace:
     """Return the options in *arguments* of the verb called *name*, which *module* runs.
 
-    They include `command`, the words after ``--``, and `formats`, those of the verb.
+    They include `command`, the words after ``--``; `output` is file -> format.
+
+    Raises:
+        PolicyError: an output has no file, or an unknown format.
+
     """
     verb = VERBS[module]
     command: list[str] = []
@@ -111,14 +117,43 @@ def parse_options(module: str, name: str, arguments: list[str]) -> argparse.Name
             default=verb.formats[0],
             help=f"what to print (default: {verb.formats[0]})",
         )
+        parser.add_argument(
+            "--output",
+            action="append",
+            default=[],
+            metavar="FORMAT=FILE",
+            help="also write the answer to a file, in that format; may be repeated",
+        )
     parser.add_argument(
         "--color",
         choices=("auto", "always", "never"),
         default="auto",
         help="colour; by default on a terminal, unless NO_COLOR is set",
     )
-    parser.set_defaults(command=command, formats=verb.formats)
-    return parser.parse_intermixed_args(arguments)
+    parser.set_defaults(command=command, all=False)
+    options = parser.parse_intermixed_args(arguments)
+    if verb.formats:
+        options.output = _outputs(options.output, verb.formats)
+    return options
+
+
+def _outputs(given: list[str], formats: tuple[str, ...]) -> dict[Path, str]:
+    """Return file -> format for each ``--output``.
+
+    Raises:
+        PolicyError: the format is unknown, or the file is missing.
+
+    """
+    outputs = {}
+    for text in given:
+        form, _, file = text.partition("=")
+        if form not in formats or not file:
+            raise PolicyError(
+                f"expected FORMAT=FILE, found `{text}`",
+                help=f"the formats are {', '.join(formats)}",
+            )
+        outputs[Path(file)] = form
+    return outputs
 
 
 def _add_path(parser: argparse.ArgumentParser) -> None:
@@ -137,17 +172,6 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
         choices=READINGS,
         default="attenuated",
         help="what the files declare along the chain, or what the host does (default: attenuated)",
-    )
-
-
-def _add_output(parser: argparse.ArgumentParser) -> None:
-    """Add ``--output``."""
-    parser.add_argument(
-        "--output",
-        action="append",
-        default=[],
-        metavar="FORMAT=FILE",
-        help="also write the answer to a file, in that format; may be repeated",
     )
 
 
@@ -191,24 +215,32 @@ def _add_logs(parser: argparse.ArgumentParser) -> None:
 
 _AUDIT_EPILOG = """\
 `attenuated` is what the files declare along a chain, `enforced` what the host
-does; only the host grants an escalation, only the files grant a dead letter.
+does; only the host grants an escalation, only the files grant a dead rule.
 
-exit status: 0 every file was read, with or without findings; 2 a file that may
-concern agents cannot be read or parsed
+exit status: 0 every file was read, 1 there is what --fail-on names, 2 a file that
+may concern agents cannot be read or parsed, or there is none
 
 examples:
   policy audit .
+  policy audit --agent reviewer
   policy audit v1.2.0 --format json
   policy audit --format html > audit.html
 """
 
 
-@_verb("audit", ("text", "json", "markdown", "html"))
+@_verb("audit", _RESULTS)
 def _audit(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``policy audit``."""
     parser.description = "List what every agent may do, through every possible chain."
     parser.epilog = _AUDIT_EPILOG
     _add_path(parser)
+    parser.add_argument("--agent", metavar="NAME", help="everything that this agent may do")
+    parser.add_argument(
+        "--fail-on",
+        choices=("error", "warning", "escalation", "note", "none"),
+        default="none",
+        help="exit 1 if there is such a finding, or an escalation (default: none)",
+    )
     _add_all(parser)
     _add_hosts(parser)
 
@@ -229,7 +261,7 @@ examples:
 """
 
 
-@_verb("check", ("text", "json", "markdown"))
+@_verb("check", _DOCUMENT)
 def _check(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``policy check``."""
     parser.description = "Decide one call, or a stream of calls, and explain."
@@ -274,7 +306,7 @@ examples:
 """
 
 
-@_verb("claims", ("text", "json", "markdown"))
+@_verb("claims", _RESULTS)
 def _claims(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``policy test``."""
     parser.description = "Run the `expect`, `test` and `never` statements of *.policy files."
@@ -327,7 +359,7 @@ examples:
 """
 
 
-@_verb("convert", ("text", "json", "markdown"))
+@_verb("convert", _DOCUMENT)
 def _convert(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``policy convert``."""
     parser.description = "Convert the policies of one host to another, and report the losses."
@@ -358,7 +390,6 @@ def _convert(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="convert where the comparison is not exact",
     )
-    _add_output(parser)
     _add_all(parser)
 
 
@@ -382,7 +413,7 @@ examples:
 """
 
 
-@_verb("diff", ("text", "json", "markdown", *_MACHINE))
+@_verb("diff", _RESULTS)
 def _diff(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``policy diff``."""
     parser.description = "Report decisions that differ between OLD and NEW, each with a witness."
@@ -404,7 +435,6 @@ def _diff(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="exit 1 if NEW grants more than the one agent of this *.policy file",
     )
-    _add_output(parser)
     _add_all(parser)
     _add_hosts(parser)
 
@@ -515,7 +545,7 @@ examples:
 """
 
 
-@_verb("lint", ("text", "json", "markdown", *_MACHINE))
+@_verb("lint", _RESULTS)
 def _lint(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``policy lint``."""
     parser.description = "List findings in policies, each with its place and a fix."
@@ -547,7 +577,6 @@ def _lint(parser: argparse.ArgumentParser) -> None:
         default="warning",
         help="the least severity for exit status 1 (default: warning)",
     )
-    _add_output(parser)
     _add_all(parser)
     _add_hosts(parser)
 
@@ -619,7 +648,7 @@ examples:
 """
 
 
-@_verb("query", ("text", "json", "markdown"))
+@_verb("query", _DOCUMENT)
 def _query(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``policy query``."""
     parser.description = "List agents that can make a call, with the shortest chain and a call."
@@ -630,7 +659,6 @@ def _query(parser: argparse.ArgumentParser) -> None:
         "--not", action="store_true", dest="without", help="list agents that cannot"
     )
     parser.add_argument("--reading", choices=READINGS, help="only this reading (default: both)")
-    _add_output(parser)
     _add_all(parser)
 
 
@@ -649,7 +677,7 @@ examples:
 """
 
 
-@_verb("replay", ("text", "json", "markdown"))
+@_verb("replay", _DOCUMENT)
 def _replay(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``policy replay``."""
     parser.description = "Decide logged calls again, and list those with another decision."
@@ -666,7 +694,6 @@ def _replay(parser: argparse.ArgumentParser) -> None:
         "--fail-on", choices=("widened", "any"), help="exit with 1 where calls are granted more"
     )
     _add_hosts(parser)
-    _add_output(parser)
     _add_all(parser)
 
 
@@ -679,7 +706,7 @@ examples:
 """
 
 
-@_verb("rule", ("text", "json", "markdown"))
+@_verb("rule", _DOCUMENT)
 def _rule(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``policy rule``."""
     parser.description = "Explain a finding by its code; without one, list them all."
@@ -702,7 +729,7 @@ examples:
 """
 
 
-@_verb("suggest", ("text", "json"))
+@_verb("suggest", _DOCUMENT)
 def _suggest(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``policy suggest``."""
     parser.description = "Propose the smallest policy that covers logged calls."

@@ -5,20 +5,23 @@ from __future__ import annotations
 import argparse
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from policy.cli.console import Console
+from policy.cli.report.as_json import dumps
+from policy.cli.report.document import Report
+from policy.cli.report.terminal import PageLayout, terminal
 from policy.core.errors import PolicyError
-from policy.core.source import visible
 
 __all__ = [
     "check_unchanged",
     "file_errors",
-    "outputs_of",
+    "publish",
     "replace_files",
     "write_beside",
-    "write_outputs",
+    "written",
 ]
 
 
@@ -87,33 +90,37 @@ def write_beside(file: Path, content: bytes, mode: int) -> Path:
     return path
 
 
-def outputs_of(options: argparse.Namespace) -> dict[Path, str]:
-    """Return file -> format for each ``--output`` of *options*.
+def publish(report: Report, options: argparse.Namespace, console: Console) -> None:
+    """Write *report* to the files of ``--output``, and print it in the format of ``--format``.
 
     Raises:
-        PolicyError: the format is unknown, or the file is missing.
+        PolicyError: a file cannot be written.
 
     """
-    outputs = {}
-    for text in options.output:
-        form, _, file = text.partition("=")
-        if form not in options.formats or not file:
-            raise PolicyError(
-                f"expected FORMAT=FILE, found `{visible(text)}`",
-                help=f"the formats are {', '.join(options.formats)}",
-            )
-        outputs[Path(file)] = form
-    return outputs
-
-
-def write_outputs(outputs: Mapping[Path, str], formats: Mapping[str, Callable[[], str]]) -> None:
-    """Write each file in its format. Raises PolicyError where that fails.
-
-    Args:
-        outputs: file -> format.
-        formats: format -> the answer in it.
-
-    """
-    for file, form in outputs.items():
+    most = None if options.all else report.most
+    for file, form in options.output.items():
         with file_errors(file):
-            file.write_text(formats[form](), "utf-8", "backslashreplace")
+            file.write_text(written(report, form, most), "utf-8", "backslashreplace")
+    console.write(written(report, options.format, most, console.page))
+
+
+def written(report: Report, form: str, most: int | None, page: PageLayout | None = None) -> str:
+    """Return *report* in a format; *page* is that of a terminal."""
+    # Each format is imported where it is asked for.
+    match form:
+        case "text":
+            return terminal(report.blocks(most), page or PageLayout())
+        case "json":
+            return dumps(report.json()) + "\n"
+        case "markdown":
+            from policy.cli.report.markdown import report_markdown  # noqa: PLC0415
+
+            return report_markdown(report, most)
+        case "html":
+            from policy.cli.report.html import report_html  # noqa: PLC0415
+
+            return report_html(report)
+        case _:
+            from policy.cli.report.results import report_results  # noqa: PLC0415
+
+            return report_results(report, form)

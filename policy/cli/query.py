@@ -3,44 +3,212 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Hashable, Iterator, Sequence
+from functools import partial
 
-from policy.analysis.reach.query import query
+import attrs
+
+from policy.analysis.reach.query import Answer, CallRefusal, Query, query
 from policy.cli.console import Console
 from policy.cli.inputs import load
-from policy.cli.outputs import outputs_of, write_outputs
-from policy.cli.report.as_json import dumps
-from policy.cli.report.query import QueryReport, query_json, query_markdown, query_text
-from policy.cli.report.text import finding_report
-from policy.files.opening import is_unreadable
+from policy.cli.outputs import publish
+from policy.cli.report.as_json import Object, because_json
+from policy.cli.report.document import Block, Grid, Ink, Paragraph, Report, Text, joined, more
+from policy.cli.report.words import (
+    because_text,
+    call,
+    call_text,
+    chain_text,
+    count,
+    effect,
+    explained,
+    names,
+    rule,
+)
 from policy.language.parse import parse_matcher
 from policy.tables.chain import READINGS
 
-__all__ = ["run"]
+__all__ = ["Asked", "blocks", "run", "shape"]
+
+_MOST = 40
+_MOST_NAMES = 6
+
+
+@attrs.frozen
+class Asked:
+    """A question and its answer.
+
+    Attributes:
+        matcher: as written.
+        label: of the tree.
+        found: the answer.
+        without: whether the question is which agents cannot.
+
+    """
+
+    matcher: str
+    label: str
+    found: Query
+    without: bool = attrs.field(default=False, kw_only=True)
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Print the agents, and return the exit status."""
-    outputs = outputs_of(options)
     matcher = parse_matcher(options.matcher)
     workspace = load(options.path, console.progress).workspace
-    readings = (options.reading,) if options.reading else READINGS
-    asked = QueryReport(
-        options.matcher,
-        workspace.label,
-        query(workspace, matcher, readings=readings),
-        without=options.without,
+    found = query(workspace, matcher, readings=(options.reading,) if options.reading else READINGS)
+    asked = Asked(options.matcher, workspace.label, found, without=options.without)
+    report = Report(
+        f"Agents that can make a call of `{asked.matcher}`",
+        partial(shape, asked),
+        partial(blocks, asked),
+        _MOST,
     )
-
-    formats = {
-        "text": lambda: query_text(asked, console.page, everything=options.all),
-        "json": lambda: dumps(query_json(asked)) + "\n",
-        "markdown": lambda: query_markdown(asked),
-    }
-    write_outputs(outputs, formats)
-    console.write(formats[options.format]())
-    unreadable = [finding for finding in workspace.findings if is_unreadable(finding)]
-    for finding in unreadable:
-        console.complain(finding_report(finding, console.errors))
-    if unreadable:
+    publish(report, options, console)
+    if console.unreadable(workspace.findings):
         return 2
-    return int(not (asked.found.without if asked.without else asked.found.answers))
+    return int(not (found.without if asked.without else found.answers))
+
+
+def blocks(asked: Asked, most: int | None) -> list[Block]:
+    """Return the agents, those that one rule decides for together."""
+    can = {(answer.project, answer.agent) for answer in asked.found.answers}
+    cannot = {(each.project, each.agent) for each in asked.found.refused} - can
+    told = (
+        f"{count(len(can), 'agent')} can make a call of `{asked.matcher}`, {len(cannot):,} cannot"
+    )
+    found: list[Block] = [Paragraph(told, "strong")]
+    heads: tuple[str, ...]
+    if asked.without or not asked.found.answers:
+        heads = ("cannot", "call", "why")
+        rows = list(_refused(asked, most))
+    else:
+        heads = ("", "agents", "call", "why")
+        rows = list(_granted(asked, most))
+    found += [Grid(heads, tuple(rows[:most]))] if rows else []
+    found += more(len(rows) - len(rows[:most]))
+    if not asked.found.exact:
+        found.append(
+            Paragraph(f"not exact: others may as well ({'; '.join(asked.found.why)})", "warning")
+        )
+    return found
+
+
+def _granted(asked: Asked, most: int | None) -> Iterator[tuple[Text, ...]]:
+    """Yield a row for the answers with one deciding rule; without a bound one for each chain."""
+    readings: dict[Hashable, list[str]] = {}
+    for answer in asked.found.answers:
+        readings.setdefault(_answer_key(answer), []).append(answer.reading)
+    groups: dict[Hashable, list[Answer]] = {}
+    for answer in asked.found.answers:
+        by = tuple(readings[_answer_key(answer)])
+        if answer.reading != by[0]:
+            continue
+        decision = answer.decision
+        # The reason without a rule names the agent.
+        why = tuple((one.rule, one.place) for one in decision.because) or decision.reason
+        alone = answer.chain if most is None else ()
+        groups.setdefault((answer.project, decision.effect, why, by, alone), []).append(answer)
+    for members in sorted(groups.values(), key=lambda some: some[0].decision.effect, reverse=True):
+        first = members[0]
+        only = readings[_answer_key(first)]
+        note = f" ({only[0]} only)" if len(only) == 1 else ""
+        yield (
+            effect(first.decision.effect),
+            (_agents([each.chain for each in members], most), note),
+            call(first.tool, first.call),
+            because_text(first.decision, first.agent),
+        )
+
+
+def _answer_key(answer: Answer) -> Hashable:
+    effect_ = answer.decision.effect
+    return answer.project, answer.chain, answer.tool, str(answer.call), effect_
+
+
+def _agents(chains: Sequence[tuple[str, ...]], most: int | None) -> Text:
+    if len(chains) == 1:
+        return Ink(chain_text(chains[0]), "agent")
+    return names((chain[-1] for chain in chains), None if most is None else _MOST_NAMES, "agent")
+
+
+def _refused(asked: Asked, most: int | None) -> Iterator[tuple[Text, ...]]:
+    """Yield a row for the agents that cannot for one reason."""
+    readings: dict[tuple[str, str], list[str]] = {}
+    for project, reading, agent in asked.found.without:
+        readings.setdefault((project, agent), []).append(reading)
+    first = {(each.project, each.agent): each for each in reversed(asked.found.refused)}
+    groups: dict[Hashable, list[CallRefusal]] = {}
+    for each in asked.found.refused:
+        if first[each.project, each.agent] is each:
+            by = tuple(readings[each.project, each.agent])
+            call_ = "" if each.is_unreached else call_text(each.tool, each.call)
+            decision = each.decision
+            own = decision is not None and {*decision.links} <= {each.agent}
+            why = decision.reason if decision is not None and own else _why([each])
+            groups.setdefault((each.project, by, why, each.because, call_), []).append(each)
+    for members in groups.values():
+        one = members[0]
+        only = readings[one.project, one.agent]
+        note = f" ({only[0]} only)" if len(only) == 1 else ""
+        rules = joined(map(rule, one.because), "; ")
+        yield (
+            (names((each.agent for each in members), most and _MOST_NAMES, "agent"), note),
+            "" if one.is_unreached else call(one.tool, one.call),
+            rules if one.because else _why(members),
+        )
+
+
+def _why(group: Sequence[CallRefusal]) -> str:
+    """Return the common reason why agents cannot, as a clause."""
+    first = group[0]
+    if first.decision is None:
+        return "no chain comes to it"
+    caller = first.chain[-1]
+    if first.is_unreached:
+        return f"`{caller}` may not start it: {explained(first.decision, caller)}"
+    links = first.decision.links if len(group) == 1 else tuple(each.agent for each in group)
+    return explained(attrs.evolve(first.decision, links=links), caller)
+
+
+def shape(asked: Asked) -> Object:
+    """Return the JSON shape of *asked*."""
+    return {
+        "matcher": asked.matcher,
+        "answers": [
+            {
+                "project": answer.project,
+                "reading": answer.reading,
+                "agent": answer.agent,
+                "chain": list(answer.chain),
+                "effect": answer.decision.effect.value,
+                "reason": answer.decision.reason.value,
+                "witness": {"tool": answer.tool, "input": dict(answer.call)},
+                "because": because_json(answer.decision.because),
+            }
+            for answer in asked.found.answers
+        ],
+        "without": [
+            {
+                "project": refused.project,
+                "reading": refused.reading,
+                "agent": refused.agent,
+                "message": _why([refused]),
+                **_refusal_json(refused),
+            }
+            for refused in asked.found.refused
+        ],
+        "exact": asked.found.exact,
+        "why": list(asked.found.why),
+    }
+
+
+def _refusal_json(refused: CallRefusal) -> Object:
+    if refused.decision is None:
+        return {}
+    return {
+        "chain": list(refused.chain),
+        "reason": refused.decision.reason.value,
+        "witness": {"tool": refused.tool, "input": dict(refused.call)},
+        "because": because_json(refused.because),
+    }

@@ -4,26 +4,39 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
+
+import attrs
 
 from policy.analysis.records.logs import LogProblem, log_files, read_log
 from policy.analysis.records.record import Record
-from policy.analysis.records.replay import RecordDecider, Replay, replay
+from policy.analysis.records.replay import RecordDecider, Replay, Replayed, replay
 from policy.cli.console import Console
 from policy.cli.options import Hosts
-from policy.cli.outputs import outputs_of, write_outputs
+from policy.cli.outputs import publish
 from policy.cli.policies import open_policy
-from policy.cli.report.as_json import dumps
-from policy.cli.report.replay import ReplayReport, replay_json, replay_markdown, replay_text
-from policy.cli.report.text import finding_report
-from policy.files.opening import is_unreadable
+from policy.cli.report.as_json import Object, because_json
+from policy.cli.report.document import Block, Grid, Ink, Paragraph, Report, Section, Text, more
+from policy.cli.report.words import VERBS, arrow, because_text, call, chain_text, count
+from policy.core.effect import Effect
 
-__all__ = ["run"]
+__all__ = ["records", "run"]
+
+_MOST = 40
+
+
+@attrs.frozen
+class Rerun:
+    """A replay, the number of logs that were read, and the label of the policy that decided."""
+
+    found: Replay
+    logs: int
+    new: str
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Replay the logs, and return the exit status."""
-    outputs = outputs_of(options)
     files = log_files(options.logs)
     sides = [
         open_policy(path, console.progress, Hosts.of(options))
@@ -37,21 +50,15 @@ def run(options: argparse.Namespace, console: Console) -> int:
         root=options.root,
         progress=lambda lines: console.progress(f"{lines:,} lines"),
     )
-    report = ReplayReport(found, len(files), *(each.projects.label for each in sides))
-
-    formats = {
-        "text": lambda: replay_text(report, console.page, everything=options.all),
-        "json": lambda: dumps(replay_json(report)) + "\n",
-        "markdown": lambda: replay_markdown(report),
-    }
-    write_outputs(outputs, formats)
-    console.write(formats[options.format]())
-    unreadable = [one for each in sides for one in each.findings() if is_unreadable(one)]
-    for finding in unreadable:
-        console.complain(finding_report(finding, console.errors))
+    again = Rerun(found, len(files), sides[0].projects.label)
+    title = f"Logged calls, decided by `{again.new}`"
+    publish(Report(title, partial(_json, again), partial(_blocks, again), _MOST), options, console)
+    unreadable = console.unreadable([one for each in sides for one in each.findings()])
     if unreadable or not found.outcomes:
         return 2
-    return int(_fails(found, options.fail_on))
+    # An undecided call may be granted more.
+    failing = {"widened": found.widened or found.undecided, "any": found.changes or found.undecided}
+    return int(bool(failing.get(options.fail_on)))
 
 
 def records(files: dict[Path, str]) -> Iterator[Record | LogProblem]:
@@ -60,12 +67,85 @@ def records(files: dict[Path, str]) -> Iterator[Record | LogProblem]:
         yield from read_log(file, name)
 
 
-def _fails(found: Replay, fail_on: str | None) -> bool:
-    match fail_on:
-        case "widened":
-            # An undecided call may be granted more.
-            return bool(found.widened or found.undecided)
-        case "any":
-            return bool(found.changes or found.undecided)
-        case _:
-            return False
+def _unsaid(found: Replay) -> dict[Effect, int]:
+    """Return the calls whose earlier decision is unknown: their new effect -> their number."""
+    counts: dict[Effect, int] = {}
+    for each in found.outcomes:
+        if each.outcome.before is None:
+            after = each.outcome.after.effect
+            counts[after] = counts.get(after, 0) + each.calls
+    return counts
+
+
+def _blocks(again: Rerun, most: int | None) -> list[Block]:
+    found = again.found
+    calls = sum(each.calls for each in found.outcomes)
+    told = (
+        f"{again.new}: {count(found.widened, 'call')} granted more, {found.narrowed:,} less, of"
+        f" {count(calls, 'call')} ({found.distinct:,} distinct) in {count(again.logs, 'log')}"
+    )
+    lost = sum(number for number, _ in found.undecided.values())
+    blocks: list[Block] = [Paragraph(told + (f"; {lost:,} not decided" if lost else ""), "strong")]
+    for why, (number, first) in found.undecided.items():
+        blocks.append(Paragraph(f"not decided: {count(number, 'line')}, first {first}: {why}"))
+    if unsaid := _unsaid(found):
+        now = ", ".join(f"{number:,} {VERBS[effect]}" for effect, number in sorted(unsaid.items()))
+        blocks.append(Paragraph(f"the log does not say what these calls got; now: {now}"))
+    for title, widened in (("granted more", True), ("granted less", False)):
+        members = [each for each in found.changes if each.outcome.widened is widened]
+        if members:
+            rows = tuple(_row(each) for each in members[:most])
+            table = Grid(("", "call", "chain", "calls, first at", "why now"), rows)
+            total = count(sum(each.calls for each in members), "call")
+            left = more(len(members) - len(rows))
+            blocks.append(Section(f"{title} ({total})", (table, *left)))
+    return blocks
+
+
+def _row(each: Replayed) -> tuple[Text, ...]:
+    outcome = each.outcome
+    distinct = f" ({each.distinct:,} distinct)" if each.distinct > 1 else ""
+    # A rule would name the call by the arguments that are not for people.
+    telling = {name: value for name, value in each.example.call.items() if name not in _ASIDE}
+    return (
+        arrow(outcome.before, outcome.after.effect),
+        call(outcome.tool, telling or each.example.call),
+        Ink(chain_text(outcome.chain), "agent"),
+        (f"{each.calls:,}{distinct}, ", Ink(each.example.source, "file")),
+        because_text(outcome.after, outcome.chain[-1]),
+    )
+
+
+# Arguments for people, which no rule matches.
+_ASIDE = frozenset({"description", "prompt", "content", "old_string", "new_string", "timeout"})
+
+
+def _json(again: Rerun) -> Object:
+    found = again.found
+    return {
+        "changes": [
+            {
+                "chain": list(each.outcome.chain),
+                "direction": "widened" if each.outcome.widened else "narrowed",
+                "tool": each.outcome.tool,
+                "from": each.outcome.before.value if each.outcome.before else None,
+                "to": each.outcome.after.effect.value,
+                "calls": each.calls,
+                "distinct": each.distinct,
+                "example": {"tool": each.outcome.tool, "input": each.example.call},
+                "source": each.example.source,
+                "reason": each.outcome.after.reason.value,
+                "because": because_json(each.outcome.after.because),
+            }
+            for each in found.changes
+        ],
+        "widened": found.widened,
+        "narrowed": found.narrowed,
+        "lines": found.lines,
+        "distinct": found.distinct,
+        "unsaid": {effect.value: number for effect, number in _unsaid(found).items()},
+        "undecided": [
+            {"why": why, "lines": number, "first": first}
+            for why, (number, first) in found.undecided.items()
+        ],
+    }

@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 import argparse
+import re
+from collections.abc import Iterator
 
 from policy.analysis import catalogue
 from policy.cli.console import Console
-from policy.cli.report.as_json import dumps
-from policy.cli.report.text import PageLayout
+from policy.cli.outputs import publish
+from policy.cli.report.as_json import Object
+from policy.cli.report.document import (
+    Block,
+    Grid,
+    Heading,
+    Ink,
+    Item,
+    Paragraph,
+    Report,
+    Verbatim,
+)
 from policy.core.errors import PolicyError
 from policy.language.mistakes import closest
 
@@ -17,7 +29,11 @@ __all__ = ["run"]
 def run(options: argparse.Namespace, console: Console) -> int:
     """Print one page or the index, and return the exit status."""
     if options.code is None:
-        _index(options.format, console)
+        pages = [catalogue.page(code) for code in catalogue.codes()]
+        rows = tuple((_severity(page), Ink(page.code, "rule"), page.title) for page in pages)
+        table = Grid(("", "code", "meaning"), rows)
+        shape: Object = {"rules": [_json(page) for page in pages]}
+        publish(Report("Findings", lambda: shape, lambda _: [table]), options, console)
         return 0
     if options.code not in catalogue.codes():
         meant = closest(options.code, catalogue.codes())
@@ -25,31 +41,16 @@ def run(options: argparse.Namespace, console: Console) -> int:
             f"there is no finding `{options.code}`", help=meant or "`policy rule` lists them"
         )
     page = catalogue.page(options.code)
-    match options.format:
-        case "json":
-            console.write(dumps(_json(page) | {"text": page.text}) + "\n")
-        case "markdown":
-            console.write(f"# {page.title}\n\n{page.text}")
-        case _:
-            console.write("".join(f"{line}\n" for line in _text(page, console.page)))
+    report = Report(page.title, lambda: _json(page) | {"text": page.text}, lambda _: [*_page(page)])
+    publish(report, options, console)
     return 0
 
 
-def _index(form: str, console: Console) -> None:
-    pages = [catalogue.page(code) for code in catalogue.codes()]
-    match form:
-        case "json":
-            console.write(dumps({"rules": [_json(page) for page in pages]}) + "\n")
-        case "markdown":
-            console.write(catalogue.index())
-        case _:
-            wide = max(len(page.code) for page in pages)
-            for page in pages:
-                severity = console.page.paint(f"{page.severity.value:<7}", page.severity.value)
-                console.write(f"{severity}  {page.code:<{wide}}  {page.title}\n")
+def _severity(page: catalogue.CataloguePage) -> Ink:
+    return Ink(page.severity.value, page.severity.value)
 
 
-def _json(page: catalogue.CataloguePage) -> dict[str, object]:
+def _json(page: catalogue.CataloguePage) -> Object:
     return {
         "code": page.code,
         "severity": page.severity.value,
@@ -58,23 +59,31 @@ def _json(page: catalogue.CataloguePage) -> dict[str, object]:
     }
 
 
-def _text(page: catalogue.CataloguePage, layout: PageLayout) -> list[str]:
-    """Return a page for a terminal: its Markdown, with prose filled to the width."""
-    severity = layout.paint(page.severity.value, page.severity.value)
-    lines = [f"{severity}[{page.code}]: {layout.paint(page.title, 'bold')}"]
-    fence, prose = "", list[str]()
+# The path of a file, on a line of its own above its content.
+_PATH = re.compile(r"`[^`]+`")
+
+
+def _page(page: catalogue.CataloguePage) -> Iterator[Block]:
+    """Yield the blocks of a page: its headings, paragraphs, items and fenced files."""
+    yield Heading((_severity(page), f" [{page.code}]: {page.title}"), 1)
+    fence, name, taken = "", "", list[str]()
     for line in [*page.text.splitlines(), ""]:
         if fence:
-            fence = "" if line == fence else fence
-            lines += [f"    {layout.paint(line, 'dim')}"] if fence else []
-        elif line and not line.startswith(("#", "```")):
-            prose.append(line)
+            if line == fence:
+                yield Verbatim("\n".join(taken), name)
+                fence, name, taken = "", "", []
+            else:
+                taken.append(line)
+        elif line and not line.startswith(("#", "```", "- ")):
+            taken.append(line.strip())
         else:
-            lines += ["", *layout.prose(" ".join(prose))] if prose else []
-            prose = []
+            text = " ".join(taken)
+            if len(taken) == 1 and _PATH.fullmatch(text):
+                name = text.strip("`")
+            elif taken:
+                yield Item(text[2:]) if text.startswith("- ") else Paragraph(text)
+            taken = [line] if line.startswith("- ") else []
             if line.startswith("#"):
-                lines += ["", layout.paint(line.lstrip("# "), "bold")]
-            elif line:
+                yield Heading(line.lstrip("# "))
+            elif line.startswith("```"):
                 fence = line[: len(line) - len(line.lstrip("`"))]
-                lines.append("")
-    return lines

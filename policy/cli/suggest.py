@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 
 from policy.analysis.records.logs import log_files
 from policy.analysis.records.replay import RecordDecider
@@ -10,13 +11,13 @@ from policy.analysis.suggest import Proposal, Usage, propose, usage_of
 from policy.cli.console import Console
 from policy.cli.inputs import load
 from policy.cli.options import Hosts
+from policy.cli.outputs import publish
 from policy.cli.replay import records
-from policy.cli.report.as_json import Object, dumps
-from policy.cli.report.text import call_text, chain_text, count
-from policy.core.source import visible
+from policy.cli.report.as_json import Object
+from policy.cli.report.document import Block, Paragraph, Report, Verbatim
+from policy.cli.report.words import call, chain_text, count
 
 __all__ = ["run"]
-
 
 _MOST = 10
 
@@ -30,30 +31,36 @@ def run(options: argparse.Namespace, console: Console) -> int:
         decider = RecordDecider(workspace, options.reading, options.home)
     usage = usage_of(records(files), decider, root=options.root)
     proposal = propose(usage, decider, least=max(options.least, 2))
-    if options.format == "json":
-        console.write(dumps(_json(proposal, usage)) + "\n")
-    else:
-        console.write(proposal.text)
-        console.complain(_told(proposal, usage, proven=decider is not None))
+    notes = [*_notes(proposal, usage, proven=decider is not None)]
+    # The text for a terminal is the policy alone, so that it can be written to a file.
+    if options.format == "text":
+        console.complain(*notes)
+        notes = []
+    report = Report(
+        "A policy that covers logged calls",
+        lambda: _json(proposal, usage),
+        lambda _: [*notes, Verbatim(proposal.text)],
+    )
+    publish(report, options, console)
     return int(bool(proposal.uncovered or proposal.why))
 
 
-def _told(proposal: Proposal, usage: Usage, *, proven: bool) -> list[str]:
+def _notes(proposal: Proposal, usage: Usage, *, proven: bool) -> Iterator[Block]:
     rules = f"{count(proposal.rules, 'rule')} for {count(proposal.agents, 'agent')}"
-    lines = [f"covered: {count(proposal.covered, 'call')}, by {rules}"]
-    for call in proposal.uncovered[:_MOST]:
-        told = call_text(call.tool, call.arguments)
-        lines.append(f"not covered: {call.effect} {told}  ({chain_text(call.chain)})")
+    yield Paragraph(f"covered: {count(proposal.covered, 'call')}, by {rules}")
+    for each in proposal.uncovered[:_MOST]:
+        told = call(each.tool, each.arguments)
+        yield Paragraph((f"not covered: {each.effect} ", told, f"  ({chain_text(each.chain)})"))
     if len(proposal.uncovered) > _MOST:
-        lines.append(f"not covered: {len(proposal.uncovered) - _MOST:,} more")
+        yield Paragraph(f"not covered: {len(proposal.uncovered) - _MOST:,} more")
     for why, (number, first) in usage.left_out.items():
-        lines.append(f"left out: {count(number, 'line')}, first {visible(first)}: {visible(why)}")
+        yield Paragraph(f"left out: {count(number, 'line')}, first {first}: {why}")
     if not proven:
-        lines.append("not compared with a policy in force: name one with --policy")
-    lines += (f"not proven to exceed nothing: {visible(why)}" for why in proposal.why)
+        yield Paragraph("not compared with a policy in force: name one with --policy")
+    for why in proposal.why:
+        yield Paragraph(f"not proven to exceed nothing: {why}")
     if proven and not proposal.why:
-        lines.append("proven: no call of any chain is granted more than by the policy in force")
-    return lines
+        yield Paragraph("proven: no chain is granted more than by the policy in force")
 
 
 def _json(proposal: Proposal, usage: Usage) -> Object:
@@ -64,13 +71,13 @@ def _json(proposal: Proposal, usage: Usage) -> Object:
         "covered": proposal.covered,
         "uncovered": [
             {
-                "chain": list(call.chain),
-                "tool": call.tool,
-                "input": call.arguments,
-                "effect": call.effect.value,
-                "calls": call.times,
+                "chain": list(each.chain),
+                "tool": each.tool,
+                "input": each.arguments,
+                "effect": each.effect.value,
+                "calls": each.times,
             }
-            for call in proposal.uncovered
+            for each in proposal.uncovered
         ],
         "left_out": [
             {"why": why, "lines": number, "first": first}

@@ -29,6 +29,7 @@ __all__ = [
     "arguments_of",
     "data_table",
     "host_table",
+    "tool_classes",
 ]
 
 
@@ -49,6 +50,11 @@ def arguments_of(table: Mapping[str, Mapping[str, Any]]) -> dict[str, Argument]:
         tool: Argument(ArgumentKind(each["kind"]), tuple(each["fields"]), absent=each.get("absent"))
         for tool, each in table.items()
     }
+
+
+def tool_classes(table: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    """Return what tools do -> the tools, of a table of names with blanks between them."""
+    return {name: tuple(tools.split()) for name, tools in table.items()}
 
 
 @attrs.frozen

@@ -105,6 +105,8 @@ class Project:
             for a host that starts nothing without files.
         elsewhere: other places that the host reads, which were not read here, with the option
             that names them.
+        tool_classes: what tools do, "read", "change", "run", "network" or "start" -> the tools
+            that do it, the most ordinary first.
         modes: permission mode -> the project in that mode, and the project without the guards
             of the host; empty for a host that has neither.
 
@@ -124,6 +126,7 @@ class Project:
     written: tuple[WrittenRule, ...] = ()
     bare: Callable[[], Project] | None = attrs.field(default=None, eq=False)
     elsewhere: tuple[str, ...] = ()
+    tool_classes: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict, eq=False)
     modes: Mapping[str, Project] = attrs.field(factory=dict, eq=False)
 
     def reading(self, name: str) -> Reading:

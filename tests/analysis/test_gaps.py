@@ -9,7 +9,7 @@ from hypothesis import given
 from policy.analysis.reach import worklist as module
 from policy.analysis.reach.audit import AgentAudit, Gaps, ReadingGap, audit
 from policy.analysis.reach.worklist import MANY_CHAINS
-from policy.cli.report.audit import escalations
+from policy.cli.audit import escalations
 from policy.core.effect import Effect
 from policy.files.trees import Memory
 from policy.hosts.project import Project
@@ -174,8 +174,8 @@ def test_a_tool_is_reported_by_its_name_where_nothing_of_it_is_declared() -> Non
     agents = _agents({**CLAUDE, **files})
     (own, *_), handed = escalations(agents.values()), escalations([agents["worker"]])
     # `lead` may start `worker`, and by the host whom it likes.
-    assert [own.calls(row) for row in own.rows] == [["Agent(explore)"]]
-    told = {call for group in handed for row in group.rows for call in group.calls(row)}
+    assert [call.text for call in own.calls] == ["Agent(explore)"]
+    told = {call.text for group in handed for call in group.calls}
     # Some commands are auto-allowed.
     assert told == {"WebSearch", "Bash(x)", "Bash(df)"}
 

@@ -597,7 +597,7 @@ def test_fix_keeps_everything_else_byte_for_byte(run, tmp_path) -> None:
     file.write_bytes(COMMENTED.encode())
     file.chmod(0o640)
     status, _, err = run("--fix")
-    assert (status, err) == (0, "1 finding mended in 1 file\n")
+    assert (status, err) == (0, "1 finding fixed in 1 file\n")
     expected = COMMENTED.replace("  # policy: ignore[twin-shell] no", "")
     assert file.read_bytes() == expected.encode()
     assert file.stat().st_mode & 0o777 == 0o640

@@ -10,8 +10,9 @@ import attrs
 import pytest
 
 from policy.analysis.reach.query import exceeds, query, read_maximum
-from policy.cli.report.query import QueryReport, query_json, query_markdown, query_text
-from policy.cli.report.text import PageLayout
+from policy.cli.query import Asked, blocks, shape
+from policy.cli.report.markdown import markdown
+from policy.cli.report.terminal import PageLayout, terminal
 from policy.compare.dead_rules import minimise, shadowing
 from policy.compare.tables import differences
 from policy.core.effect import Effect
@@ -251,11 +252,11 @@ def test_who_cannot_is_reported_with_the_rule_that_denies_the_call_or_the_start(
 def test_where_no_agent_can_it_is_said_why() -> None:
     text = TEAM.replace("    ask   Edit\n", "    deny  Edit\n", 1)
     workspace = load_tree(Memory({"team.policy": text}))
-    asked = QueryReport("Edit", ".", query(workspace, parse_matcher("Edit")))
-    for said in (query_text(asked, PageLayout(100)), query_markdown(asked)):
+    asked = Asked("Edit", ".", query(workspace, parse_matcher("Edit")))
+    for said in (terminal(blocks(asked, 40), PageLayout(100)), markdown(blocks(asked, 40))):
         assert "team.policy:6:11" in said
         assert "main" in said
-    assert all(each["message"] for each in query_json(asked)["without"])
+    assert all(each["message"] for each in shape(asked)["without"])
 
 
 @pytest.mark.parametrize("checks", [True, False])

@@ -11,8 +11,8 @@ import policy
 
 ROOT = Path(policy.__file__).parent
 
-LINES = 74_382
-MODULES = 275
+LINES = 72_613
+MODULES = 270
 ENTRIES = 15  # files and folders directly in `policy/`
 PRIVATE_WORDS = 137
 

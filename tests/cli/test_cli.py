@@ -66,6 +66,10 @@ PRINTED = {
     "audit-hostile-names": ["audit", "hostile"],
     "audit-markdown": ["audit", "team", "--format", "markdown"],
     "audit-claude-code": ["audit", "claude"],
+    "audit-of-one-agent": ["audit", "claude", "--agent", "main"],
+    "audit-all": ["audit", "team", "--all"],
+    "audit-of-nothing": ["audit", "maximum"],
+    "audit-github": ["audit", "../zeph-not-handed-down", "--format", "github"],
     "diff": ["diff", "team", "team-changed"],
     "diff-back": ["diff", "team-changed", "team", "--all"],
     "diff-of-nothing": ["diff", "team", "team"],
@@ -113,7 +117,7 @@ def test_no_line_is_wider_than_the_terminal(name, columns, capsys, monkeypatch) 
     monkeypatch.setattr("policy.cli.console._WIDTH", columns)
     main(PRINTED[name])
     printed = capsys.readouterr()
-    from policy.cli.report.text import width
+    from policy.cli.report.terminal import width
 
     for line in (printed.out + printed.err).splitlines():
         assert width(line) <= columns or line.startswith("policy: error"), line
@@ -211,7 +215,7 @@ def test_what_is_granted_beyond_a_maximum_is_in_every_format(run) -> None:
     arguments = ["diff", "team", "team-changed", "--max", "maximum/most.policy", "--format"]
     answer = json.loads(run(*arguments, "json")[1])
     assert [one["to"] for one in answer["excess"] if one["reading"] == "enforced"] == ["allow"] * 3
-    assert "beyond the maximum: 3" in run(*arguments, "markdown")[1]
+    assert "## beyond the maximum (3)" in run(*arguments, "markdown")[1]
     assert "title=beyond-maximum" in run(*arguments, "github")[1]
     assert "beyond-maximum" in run(*arguments, "sarif")[1]
 
@@ -510,7 +514,7 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path) -> None:
         (["fmt", "--check", "team/team.policy"], ["policy.analysis.lint", "policy.analysis.reach.audit"]),
         (["rule", "shadowed-rule"], ["policy.hosts", "policy.hosts.workspace", "lark"]),
         (["install", "claude-code", "--undo"], ["policy.hosts", "lark", "yaml"]),
-        (["audit", "team"], ["policy.cli.report.html", "policy.analysis.review"]),
+        (["audit", "team"], ["policy.cli.report.html", "policy.cli.report.markdown", "policy.analysis.review"]),
         (["diff", "../claude-settings-and-agents", "../claude-child-modes"], ["policy.hosts.notation", "policy.files.revisions"]),
     ],
 )  # fmt: skip

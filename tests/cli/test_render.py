@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import attrs
 import pytest
@@ -11,9 +12,13 @@ from hypothesis import strategies as st
 
 import policy
 from policy.analysis.reach.audit import Audit, audit
+from policy.cli.audit import blocks, shape
 from policy.cli.report.as_json import dumps
-from policy.cli.report.audit import audit_json, audit_markdown, audit_text
-from policy.cli.report.text import Ink, PageLayout, call_text, clipped, code, count, excerpt, width
+from policy.cli.report.document import Grid, Ink, Item, Labelled, Paragraph, Section, joined
+from policy.cli.report.html import page
+from policy.cli.report.markdown import code, markdown
+from policy.cli.report.terminal import PageLayout, clipped, excerpt, terminal, width
+from policy.cli.report.words import call_text, count
 from policy.core.decision import rule_span
 from policy.core.source import Source
 from policy.files.opening import Memory
@@ -62,11 +67,11 @@ agent helper {
 
 
 def test_readings_stand_side_by_side(text) -> None:
-    assert audit_text(audit(readings(DECLARED, ENFORCED)), PageLayout(80)) == text
+    assert terminal(blocks(audit(readings(DECLARED, ENFORCED)), None), PageLayout(80)) == text
 
 
 def test_readings_stand_side_by_side_in_markdown(text) -> None:
-    assert audit_markdown(audit(readings(DECLARED, ENFORCED))) == text
+    assert markdown(blocks(audit(readings(DECLARED, ENFORCED)), None)) == text
 
 
 def test_the_witness_of_an_escalation_is_confirmed() -> None:
@@ -92,13 +97,13 @@ def many(agents: int) -> Audit:
 
 
 def test_four_hundred_agents_fit_on_a_page(text) -> None:
-    shown = audit_text(many(400), PageLayout(80))
+    shown = terminal(blocks(many(400), 6), PageLayout(80))
     assert shown == text
-    assert len(shown.splitlines()) < 60
+    assert len(shown.splitlines()) < 45
 
 
 def test_all_of_them_can_be_asked_for() -> None:
-    shown = audit_text(many(400), PageLayout(80), everything=True)
+    shown = terminal(blocks(many(400), None), PageLayout(80))
     assert all(f"worker-{number}" in shown for number in range(400))
 
 
@@ -118,8 +123,7 @@ def test_json_is_written_as_the_standard_library_writes_it(
 
 
 def test_an_audit_says_the_same_as_json() -> None:
-    shape = audit_json(many(3))
-    (project,) = shape["projects"]
+    (project,) = shape(many(3))["projects"]
     assert project["starts"] == ["main"]
     assert project["agents"][0]["agent"] == "main"
     worker = project["agents"][1]
@@ -133,7 +137,7 @@ def test_no_line_of_an_audit_is_wider_than_the_page(columns) -> None:
     for name in ("claude", "hostile", "team"):
         found = audit(policy.load(FIXTURES / "command" / name))
         for colour in (False, True):
-            shown = audit_text(found, PageLayout(columns, colour), everything=True)
+            shown = terminal(blocks(found, None), PageLayout(columns, colour))
             assert max(map(width, shown.splitlines())) <= columns
 
 
@@ -142,25 +146,50 @@ def test_no_line_of_an_audit_is_wider_than_the_page(columns) -> None:
 
 @given(PIECES, st.integers(20, 60), st.sampled_from(["", "  allow  ", "終わり: "]))
 def test_no_line_is_wider_than_its_page(pieces, columns, head) -> None:
-    for separator in (", ", " "):
-        lines = PageLayout(columns).flow(
-            [Ink(piece, "bold") for piece in pieces], head, separator=separator
-        )
+    for text in (joined(Ink(piece, "strong") for piece in pieces), " ".join(pieces)):
+        lines = PageLayout(columns).fill(text, head)
         assert all(width(line) <= columns for line in lines), lines
 
 
 @given(PIECES, st.integers(30, 60))
 def test_no_text_is_lost(pieces, columns) -> None:
-    lines = PageLayout(columns).flow(pieces, "head ", separator=", ")
+    lines = PageLayout(columns).fill(joined(map(Ink, pieces)), "head ")
     told, shown = "".join(pieces), "".join(lines).removeprefix("head ")
     strip = str.maketrans("", "", " ,")
     assert shown.translate(strip) == told.translate(strip)
 
 
 def test_colour_takes_up_no_room() -> None:
-    plain = PageLayout(30).flow(["a" * 9, "b" * 9, "c" * 9], "x ")
-    painted = PageLayout(30, colour=True).flow([Ink(c * 9, "allow") for c in "abc"], "x ")
+    plain = PageLayout(30).fill(joined(c * 9 for c in "abc"), "x ")
+    painted = PageLayout(30, colour=True).fill(joined(Ink(c * 9, "allow") for c in "abc"), "x ")
     assert [width(line) for line in painted] == [width(line) for line in plain]
+
+
+CELLS = st.lists(st.text("ab/ ä終", max_size=30), min_size=3, max_size=3)
+
+
+@given(st.lists(CELLS, min_size=1, max_size=5), st.integers(20, 90))
+def test_a_table_fits_its_page_and_loses_nothing(rows, columns) -> None:
+    table = Grid(("one", "two", "three"), tuple(map(tuple, rows)))
+    shown = terminal([table], PageLayout(columns))
+    assert all(width(line) <= columns for line in shown.splitlines())
+    letters = sorted("".join(cell for row in rows for cell in row).replace(" ", ""))
+    found = re.sub(r"one|two|three|\s", "", shown)
+    assert sorted(found) == letters
+
+
+HOSTILE = "</style><script>alert(1)</script>`|\n# x"
+
+
+def test_no_text_breaks_out_of_a_format() -> None:
+    found = [
+        Section(HOSTILE, (Paragraph(HOSTILE),)),
+        Item((Ink(HOSTILE, "call"), HOSTILE), (Labelled(((HOSTILE, HOSTILE),)),)),
+        Grid((HOSTILE,), ((HOSTILE,),)),
+    ]
+    assert "<script" not in page(HOSTILE, found)
+    shown = markdown(found)
+    assert not re.search(r"^# x|(?<!\\)<script(?![^`]*`)", shown, re.MULTILINE)
 
 
 @given(st.text(max_size=40), st.integers(1, 20))
@@ -176,7 +205,7 @@ def test_an_excerpt_fits_and_hides_nothing(line, data) -> None:
     lines = excerpt(source.span(start, end), PageLayout(60))
     assert all(width(shown) <= 60 for shown in lines)
     assert not {"\x1b", "\u202e"} & set("".join(lines))
-    assert lines[2].rstrip().endswith("^")
+    assert lines[1].rstrip().endswith("^")
 
 
 @given(st.text(max_size=30))

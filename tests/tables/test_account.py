@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from policy.cli.report.check import clauses_text
-from policy.cli.report.text import PageLayout
+from policy.cli.check import clause_rows
+from policy.cli.report.document import Labelled
+from policy.cli.report.terminal import PageLayout, terminal
 from policy.core.decision import Clause
 from policy.tables.chain import Chain, SpawnDenied
 from policy.tables.table import NOTHING, UNRESTRICTED
@@ -125,9 +126,10 @@ def test_the_strictest_clause_is_what_the_command_gets() -> None:
 
 def test_of_very_many_clauses_the_strictest_are_shown() -> None:
     command = "; ".join([*(f"git a{number}" for number in range(50)), "rm x", "ls y"])
-    lines = clauses_text(RULES.account("Bash", {"command": command}), PageLayout(), "  parts  ")
+    rows = clause_rows(RULES.account("Bash", {"command": command}))
+    lines = terminal([Labelled(tuple(rows))], PageLayout()).splitlines()
     assert len(lines) == 13
     assert [line for line in lines if "rm x" in line] == [
-        "         deny  runs `rm x` (deny Bash(rm *))"
+        "       deny  runs `rm x` (deny Bash(rm *))"
     ]
     assert lines[-1].strip() == "and 40 more, none of them stricter"

@@ -2,7 +2,7 @@
 
 For each agent the positions that matter are reported with a chain as witness. Where the host
 enforces something else than what is declared along the chain, that gap is reported as well: an
-*escalation* grants more, a *dead letter* is granted by the files and refused by the host.
+*escalation* grants more, a *dead rule* is granted by the files and refused by the host.
 
 Gaps are searched along both readings at once (`policy.analysis.reach.worklist`), since the
 chain that shows one may be one that neither reading alone has to look at: where the host hands

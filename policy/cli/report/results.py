@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
@@ -15,39 +15,21 @@ import attrs
 import policy
 from policy.analysis import catalogue
 from policy.cli.report.as_json import Object, dumps
+from policy.cli.report.document import Report
 from policy.core.finding import Finding, Severity
 from policy.core.source import Place, Span, visible
 from policy.files.trees import Folder, SingleFile, Tree
 
 __all__ = [
     "Result",
-    "ResultRule",
     "end_of",
     "github",
     "junit",
-    "machine_formats",
     "of_finding",
-    "rules_of",
+    "path_prefix",
+    "report_results",
     "sarif",
 ]
-
-
-@attrs.frozen
-class ResultRule:
-    """The meaning of a code.
-
-    Attributes:
-        code: stable.
-        level: its severity.
-        title: the defect, in a few words.
-        text: Markdown, or "".
-
-    """
-
-    code: str
-    level: Severity
-    title: str
-    text: str = ""
 
 
 @attrs.frozen
@@ -63,6 +45,7 @@ class Result:
         end: line and column behind its last character; None where the place is a whole file.
         suppressed: the reason of its suppression; None where it is not suppressed.
         known: whether it is in the baseline.
+        title: what the code means, where the catalogue does not say it.
 
     """
 
@@ -74,6 +57,7 @@ class Result:
     end: tuple[int, int] | None = None
     suppressed: str | None = None
     known: bool = False
+    title: str = ""
 
     @property
     def fingerprint(self) -> str:
@@ -103,22 +87,6 @@ def end_of(span: Span) -> tuple[int, int]:
     return place.line, max(min(place.column + span.end - span.start, line), place.column)
 
 
-def rules_of(results: list[Result]) -> list[ResultRule]:
-    """Return the rules of *results* by code; those of the catalogue with its text."""
-    rules: dict[str, ResultRule] = {}
-    for result in sorted(results, key=lambda one: one.code):
-        if result.code not in rules:
-            rules[result.code] = _rule(result)
-    return list(rules.values())
-
-
-def _rule(result: Result) -> ResultRule:
-    if result.code not in catalogue.codes():
-        return ResultRule(result.code, result.level, result.code.replace("-", " "))
-    page = catalogue.page(result.code)
-    return ResultRule(page.code, page.severity, page.title, page.text)
-
-
 # --- SARIF 2.1.0, for code scanning --------------------------------------------------------
 #
 # Numbers of sections are those of https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html.
@@ -128,19 +96,10 @@ _SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
 
 
-def sarif(
-    results: Sequence[Result], rules: Iterable[ResultRule] | None = None, *, exact: bool = True
-) -> Object:
-    """Return the log of one run.
-
-    Args:
-        results: in their order.
-        rules: of their codes; by default those of the catalogue.
-        exact: whether these are all results, a property of the run.
-
-    """
-    known = list(rules_of(list(results)) if rules is None else rules)
-    indices = {rule.code: index for index, rule in enumerate(known)}
+def sarif(results: Sequence[Result], *, exact: bool = True) -> Object:
+    """Return the log of one run; *exact* tells whether these are all results."""
+    rules = {result.code: result for result in sorted(results, key=lambda one: one.code)}
+    indices = {code: index for index, code in enumerate(rules)}
     return {
         "$schema": _SCHEMA,
         "version": "2.1.0",
@@ -150,7 +109,7 @@ def sarif(
                     "driver": {
                         "name": "agent-policy",
                         "semanticVersion": policy.__version__,
-                        "rules": [_rule_of_sarif(rule) for rule in known],
+                        "rules": [_rule(result) for result in rules.values()],
                     }
                 },
                 # Columns are counted in characters (3.14.17).
@@ -162,14 +121,17 @@ def sarif(
     }
 
 
-def _rule_of_sarif(rule: ResultRule) -> Object:
+def _rule(result: Result) -> Object:
+    """Return the meaning of a code: the page of the catalogue, or the title of *result*."""
+    page = catalogue.page(result.code) if result.code in catalogue.codes() else None
+    title = page.title if page else result.title or result.code.replace("-", " ")
     shape: Object = {
-        "id": rule.code,
-        "shortDescription": {"text": rule.title},
-        "defaultConfiguration": {"level": _LEVELS[rule.level]},
+        "id": result.code,
+        "shortDescription": {"text": title},
+        "defaultConfiguration": {"level": _LEVELS[page.severity if page else result.level]},
     }
-    if rule.text:
-        shape["help"] = {"text": rule.text, "markdown": f"# {rule.title}\n\n{rule.text}"}
+    if page:
+        shape["help"] = {"text": page.text, "markdown": f"# {title}\n\n{page.text}"}
     return shape
 
 
@@ -317,41 +279,22 @@ def _property(text: str) -> str:
     return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
-def machine_formats(
-    results: Callable[[], Iterable[Result]],
-    tree: Tree,
-    name: str,
-    *,
-    rules: Callable[[Sequence[Result]], Iterable[ResultRule]] | None = None,
-    exact: bool = True,
-) -> dict[str, Callable[[], str]]:
-    """Return the formats for programs -> *results* in each, with paths from the working folder.
-
-    Args:
-        results: returns them, with paths relative to *tree*.
-        tree: of the files.
-        name: of the report.
-        rules: returns the rules of results; by default those of the catalogue.
-        exact: whether these are all results.
-
-    """
-
-    def located() -> list[Result]:
-        prefix = _prefix(tree)
-        return [_located(result, prefix) for result in results()]
-
-    def log() -> str:
-        found = located()
-        return dumps(sarif(found, rules(found) if rules else None, exact=exact)) + "\n"
-
-    return {
-        "sarif": log,
-        "github": lambda: github(located()),
-        "junit": lambda: junit(located(), name),
-    }
+# --- a report in one of these formats ------------------------------------------------------
 
 
-def _prefix(tree: Tree) -> str:
+def report_results(report: Report, form: str) -> str:
+    """Return the results of *report* as ``sarif``, ``junit`` or ``github``."""
+    found = [_located(result, report.prefix) for result in report.results()]
+    match form:
+        case "sarif":
+            return dumps(sarif(found, exact=report.exact)) + "\n"
+        case "junit":
+            return junit(found, report.title)
+        case _:
+            return github(found)
+
+
+def path_prefix(tree: Tree) -> str:
     """Return the path of *tree* from the working folder, with a slash; or ""."""
     if not isinstance(tree, Folder | SingleFile):
         return ""

@@ -42,6 +42,7 @@ from policy.hosts.a3s.lint import (
 from policy.hosts.a3s.reading import MAIN, World, declared_reading, enforced_reading
 from policy.hosts.a3s.rules import PermissionPolicy
 from policy.hosts.a3s.versions import NEWEST, SHIPPED, A3sProfile, finding
+from policy.hosts.data import host_table, tool_classes
 from policy.hosts.project import Project, ReadFile, agent_entries
 
 __all__ = ["HOST", "A3sOptions", "canonical", "load"]
@@ -166,6 +167,7 @@ class _Loader:
             enforced=enforced_reading(world),
             files=tuple(self.files),
             findings=tuple(sorted(dict.fromkeys(self.findings), key=lambda found: found.place)),
+            tool_classes=tool_classes(host_table("a3s", "tools")["classes"]),
         )
 
     def _path(self, name: str) -> str:

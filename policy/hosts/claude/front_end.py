@@ -15,7 +15,7 @@ from policy.files.layout import layout_json_file, layout_markdown_file
 from policy.files.opening import Tree
 from policy.hosts.claude.agents import Definition, read_agent
 from policy.hosts.claude.data.guarded import MANAGED
-from policy.hosts.claude.data.tools import BUILT_IN, FORK, MODES
+from policy.hosts.claude.data.tools import BUILT_IN, FORK, MODES, TOOL_CLASSES
 from policy.hosts.claude.dialect import dialect
 from policy.hosts.claude.discovery import (
     OF_ADMINISTRATORS,
@@ -156,6 +156,7 @@ def _project(found: FoundProject, options: ClaudeOptions) -> Project:
         ),
         bare=partial(_bare, found, options),
         elsewhere=tuple(_elsewhere(found, options, built)),
+        tool_classes=TOOL_CLASSES,
     )
     others = (mode for mode in (*MODES, _UNGUARDED) if mode != built.mode)
     return attrs.evolve(project, modes=OnDemand(others, partial(_in_mode, project, built)))

@@ -156,7 +156,18 @@ def project(source: Source) -> Project:
         files=(ReadFile(source.name, "policy"),),
         findings=tuple(document_findings(document, starts)),
         claims=claims,
+        tool_classes=_TOOL_CLASSES,
     )
+
+
+# What tools do -> the tools that do it, the most ordinary first.
+_TOOL_CLASSES: Final = {
+    "read": ("Read", "Grep", "Glob", "LS"),
+    "change": ("Edit", "Write", "MultiEdit", "NotebookEdit"),
+    "run": ("Bash", "Monitor", "PowerShell"),
+    "network": ("WebFetch", "WebSearch"),
+    "start": ("Task",),
+}
 
 
 def _roots(document: Document) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ from policy.files.nodes import MappingNode, Node, ScalarNode
 from policy.files.opening import Tree
 from policy.files.text import cite
 from policy.files.yaml_nodes import read_yaml
+from policy.hosts.data import host_table, tool_classes
 from policy.hosts.errors import HostError
 from policy.hosts.fields import U32, Fields, is_null
 from policy.hosts.pikuri.audit import findings
@@ -125,6 +126,7 @@ def project(source: Source, root: str = "") -> Project:
         enforced=enforced_reading(host, done),
         files=(ReadFile(source.name, "host"),),
         findings=tuple(findings(host, done, source.whole())),
+        tool_classes=tool_classes(host_table("pikuri", "tools")["classes"]),
     )
 
 

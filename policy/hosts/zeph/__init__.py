@@ -15,6 +15,7 @@ from policy.core.finding import Finding
 from policy.core.source import Source
 from policy.files.layout import layout_markdown_file
 from policy.files.opening import Tree
+from policy.hosts.data import host_table, tool_classes
 from policy.hosts.project import Project, ReadFile, agent_entries
 from policy.hosts.zeph.definition import SubAgentDef
 from policy.hosts.zeph.findings import definition_findings, session_findings
@@ -122,4 +123,5 @@ def project(
         enforced=enforced_reading(definitions, options),
         files=files,
         findings=tuple(sorted(dict.fromkeys(noted), key=lambda finding: finding.place)),
+        tool_classes=tool_classes(host_table("zeph", "tools")["classes"]),
     )

@@ -16,7 +16,8 @@ from policy.analysis import catalogue
 from policy.analysis.diff import diff_workspaces
 from policy.analysis.formatting import canonical
 from policy.cli import main
-from policy.cli.report.text import PageLayout, finding_report
+from policy.cli.report.terminal import PageLayout, terminal
+from policy.cli.report.words import finding_item
 from policy.core.effect import Effect
 from policy.core.source import Source
 from policy.files.opening import Memory
@@ -431,7 +432,7 @@ def test_p48_hidden_characters_of_a_tool_are_spelled_out() -> None:
     text = 'register:\n  - personas: [{name: m, tool_names: ["re\\u202ead"]}]\n'
     (finding,) = load_tree(Memory({"pikuri.host.yaml": text}), front_ends=(pikuri,)).findings
 
-    report = "".join(finding_report(finding, PageLayout()))
+    report = terminal([finding_item(finding)], PageLayout())
     assert "\u202e" not in report
     assert "re\\u202ead" in report
 

@@ -45,6 +45,7 @@ __all__ = [
     "SHELLS",
     "SPECIFIED",
     "STARTING",
+    "TOOL_CLASSES",
     "UNASKED",
     "UNSANDBOXED",
     "WAITING",
@@ -84,6 +85,7 @@ NAMES: Final = frozenset(name for name, tool in _TOOLS.items() if tool.get("tool
 UNASKED: Final = frozenset(
     n for n, tool in _TOOLS.items() if not tool.get("needs_permission", True)
 )
+TOOL_CLASSES: Final = {name: _words("classes", name) for name in _DATA["classes"]}
 ALIASES: Final[Mapping[str, str]] = _DATA["aliases"]
 OF_WORKSPACE: Final[Mapping[str, str]] = _DATA["workspace"]
 SHELLS: Final = _words("names", "shells")

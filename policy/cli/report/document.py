@@ -1,0 +1,189 @@
+"""What an answer looks like: blocks of text, made by the verbs and written by the formats.
+
+A verb makes a `Report`: a value for programs, and blocks for people. A format (`terminal`,
+`markdown`, `html`) writes blocks; it knows no verb. `results` writes findings for forges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import attrs
+
+from policy.core.credentials import masked
+from policy.core.source import Span, visible
+
+if TYPE_CHECKING:
+    from policy.cli.report.results import Result
+
+__all__ = [
+    "Block",
+    "Edge",
+    "Excerpt",
+    "Graph",
+    "Grid",
+    "Heading",
+    "Ink",
+    "Item",
+    "Labelled",
+    "Paragraph",
+    "Report",
+    "Section",
+    "Text",
+    "Verbatim",
+    "joined",
+    "more",
+    "pieces",
+]
+
+
+@attrs.frozen
+class Ink:
+    """Text as it is written somewhere, which stays on one line where it fits.
+
+    Attributes:
+        text: without markup; it may come from an untrusted file.
+        role: an effect or a severity; ``call``, ``rule``, ``file``, ``agent`` or ``code``, which
+            are code (on a terminal the last has backticks); ``good``, ``strong`` or ``dim``; or "".
+
+    """
+
+    text: str
+    role: str = ""
+
+
+# A plain string is prose: lines break at its blanks, and parts in backticks are code.
+Text = str | Ink | tuple["Text", ...]
+
+
+def pieces(text: Text) -> Iterator[str | Ink]:
+    """Yield the strings and inks of *text* in their order, safe to show on one line."""
+    if isinstance(text, tuple):
+        for part in text:
+            yield from pieces(part)
+    elif isinstance(text, Ink):
+        yield Ink(visible(masked(text.text)), text.role)
+    elif text:
+        yield visible(masked(text.replace("\n", " ")))
+
+
+def joined(texts: Iterable[Text], separator: str = ", ", most: int | None = None) -> Text:
+    """Return *texts* with *separator* between them; of more than *most*, the number left out."""
+    shown = list(texts)
+    if most is not None and len(shown) > most + 1:
+        shown = [*shown[:most], f"{len(shown) - most:,} more"]
+    return tuple(part for text in shown for part in (separator, text))[1:]
+
+
+@attrs.frozen
+class Heading:
+    """The title of a page or of a part of it."""
+
+    text: Text
+    level: int = 2
+
+
+@attrs.frozen
+class Paragraph:
+    """A sentence or more; *role* applies to all of it."""
+
+    text: Text
+    role: str = ""
+
+
+@attrs.frozen
+class Labelled:
+    """Labels, each with its text; an empty label continues the one above."""
+
+    rows: tuple[tuple[str, Text], ...]
+
+
+@attrs.frozen
+class Item:
+    """A line of a list, and the blocks that belong to it."""
+
+    head: Text
+    body: tuple[Block, ...] = ()
+
+
+@attrs.frozen
+class Section:
+    """A title and the blocks below it; a *folded* one is closed where a format can do that."""
+
+    title: Text
+    body: tuple[Block, ...]
+    folded: bool = False
+
+
+@attrs.frozen
+class Grid:
+    """Rows of cells below heads. A cell may have a role, that of its first piece."""
+
+    heads: tuple[str, ...]
+    rows: tuple[tuple[Text, ...], ...]
+
+
+@attrs.frozen
+class Excerpt:
+    """The line of a span, with carets below the span in the colour of *role*."""
+
+    span: Span
+    role: str = "error"
+
+
+@attrs.frozen
+class Verbatim:
+    """The content of a file, or a part of it."""
+
+    text: str
+    name: str = ""
+
+
+@attrs.frozen
+class Edge:
+    """Agents that start others; *role* is ``added``, ``removed``, a reading or ""."""
+
+    parent: str
+    child: str
+    role: str = ""
+
+
+@attrs.frozen
+class Graph:
+    """Which agents start which; a parent "" stands for the start of chains."""
+
+    edges: tuple[Edge, ...]
+
+
+Block = Heading | Paragraph | Labelled | Item | Section | Grid | Excerpt | Verbatim | Graph
+
+
+def more(number: int, noun: str = "") -> tuple[Block, ...]:
+    """Return the line that counts what is left out; nothing for none."""
+    what = f" {noun}" if noun else ""
+    return (Paragraph(f"… {number:,} more{what}, shown with --all", "dim"),) if number > 0 else ()
+
+
+@attrs.frozen
+class Report:
+    """The answer of a verb.
+
+    Attributes:
+        title: of a page.
+        json: returns the value for programs.
+        blocks: most -> blocks that show at most so many entries of a list; None is no bound.
+        most: that bound, as people see the answer.
+        results: returns findings or changes, for formats that list them one by one.
+        prefix: path from the working folder to the files of the results.
+        exact: whether these are all results.
+
+    """
+
+    title: str
+    json: Callable[[], dict[str, object]]
+    blocks: Callable[[int | None], Sequence[Block]]
+    most: int | None = None
+    results: Callable[[], Sequence[Result]] = tuple
+    prefix: str = ""
+    exact: bool = True

@@ -1,0 +1,318 @@
+"""Blocks as lines of a terminal: filled to its width, coloured where it shows colours."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+
+import attrs
+
+from policy.cli.report.document import (
+    Block,
+    Excerpt,
+    Graph,
+    Grid,
+    Heading,
+    Ink,
+    Item,
+    Labelled,
+    Paragraph,
+    Section,
+    Text,
+    Verbatim,
+    joined,
+    pieces,
+)
+from policy.core.credentials import masked
+from policy.core.source import Span, visible
+
+__all__ = ["PageLayout", "clipped", "excerpt", "lines", "terminal", "width"]
+
+# The codes of roles (ECMA-48, "select graphic rendition").
+_STYLES = {
+    "allow": "32",
+    "ask": "33",
+    "deny": "31",
+    "error": "1;31",
+    "warning": "1;33",
+    "note": "1;36",
+    "widened": "1;31",
+    "narrowed": "1;32",
+    "good": "32",
+    "call": "1",
+    "agent": "1",
+    "strong": "1",
+    "file": "2",
+    "dim": "2",
+}
+
+_ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
+
+# The least columns behind a label and of a column of a table, however narrow the page.
+_LEAST = 16
+_LEAST_COLUMN = 6
+
+_GAP = 2  # columns between two of a table
+
+
+def width(text: str) -> int:
+    """Return the columns that *text* takes up on a terminal."""
+    if "\x1b" in text:
+        text = _ESCAPES.sub("", text)
+    return len(text) if text.isascii() else sum(map(_columns, text))
+
+
+def _columns(character: str) -> int:
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def clipped(text: str, columns: int) -> str:
+    """Return *text*, with ``…`` for its end where it is wider than *columns*."""
+    if width(text) <= columns:
+        return text
+    return _fitting(text, max(columns - 1, 0)) + "…"
+
+
+def _fitting(text: str, columns: int) -> str:
+    """Return the longest start of *text* that fits."""
+    taken = 0
+    for index, character in enumerate(text):
+        taken += _columns(character)
+        if taken > columns:
+            return text[:index]
+    return text
+
+
+# --- texts ---------------------------------------------------------------------------------
+
+# What stands between two blanks at which a line may break: pieces with their roles.
+_Word = list[tuple[str, str]]
+
+
+def _words(text: Text, role: str) -> Iterator[tuple[int, _Word]]:
+    """Yield the words of *text*, each with the number of blanks in front of it."""
+    blanks, word = 0, _Word()
+    for piece in pieces(text):
+        if isinstance(piece, Ink):
+            quoted = f"`{piece.text}`" if piece.role == "code" else piece.text
+            word.append((quoted, piece.role or role))
+            continue
+        for number, part in enumerate(piece.split(" ")):
+            if number:
+                if word:
+                    yield blanks, word
+                    blanks, word = 0, []
+                blanks += 1
+            if part:
+                word.append((part, role))
+    if word:
+        yield blanks, word
+
+
+@attrs.frozen
+class PageLayout:
+    """The width and the colour of a page."""
+
+    width: int = 100
+    colour: bool = False
+
+    def paint(self, text: str, role: str) -> str:
+        """Return *text* in the style of a role."""
+        code = _STYLES.get(role) if self.colour and text else None
+        return f"\x1b[{code}m{text}\x1b[0m" if code else text
+
+    def fill(
+        self, text: Text, head: str = "", *, indent: int | None = None, role: str = ""
+    ) -> list[str]:
+        """Return *text* filled into lines between its words.
+
+        Args:
+            text: to fill in.
+            head: of the first line, painted or not.
+            indent: of the lines that follow; by default the width of *head*.
+            role: of the parts that have none of their own.
+
+        """
+        margin = width(head) if indent is None else indent
+        if self.width - margin < _LEAST:
+            margin = min(margin, 4)
+        found, line, taken, empty = list[str](), head, width(head), True
+        if self.width - taken < _LEAST and head.strip():
+            found, line, taken = [head.rstrip()], " " * margin, margin
+        for blanks, word in _words(text, role):
+            size = sum(width(part) for part, _ in word)
+            if not empty and taken + blanks + size > self.width:
+                found.append(line)
+                line, taken, empty = " " * margin, margin, True
+            elif not empty:
+                line, taken = line + " " * blanks, taken + blanks
+            for part, style in word:
+                first, *others = _broken(part, self.width - taken, self.width - margin)
+                line, taken = line + self.paint(first, style), taken + width(first)
+                for chunk in others:
+                    found.append(line.rstrip())
+                    line, taken = " " * margin + self.paint(chunk, style), margin + width(chunk)
+            empty = False
+        return [*found, line.rstrip() if empty else line]
+
+
+def _broken(text: str, first: int, rest: int) -> list[str]:
+    """Return *text* in parts: the first fits *first* columns, the others *rest*."""
+    parts, room = list[str](), first
+    while width(text) > room and width(text) > 1:
+        fitting = _fitting(text, max(room, 0 if not parts else 1))
+        if not fitting and (parts or room >= rest):
+            fitting = text[0]
+        # Better between the parts of a command or a path than within a word.
+        cut = max(fitting.rfind(" "), fitting.rfind("/")) + 1
+        fitting = fitting[:cut] if cut > len(fitting) // 2 else fitting
+        parts.append(fitting)
+        text, room = text[len(fitting) :], rest
+    return [*parts, text]
+
+
+# --- blocks --------------------------------------------------------------------------------
+
+
+def terminal(blocks: Iterable[Block], page: PageLayout) -> str:
+    """Return *blocks* as text that fits *page*."""
+    return "".join(f"{line}\n" for line in lines(blocks, page))
+
+
+def lines(blocks: Iterable[Block], page: PageLayout, indent: int = 0) -> list[str]:
+    """Return the lines of *blocks*, with a blank line around those of several parts."""
+    found: list[str] = []
+    before: Block | None = None
+    for block in blocks:
+        if before is not None and (_is_loose(before) or _is_loose(block)):
+            found.append("")
+        found += _block(block, page, indent)
+        before = block
+    return found
+
+
+def _is_loose(block: Block) -> bool:
+    if isinstance(block, Item):
+        return bool(block.body)
+    return isinstance(block, Heading | Section | Grid | Verbatim | Graph)
+
+
+def _block(block: Block, page: PageLayout, indent: int) -> list[str]:
+    head = " " * indent
+    match block:
+        case Heading(text):
+            return page.fill(text, head, role="strong")
+        case Paragraph(text, role):
+            return page.fill(text, head, role=role)
+        case Item(text, body):
+            return [*page.fill(text, head, indent=indent + 2), *lines(body, page, indent + 2)]
+        case Section(title, body):
+            return [*page.fill(title, head, role="strong"), *lines(body, page, indent + 2)]
+        case Labelled(rows):
+            wide = max(len(label) for label, _ in rows) + 2
+            return [
+                line
+                for label, text in rows
+                for line in page.fill(text, head + page.paint(f"{label:<{wide}}", "dim"))
+            ]
+        case Grid():
+            return _table(block, page, indent)
+        case Excerpt(span, role):
+            return excerpt(span, page, role=role, indent=head)
+        case Verbatim(text, name):
+            top = [head + page.paint(f"--- {visible(name)}", "strong")] if name else []
+            return [*top, *(head + visible(masked(line)) for line in text.splitlines())]
+        case Graph():
+            return _graph(block, page, indent)
+
+
+def _table(table: Grid, page: PageLayout, indent: int) -> list[str]:
+    """Return the rows below their heads, in columns where the page has room for those."""
+    plain = [[" ".join(page.fill(cell)) for cell in row] for row in table.rows]
+    rows = [list(table.heads), *plain]
+    wide = [max(width(cell) for cell in column) for column in zip(*rows, strict=True)]
+    room = page.width - indent - _GAP * (len(wide) - 1)
+    if room < _LEAST_COLUMN * len(wide):
+        stacked = [Labelled(tuple(zip(table.heads, row, strict=True))) for row in table.rows]
+        return [line for fields in stacked for line in [*_block(fields, page, indent), ""]][:-1]
+    words = [
+        max(max(map(width, cell.split()), default=0) for cell in column)
+        for column in zip(*rows, strict=True)
+    ]
+    while sum(wide) > room:
+        # Better between words than within one.
+        spare = [at for at, columns in enumerate(wide) if columns > words[at]]
+        widest = max(spare or range(len(wide)), key=wide.__getitem__)
+        wide[widest] -= 1
+    found = []
+    heads: list[Text] = [Ink(head, "dim") for head in table.heads]
+    for row in [heads, *table.rows] if any(table.heads) else table.rows:
+        cells = [
+            PageLayout(columns, page.colour).fill(cell)
+            for cell, columns in zip(row, wide, strict=True)
+        ]
+        for number in range(max(map(len, cells))):
+            line = [cell[number] if number < len(cell) else "" for cell in cells]
+            padded = [
+                text + " " * (columns - width(text))
+                for text, columns in zip(line, wide, strict=True)
+            ]
+            found.append((" " * indent + (" " * _GAP).join(padded)).rstrip())
+    return found
+
+
+def _graph(graph: Graph, page: PageLayout, indent: int) -> list[str]:
+    """Return a line for each agent that starts others; agents with equal ones share it."""
+    children: dict[str, list[Text]] = {}
+    for edge in graph.edges:
+        note = f" ({edge.role})" if edge.role else ""
+        name = "itself" if edge.child == edge.parent else edge.child
+        children.setdefault(edge.parent, []).append((Ink(name), note))
+    parents: dict[str, tuple[list[str], Text]] = {}
+    for parent, started in children.items():
+        parents.setdefault(str(started), ([], joined(started)))[0].append(parent or "(start)")
+    rows = tuple((joined(map(Ink, names)), "→", some) for names, some in parents.values())
+    return _table(Grid(("", "", ""), rows), page, indent)
+
+
+# --- lines of files with carets ------------------------------------------------------------
+
+_LEAST_EXCERPT = 24  # columns of a line that are shown, however narrow the page
+_BEFORE = 40  # columns in front of the carets that are kept where a line is cut
+
+
+def excerpt(span: Span, page: PageLayout, *, role: str = "error", indent: str = "") -> list[str]:
+    """Return the line of *span* with carets below, not wider than *page*."""
+    number, column = span.source.line_and_column(span.start)
+    text = masked(span.source.line(number))
+    gutter = " " * len(str(number))
+    room = page.width - len(indent) - len(gutter) - 3
+    if room < _LEAST_EXCERPT:
+        indent, room = "", max(page.width - len(gutter) - 3, _LEAST_EXCERPT)
+    end = column - 1 + max(span.end - span.start, 0)
+    before, marked, after = (
+        visible(part.replace("\t", "    "))
+        for part in (text[: column - 1], text[column - 1 : end], text[end:])
+    )
+    if width(before + marked + after) > room:
+        keep = max(min(_BEFORE, room - width(marked) - 2), room // 4)
+        if width(before) > keep:
+            before = "…" + _end(before, keep - 1)
+    shown = clipped(before + marked + after, room)
+    marks = max(min(width(marked), room - width(before)), 1)
+    return [
+        indent + page.paint(f"{number} |", "dim") + f" {shown}".rstrip(),
+        indent
+        + page.paint(f"{gutter} |", "dim")
+        + f" {' ' * width(before)}{page.paint('^' * marks, role)}",
+    ]
+
+
+def _end(text: str, columns: int) -> str:
+    """Return the longest end of *text* that fits."""
+    while width(text) > columns:
+        text = text[max(1, (width(text) - columns) // 2) :]
+    return text

@@ -1,0 +1,285 @@
+"""What the nouns of the engine look like as text: calls, chains, reasons, rules, findings."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from policy.cli.report.document import (
+    Block,
+    Excerpt,
+    Ink,
+    Item,
+    Labelled,
+    Paragraph,
+    Text,
+    joined,
+)
+from policy.core.credentials import masked
+from policy.core.decision import Because, Decision, Reason
+from policy.core.effect import Effect
+from policy.core.errors import PolicyError, PolicyErrors
+from policy.core.finding import Finding
+from policy.core.source import Span, visible
+
+__all__ = [
+    "EXPLAIN",
+    "VERBS",
+    "arrow",
+    "because_text",
+    "call",
+    "call_text",
+    "chain_text",
+    "count",
+    "effect",
+    "error_items",
+    "explained",
+    "finding_item",
+    "finding_line",
+    "findings_blocks",
+    "findings_summary",
+    "names",
+    "quoted",
+    "rule",
+    "rule_text",
+    "says_more",
+    "why_rows",
+]
+
+# Arguments that a rule of some host matches.
+_PRIMARY: Final = frozenset(
+    "agent argument command filePath file_path notebook_path path query skill subagent_type"
+    " url".split()
+)
+
+
+def call(tool: str, arguments: Mapping[str, object]) -> Ink:
+    """Return a call."""
+    return Ink(call_text(tool, arguments), "call")
+
+
+def call_text(tool: str, call: Mapping[str, object]) -> str:
+    """Return a call as our notation writes it, or with its arguments as JSON; no credentials."""
+    return masked(_call_text(tool, call))
+
+
+def _call_text(tool: str, call: Mapping[str, object]) -> str:
+    if not call:
+        return visible(tool)
+    if len(call) == 1:
+        ((field, value),) = call.items()
+        if isinstance(value, str) and value:
+            for mark, does in _FILES.items():
+                if tool.endswith(mark):
+                    return f"{visible(tool.removesuffix(mark))} {does} {visible(_path(value))}"
+            if field in _PATHS:
+                value = _path(value)
+            if field in _PRIMARY:
+                return f"{visible(tool)}({visible(value)})"
+    try:
+        arguments = json.dumps(call, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):
+        arguments = "{…}"
+    return f"{visible(tool)} {visible(arguments)}"
+
+
+# What a command does to a file, by the suffix of the host's name for it.
+_FILES = {
+    ":read": "reading",
+    ":write": "writing",
+    ":remove": "removing",
+    "<": "reading from",
+    ">": "writing to",
+}
+
+_PATHS = frozenset({"filePath", "file_path", "notebook_path", "path"})
+
+
+def _path(path: str) -> str:
+    """Return *path* relative to the folder of the agent."""
+    for anchor, shown in (("/@project", ""), ("/@home", "~/")):
+        if path == anchor:
+            return shown or "."
+        if path.startswith(f"{anchor}/"):
+            return shown + path.removeprefix(f"{anchor}/")
+    return path
+
+
+def chain_text(chain: Iterable[str]) -> str:
+    """Return a chain, e.g. ``main > explore``."""
+    return " > ".join(map(visible, chain))
+
+
+def effect(effect: Effect) -> Ink:
+    """Return an effect in its colour."""
+    return Ink(effect.value, effect.value)
+
+
+def arrow(before: Effect | None, after: Effect) -> Text:
+    """Return a change of an effect."""
+    return (effect(before) if before else "?", " → ", effect(after))
+
+
+def rule_text(because: Because) -> str:
+    """Return a rule with its effect, e.g. ``ask Bash(git push *)``."""
+    rule = visible(masked(because.rule))
+    return f"{because.effect} {rule}" if rule else str(because.effect)
+
+
+def rule(because: Because) -> Text:
+    """Return a rule with its effect, and its place."""
+    place = ("  ", Ink(str(because.place), "file")) if because.place else ""
+    named = (" ", Ink(because.rule, "rule")) if because.rule else ""
+    return (effect(because.effect), named, place)
+
+
+def because_text(decision: Decision, agent: str = "", most: int | None = None) -> Text:
+    """Return why a call got its effect: its rules, or a clause."""
+    if not decision.because:
+        return explained(decision, agent)
+    return joined(map(rule, decision.because), "; ", most)
+
+
+def why_rows(
+    label: str,
+    decision: Decision,
+    agent: str,
+    most: int | None = None,
+) -> list[tuple[str, Text]]:
+    """Return the rules of *decision*, a row each, or a row with its reason."""
+    if not decision.because:
+        return [(label, explained(decision, agent))]
+    rules: list[Text] = [rule(because) for because in decision.because[:most]]
+    if most is not None and len(decision.because) > most:
+        rules.append(f"and {len(decision.because) - most:,} more rules")
+    return [("" if number else label, text) for number, text in enumerate(rules)]
+
+
+def quoted(names: Sequence[str], most: int = 6, *, last: str = "and") -> str:
+    """Return names in backticks, e.g. ```a`, `b` and `c```; *last* precedes the last one."""
+    shown = [f"`{visible(name)}`" for name in names[:most]]
+    if len(names) > most:
+        return ", ".join(shown) + f" {last} {len(names) - most} more"
+    return f" {last} ".join(filter(None, (", ".join(shown[:-1]), *shown[-1:])))
+
+
+def names(names: Iterable[str], most: int | None = None, role: str = "") -> Text:
+    """Return names with commas between them; of more than *most*, the number left out."""
+    return joined((Ink(name, role) for name in names), most=most)
+
+
+def count(number: int, noun: str) -> str:
+    """Return a number and its noun: ``1 agent``, ``2 agents``, ``no agents``."""
+    if number == 1:
+        return f"1 {noun}"
+    return f"{number:,} {noun}s" if number else f"no {noun}s"
+
+
+# The participle of each effect.
+VERBS: Final = {Effect.ALLOW: "allowed", Effect.ASK: "asked", Effect.DENY: "denied"}
+
+# Reasons without a named rule. `{who}` are the links that decide, `{any}` is one of them.
+_WHY: dict[Reason, dict[Effect | None, str]] = {
+    Reason.RULE: {
+        Effect.ALLOW: "a rule of {who} allows it",
+        Effect.ASK: "{who} must confirm it",
+        Effect.DENY: "a rule of {who} denies it",
+    },
+    Reason.DEFAULT: {
+        Effect.ALLOW: "no rule of {any} matches it, so it is allowed",
+        Effect.ASK: "no rule of {any} matches it, so it is asked for",
+        Effect.DENY: "nothing in {any} grants it",
+    },
+    Reason.UNRESTRICTED: {None: "no policy applies to it"},
+    Reason.UNAVAILABLE: {None: "{who} does not have this tool"},
+    Reason.MALFORMED: {
+        None: "its arguments cannot be read, so no rule of {any} can be trusted to match it"
+    },
+    Reason.TOO_LONG: {None: "an argument is longer than any rule of {any} is asked about"},
+    Reason.PROTECTED: {None: "the host guards this against every rule of {any} that allows"},
+    Reason.CLASSIFIER: {None: "a model of the host decides, which nothing here foresees"},
+    Reason.NO_TOOLS: {None: "the agent would have no tool, so the host does not start it"},
+    Reason.DEPTH: {None: "{who} may start no agent: a limit of depth is reached"},
+    Reason.NO_ROOT: {
+        None: "it names a file outside of the project, whose folder is not known (`--root`)"
+    },
+    Reason.UNANALYSABLE: {None: "no rule of {who} can be shown to match all of the command"},
+}
+
+
+def explained(decision: Decision, agent: str = "") -> str:
+    """Return why a call got its effect, in a clause; *agent* made the call."""
+    whose = decision.links or ((agent,) if agent else ())
+    if decision.reason is Reason.UNAVAILABLE:
+        whose = whose[:1]
+    who, any_ = (quoted(whose, last=last) if whose else "the policy" for last in ("and", "or"))
+    sentences = _WHY.get(decision.reason, {})
+    text = sentences.get(decision.effect) or sentences.get(None) or decision.reason.value
+    return text.format(who=who, any=any_)
+
+
+def says_more(span: Span) -> bool:
+    """Return whether the line of the rule *span* has more than its effect: rules, a comment."""
+    line = span.source.line(span.place.line)
+    shown = line.replace(span.text, "", 1).strip(" \t-,;")
+    return shown not in {"", *(effect.value for effect in Effect)}
+
+
+# --- findings and errors -------------------------------------------------------------------
+
+# Shown once with findings.
+EXPLAIN: Final = "`policy rule CODE` says what a code means"
+
+
+def error_items(error: PolicyError) -> list[Block]:
+    """Return every error in *error*, each with its place and its line."""
+    errors = error.errors if isinstance(error, PolicyErrors) else (error,)
+    return [_problem("error", one.message, one.span, one.file, one.help) for one in errors]
+
+
+def finding_item(finding: Finding) -> Block:
+    """Return a finding with its place, its line and its help."""
+    message = f"{finding.message} [{finding.code}]"
+    return _problem(finding.severity.value, message, finding.span, finding.file, finding.help)
+
+
+def _problem(word: str, message: str, span: Span | None, file: str, help_: str) -> Item:
+    place = str(span.place) if span else file
+    where = (Ink(f"{place}:", "strong"), " ") if place else ""
+    body: list[Block] = [Excerpt(span, word)] if span else []
+    if help_:
+        body.append(Labelled((("help", " ".join(help_.split())),)))
+    return Item((where, Ink(f"{word}:", word), " ", " ".join(message.split())), tuple(body))
+
+
+def finding_line(finding: Finding) -> Block:
+    """Return a finding with its place on one line, and how to fix it."""
+    word = finding.severity.value
+    place = str(finding.place) if finding.span else finding.file
+    fix = f" ({finding.help})" if finding.help else ""
+    head = (Ink(word, word), " ", Ink(place, "file"), f"  {finding.message}{fix} [{finding.code}]")
+    return Item(head)
+
+
+def findings_blocks(findings: Sequence[Finding], most: int | None) -> list[Block]:
+    """Return the findings in their order; of many with one code at most *most*."""
+    totals = Counter(finding.code for finding in findings)
+    seen: Counter[str] = Counter()
+    found: list[Block] = []
+    for finding in findings:
+        seen[finding.code] += 1
+        left = totals[finding.code] - (most or 0)
+        if most is None or seen[finding.code] <= most or left == 1:
+            found.append(finding_item(finding))
+        elif seen[finding.code] == most + 1:
+            found.append(Paragraph(f"… {left} more [{finding.code}], shown with --all", "dim"))
+    return found
+
+
+def findings_summary(findings: Iterable[Finding]) -> str:
+    """Return the numbers of findings by severity."""
+    totals = Counter(finding.severity.value for finding in findings)
+    parts = [count(totals[word], word) for word in ("error", "warning", "note") if totals[word]]
+    return ", ".join(parts) or "no findings"
