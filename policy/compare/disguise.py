@@ -116,6 +116,20 @@ class Disguises:
                 return
             yield str(pattern)
 
+    def asked_for(self) -> Iterator[str]:
+        """Yield commands that a list asks for by another text, frozen: another may grant them."""
+        asking = dict.fromkeys(
+            pattern
+            for view in self._views
+            for entry, pattern in zip(view.entries, view.patterns, strict=True)
+            if entry.effect is Effect.ASK and entry.place is not None
+        )
+        for number, pattern in enumerate(asking):
+            if number >= _COMBINATIONS:
+                self.exhausted = True
+                return
+            yield from (prefix.text + freeze(pattern, self._fresh) for prefix in self._prefixes)
+
     def of(self, pattern: Pattern, *, reads: bool, hides: bool, met: bool) -> Iterator[str]:
         """Yield commands that a line with *pattern* knows by some of their texts, frozen.
 

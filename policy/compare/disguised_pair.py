@@ -129,6 +129,8 @@ class _Disguised:
                     pair.doubts |= dict.fromkeys(product((ODD_LINES,), left))
             if disguises.exhausted:
                 pair.doubts |= dict.fromkeys(product((OVERLAPS,), each.changes))
+        if met:
+            yield from (disguises or Disguises(pair.views, pair.fresh, shell)).asked_for()
         yield from SAMPLES
 
     @cached_property

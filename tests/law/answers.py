@@ -24,7 +24,6 @@ from tests.law.worlds import (
     World,
     arguments,
     call_of,
-    is_left_out,
     named,
     number_of,
 )
@@ -245,8 +244,6 @@ def _most_failures(world: World, agent: AgentAudit, chains: list[Names]) -> Iter
             "./" in call.argument or call.argument.lower() != call.argument
         )
         if call.tool not in told or whole or odd:
-            continue
-        if is_left_out(call):
             continue
         wanted = max((world.effects(chain)[number] for chain in chains), default=DENY)
         text = str(call.parts[0]) if call.parts else call.argument
