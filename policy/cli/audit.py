@@ -99,11 +99,6 @@ _RANKS: Final = {severity: rank for rank, severity in enumerate(Severity)}
 def run(options: argparse.Namespace, console: Console) -> int:
     """Print the audit, and return the exit status."""
     found = load(options.path, console.progress, Hosts.of(options))
-    if not found.workspace.projects and not found.workspace.findings:
-        raise PolicyError(
-            f"there is no file that a host reads in `{found.workspace.label}`",
-            help="name the folder that holds `*.policy`, or the settings or agents of a host",
-        )
     audited = _with_lint(_audit(found.workspace, console), found, console)
     report = Report(
         f"Audit of `{audited.label}`",
@@ -136,14 +131,11 @@ def _fails(audited: Audit, fail_on: str) -> bool:
     if fail_on == "none":
         return False
     counting = _RANKS[Severity(fail_on)]
-    return any(_RANKS[each.severity] <= counting for each in (*audited.findings, *audited.further))
+    return any(_RANKS[each.severity] <= counting for each in audited.findings)
 
 
 def _with_lint(audited: Audit, found: InputTree, console: Console) -> Audit:
-    """Return *audited* with the findings of lint, and without suppressed ones.
-
-    Warnings and notes of lint are `further`: a text counts them, by their code.
-    """
+    """Return *audited* with the findings of lint, and without suppressed ones."""
     try:
         linted = lint(found.tree, found.workspace, most=_MOST_TRIED, progress=console.progress)
     except Exception as error:  # noqa: BLE001  # reported, and the audit is printed
@@ -151,18 +143,9 @@ def _with_lint(audited: Audit, found: InputTree, console: Console) -> Audit:
         message = "there may be more findings: an internal error"
         problem = Finding("internal-error", message, Severity.ERROR, file=audited.label)
         return attrs.evolve(audited, findings=(problem, *audited.findings))
-    met = {(finding.code, finding.place) for finding in found.workspace.findings}
     problems = tuple(one for one in audited.findings if one not in found.workspace.findings)
-    told: list[Finding] = []
-    further: list[Finding] = []
-    for finding in linted.findings:
-        at_once = (finding.code, finding.place) in met or finding.severity is Severity.ERROR
-        (told if at_once else further).append(finding)
     return attrs.evolve(
-        audited,
-        findings=(*problems, *told),
-        further=tuple(further),
-        suppressed=len(linted.suppressed),
+        audited, findings=(*problems, *linted.findings), suppressed=len(linted.suppressed)
     )
 
 
@@ -386,17 +369,14 @@ def blocks(audited: Audit, most: int | None, *, agent: str = "") -> list[Block]:
             for project in audited.projects
             for block in _agents([a for a in project.agents if a.name == agent], most)
         ]
-    found: list[Block] = [Paragraph(_summary(project)) for project in audited.projects]
+    found: list[Block] = [Paragraph(_summary(project)) for project in audited.projects[:most]]
+    found += more(len(audited.projects[most:]) if most else 0, "projects")
     found += _findings(audited, most)
-    for project in audited.projects:
-        gaps = [*_gap_items(project, most)]
-        body: list[Block] = [*([Section("host and files disagree", tuple(gaps))] if gaps else [])]
-        if not project.exact:
-            told = "not exact: there are more chains than are compared; further ones may differ"
-            body.append(Paragraph(told, "warning"))
-        body += [*_matrix(project), *(_details(project) if most is None else [])]
-        several = len(audited.projects) > 1
-        found += [Section(project.project.title, tuple(body))] if several else body
+    gaps = [item for project in audited.projects for item in _gap_items(project, most)]
+    found += [Section("host and files disagree", tuple(gaps))] if gaps else []
+    found += _matrices(audited)
+    if most is None:
+        found += [block for project in audited.projects for block in _details(project)]
     if audited.unread:
         shown = tuple(
             Item((Ink(file.path, "file"), f" ({file.what})")) for file in audited.unread[:most]
@@ -437,7 +417,7 @@ def elsewhere(audit: Audit) -> str:
 
 def _findings(audited: Audit, most: int | None) -> list[Block]:
     """Return the findings, errors first; with a bound one line for each code and message."""
-    found = sorted((*audited.findings, *audited.further), key=lambda one: _RANKS[one.severity])
+    found = sorted(audited.findings, key=lambda one: _RANKS[one.severity])
     if not found:
         return []
     if most is None:
@@ -458,14 +438,26 @@ def _findings(audited: Audit, most: int | None) -> list[Block]:
     return [Section(findings_summary(found) + suppressed, (Grid(("", "", ""), tuple(rows)), *left))]
 
 
-def _matrix(audited: ProjectAudit) -> Iterator[Block]:
-    title = "what runs without confirmation (? asked, - denied or not available)"
-    table = matrix(audited)
-    if table.rows:
-        yield Section(title, (table,))
-    idle = [agent.name for agent in audited.agents if not agent.enforced and not agent.attenuated]
+def _matrices(audited: Audit) -> Iterator[Block]:
+    """Yield the matrix of each project, one below the other in one table."""
+    heads: tuple[str, ...] = ()
+    rows: list[tuple[Text, ...]] = []
+    idle: list[str] = []
+    for project in audited.projects:
+        found = matrix(project)
+        heads = found.heads
+        if len(audited.projects) > 1 and found.rows:
+            rows.append((Ink(project.project.title, "dim"), *[""] * (len(heads) - 1)))
+        rows += found.rows
+        idle += [a.name for a in project.agents if not a.enforced and not a.attenuated]
+    if rows:
+        title = "what runs without confirmation (? asked, - denied or not available)"
+        yield Section(title, (Grid(heads, tuple(rows)),))
     if idle:
         yield Paragraph(("no chain reaches ", names(idle, 12, "agent")))
+    if not all(project.exact for project in audited.projects):
+        told = "not exact: there are more chains than are compared; further ones may differ"
+        yield Paragraph(told, "warning")
 
 
 def _details(audited: ProjectAudit) -> Iterator[Block]:
@@ -527,7 +519,7 @@ def _facts(agent: AgentAudit, most: int | None) -> Iterator[tuple[str, Text]]:
 
 def _results(audited: Audit) -> list[Result]:
     """Return the findings, and the gaps between host and files."""
-    found = [of_finding(finding) for finding in (*audited.findings, *audited.further)]
+    found = [of_finding(finding) for finding in audited.findings]
     for project in audited.projects:
         for code, level, groups in (
             ("escalation", Severity.ERROR, escalations(project.agents)),

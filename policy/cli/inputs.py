@@ -87,6 +87,8 @@ def load(
     progress: Callable[[str], None],
     hosts: Hosts = AS_OBSERVED,
     root: str | None = None,
+    *,
+    empty: bool = False,
 ) -> InputTree:
     """Return the files that *text* names: a folder, a file or a revision.
 
@@ -95,12 +97,13 @@ def load(
         progress: called with a line for each file that is read.
         hosts: how files of hosts are read.
         root: the folder of the project, if it is not that of the files.
+        empty: whether there may be no file that a host reads.
 
     Raises:
-        PolicyError: *text* names none of these, or a profile is unknown.
+        PolicyError: *text* names none of these, a profile is unknown, or nothing is read.
 
     """
-    return read(open_tree(text), progress, hosts, root)
+    return read(open_tree(text), progress, hosts, root, empty=empty)
 
 
 def read(
@@ -108,10 +111,20 @@ def read(
     progress: Callable[[str], None],
     hosts: Hosts = AS_OBSERVED,
     root: str | None = None,
+    *,
+    empty: bool = False,
 ) -> InputTree:
-    """Return the files of *tree*. Raises PolicyError for an unknown profile of *hosts*."""
+    """Return the files of *tree*. Raises PolicyError as `load` does."""
     front_ends = hosts.front_ends
     workspace = load_tree(Watched(tree, progress), front_ends=front_ends, root=root)
+    if not empty and not workspace.projects and not workspace.findings:
+        unread = ", ".join(file.path for file in workspace.unread[:3])
+        raise PolicyError(
+            "no file here says what an agent may do",
+            file=workspace.label,
+            help="name the folder that holds `*.policy`, or the settings or agents of a host"
+            + (f"; not read: {unread}" if unread else ""),
+        )
     return InputTree(tree, workspace, front_ends)
 
 

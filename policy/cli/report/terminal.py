@@ -55,6 +55,9 @@ _LEAST_COLUMN = 6
 
 _GAP = 2  # columns between two of a table
 
+# Columns of a word in a table that is not broken where there is room.
+_LONGEST_WORD = 14
+
 
 def width(text: str) -> int:
     """Return the columns that *text* takes up on a terminal."""
@@ -239,7 +242,7 @@ def _table(table: Grid, page: PageLayout, indent: int) -> list[str]:
         stacked = [Labelled(tuple(zip(table.heads, row, strict=True))) for row in table.rows]
         return [line for fields in stacked for line in [*_block(fields, page, indent), ""]][:-1]
     words = [
-        max(max(map(width, cell.split()), default=0) for cell in column)
+        min(max(max(map(width, cell.split()), default=0) for cell in column), _LONGEST_WORD)
         for column in zip(*rows, strict=True)
     ]
     while sum(wide) > room:
