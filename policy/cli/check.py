@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import attrs
 
@@ -35,6 +36,9 @@ from policy.core.source import Source, Span
 from policy.language.mistakes import closest
 from policy.tables.chain import READINGS, CallPlace, Chain, SpawnDenied
 from policy.tables.projects import Offered, told_apart
+
+if TYPE_CHECKING:
+    from policy.analysis.remedy import Remedy
 
 __all__ = ["CheckAnswer", "blocks", "clause_rows", "run"]
 
@@ -329,7 +333,18 @@ class _Checker:
             confirm={link.name: link.confirm for link in chain.links if link.confirm},
             instead=instead if differs else None,
             clauses=() if denied else chain.account(tool, call),
+            remedy=None if denied else self._remedy(chain, tool, call, decision),
         )
+
+    def _remedy(
+        self, chain: Chain, tool: str, call: dict[str, object], decision: Decision
+    ) -> Remedy | None:
+        """Return what would allow the call, for a policy whose files can be changed."""
+        if self.policy.files is None or decision.reason is not Reason.DEFAULT:
+            return None
+        from policy.analysis.remedy import remedy  # noqa: PLC0415  # loads parsers
+
+        return remedy(chain, tool, call)
 
     def _otherwise(
         self, project: Offered, names: tuple[str, ...], tool: str, call: dict[str, object]
@@ -447,6 +462,7 @@ class CheckAnswer:
         problem: why the call is invalid, or "".
         message: the reason as a sentence, where the decision has none.
         clauses: what a shell command does, one by one.
+        remedy: rules that would allow the call, where no rule denies it or asks for it.
 
     """
 
@@ -463,6 +479,7 @@ class CheckAnswer:
     problem: str = ""
     message: str = ""
     clauses: tuple[Clause, ...] = ()
+    remedy: Remedy | None = None
 
     @property
     def agent(self) -> str:
@@ -498,6 +515,8 @@ def _json(answer: CheckAnswer) -> Object:
             "reason": answer.instead.reason.value,
             "because": because_json(answer.instead.because),
         }
+    if answer.remedy is not None:
+        shape["remedy"] = {"rules": list(answer.remedy.rules), "links": list(answer.remedy.links)}
     if answer.problem:
         shape["error"] = answer.problem
     return shape
@@ -529,6 +548,9 @@ def blocks(answer: CheckAnswer, spans: Mapping[Because, Span]) -> list[Block]:
         rows.append(("" if number else label, (rule(because), of)))
     if _says_more(answer.clauses, answer.call, decision):
         rows += clause_rows(answer.clauses)
+    if answer.remedy is not None:
+        rules = joined((Ink(each, "code") for each in answer.remedy.rules), " and ")
+        rows.append(("fix", ("it is allowed with ", rules, f" in `allow` of {_of(answer.remedy)}")))
     rows.append(("chain", who))
     if len(decision.links) > 1 and decision.effect is Effect.ASK:
         some = f"each of {quoted(decision.links)}; some hosts need every one of them to confirm"
@@ -543,6 +565,10 @@ def blocks(answer: CheckAnswer, spans: Mapping[Because, Span]) -> list[Block]:
     shown = [Excerpt(spans[one], one.effect.value) for one in decision.because if one in spans]
     head = (effect(decision.effect), "  ", call(answer.tool, answer.call))
     return [Item(head, (Labelled(tuple(rows)), *shown))]
+
+
+def _of(remedy: Remedy) -> str:
+    return quoted(remedy.links) if remedy.links else "the policy"
 
 
 def _says_more(clauses: Sequence[Clause], call: Mapping[str, object], decision: Decision) -> bool:

@@ -11,8 +11,8 @@ import policy
 
 ROOT = Path(policy.__file__).parent
 
-LINES = 72_826
-MODULES = 271
+LINES = 72_961
+MODULES = 272
 ENTRIES = 15  # files and folders directly in `policy/`
 PRIVATE_WORDS = 137
 
