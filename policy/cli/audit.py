@@ -179,12 +179,14 @@ class GapGroup:
         agents: that make the calls.
         gaps: one of each call.
         mixed: tools of which other calls get another effect.
+        note: in front of the reason, where there are several.
 
     """
 
     agents: tuple[str, ...]
     gaps: tuple[ReadingGap, ...]
     mixed: frozenset[str] = frozenset()
+    note: str = ""
 
     @property
     def calls(self) -> list[Ink]:
@@ -235,10 +237,13 @@ def _why(decision: Decision) -> Hashable:
 
 
 def _gap_items(audited: ProjectAudit, most: int | None) -> Iterator[Block]:
-    """Yield a sentence for each group of gaps, escalations first."""
-    found = escalations(audited.agents)
-    for group in found[:most]:
+    """Yield a sentence for each group of gaps, escalations first.
+
+    With a bound, one for all gaps with the same two effects.
+    """
+    for group in _shown(escalations(audited.agents), most):
         declared, real = group.gaps[0].before, group.gaps[0].after
+        by_host = f" {VERBS[real.effect]} by the host, declared {VERBS[declared.effect]}"
         yield Item(
             (
                 Ink("escalation", "error"),
@@ -246,13 +251,12 @@ def _gap_items(audited: ProjectAudit, most: int | None) -> Iterator[Block]:
                 names(group.agents, most and 3, "agent"),
                 ": ",
                 joined(group.calls, most=most and 4),
-                f" {VERBS[real.effect]} by the host, declared {VERBS[declared.effect]}: ",
+                by_host,
+                f", {group.note}" if group.note else ": ",
                 because_text(declared, group.agents[0], 1),
             )
         )
-    yield from more(len(found[most:]) if most else 0, "escalations")
-    found = dead_rules(audited.agents)
-    for group in found[:most]:
+    for group in _shown(dead_rules(audited.agents), most):
         declared, real = group.gaps[0].before, group.gaps[0].after
         yield Item(
             (
@@ -263,11 +267,29 @@ def _gap_items(audited: ProjectAudit, most: int | None) -> Iterator[Block]:
                 joined(group.calls, most=most and 4),
                 f" {VERBS[real.effect]} for ",
                 names(group.agents, most and 3, "agent"),
-                ": ",
+                f", {group.note}" if group.note else ": ",
                 because_text(real, group.agents[0], 1),
             )
         )
-    yield from more(len(found[most:]) if most else 0, "dead rules")
+
+
+def _shown(groups: list[GapGroup], most: int | None) -> list[GapGroup]:
+    """Return *groups*; with a bound, those with the same two effects as one."""
+    if most is None:
+        return groups
+    alike: dict[Hashable, list[GapGroup]] = {}
+    for group in groups:
+        gap = group.gaps[0]
+        alike.setdefault((gap.before.effect, gap.after.effect), []).append(group)
+    return [
+        GapGroup(
+            tuple(dict.fromkeys(name for group in members for name in group.agents)),
+            tuple(gap for group in members for gap in group.gaps),
+            frozenset[str]().union(*(group.mixed for group in members)),
+            "e.g. " if len(members) > 1 else "",
+        )
+        for members in alike.values()
+    ]
 
 
 # --- the matrix of agents and classes of tools ---------------------------------------------
@@ -430,12 +452,12 @@ def _findings(audited: Audit, most: int | None) -> list[Block]:
         first = members[0]
         place = str(first.place) if first.span else first.file
         also = f" and {len(members) - 1:,} more" if len(members) > 1 else ""
-        word = first.severity.value
-        told = f"{first.message} [{first.code}]"
-        rows.append((Ink(word, word), (Ink(place, "file"), also), told))
+        word = Ink(first.severity.value, first.severity.value)
+        told = f"{also}  {first.message} [{first.code}]"
+        rows.append(Item((word, "  ", Ink(place, "file"), told)))
     left = more(sum(map(len, list(alike.values())[most:])), "findings")
     suppressed = f"; {audited.suppressed:,} suppressed" if audited.suppressed else ""
-    return [Section(findings_summary(found) + suppressed, (Grid(("", "", ""), tuple(rows)), *left))]
+    return [Section(findings_summary(found) + suppressed, (*rows, *left))]
 
 
 def _matrices(audited: Audit) -> Iterator[Block]:

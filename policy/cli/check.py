@@ -107,11 +107,9 @@ def _path_and_words(
     words: list[str] = options.words
     needs_calls = not (options.calls or options.tool)
     if options.input is not None and not options.tool:
-        msg = "expected `--tool` with `--input`"
-        raise PolicyError(msg)
+        raise PolicyError("expected `--tool` with `--input`")
     if options.calls and options.tool:
-        msg = "expected `--calls` or `--tool`, found both"
-        raise PolicyError(msg)
+        raise PolicyError("expected `--calls` or `--tool`, found both")
     if words and (not needs_calls or len(words) > 1 or Path(words[0]).exists()):
         found = compiled_at(words[0], Hosts.of(options), options.root)
         if found is None:
@@ -140,11 +138,11 @@ def _files(
 
 def _calls(words: list[str], *, needed: bool) -> list[str]:
     if needed and not words:
-        msg = "expected a call"
-        raise PolicyError(msg, help="write `policy check . 'Bash(git push)'`; see --help")
+        raise PolicyError(
+            "expected a call", help="write `policy check . 'Bash(git push)'`; see --help"
+        )
     if words and not needed:
-        msg = "expected a path alone beside `--tool` or `--calls`, found two arguments"
-        raise PolicyError(msg)
+        raise PolicyError("expected a path alone beside `--tool` or `--calls`, found two arguments")
     return words
 
 
@@ -219,50 +217,41 @@ def _from_line(line: str, source: Source) -> CallRequest:
     value = _object(line, source)
     tool, call, chain = value.get("tool"), value.get("input", {}), value.get("chain", [])
     if not isinstance(tool, str) or not tool:
-        msg = "expected the name of a tool as `tool`"
-        raise PolicyError(msg, source.whole())
+        raise PolicyError("expected the name of a tool as `tool`", source.whole())
     if not isinstance(call, dict):
-        msg = "expected an object as `input`"
-        raise PolicyError(msg, source.whole())
+        raise PolicyError("expected an object as `input`", source.whole())
     if isinstance(chain, str):
         chain = chain_of(chain)
     if not isinstance(chain, (list, tuple)) or not all(isinstance(name, str) for name in chain):
-        msg = "expected names of agents as `chain`"
-        raise PolicyError(msg, source.whole())
+        raise PolicyError("expected names of agents as `chain`", source.whole())
     return CallRequest(tool, call, tuple(chain))
 
 
 def _object(text: str, source: Source) -> dict[str, object]:
     if len(text) > limits.CALL_CHARACTERS:
-        msg = "the call is longer than any call that is looked at"
-        raise PolicyError(msg)
+        raise PolicyError("the call is longer than any call that is looked at")
     try:
         value = json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
     except json.JSONDecodeError as error:
         span = source.span(min(error.pos, len(text)), min(error.pos + 1, len(text)))
-        msg = f"this is not JSON: {error.msg.lower()}"
-        raise PolicyError(msg, span) from None
+        raise PolicyError(f"this is not JSON: {error.msg.lower()}", span) from None
     except (ValueError, RecursionError) as error:
-        msg = f"this is not JSON: {str(error)[:100]}"
-        raise PolicyError(msg, source.whole()) from None
+        raise PolicyError(f"this is not JSON: {str(error)[:100]}", source.whole()) from None
     if not isinstance(value, dict):
         help_ = 'write `{"command": "git push"}`'
-        msg = "expected a JSON object"
-        raise PolicyError(msg, source.whole(), help=help_)
+        raise PolicyError("expected a JSON object", source.whole(), help=help_)
     return value
 
 
 def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     value = dict(pairs)
     if len(value) < len(pairs):
-        msg = "a key is there twice"
-        raise ValueError(msg)
+        raise ValueError("a key is there twice")
     return value
 
 
 def _no_number(text: str) -> float:
-    msg = f"{text} is no number"
-    raise ValueError(msg)
+    raise ValueError(f"{text} is no number")
 
 
 # --- answers ----------------------------------------------------------------------
@@ -384,8 +373,7 @@ class _Checker:
         if not starts:
             reports = [f for f in self.policy.findings() if f.severity.value == "error"]
             why = f"; {reports[0].place}: {reports[0].message}" if reports else ""
-            msg = f"no agent starts a chain{why}"
-            raise PolicyError(msg, file=label)
+            raise PolicyError(f"no agent starts a chain{why}", file=label)
         msg = f"{len(starts)} agents start chains"
         raise PolicyError(
             msg,

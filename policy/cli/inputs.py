@@ -163,12 +163,12 @@ def _exists(text: str) -> bool:
 def _ancestor(one: str, other: str) -> str:
     for revision in (one, other):
         if revision.startswith("-"):
-            msg = f"`{visible(revision)}` is not the name of a revision"
-            raise PolicyError(msg)
+            raise PolicyError(f"`{visible(revision)}` is not the name of a revision")
     from policy.files import revisions as git  # noqa: PLC0415  # starts processes
 
     found = git.output(Path(), "merge-base", one, other, none=True)
     if not found:
-        msg = f"git knows no common ancestor of `{visible(one)}` and `{visible(other)}`"
-        raise PolicyError(msg)
+        raise PolicyError(
+            f"git knows no common ancestor of `{visible(one)}` and `{visible(other)}`"
+        )
     return found.decode("ascii").strip()

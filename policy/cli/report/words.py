@@ -41,6 +41,7 @@ __all__ = [
     "findings_summary",
     "names",
     "quoted",
+    "relative",
     "rule",
     "rule_text",
     "says_more",
@@ -72,9 +73,9 @@ def _call_text(tool: str, call: Mapping[str, object]) -> str:
         if isinstance(value, str) and value:
             for mark, does in _FILES.items():
                 if tool.endswith(mark):
-                    return f"{visible(tool.removesuffix(mark))} {does} {visible(_path(value))}"
+                    return f"{visible(tool.removesuffix(mark))} {does} {visible(relative(value))}"
             if field in _PATHS:
-                value = _path(value)
+                value = relative(value)
             if field in _PRIMARY:
                 return f"{visible(tool)}({visible(value)})"
     try:
@@ -96,7 +97,7 @@ _FILES = {
 _PATHS = frozenset({"filePath", "file_path", "notebook_path", "path"})
 
 
-def _path(path: str) -> str:
+def relative(path: str) -> str:
     """Return *path* relative to the folder of the agent."""
     for anchor, shown in (("/@project", ""), ("/@home", "~/")):
         if path == anchor:
