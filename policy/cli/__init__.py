@@ -21,10 +21,10 @@ _VERBS = {
     "check": ("check", "decide calls, and explain"),
     "audit": ("audit", "what every agent may do, through every chain"),
     "lint": ("lint", "report findings in policies, and fix some of them"),
+    "diff": ("diff", "which decisions a change changes"),
     "hook": ("hook", "answer Claude Code before a call runs"),
     "install": ("install", "make Claude Code run `policy hook` before every call"),
     "compile": ("compile", "write everything that deciding needs into one file"),
-    "diff": ("diff", "which decisions a change changes"),
     "query": ("query", "which agents can make a call, by which chain"),
     "test": ("claims", "run the `test` and `never` statements of *.policy files"),
     "replay": ("replay", "decide logged calls again, by another policy"),
@@ -41,7 +41,10 @@ usage: policy VERB [ARGUMENTS]
 Compiles the tool policies of AI agents into decision tables, and reports what
 each agent may do, alone and below the agents that start it.
 
-verbs:
+verbs that people need first:
+{first}
+
+further verbs:
 {verbs}
 
 `policy VERB --help` explains each verb.
@@ -133,8 +136,8 @@ def _run_verb(module: str, verb: str, arguments: list[str]) -> int:
 
 
 def _help() -> str:
-    verbs = "\n".join(f"  {verb:<9} {does}" for verb, (_, does) in _VERBS.items())
-    return _HELP.format(verbs=verbs)
+    verbs = [f"  {verb:<9} {does}" for verb, (_, does) in _VERBS.items()]
+    return _HELP.format(first="\n".join(verbs[:4]), verbs="\n".join(verbs[4:]))
 
 
 def _unknown(verb: str) -> int:

@@ -99,11 +99,6 @@ _RANKS: Final = {severity: rank for rank, severity in enumerate(Severity)}
 def run(options: argparse.Namespace, console: Console) -> int:
     """Print the audit, and return the exit status."""
     found = load(options.path, console.progress, Hosts.of(options))
-    if not found.workspace.projects and not found.workspace.findings:
-        raise PolicyError(
-            f"there is no file that a host reads in `{found.workspace.label}`",
-            help="name the folder that holds `*.policy`, or the settings or agents of a host",
-        )
     audited = _with_lint(_audit(found.workspace, console), found, console)
     report = Report(
         f"Audit of `{audited.label}`",
@@ -136,14 +131,11 @@ def _fails(audited: Audit, fail_on: str) -> bool:
     if fail_on == "none":
         return False
     counting = _RANKS[Severity(fail_on)]
-    return any(_RANKS[each.severity] <= counting for each in (*audited.findings, *audited.further))
+    return any(_RANKS[each.severity] <= counting for each in audited.findings)
 
 
 def _with_lint(audited: Audit, found: InputTree, console: Console) -> Audit:
-    """Return *audited* with the findings of lint, and without suppressed ones.
-
-    Warnings and notes of lint are `further`: a text counts them, by their code.
-    """
+    """Return *audited* with the findings of lint, and without suppressed ones."""
     try:
         linted = lint(found.tree, found.workspace, most=_MOST_TRIED, progress=console.progress)
     except Exception as error:  # noqa: BLE001  # reported, and the audit is printed
@@ -151,18 +143,9 @@ def _with_lint(audited: Audit, found: InputTree, console: Console) -> Audit:
         message = "there may be more findings: an internal error"
         problem = Finding("internal-error", message, Severity.ERROR, file=audited.label)
         return attrs.evolve(audited, findings=(problem, *audited.findings))
-    met = {(finding.code, finding.place) for finding in found.workspace.findings}
     problems = tuple(one for one in audited.findings if one not in found.workspace.findings)
-    told: list[Finding] = []
-    further: list[Finding] = []
-    for finding in linted.findings:
-        at_once = (finding.code, finding.place) in met or finding.severity is Severity.ERROR
-        (told if at_once else further).append(finding)
     return attrs.evolve(
-        audited,
-        findings=(*problems, *told),
-        further=tuple(further),
-        suppressed=len(linted.suppressed),
+        audited, findings=(*problems, *linted.findings), suppressed=len(linted.suppressed)
     )
 
 
@@ -196,12 +179,14 @@ class GapGroup:
         agents: that make the calls.
         gaps: one of each call.
         mixed: tools of which other calls get another effect.
+        note: in front of the reason, where there are several.
 
     """
 
     agents: tuple[str, ...]
     gaps: tuple[ReadingGap, ...]
     mixed: frozenset[str] = frozenset()
+    note: str = ""
 
     @property
     def calls(self) -> list[Ink]:
@@ -252,10 +237,13 @@ def _why(decision: Decision) -> Hashable:
 
 
 def _gap_items(audited: ProjectAudit, most: int | None) -> Iterator[Block]:
-    """Yield a sentence for each group of gaps, escalations first."""
-    found = escalations(audited.agents)
-    for group in found[:most]:
+    """Yield a sentence for each group of gaps, escalations first.
+
+    With a bound, one for all gaps with the same two effects.
+    """
+    for group in _shown(escalations(audited.agents), most):
         declared, real = group.gaps[0].before, group.gaps[0].after
+        by_host = f" {VERBS[real.effect]} by the host, declared {VERBS[declared.effect]}"
         yield Item(
             (
                 Ink("escalation", "error"),
@@ -263,13 +251,12 @@ def _gap_items(audited: ProjectAudit, most: int | None) -> Iterator[Block]:
                 names(group.agents, most and 3, "agent"),
                 ": ",
                 joined(group.calls, most=most and 4),
-                f" {VERBS[real.effect]} by the host, declared {VERBS[declared.effect]}: ",
+                by_host,
+                f", {group.note}" if group.note else ": ",
                 because_text(declared, group.agents[0], 1),
             )
         )
-    yield from more(len(found[most:]) if most else 0, "escalations")
-    found = dead_rules(audited.agents)
-    for group in found[:most]:
+    for group in _shown(dead_rules(audited.agents), most):
         declared, real = group.gaps[0].before, group.gaps[0].after
         yield Item(
             (
@@ -280,11 +267,29 @@ def _gap_items(audited: ProjectAudit, most: int | None) -> Iterator[Block]:
                 joined(group.calls, most=most and 4),
                 f" {VERBS[real.effect]} for ",
                 names(group.agents, most and 3, "agent"),
-                ": ",
+                f", {group.note}" if group.note else ": ",
                 because_text(real, group.agents[0], 1),
             )
         )
-    yield from more(len(found[most:]) if most else 0, "dead rules")
+
+
+def _shown(groups: list[GapGroup], most: int | None) -> list[GapGroup]:
+    """Return *groups*; with a bound, those with the same two effects as one."""
+    if most is None:
+        return groups
+    alike: dict[Hashable, list[GapGroup]] = {}
+    for group in groups:
+        gap = group.gaps[0]
+        alike.setdefault((gap.before.effect, gap.after.effect), []).append(group)
+    return [
+        GapGroup(
+            tuple(dict.fromkeys(name for group in members for name in group.agents)),
+            tuple(gap for group in members for gap in group.gaps),
+            frozenset[str]().union(*(group.mixed for group in members)),
+            "e.g. " if len(members) > 1 else "",
+        )
+        for members in alike.values()
+    ]
 
 
 # --- the matrix of agents and classes of tools ---------------------------------------------
@@ -386,17 +391,14 @@ def blocks(audited: Audit, most: int | None, *, agent: str = "") -> list[Block]:
             for project in audited.projects
             for block in _agents([a for a in project.agents if a.name == agent], most)
         ]
-    found: list[Block] = [Paragraph(_summary(project)) for project in audited.projects]
+    found: list[Block] = [Paragraph(_summary(project)) for project in audited.projects[:most]]
+    found += more(len(audited.projects[most:]) if most else 0, "projects")
     found += _findings(audited, most)
-    for project in audited.projects:
-        gaps = [*_gap_items(project, most)]
-        body: list[Block] = [*([Section("host and files disagree", tuple(gaps))] if gaps else [])]
-        if not project.exact:
-            told = "not exact: there are more chains than are compared; further ones may differ"
-            body.append(Paragraph(told, "warning"))
-        body += [*_matrix(project), *(_details(project) if most is None else [])]
-        several = len(audited.projects) > 1
-        found += [Section(project.project.title, tuple(body))] if several else body
+    gaps = [item for project in audited.projects for item in _gap_items(project, most)]
+    found += [Section("host and files disagree", tuple(gaps))] if gaps else []
+    found += _matrices(audited)
+    if most is None:
+        found += [block for project in audited.projects for block in _details(project)]
     if audited.unread:
         shown = tuple(
             Item((Ink(file.path, "file"), f" ({file.what})")) for file in audited.unread[:most]
@@ -437,7 +439,7 @@ def elsewhere(audit: Audit) -> str:
 
 def _findings(audited: Audit, most: int | None) -> list[Block]:
     """Return the findings, errors first; with a bound one line for each code and message."""
-    found = sorted((*audited.findings, *audited.further), key=lambda one: _RANKS[one.severity])
+    found = sorted(audited.findings, key=lambda one: _RANKS[one.severity])
     if not found:
         return []
     if most is None:
@@ -450,22 +452,34 @@ def _findings(audited: Audit, most: int | None) -> list[Block]:
         first = members[0]
         place = str(first.place) if first.span else first.file
         also = f" and {len(members) - 1:,} more" if len(members) > 1 else ""
-        word = first.severity.value
-        told = f"{first.message} [{first.code}]"
-        rows.append((Ink(word, word), (Ink(place, "file"), also), told))
+        word = Ink(first.severity.value, first.severity.value)
+        told = f"{also}  {first.message} [{first.code}]"
+        rows.append(Item((word, "  ", Ink(place, "file"), told)))
     left = more(sum(map(len, list(alike.values())[most:])), "findings")
     suppressed = f"; {audited.suppressed:,} suppressed" if audited.suppressed else ""
-    return [Section(findings_summary(found) + suppressed, (Grid(("", "", ""), tuple(rows)), *left))]
+    return [Section(findings_summary(found) + suppressed, (*rows, *left))]
 
 
-def _matrix(audited: ProjectAudit) -> Iterator[Block]:
-    title = "what runs without confirmation (? asked, - denied or not available)"
-    table = matrix(audited)
-    if table.rows:
-        yield Section(title, (table,))
-    idle = [agent.name for agent in audited.agents if not agent.enforced and not agent.attenuated]
+def _matrices(audited: Audit) -> Iterator[Block]:
+    """Yield the matrix of each project, one below the other in one table."""
+    heads: tuple[str, ...] = ()
+    rows: list[tuple[Text, ...]] = []
+    idle: list[str] = []
+    for project in audited.projects:
+        found = matrix(project)
+        heads = found.heads
+        if len(audited.projects) > 1 and found.rows:
+            rows.append((Ink(project.project.title, "dim"), *[""] * (len(heads) - 1)))
+        rows += found.rows
+        idle += [a.name for a in project.agents if not a.enforced and not a.attenuated]
+    if rows:
+        title = "what runs without confirmation (? asked, - denied or not available)"
+        yield Section(title, (Grid(heads, tuple(rows)),))
     if idle:
         yield Paragraph(("no chain reaches ", names(idle, 12, "agent")))
+    if not all(project.exact for project in audited.projects):
+        told = "not exact: there are more chains than are compared; further ones may differ"
+        yield Paragraph(told, "warning")
 
 
 def _details(audited: ProjectAudit) -> Iterator[Block]:
@@ -527,7 +541,7 @@ def _facts(agent: AgentAudit, most: int | None) -> Iterator[tuple[str, Text]]:
 
 def _results(audited: Audit) -> list[Result]:
     """Return the findings, and the gaps between host and files."""
-    found = [of_finding(finding) for finding in (*audited.findings, *audited.further)]
+    found = [of_finding(finding) for finding in audited.findings]
     for project in audited.projects:
         for code, level, groups in (
             ("escalation", Severity.ERROR, escalations(project.agents)),

@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import attrs
 
@@ -35,6 +36,9 @@ from policy.core.source import Source, Span
 from policy.language.mistakes import closest
 from policy.tables.chain import READINGS, CallPlace, Chain, SpawnDenied
 from policy.tables.projects import Offered, told_apart
+
+if TYPE_CHECKING:
+    from policy.analysis.remedy import Remedy
 
 __all__ = ["CheckAnswer", "blocks", "clause_rows", "run"]
 
@@ -103,11 +107,9 @@ def _path_and_words(
     words: list[str] = options.words
     needs_calls = not (options.calls or options.tool)
     if options.input is not None and not options.tool:
-        msg = "expected `--tool` with `--input`"
-        raise PolicyError(msg)
+        raise PolicyError("expected `--tool` with `--input`")
     if options.calls and options.tool:
-        msg = "expected `--calls` or `--tool`, found both"
-        raise PolicyError(msg)
+        raise PolicyError("expected `--calls` or `--tool`, found both")
     if words and (not needs_calls or len(words) > 1 or Path(words[0]).exists()):
         found = compiled_at(words[0], Hosts.of(options), options.root)
         if found is None:
@@ -136,11 +138,11 @@ def _files(
 
 def _calls(words: list[str], *, needed: bool) -> list[str]:
     if needed and not words:
-        msg = "expected a call"
-        raise PolicyError(msg, help="write `policy check . 'Bash(git push)'`; see --help")
+        raise PolicyError(
+            "expected a call", help="write `policy check . 'Bash(git push)'`; see --help"
+        )
     if words and not needed:
-        msg = "expected a path alone beside `--tool` or `--calls`, found two arguments"
-        raise PolicyError(msg)
+        raise PolicyError("expected a path alone beside `--tool` or `--calls`, found two arguments")
     return words
 
 
@@ -215,50 +217,41 @@ def _from_line(line: str, source: Source) -> CallRequest:
     value = _object(line, source)
     tool, call, chain = value.get("tool"), value.get("input", {}), value.get("chain", [])
     if not isinstance(tool, str) or not tool:
-        msg = "expected the name of a tool as `tool`"
-        raise PolicyError(msg, source.whole())
+        raise PolicyError("expected the name of a tool as `tool`", source.whole())
     if not isinstance(call, dict):
-        msg = "expected an object as `input`"
-        raise PolicyError(msg, source.whole())
+        raise PolicyError("expected an object as `input`", source.whole())
     if isinstance(chain, str):
         chain = chain_of(chain)
     if not isinstance(chain, (list, tuple)) or not all(isinstance(name, str) for name in chain):
-        msg = "expected names of agents as `chain`"
-        raise PolicyError(msg, source.whole())
+        raise PolicyError("expected names of agents as `chain`", source.whole())
     return CallRequest(tool, call, tuple(chain))
 
 
 def _object(text: str, source: Source) -> dict[str, object]:
     if len(text) > limits.CALL_CHARACTERS:
-        msg = "the call is longer than any call that is looked at"
-        raise PolicyError(msg)
+        raise PolicyError("the call is longer than any call that is looked at")
     try:
         value = json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
     except json.JSONDecodeError as error:
         span = source.span(min(error.pos, len(text)), min(error.pos + 1, len(text)))
-        msg = f"this is not JSON: {error.msg.lower()}"
-        raise PolicyError(msg, span) from None
+        raise PolicyError(f"this is not JSON: {error.msg.lower()}", span) from None
     except (ValueError, RecursionError) as error:
-        msg = f"this is not JSON: {str(error)[:100]}"
-        raise PolicyError(msg, source.whole()) from None
+        raise PolicyError(f"this is not JSON: {str(error)[:100]}", source.whole()) from None
     if not isinstance(value, dict):
         help_ = 'write `{"command": "git push"}`'
-        msg = "expected a JSON object"
-        raise PolicyError(msg, source.whole(), help=help_)
+        raise PolicyError("expected a JSON object", source.whole(), help=help_)
     return value
 
 
 def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     value = dict(pairs)
     if len(value) < len(pairs):
-        msg = "a key is there twice"
-        raise ValueError(msg)
+        raise ValueError("a key is there twice")
     return value
 
 
 def _no_number(text: str) -> float:
-    msg = f"{text} is no number"
-    raise ValueError(msg)
+    raise ValueError(f"{text} is no number")
 
 
 # --- answers ----------------------------------------------------------------------
@@ -329,7 +322,18 @@ class _Checker:
             confirm={link.name: link.confirm for link in chain.links if link.confirm},
             instead=instead if differs else None,
             clauses=() if denied else chain.account(tool, call),
+            remedy=None if denied else self._remedy(chain, tool, call, decision),
         )
+
+    def _remedy(
+        self, chain: Chain, tool: str, call: dict[str, object], decision: Decision
+    ) -> Remedy | None:
+        """Return what would allow the call, for a policy whose files can be changed."""
+        if self.policy.files is None or decision.reason is not Reason.DEFAULT:
+            return None
+        from policy.analysis.remedy import remedy  # noqa: PLC0415  # loads parsers
+
+        return remedy(chain, tool, call)
 
     def _otherwise(
         self, project: Offered, names: tuple[str, ...], tool: str, call: dict[str, object]
@@ -369,8 +373,7 @@ class _Checker:
         if not starts:
             reports = [f for f in self.policy.findings() if f.severity.value == "error"]
             why = f"; {reports[0].place}: {reports[0].message}" if reports else ""
-            msg = f"no agent starts a chain{why}"
-            raise PolicyError(msg, file=label)
+            raise PolicyError(f"no agent starts a chain{why}", file=label)
         msg = f"{len(starts)} agents start chains"
         raise PolicyError(
             msg,
@@ -447,6 +450,7 @@ class CheckAnswer:
         problem: why the call is invalid, or "".
         message: the reason as a sentence, where the decision has none.
         clauses: what a shell command does, one by one.
+        remedy: rules that would allow the call, where no rule denies it or asks for it.
 
     """
 
@@ -463,6 +467,7 @@ class CheckAnswer:
     problem: str = ""
     message: str = ""
     clauses: tuple[Clause, ...] = ()
+    remedy: Remedy | None = None
 
     @property
     def agent(self) -> str:
@@ -498,6 +503,8 @@ def _json(answer: CheckAnswer) -> Object:
             "reason": answer.instead.reason.value,
             "because": because_json(answer.instead.because),
         }
+    if answer.remedy is not None:
+        shape["remedy"] = {"rules": list(answer.remedy.rules), "links": list(answer.remedy.links)}
     if answer.problem:
         shape["error"] = answer.problem
     return shape
@@ -529,6 +536,9 @@ def blocks(answer: CheckAnswer, spans: Mapping[Because, Span]) -> list[Block]:
         rows.append(("" if number else label, (rule(because), of)))
     if _says_more(answer.clauses, answer.call, decision):
         rows += clause_rows(answer.clauses)
+    if answer.remedy is not None:
+        rules = joined((Ink(each, "code") for each in answer.remedy.rules), " and ")
+        rows.append(("fix", ("it is allowed with ", rules, f" in `allow` of {_of(answer.remedy)}")))
     rows.append(("chain", who))
     if len(decision.links) > 1 and decision.effect is Effect.ASK:
         some = f"each of {quoted(decision.links)}; some hosts need every one of them to confirm"
@@ -543,6 +553,10 @@ def blocks(answer: CheckAnswer, spans: Mapping[Because, Span]) -> list[Block]:
     shown = [Excerpt(spans[one], one.effect.value) for one in decision.because if one in spans]
     head = (effect(decision.effect), "  ", call(answer.tool, answer.call))
     return [Item(head, (Labelled(tuple(rows)), *shown))]
+
+
+def _of(remedy: Remedy) -> str:
+    return quoted(remedy.links) if remedy.links else "the policy"
 
 
 def _says_more(clauses: Sequence[Clause], call: Mapping[str, object], decision: Decision) -> bool:

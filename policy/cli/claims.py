@@ -70,8 +70,9 @@ def run(options: argparse.Namespace, console: Console) -> int:
     ]
     console.unreadable(broken)
     if not tested and not broken:
-        msg = "there is no `expect`, `test` or `never` statement to run"
-        raise PolicyError(msg, file=found.tree.label)
+        raise PolicyError(
+            "there is no `expect`, `test` or `never` statement to run", file=found.tree.label
+        )
     if totals[None] or broken:
         return 2
     return 1 if totals[False] else 0

@@ -10,7 +10,6 @@ from policy.cli.console import Console
 from policy.cli.inputs import load
 from policy.cli.options import Hosts
 from policy.cli.outputs import file_errors, write_beside
-from policy.core.errors import PolicyError
 from policy.tables.codec.compiled import compiled_from_json
 from policy.tables.codec.writing import compiled_to_json
 
@@ -22,9 +21,6 @@ def run(options: argparse.Namespace, console: Console) -> int:
     found = load(options.path, console.progress, Hosts.of(options))
     if console.unreadable(found.workspace.findings):
         return 2
-    if not found.workspace.projects:
-        msg = "no file here says what an agent may do"
-        raise PolicyError(msg, file=found.workspace.label)
     text = compiled_to_json(found.workspace)
     compiled = compiled_from_json(text.encode())
     if options.output == "-":

@@ -157,7 +157,7 @@ class DiffReport:
 def run(options: argparse.Namespace, console: Console) -> int:
     """Print the changes, and return the exit status."""
     names = sides(options.old, options.new)
-    old, new = (load(name, console.progress, Hosts.of(options)) for name in names)
+    old, new = (load(name, console.progress, Hosts.of(options), empty=True) for name in names)
     before, after = _paired(old, new)
     known: Known = {}
     diff = diff_workspaces(

@@ -102,8 +102,7 @@ def _file(found: _Found, options: argparse.Namespace, console: Console) -> bool 
     """
     path = found.path
     if not path.exists():
-        msg = "there is no such file"
-        raise PolicyError(msg, file=str(path))
+        raise PolicyError("there is no such file", file=str(path))
     source = decode(str(path), SingleFile(path).read(path.name))
     # Hosts go by the path, not by the target of a link.
     full = path.absolute().as_posix().lstrip("/")

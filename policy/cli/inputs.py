@@ -87,6 +87,8 @@ def load(
     progress: Callable[[str], None],
     hosts: Hosts = AS_OBSERVED,
     root: str | None = None,
+    *,
+    empty: bool = False,
 ) -> InputTree:
     """Return the files that *text* names: a folder, a file or a revision.
 
@@ -95,12 +97,13 @@ def load(
         progress: called with a line for each file that is read.
         hosts: how files of hosts are read.
         root: the folder of the project, if it is not that of the files.
+        empty: whether there may be no file that a host reads.
 
     Raises:
-        PolicyError: *text* names none of these, or a profile is unknown.
+        PolicyError: *text* names none of these, a profile is unknown, or nothing is read.
 
     """
-    return read(open_tree(text), progress, hosts, root)
+    return read(open_tree(text), progress, hosts, root, empty=empty)
 
 
 def read(
@@ -108,10 +111,20 @@ def read(
     progress: Callable[[str], None],
     hosts: Hosts = AS_OBSERVED,
     root: str | None = None,
+    *,
+    empty: bool = False,
 ) -> InputTree:
-    """Return the files of *tree*. Raises PolicyError for an unknown profile of *hosts*."""
+    """Return the files of *tree*. Raises PolicyError as `load` does."""
     front_ends = hosts.front_ends
     workspace = load_tree(Watched(tree, progress), front_ends=front_ends, root=root)
+    if not empty and not workspace.projects and not workspace.findings:
+        unread = ", ".join(file.path for file in workspace.unread[:3])
+        raise PolicyError(
+            "no file here says what an agent may do",
+            file=workspace.label,
+            help="name the folder that holds `*.policy`, or the settings or agents of a host"
+            + (f"; not read: {unread}" if unread else ""),
+        )
     return InputTree(tree, workspace, front_ends)
 
 
@@ -150,12 +163,12 @@ def _exists(text: str) -> bool:
 def _ancestor(one: str, other: str) -> str:
     for revision in (one, other):
         if revision.startswith("-"):
-            msg = f"`{visible(revision)}` is not the name of a revision"
-            raise PolicyError(msg)
+            raise PolicyError(f"`{visible(revision)}` is not the name of a revision")
     from policy.files import revisions as git  # noqa: PLC0415  # starts processes
 
     found = git.output(Path(), "merge-base", one, other, none=True)
     if not found:
-        msg = f"git knows no common ancestor of `{visible(one)}` and `{visible(other)}`"
-        raise PolicyError(msg)
+        raise PolicyError(
+            f"git knows no common ancestor of `{visible(one)}` and `{visible(other)}`"
+        )
     return found.decode("ascii").strip()

@@ -74,7 +74,7 @@ class LintReport:
         """A summary on one line."""
         parts = [findings_summary(self.findings)]
         if not self.findings:
-            parts.append(f"{count(self.read, 'file') if self.read else 'no file'} read")
+            parts.append(f"{count(self.read, 'file')} read")
         if fixable := sum(bool(finding.edits) for finding in self.findings):
             parts.append(f"{fixable:,} can be fixed with --fix")
         if self.suppressed:

@@ -20,8 +20,10 @@ __all__ = ["run"]
 def run(options: argparse.Namespace, console: Console) -> int:
     """Run the server, and return its exit status."""
     if not options.command:
-        msg = "expected the command that starts the server behind `--`"
-        raise PolicyError(msg, help="write `policy mcp-proxy --chain main -- COMMAND`")
+        raise PolicyError(
+            "expected the command that starts the server behind `--`",
+            help="write `policy mcp-proxy --chain main -- COMMAND`",
+        )
     found = open_policy(options.policy, console.progress, Hosts.of(options))
     names = chain_of(options.chain)
     try:

@@ -1,11 +1,15 @@
-"""The options and the help of every verb, in one module: help needs no module of a verb."""
+"""The options and the help of every verb, in one module: help needs no module of a verb.
+
+A verb adds what people need first to `Arguments.own`, and the rest to `Arguments.further`.
+"""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
@@ -17,13 +21,11 @@ from policy.tables.chain import READINGS
 if TYPE_CHECKING:
     from policy.hosts.project import FrontEnd
 
-__all__ = ["AS_OBSERVED", "VERBS", "Hosts", "Verb", "parse_options"]
+__all__ = ["AS_OBSERVED", "VERBS", "Arguments", "Hosts", "Verb", "parse_options"]
 
 # Formats of every answer, and of those that list findings or changes one by one.
 _DOCUMENT: Final = ("text", "json", "markdown", "html")
 _RESULTS: Final = (*_DOCUMENT, "sarif", "github", "junit")
-
-_Configure = Callable[[argparse.ArgumentParser], None]
 
 
 @attrs.frozen
@@ -59,11 +61,97 @@ AS_OBSERVED: Final = Hosts()
 
 
 @attrs.frozen
+class Arguments:
+    """What a verb adds its arguments to.
+
+    Attributes:
+        parser: for the description, the usage and what stands without a name.
+        own: options that people need first.
+        further: all others.
+
+    """
+
+    parser: argparse.ArgumentParser
+    own: argparse._ActionsContainer
+    further: argparse._ArgumentGroup
+
+    def describe(self, description: str, epilog: str = "", usage: str = "[PATH]") -> None:
+        """Set what the help says besides the options."""
+        self.parser.description, self.parser.epilog = description, epilog
+        self.parser.usage = f"%(prog)s [options] {usage}".rstrip()
+
+    def positional(self, name: str, help: str, **more: Any) -> None:  # noqa: ANN401  # as argparse has it
+        """Add an argument without a name of its own."""
+        self.parser.add_argument(name, help=help, **more)
+
+    def path(self, help: str = "a folder, a file or a git revision (default: .)") -> None:
+        """Add the path, which can be left out."""
+        self.positional("path", help, nargs="?", default=".", metavar="PATH")
+
+    def flag(self, *names: str, help: str, **more: Any) -> None:  # noqa: ANN401  # as argparse has it
+        """Add an option without a value."""
+        self.own.add_argument(*names, action="store_true", help=help, **more)
+
+    def value(self, *names: str, help: str, **more: Any) -> None:  # noqa: ANN401  # as argparse has it
+        """Add an option with a value."""
+        self.own.add_argument(*names, help=help, **more)
+
+    def several(self, name: str, metavar: str, help: str) -> None:
+        """Add an option that may be repeated."""
+        self.own.add_argument(name, action="append", default=[], metavar=metavar, help=help)
+
+    def reading(self, default: str | None, help: str) -> None:
+        """Add ``--reading``."""
+        self.own.add_argument(
+            "--reading", choices=READINGS, default=default, metavar="READING", help=help
+        )
+
+    def record(self) -> None:
+        """Add ``--record`` and ``--redact``."""
+        add_recording(self.further)
+
+    def hosts(self) -> None:
+        """Add the options that say how the files of hosts are read."""
+        add = self.further.add_argument
+        told = "the version of a host, e.g. claude-code@2.1.240 (default: the one observed)"
+        add("--profile", action="append", default=[], metavar="HOST@VERSION", help=told)
+        told = "also read the files of a user of Claude Code, e.g. ~/.claude"
+        add("--user", default="", metavar="FOLDER", help=told)
+        told = "also read the files of an administrator, e.g. /etc/claude-code"
+        add("--managed", default="", metavar="FOLDER", help=told)
+
+    def answer(self, formats: tuple[str, ...]) -> None:
+        """Add the options of verbs that print an answer in one of *formats*."""
+        add = self.further.add_argument
+        told = f"{', '.join(formats)} (default: {formats[0]})"
+        add("--format", choices=formats, default=formats[0], metavar="FORMAT", help=told)
+        told = "also write the answer to a file, in that format; may be repeated"
+        add("--output", action="append", default=[], metavar="FORMAT=FILE", help=told)
+        add("--all", action="store_true", help="shorten no list")
+
+    def logs(self) -> None:
+        """Add the logs, and what their calls are decided as."""
+        self.positional("logs", "files and folders", nargs="+", type=Path, metavar="LOGS")
+        self.reading("attenuated", _WHICH)
+        told = "the agent that starts every chain of the logs"
+        self.value("--root", default="", metavar="AGENT", help=told)
+        told = "the home folder of the calls (default: yours)"
+        self.value("--home", default=str(Path("~").expanduser()), metavar="FOLDER", help=told)
+
+
+_WHICH: Final = "attenuated, what files declare (the default), or enforced, what the host does"
+
+_HELP_WIDTH: Final = 100
+
+_Configure = Callable[[Arguments], None]
+
+
+@attrs.frozen
 class Verb:
     """What a verb accepts.
 
     Attributes:
-        configure: adds the description and the arguments to a parser.
+        configure: adds the description and the arguments.
         formats: of `--format`, the default first.
         takes_command: whether the words after ``--`` are a command to run.
 
@@ -106,31 +194,19 @@ def parse_options(module: str, name: str, arguments: list[str]) -> argparse.Name
         arguments, command = arguments[:at], arguments[at + 1 :]
     parser = argparse.ArgumentParser(
         prog=f"policy {name}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=partial(
+            argparse.RawDescriptionHelpFormatter, max_help_position=26, width=_HELP_WIDTH
+        ),
         allow_abbrev=False,
     )
-    verb.configure(parser)
+    further = parser.add_argument_group("further options")
+    adding = Arguments(parser, parser, further)
+    verb.configure(adding)
     if verb.formats:
-        parser.add_argument(
-            "--format",
-            choices=verb.formats,
-            default=verb.formats[0],
-            help=f"what to print (default: {verb.formats[0]})",
-        )
-        parser.add_argument(
-            "--output",
-            action="append",
-            default=[],
-            metavar="FORMAT=FILE",
-            help="also write the answer to a file, in that format; may be repeated",
-        )
-    parser.add_argument(
-        "--color",
-        choices=("auto", "always", "never"),
-        default="auto",
-        help="colour; by default on a terminal, unless NO_COLOR is set",
-    )
-    parser.set_defaults(command=command, all=False)
+        adding.answer(verb.formats)
+    told = "colour; by default on a terminal, unless NO_COLOR is set"
+    further.add_argument("--color", choices=("auto", "always", "never"), default="auto", help=told)
+    parser.set_defaults(command=command)
     options = parser.parse_intermixed_args(arguments)
     if verb.formats:
         options.output = _outputs(options.output, verb.formats)
@@ -156,63 +232,6 @@ def _outputs(given: list[str], formats: tuple[str, ...]) -> dict[Path, str]:
     return outputs
 
 
-def _add_path(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "path", nargs="?", default=".", metavar="PATH", help="a folder, a file or a git revision"
-    )
-
-
-def _add_all(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--all", action="store_true", help="shorten no list")
-
-
-def _add_reading(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--reading",
-        choices=READINGS,
-        default="attenuated",
-        help="what the files declare along the chain, or what the host does (default: attenuated)",
-    )
-
-
-def _add_hosts(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say how the files of hosts are read."""
-    parser.add_argument(
-        "--profile",
-        action="append",
-        default=[],
-        metavar="HOST@VERSION",
-        help="the version of a host, e.g. claude-code@2.1.240 (default: the one observed)",
-    )
-    parser.add_argument(
-        "--user",
-        default="",
-        metavar="FOLDER",
-        help="also read the files of a user of Claude Code, e.g. ~/.claude",
-    )
-    parser.add_argument(
-        "--managed",
-        default="",
-        metavar="FOLDER",
-        help="also read the files of an administrator, e.g. /etc/claude-code",
-    )
-
-
-def _add_logs(parser: argparse.ArgumentParser) -> None:
-    """Add the logs, and what their calls are decided as."""
-    parser.add_argument("logs", nargs="+", type=Path, metavar="LOGS", help="files and folders")
-    _add_reading(parser)
-    parser.add_argument(
-        "--root", default="", metavar="AGENT", help="the agent that starts every chain of the logs"
-    )
-    parser.add_argument(
-        "--home",
-        default=str(Path("~").expanduser()),
-        metavar="FOLDER",
-        help="the home folder of the calls (default: yours)",
-    )
-
-
 _AUDIT_EPILOG = """\
 `attenuated` is what the files declare along a chain, `enforced` what the host
 does; only the host grants an escalation, only the files grant a dead rule.
@@ -229,20 +248,18 @@ examples:
 
 
 @_verb("audit", _RESULTS)
-def _audit(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``policy audit``."""
-    parser.description = "List what every agent may do, through every possible chain."
-    parser.epilog = _AUDIT_EPILOG
-    _add_path(parser)
-    parser.add_argument("--agent", metavar="NAME", help="everything that this agent may do")
-    parser.add_argument(
+def _audit(add: Arguments) -> None:
+    add.describe("Show what every agent may do, through every possible chain.", _AUDIT_EPILOG)
+    add.path()
+    add.value("--agent", metavar="NAME", help="everything that this agent may do")
+    add.value(
         "--fail-on",
         choices=("error", "warning", "escalation", "note", "none"),
         default="none",
-        help="exit 1 if there is such a finding, or an escalation (default: none)",
+        metavar="WHAT",
+        help="exit 1 where there is an error, warning, escalation or note (default: none)",
     )
-    _add_all(parser)
-    _add_hosts(parser)
+    add.hosts()
 
 
 _CHECK_EPILOG = """\
@@ -262,38 +279,26 @@ examples:
 
 
 @_verb("check", _DOCUMENT)
-def _check(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``policy check``."""
-    parser.description = "Decide one call, or a stream of calls, and explain."
-    parser.usage = "%(prog)s [options] [PATH] [CALL ...]"
-    parser.epilog = _CHECK_EPILOG
-    parser.add_argument(
-        "words",
-        nargs="*",
-        metavar="PATH, CALL",
-        help="a folder, a file, a compiled policy or a git revision (default: .), and calls",
+def _check(add: Arguments) -> None:
+    add.describe(
+        "Decide one call, or a stream of calls, and explain.", _CHECK_EPILOG, "[PATH] [CALL ...]"
     )
-    parser.add_argument(
-        "--chain",
-        metavar="A>B>C",
-        help="the agents, from the root down (default: the one agent that starts chains)",
+    told = "a folder, a file, a compiled policy or a git revision (default: .), and calls"
+    add.positional("words", told, nargs="*", metavar="PATH, CALL")
+    told = "the agents, from the root down (default: the one agent that starts chains)"
+    add.value("--chain", metavar="A>B>C", help=told)
+    add.reading("attenuated", _WHICH)
+    told = (
+        "the folder of the project, for rules about files (default: PATH, or the folder of"
+        " that file; none for a revision or a compiled policy)"
     )
-    _add_reading(parser)
-    _add_hosts(parser)
-    parser.add_argument(
-        "--root",
-        metavar="FOLDER",
-        help="the folder of the project, for rules about files (default: PATH, or the folder of"
-        " that file; none for a revision or a compiled policy)",
-    )
-    parser.add_argument("--tool", help="the tool of one call, with --input")
-    parser.add_argument("--input", metavar="JSON", help="its arguments: a JSON object")
-    parser.add_argument(
-        "--calls",
-        metavar="FILE",
-        help='calls, one JSON object a line: {"tool", "input"[, "chain"]}; - is standard input',
-    )
-    add_recording(parser)
+    add.value("--root", metavar="FOLDER", help=told)
+    add.value("--tool", help="the tool of one call, with --input")
+    add.value("--input", metavar="JSON", help="its arguments: a JSON object")
+    told = 'calls, one JSON object a line: {"tool", "input"[, "chain"]}; - is standard input'
+    add.value("--calls", metavar="FILE", help=told)
+    add.record()
+    add.hosts()
 
 
 _CLAIMS_EPILOG = """\
@@ -307,34 +312,26 @@ examples:
 
 
 @_verb("claims", _RESULTS)
-def _claims(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``policy test``."""
-    parser.description = "Run the `expect`, `test` and `never` statements of *.policy files."
-    parser.epilog = _CLAIMS_EPILOG
-    _add_path(parser)
-    parser.add_argument("-v", "--verbose", action="store_true", help="also show claims that hold")
-    _add_hosts(parser)
+def _claims(add: Arguments) -> None:
+    add.describe(
+        "Run the `expect`, `test` and `never` statements of *.policy files.", _CLAIMS_EPILOG
+    )
+    add.path()
+    add.flag("-v", "--verbose", help="also show claims that hold")
+    add.hosts()
 
 
 @_verb("compile")
-def _compile(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``policy compile``."""
-    parser.description = (
+def _compile(add: Arguments) -> None:
+    add.describe(
         "Write the policies at PATH as one compiled policy: every agent, every chain, both"
         " readings. `policy.load_compiled` and `policy hook` load it without reading the files"
         " again. Equal policies give equal text."
     )
-    parser.add_argument(
-        "path", nargs="?", default=".", help="a folder, a file or a revision (default: .)"
-    )
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        default="-",
-        help="write it to FILE (default: standard output)",
-    )
-    _add_hosts(parser)
+    add.path()
+    told = "write it to FILE (default: standard output)"
+    add.value("-o", "--output", metavar="FILE", default="-", help=told)
+    add.hosts()
 
 
 _CONVERT_EPILOG = """\
@@ -360,37 +357,23 @@ examples:
 
 
 @_verb("convert", _DOCUMENT)
-def _convert(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``policy convert``."""
-    parser.description = "Convert the policies of one host to another, and report the losses."
-    parser.epilog = _CONVERT_EPILOG
-    _add_path(parser)
+def _convert(add: Arguments) -> None:
     from policy.analysis.conversion.converting import hosts  # noqa: PLC0415  # loads the front ends
 
+    add.describe(
+        "Convert the policies of one host to another, and report the losses.", _CONVERT_EPILOG
+    )
+    add.path()
     names = tuple(hosts())
-    one_of = f"one of {', '.join(names)}"
-    parser.add_argument("--to", required=True, choices=names, metavar="HOST", help=one_of)
-    parser.add_argument(
-        "--from",
-        dest="source",
-        default="",
-        choices=names,
-        metavar="HOST",
-        help="convert only the projects of HOST",
-    )
-    parser.add_argument("-o", dest="folder", metavar="FOLDER", help="write the files below FOLDER")
-    parser.add_argument("--force", action="store_true", help="replace existing files")
-    parser.add_argument(
-        "--allow-looser",
-        action="store_true",
-        help="convert rule by rule, even where the other host grants more",
-    )
-    parser.add_argument(
-        "--allow-unproven",
-        action="store_true",
-        help="convert where the comparison is not exact",
-    )
-    _add_all(parser)
+    told = f"one of {', '.join(names)}"
+    add.value("--to", required=True, choices=names, metavar="HOST", help=told)
+    told = "convert only the projects of HOST"
+    add.value("--from", dest="source", default="", choices=names, metavar="HOST", help=told)
+    add.value("-o", dest="folder", metavar="FOLDER", help="write the files below FOLDER")
+    add.flag("--force", help="replace existing files")
+    told = "convert rule by rule, even where the other host grants more"
+    add.flag("--allow-looser", help=told)
+    add.flag("--allow-unproven", help="convert where the comparison is not exact")
 
 
 _DIFF_EPILOG = """\
@@ -414,29 +397,25 @@ examples:
 
 
 @_verb("diff", _RESULTS)
-def _diff(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``policy diff``."""
-    parser.description = "Report decisions that differ between OLD and NEW, each with a witness."
-    parser.usage = "%(prog)s [options] OLD [NEW]"
-    parser.epilog = _DIFF_EPILOG
-    parser.add_argument("old", metavar="OLD", help="a folder, a file, a git revision, or A..B")
-    parser.add_argument("new", metavar="NEW", nargs="?", help="the same (default: working tree)")
-    parser.add_argument(
+def _diff(add: Arguments) -> None:
+    add.describe(
+        "Report decisions that differ between OLD and NEW, each with a witness.",
+        _DIFF_EPILOG,
+        "OLD [NEW]",
+    )
+    add.positional("old", "a folder, a file, a git revision, or A..B", metavar="OLD")
+    add.positional("new", "the same (default: working tree)", metavar="NEW", nargs="?")
+    add.value(
         "--fail-on",
         choices=("widened", "any", "none"),
         default="none",
-        help="exit 1 if there is such a change (default: none)",
+        metavar="WHAT",
+        help="exit 1 if a change is `widened`, or if there is `any` (default: none)",
     )
-    parser.add_argument(
-        "--reading", choices=READINGS, help="compare this reading alone (default: both)"
-    )
-    parser.add_argument(
-        "--max",
-        metavar="FILE",
-        help="exit 1 if NEW grants more than the one agent of this *.policy file",
-    )
-    _add_all(parser)
-    _add_hosts(parser)
+    add.reading(None, "compare `attenuated` or `enforced` alone (default: both)")
+    told = "exit 1 if NEW grants more than the one agent of this *.policy file"
+    add.value("--max", metavar="FILE", help=told)
+    add.hosts()
 
 
 _FMT_EPILOG = """\
@@ -464,28 +443,17 @@ examples:
 
 
 @_verb("fmt")
-def _fmt(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``policy fmt``."""
-    parser.description = "Rewrite files in their canonical form."
-    parser.epilog = _FMT_EPILOG
-    parser.add_argument(
-        "paths",
-        nargs="*",
-        default=["."],
-        metavar="PATH",
-        help="files, of hosts too, or folders with *.policy files (default: .);"
-        " - is standard input, in our notation",
+def _fmt(add: Arguments) -> None:
+    add.describe("Rewrite files in their canonical form.", _FMT_EPILOG, "[PATH ...]")
+    told = (
+        "files, of hosts too, or folders with *.policy files (default: .);"
+        " - is standard input, in our notation"
     )
-    parser.add_argument(
-        "--hosts", action="store_true", help="in folders, also format files of hosts"
-    )
-    parser.add_argument(
-        "--minimise",
-        action="store_true",
-        help="also remove rules without which every call is decided alike",
-    )
-    parser.add_argument("--check", action="store_true", help="change nothing; exit 1 if it would")
-    parser.add_argument("--diff", action="store_true", help="change nothing; show what would")
+    add.positional("paths", told, nargs="*", default=["."], metavar="PATH")
+    add.flag("--hosts", help="in folders, also format files of hosts")
+    add.flag("--minimise", help="also remove rules without which every call is decided alike")
+    add.flag("--check", help="change nothing; exit 1 if it would")
+    add.flag("--diff", help="change nothing; show what would")
 
 
 _INSTALL_EPILOG = """\
@@ -506,25 +474,22 @@ examples:
 
 
 @_verb("install")
-def _install(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``policy install``."""
-    parser.description = "Make a runtime run the policy hook before every call."
-    parser.epilog = _INSTALL_EPILOG
-    parser.add_argument("runtime", choices=("claude-code",), help="the runtime")
-    where = parser.add_mutually_exclusive_group()
-    where.add_argument(
-        "--project", action="store_true", help="in the shared settings of the project"
+def _install(add: Arguments) -> None:
+    add.describe(
+        "Make a runtime run the policy hook before every call.", _INSTALL_EPILOG, "RUNTIME"
     )
+    add.positional("runtime", "the runtime", choices=("claude-code",))
+    where = add.own.add_mutually_exclusive_group()
+    told = "in the shared settings of the project"
+    where.add_argument("--project", action="store_true", help=told)
     where.add_argument("--user", action="store_true", help="in the settings of the user")
-    parser.add_argument("--policy", metavar="FILE", help="a compiled policy, which alone decides")
-    parser.add_argument("--root", metavar="AGENT", help="the agent of the main conversation")
-    add_recording(parser)
-    parser.add_argument(
-        "--no-resident", action="store_true", help="keep no process running for later calls"
-    )
-    parser.add_argument("--undo", action="store_true", help="remove the hook")
-    parser.add_argument("--dry-run", action="store_true", help="show the change and write nothing")
-    parser.add_argument("--yes", action="store_true", help="write without confirmation")
+    add.value("--policy", metavar="FILE", help="a compiled policy, which alone decides")
+    add.value("--root", metavar="AGENT", help="the agent of the main conversation")
+    add.flag("--no-resident", help="keep no process running for later calls")
+    add.flag("--undo", help="remove the hook")
+    add.flag("--dry-run", help="show the change and write nothing")
+    add.flag("--yes", help="write without confirmation")
+    add.record()
 
 
 _LINT_EPILOG = """\
@@ -546,39 +511,24 @@ examples:
 
 
 @_verb("lint", _RESULTS)
-def _lint(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``policy lint``."""
-    parser.description = "List findings in policies, each with its place and a fix."
-    parser.epilog = _LINT_EPILOG
-    _add_path(parser)
-    parser.add_argument(
-        "--select",
-        action="append",
-        default=[],
-        metavar="CODES",
-        help="prefixes of codes to report, separated by commas (default: all)",
-    )
-    parser.add_argument(
-        "--ignore",
-        action="append",
-        default=[],
-        metavar="CODES",
-        help="prefixes of codes to skip",
-    )
-    parser.add_argument("--fix", action="store_true", help="fix findings in place where possible")
-    parser.add_argument("--diff", action="store_true", help="change nothing; show what --fix would")
-    parser.add_argument("--baseline", metavar="FILE", help="leave out the findings in FILE")
-    parser.add_argument(
-        "--write-baseline", metavar="FILE", help="write all findings to FILE, and exit 0"
-    )
-    parser.add_argument(
+def _lint(add: Arguments) -> None:
+    add.describe("List findings in policies, each with its place and a fix.", _LINT_EPILOG)
+    add.path()
+    add.several("--select", "CODES", "prefixes of codes to report, with commas (default: all)")
+    add.several("--ignore", "CODES", "prefixes of codes to skip")
+    add.flag("--fix", help="fix findings in place where possible")
+    add.flag("--diff", help="change nothing; show what --fix would")
+    add.value("--baseline", metavar="FILE", help="leave out the findings in FILE")
+    told = "write all findings to FILE, and exit 0"
+    add.value("--write-baseline", metavar="FILE", help=told)
+    add.value(
         "--fail-on",
         choices=[severity.value for severity in Severity],
         default="warning",
-        help="the least severity for exit status 1 (default: warning)",
+        metavar="SEVERITY",
+        help="error, warning or note: the least for exit status 1 (default: warning)",
     )
-    _add_all(parser)
-    _add_hosts(parser)
+    add.hosts()
 
 
 _MCP_PROXY_EPILOG = """\
@@ -599,38 +549,29 @@ examples:
 
 
 @_verb("mcp_proxy", takes_command=True)
-def _mcp_proxy(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``policy mcp-proxy``."""
-    parser.description = "Run an MCP server (standard input and output) behind the policy."
-    parser.usage = "%(prog)s [options] -- COMMAND [ARGUMENT ...]"
-    parser.epilog = _MCP_PROXY_EPILOG
-    parser.add_argument(
-        "--chain", metavar="A>B>C", required=True, help="who calls, from the root down"
+def _mcp_proxy(add: Arguments) -> None:
+    add.describe(
+        "Run an MCP server (standard input and output) behind the policy.",
+        _MCP_PROXY_EPILOG,
+        "-- COMMAND [ARGUMENT ...]",
     )
-    parser.add_argument(
-        "--policy",
-        default=".",
-        metavar="PATH",
-        help="a folder, a file or a compiled policy (default: .)",
-    )
-    parser.add_argument(
-        "--server",
-        default="",
-        metavar="NAME",
-        help="the policy calls its tools `mcp__NAME__TOOL` (default: as the server does)",
-    )
-    parser.add_argument(
-        "--project", default=".", metavar="FOLDER", help="the folder for rules about files"
-    )
-    parser.add_argument(
+    told = "who calls, from the root down"
+    add.value("--chain", metavar="A>B>C", required=True, help=told)
+    told = "a folder, a file or a compiled policy (default: .)"
+    add.value("--policy", default=".", metavar="PATH", help=told)
+    told = "the policy calls its tools `mcp__NAME__TOOL` (default: as the server does)"
+    add.value("--server", default="", metavar="NAME", help=told)
+    told = "the folder for rules about files"
+    add.value("--project", default=".", metavar="FOLDER", help=told)
+    add.value(
         "--undecided",
         action="append",
         choices=("resources", "prompts"),
         default=[],
         help="let them pass, whatever the policy says (may be repeated)",
     )
-    add_recording(parser)
-    _add_hosts(parser)
+    add.record()
+    add.hosts()
 
 
 _QUERY_EPILOG = """\
@@ -649,17 +590,17 @@ examples:
 
 
 @_verb("query", _DOCUMENT)
-def _query(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``policy query``."""
-    parser.description = "List agents that can make a call, with the shortest chain and a call."
-    parser.epilog = _QUERY_EPILOG
-    parser.add_argument("matcher", metavar="MATCHER", help="the calls, as in a rule")
-    _add_path(parser)
-    parser.add_argument(
-        "--not", action="store_true", dest="without", help="list agents that cannot"
+def _query(add: Arguments) -> None:
+    add.describe(
+        "List agents that can make a call, with a call and the rule.",
+        _QUERY_EPILOG,
+        "MATCHER [PATH]",
     )
-    parser.add_argument("--reading", choices=READINGS, help="only this reading (default: both)")
-    _add_all(parser)
+    add.positional("matcher", "the calls, as in a rule", metavar="MATCHER")
+    add.path()
+    add.flag("--not", dest="without", help="list agents that cannot")
+    add.reading(None, "only `attenuated` or `enforced` (default: both)")
+    add.hosts()
 
 
 _REPLAY_EPILOG = """\
@@ -678,23 +619,19 @@ examples:
 
 
 @_verb("replay", _DOCUMENT)
-def _replay(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``policy replay``."""
-    parser.description = "Decide logged calls again, and list those with another decision."
-    parser.epilog = _REPLAY_EPILOG
-    parser.add_argument(
-        "--policy",
-        default=".",
-        metavar="NEW",
-        help="a folder, a file, a compiled policy or a git revision (default: .)",
+def _replay(add: Arguments) -> None:
+    add.describe(
+        "Decide logged calls again, and list those with another decision.",
+        _REPLAY_EPILOG,
+        "LOGS ...",
     )
-    parser.add_argument("--against", metavar="OLD", help="compare with the decisions of OLD")
-    _add_logs(parser)
-    parser.add_argument(
-        "--fail-on", choices=("widened", "any"), help="exit with 1 where calls are granted more"
-    )
-    _add_hosts(parser)
-    _add_all(parser)
+    told = "a folder, a file, a compiled policy or a git revision (default: .)"
+    add.value("--policy", default=".", metavar="NEW", help=told)
+    add.value("--against", metavar="OLD", help="compare with the decisions of OLD")
+    add.logs()
+    told = "exit with 1 where calls are granted more"
+    add.value("--fail-on", choices=("widened", "any"), help=told)
+    add.hosts()
 
 
 _RULE_EPILOG = """\
@@ -707,11 +644,11 @@ examples:
 
 
 @_verb("rule", _DOCUMENT)
-def _rule(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``policy rule``."""
-    parser.description = "Explain a finding by its code; without one, list them all."
-    parser.epilog = _RULE_EPILOG
-    parser.add_argument("code", nargs="?", metavar="CODE", help="the code in brackets of a finding")
+def _rule(add: Arguments) -> None:
+    add.describe(
+        "Explain a finding by its code; without one, list them all.", _RULE_EPILOG, "[CODE]"
+    )
+    add.positional("code", "the code in brackets of a finding", nargs="?", metavar="CODE")
 
 
 _SUGGEST_EPILOG = """\
@@ -730,21 +667,13 @@ examples:
 
 
 @_verb("suggest", _DOCUMENT)
-def _suggest(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``policy suggest``."""
-    parser.description = "Propose the smallest policy that covers logged calls."
-    parser.epilog = _SUGGEST_EPILOG
-    parser.add_argument(
-        "--policy",
-        metavar="CURRENT",
-        help="the policy in force, which is not exceeded",
+def _suggest(add: Arguments) -> None:
+    add.describe(
+        "Propose the smallest policy that covers logged calls.", _SUGGEST_EPILOG, "LOGS ..."
     )
-    parser.add_argument(
-        "--least",
-        type=int,
-        default=3,
-        metavar="N",
-        help="distinct calls that a rule needs to match more than these (default: 3)",
-    )
-    _add_logs(parser)
-    _add_hosts(parser)
+    told = "the policy in force, which is not exceeded"
+    add.value("--policy", metavar="CURRENT", help=told)
+    told = "distinct calls that a rule needs to match more than these (default: 3)"
+    add.value("--least", type=int, default=3, metavar="N", help=told)
+    add.logs()
+    add.hosts()

@@ -107,8 +107,11 @@ def compiled_at(
     if not _is_compiled(text):
         return None
     if hosts != AS_OBSERVED:
-        msg = "a compiled policy has the profiles that it was compiled with, and the folders"
-        raise PolicyError(msg, file=text, help="give these options to `policy compile`")
+        raise PolicyError(
+            "a compiled policy has the profiles that it was compiled with, and the folders",
+            file=text,
+            help="give these options to `policy compile`",
+        )
     from policy.tables.codec.compiled import load_compiled  # noqa: PLC0415  # files do without
 
     return DecidingPolicy(load_compiled(Path(text), root=root))
@@ -136,8 +139,10 @@ def chain_of(text: str) -> tuple[str, ...]:
     """
     names = tuple(name.strip() for name in text.split(">"))
     if not all(names):
-        msg = f"expected agents between `>`, found `{text}`"
-        raise PolicyError(msg, help="a chain is written `main>explore>worker`")
+        raise PolicyError(
+            f"expected agents between `>`, found `{text}`",
+            help="a chain is written `main>explore>worker`",
+        )
     return names
 
 

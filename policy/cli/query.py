@@ -11,6 +11,7 @@ import attrs
 from policy.analysis.reach.query import Answer, CallRefusal, Query, query
 from policy.cli.console import Console
 from policy.cli.inputs import load
+from policy.cli.options import Hosts
 from policy.cli.outputs import publish
 from policy.cli.report.as_json import Object, because_json
 from policy.cli.report.document import Block, Grid, Ink, Paragraph, Report, Text, joined, more
@@ -55,7 +56,7 @@ class Asked:
 def run(options: argparse.Namespace, console: Console) -> int:
     """Print the agents, and return the exit status."""
     matcher = parse_matcher(options.matcher)
-    workspace = load(options.path, console.progress).workspace
+    workspace = load(options.path, console.progress, Hosts.of(options)).workspace
     found = query(workspace, matcher, readings=(options.reading,) if options.reading else READINGS)
     asked = Asked(options.matcher, workspace.label, found, without=options.without)
     report = Report(

@@ -366,14 +366,13 @@ def audited(tmp_path, capsys):
     return told
 
 
-def test_an_audit_counts_what_lint_lists(audited) -> None:
+def test_an_audit_says_what_lint_lists_in_a_line_each(audited) -> None:
     text = audited(AUDITED)
-    told = text[text.index("further findings") :]
-    assert re.search(r"1 warning A rule for one .*\[rule-runs-anything\]", told)
-    assert re.search(r"1 warning A rule decides .*\[shadowed-rule\]", told)
-    assert "^^^" not in told
-    assert "2 warnings; 1 suppressed" in told
-    assert "`rule-runs-anything` | `t.policy:3:11` |" in audited(AUDITED, "--format", "markdown")
+    assert "2 warnings; 1 suppressed\n" in text
+    assert re.search(r"^  warning  t.policy:3:11  .*", text, re.MULTILINE)
+    assert "[rule-runs-anything]" in text
+    assert "[shadowed-rule]" in text
+    assert "^^^" not in text
 
 
 def test_an_audit_holds_all_findings_for_programs(audited) -> None:
@@ -384,7 +383,7 @@ def test_an_audit_holds_all_findings_for_programs(audited) -> None:
 
 def test_an_audit_tells_errors_one_by_one_and_repeats_no_credential(audited) -> None:
     text = audited("agent m {\n    allow Bash(API_KEY=a1b2c3d4e5f6 make)\n}\n")
-    assert "[secret-in-policy]" in text[: text.index("`policy rule CODE`")]
+    assert "[secret-in-policy]" in text
     assert "a1b2c3d4" not in text
 
 
@@ -580,8 +579,10 @@ def test_the_exit_status_is_of_the_least_severity_that_counts(run, project) -> N
     assert run()[0] == 1
     assert run("--fail-on", "error")[0] == 0
     assert run("--fail-on", "note")[0] == 1
-    project.unlink()
+    project.write_text("{}")
     assert run("--fail-on", "note")[0] == 0
+    project.unlink()
+    assert run("--fail-on", "error")[0] == 2, "there is nothing to lint"
 
 
 # --- fixing -----------------------------------------------------------------------
@@ -731,7 +732,8 @@ def test_junit_fails_what_counts_and_skips_the_rest(run, tmp_path) -> None:
     assert failure.get("type") == "rule-runs-anything"
 
 
-def test_a_junit_report_of_nothing_has_a_test_that_passes(run) -> None:
+def test_a_junit_report_of_nothing_has_a_test_that_passes(run, tmp_path) -> None:
+    (tmp_path / "t.policy").write_text("agent m {\n    allow Read\n}\n")
     root = ET.fromstring(run("--format", "junit")[1])  # noqa: S314
     assert (root.get("tests"), root.get("failures")) == ("1", "0")
 

@@ -11,8 +11,8 @@ import policy
 
 ROOT = Path(policy.__file__).parent
 
-LINES = 72_629
-MODULES = 270
+LINES = 72_690
+MODULES = 271
 ENTRIES = 15  # files and folders directly in `policy/`
 PRIVATE_WORDS = 137
 

@@ -194,16 +194,16 @@ def test_equal_agents_share_a_row() -> None:
 
 def test_agents_are_placed_in_layers_by_their_distance_from_a_start() -> None:
     placed = layered(["r"], {"r": ["a", "b"], "a": ["c"], "b": ["r", "c"], "c": ["a"], "x": ["r"]})
-    assert placed.layers[0] == ("r",)
-    assert {*placed.layers[1]} == {"a", "b"}
-    assert placed.layers[2] == ("c",)
-    assert not any("x" in layer for layer in placed.layers)
+    assert placed[0] == ("r",)
+    assert {*placed[1]} == {"a", "b"}
+    assert placed[2] == ("c",)
+    assert not any("x" in layer for layer in placed)
 
 
 def test_a_layer_is_ordered_so_that_edges_cross_less() -> None:
     edges = {"r": ["a", "b"], "a": ["y"], "b": ["x"], "x": [], "y": []}
     placed = layered(["r"], edges)
-    first, second = placed.layers[1], placed.layers[2]
+    first, second = placed[1], placed[2]
     child = {"a": "y", "b": "x"}
     assert [child[name] for name in first] == list(second)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 import attrs
@@ -13,7 +12,6 @@ from hypothesis import strategies as st
 import policy
 from policy.analysis.reach.audit import Audit, audit
 from policy.cli.audit import blocks, shape
-from policy.cli.report.as_json import dumps
 from policy.cli.report.document import Grid, Ink, Item, Labelled, Paragraph, Section, joined
 from policy.cli.report.html import page
 from policy.cli.report.markdown import code, markdown
@@ -105,21 +103,6 @@ def test_four_hundred_agents_fit_on_a_page(text) -> None:
 def test_all_of_them_can_be_asked_for() -> None:
     shown = terminal(blocks(many(400), None), PageLayout(80))
     assert all(f"worker-{number}" in shown for number in range(400))
-
-
-_TEXTS = st.text() | st.sampled_from(["\u2028", '"\\', "\x00", "\ud800"])
-_VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | _TEXTS | st.binary(),
-    lambda inner: st.lists(inner) | st.lists(inner).map(tuple) | st.dictionaries(_TEXTS, inner),
-)
-
-
-@given(_VALUES, st.sampled_from([None, 1, 2]))
-def test_json_is_written_as_the_standard_library_writes_it(
-    value: object, indent: int | None
-) -> None:
-    written = json.dumps(value, indent=indent, ensure_ascii=False, default=str)
-    assert dumps(value, indent=indent) == written
 
 
 def test_an_audit_says_the_same_as_json() -> None:

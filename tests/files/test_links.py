@@ -138,8 +138,8 @@ def test_lint_says_how_much_was_read(places, capsys) -> None:
     assert main([*lint, "--user", str(places / "home/.claude")]) == 0
     assert "no findings; 3 files read" in " ".join(capsys.readouterr().out.split())
     (places / "nothing").mkdir()
-    assert main(["lint", str(places / "nothing")]) == 0
-    assert "no findings; no file read" in " ".join(capsys.readouterr().out.split())
+    assert main(["lint", str(places / "nothing")]) == 2
+    assert "no file here says what an agent may do" in " ".join(capsys.readouterr().err.split())
 
 
 # --- projects --------------------------------------------------------------------------------

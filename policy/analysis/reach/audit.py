@@ -383,7 +383,6 @@ class Audit:
         projects: what was found in each.
         findings: those that are reported one by one.
         unread: files that may say something and that no front end reads.
-        further: findings that are counted, since `policy lint` reports them.
         suppressed: how many findings a comment takes away.
 
     """
@@ -392,7 +391,6 @@ class Audit:
     projects: tuple[ProjectAudit, ...]
     findings: tuple[Finding, ...]
     unread: tuple[Unread, ...]
-    further: tuple[Finding, ...] = ()
     suppressed: int = 0
 
 

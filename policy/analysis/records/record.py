@@ -202,7 +202,7 @@ def _masked(value: object) -> object:
     return value
 
 
-def add_recording(parser: argparse.ArgumentParser) -> None:
+def add_recording(parser: argparse._ActionsContainer) -> None:
     """Add ``--record`` and ``--redact`` (see `policy.analysis.records.record.Recorder`)."""
     parser.add_argument(
         "--record",

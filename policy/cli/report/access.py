@@ -11,6 +11,7 @@ import attrs
 from policy.analysis.reach.audit import AgentAudit
 from policy.analysis.reach.privileges import AtMost, Privilege
 from policy.cli.report.document import Block, Grid, Ink, Text, joined
+from policy.cli.report.words import relative
 from policy.compare.overlap import OTHER_TOOL
 from policy.core.decision import Because, Reason
 from policy.core.effect import Effect
@@ -38,6 +39,9 @@ CLASSES: Final = {
 
 # The name for all tools that no rule names.
 ANY_OTHER: Final = "any other tool"
+
+# Calls that no rule has words for.
+_SOME: Final = "some"
 
 _GRANTED: Final = frozenset({"allow", "ask"})
 
@@ -74,21 +78,24 @@ class ToolAccess:
 def access_of(agent: AgentAudit, *, enforced: bool = True) -> list[ToolAccess]:
     """Return what *agent* may do at most, as its host enforces it or as its files declare it."""
     positions = agent.enforced if enforced else agent.attenuated
-    return tool_access(agent.most[enforced], positions[0].privileges if positions else ())
+    return tool_access(agent.most[enforced], *(each.privileges for each in positions))
 
 
-def tool_access(most: Iterable[AtMost], privileges: Iterable[Privilege]) -> list[ToolAccess]:
-    """Return what an agent may do at most; *privileges* are those of its first chain."""
-    known = {one.tool: one for one in privileges}
-    return [_tool(each, known.get(each.tool)) for each in most]
+def tool_access(most: Iterable[AtMost], *positions: Iterable[Privilege]) -> list[ToolAccess]:
+    """Return what an agent may do at most; *positions* are its privileges by each chain."""
+    privileges = [privilege for position in positions for privilege in position]
+    written = {because.rule for privilege in privileges for because in privilege.rules}
+    first = {privilege.tool: privilege for privilege in reversed(privileges)}
+    return [_tool(each, first.get(each.tool), written) for each in most]
 
 
-def _tool(most: AtMost, privilege: Privilege | None) -> ToolAccess:
+def _tool(most: AtMost, privilege: Privilege | None, written: set[str]) -> ToolAccess:
     rest = most.grants[-1]
     otherwise = "" if rest.reason is Reason.UNAVAILABLE else rest.effect.value
     found: dict[Effect, dict[str, None]] = {effect: {} for effect in Effect}
     for grant in most.grants[:-1]:
-        found[grant.effect][_specifier(grant.rule)] = None
+        # What two rules share has no words of its own.
+        found[grant.effect][_specifier(grant.rule) if grant.rule in written else _SOME] = None
     # There are too many patterns to be taken together: the rules of the first chain.
     if most.why and len(most.grants) == 1 and privilege is not None:
         for because in _rules(privilege):
@@ -117,7 +124,7 @@ def _rules(privilege: Privilege) -> list[Because]:
 def _specifier(rule: str) -> str:
     """Return what a rule says of the argument, or why the host has it."""
     found = _RULE.fullmatch(rule)
-    return found[2] if found else "any"
+    return relative(found[2]) if found else "any"
 
 
 # --- the classes of what tools do ----------------------------------------------------------
@@ -149,7 +156,8 @@ def cell(kind: str, tools: Sequence[ToolAccess]) -> Text:
     """Return what *tools* of one class do without confirmation, in a few words."""
     if kind == "other":
         return _names(tools)
-    allowed = dict.fromkeys(part for tool in tools for part in _allowed(tool))
+    parts = dict.fromkeys(part for tool in tools for part in _allowed(tool))
+    allowed = sorted(parts, key=_SOME.__eq__)
     denied = dict.fromkeys(part for tool in tools[:1] for part in tool.denied)
     asks = any(tool.asked or tool.otherwise == "ask" for tool in tools)
     mark = (" ", Ink("?", "ask")) if asks else ""

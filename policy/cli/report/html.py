@@ -12,8 +12,6 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-import attrs
-
 from policy.cli.report.document import (
     Block,
     Excerpt,
@@ -34,7 +32,7 @@ from policy.cli.report.document import (
 from policy.core.credentials import masked
 from policy.core.source import Span, visible
 
-__all__ = ["LayeredNodes", "graph_svg", "inline", "layered", "page", "report_html"]
+__all__ = ["graph_svg", "inline", "layered", "page", "report_html"]
 
 _CODE: Final = frozenset({"call", "rule", "file", "agent", "code"})
 
@@ -162,15 +160,10 @@ def _excerpt(span: Span, role: str) -> str:
 _SWEEPS = 4
 
 
-@attrs.frozen
-class LayeredNodes:
-    """Where nodes go: layers from left to right, each from top to bottom."""
-
-    layers: tuple[tuple[str, ...], ...]
-
-
-def layered(roots: Iterable[str], edges: Mapping[str, Sequence[str]]) -> LayeredNodes:
-    """Return where every node that *roots* reach goes, so that few edges cross."""
+def layered(
+    roots: Iterable[str], edges: Mapping[str, Sequence[str]]
+) -> tuple[tuple[str, ...], ...]:
+    """Return layers of all nodes that *roots* reach, ordered so that few edges cross."""
     depth = dict.fromkeys(roots, 0)
     waiting = deque(depth)
     while waiting:
@@ -196,7 +189,7 @@ def layered(roots: Iterable[str], edges: Mapping[str, Sequence[str]]) -> Layered
                 for at, node in enumerate(layers[number])
             }
             layers[number].sort(key=centre.__getitem__)
-    return LayeredNodes(tuple(map(tuple, layers)))
+    return tuple(map(tuple, layers))
 
 
 def _centre(near: Iterable[str], place: Mapping[str, int], otherwise: int) -> float:
@@ -256,15 +249,15 @@ def _groups(edges: Mapping[str, Mapping[str, str]], roots: Sequence[str]) -> lis
 def _svg(
     nodes: Mapping[str, Sequence[str]], edges: Mapping[str, Mapping[str, str]], roots: list[str]
 ) -> str:
-    placed = layered(dict.fromkeys(roots), {node: [*some] for node, some in edges.items()})
-    high = max((len(layer) for layer in placed.layers), default=1) * (_HIGH + _DOWN) + _DOWN
-    wide = len(placed.layers) * (_WIDE + _ACROSS) + _ACROSS
+    layers = layered(dict.fromkeys(roots), {node: [*some] for node, some in edges.items()})
+    high = max((len(layer) for layer in layers), default=1) * (_HIGH + _DOWN) + _DOWN
+    wide = len(layers) * (_WIDE + _ACROSS) + _ACROSS
     corners = {
         name: (
             _ACROSS / 2 + x * (_WIDE + _ACROSS),
             _DOWN + y * (_HIGH + _DOWN) + (high - _DOWN - len(layer) * (_HIGH + _DOWN)) / 2,
         )
-        for x, layer in enumerate(placed.layers)
+        for x, layer in enumerate(layers)
         for y, name in enumerate(layer)
     }
     shown = [

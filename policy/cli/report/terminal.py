@@ -55,6 +55,9 @@ _LEAST_COLUMN = 6
 
 _GAP = 2  # columns between two of a table
 
+# Columns of a word in a table that is not broken where there is room.
+_LONGEST_WORD = 20
+
 
 def width(text: str) -> int:
     """Return the columns that *text* takes up on a terminal."""
@@ -167,7 +170,7 @@ def _broken(text: str, first: int, rest: int) -> list[str]:
         if not fitting and (parts or room >= rest):
             fitting = text[0]
         # Better between the parts of a command or a path than within a word.
-        cut = max(fitting.rfind(" "), fitting.rfind("/")) + 1
+        cut = max(map(fitting.rfind, (" ", "/", "-"))) + 1
         fitting = fitting[:cut] if cut > len(fitting) // 2 else fitting
         parts.append(fitting)
         text, room = text[len(fitting) :], rest
@@ -239,7 +242,7 @@ def _table(table: Grid, page: PageLayout, indent: int) -> list[str]:
         stacked = [Labelled(tuple(zip(table.heads, row, strict=True))) for row in table.rows]
         return [line for fields in stacked for line in [*_block(fields, page, indent), ""]][:-1]
     words = [
-        max(max(map(width, cell.split()), default=0) for cell in column)
+        min(max(max(map(width, cell.split()), default=0) for cell in column), _LONGEST_WORD)
         for column in zip(*rows, strict=True)
     ]
     while sum(wide) > room:
@@ -248,10 +251,10 @@ def _table(table: Grid, page: PageLayout, indent: int) -> list[str]:
         widest = max(spare or range(len(wide)), key=wide.__getitem__)
         wide[widest] -= 1
     found = []
-    heads: list[Text] = [Ink(head, "dim") for head in table.heads]
-    for row in [heads, *table.rows] if any(table.heads) else table.rows:
+    for row in [table.heads, *table.rows] if any(table.heads) else table.rows:
+        role = "dim" if row is table.heads else ""
         cells = [
-            PageLayout(columns, page.colour).fill(cell)
+            PageLayout(columns, page.colour).fill(cell, role=role)
             for cell, columns in zip(row, wide, strict=True)
         ]
         for number in range(max(map(len, cells))):

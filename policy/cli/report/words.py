@@ -37,11 +37,11 @@ __all__ = [
     "error_items",
     "explained",
     "finding_item",
-    "finding_line",
     "findings_blocks",
     "findings_summary",
     "names",
     "quoted",
+    "relative",
     "rule",
     "rule_text",
     "says_more",
@@ -73,9 +73,9 @@ def _call_text(tool: str, call: Mapping[str, object]) -> str:
         if isinstance(value, str) and value:
             for mark, does in _FILES.items():
                 if tool.endswith(mark):
-                    return f"{visible(tool.removesuffix(mark))} {does} {visible(_path(value))}"
+                    return f"{visible(tool.removesuffix(mark))} {does} {visible(relative(value))}"
             if field in _PATHS:
-                value = _path(value)
+                value = relative(value)
             if field in _PRIMARY:
                 return f"{visible(tool)}({visible(value)})"
     try:
@@ -97,7 +97,7 @@ _FILES = {
 _PATHS = frozenset({"filePath", "file_path", "notebook_path", "path"})
 
 
-def _path(path: str) -> str:
+def relative(path: str) -> str:
     """Return *path* relative to the folder of the agent."""
     for anchor, shown in (("/@project", ""), ("/@home", "~/")):
         if path == anchor:
@@ -239,7 +239,7 @@ def error_items(error: PolicyError) -> list[Block]:
     return [_problem("error", one.message, one.span, one.file, one.help) for one in errors]
 
 
-def finding_item(finding: Finding) -> Block:
+def finding_item(finding: Finding) -> Item:
     """Return a finding with its place, its line and its help."""
     message = f"{finding.message} [{finding.code}]"
     return _problem(finding.severity.value, message, finding.span, finding.file, finding.help)
@@ -254,28 +254,33 @@ def _problem(word: str, message: str, span: Span | None, file: str, help_: str) 
     return Item((where, Ink(f"{word}:", word), " ", " ".join(message.split())), tuple(body))
 
 
-def finding_line(finding: Finding) -> Block:
-    """Return a finding with its place on one line, and how to fix it."""
-    word = finding.severity.value
-    place = str(finding.place) if finding.span else finding.file
-    fix = f" ({finding.help})" if finding.help else ""
-    head = (Ink(word, word), " ", Ink(place, "file"), f"  {finding.message}{fix} [{finding.code}]")
-    return Item(head)
-
-
 def findings_blocks(findings: Sequence[Finding], most: int | None) -> list[Block]:
-    """Return the findings in their order; of many with one code at most *most*."""
-    totals = Counter(finding.code for finding in findings)
+    """Return the findings in their order; of many with one code at most *most*.
+
+    Findings that say the same of several places are one.
+    """
+    alike: dict[tuple[str, str], list[Finding]] = {}
+    for finding in findings:
+        alike.setdefault((finding.code, finding.message), []).append(finding)
+    totals = Counter(code for code, _ in alike)
     seen: Counter[str] = Counter()
     found: list[Block] = []
-    for finding in findings:
-        seen[finding.code] += 1
-        left = totals[finding.code] - (most or 0)
-        if most is None or seen[finding.code] <= most or left == 1:
-            found.append(finding_item(finding))
-        elif seen[finding.code] == most + 1:
-            found.append(Paragraph(f"… {left} more [{finding.code}], shown with --all", "dim"))
+    for (code, _), members in alike.items():
+        seen[code] += 1
+        left = totals[code] - (most or 0)
+        if most is None or seen[code] <= most or left == 1:
+            found.append(_finding_item(members, most))
+        elif seen[code] == most + 1:
+            found.append(Paragraph(f"… {left} more [{code}], shown with --all", "dim"))
     return found
+
+
+def _finding_item(members: Sequence[Finding], most: int | None) -> Block:
+    item = finding_item(members[0])
+    if len(members) == 1:
+        return item
+    places = (Ink(str(one.place) if one.span else one.file, "file") for one in members[1:])
+    return Item(item.head, (*item.body, Labelled((("also", joined(places, most=most)),))))
 
 
 def findings_summary(findings: Iterable[Finding]) -> str:
