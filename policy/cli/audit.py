@@ -81,6 +81,7 @@ def _with_lint(audited: Audit, found: InputTree, form: str, console: Console) ->
         findings=(*problems, *told),
         further=tuple(further),
         suppressed=len(linted.suppressed),
+        rules=linted.rules,
     )
 
 

@@ -98,8 +98,9 @@ class _Linter:
             found.workspace.label,
             findings,
             tuple(pair for pair in linted.suppressed if self._counts(pair[0])),
-            unread=len(found.workspace.unread),
+            unread=tuple(file.path for file in found.workspace.unread),
             read=len(found.workspace.files),
+            rules=linted.rules,
         )
         if self.baseline is not None:
             compared = compare_with_baseline(findings, self.baseline)

@@ -6,6 +6,7 @@ diff, so that silence about them is never taken for an answer.
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -27,6 +28,7 @@ __all__ = [
     "Tree",
     "is_unreadable",
     "kind_of_unread",
+    "near_name",
     "open_tree",
 ]
 
@@ -111,6 +113,53 @@ _KINDS = [
 def kind_of_unread(path: str) -> str | None:
     """Return what kind of file *path* looks like, or None for any other file."""
     return next((what for pattern, what in _KINDS if pattern.search(path)), None)
+
+
+# Names that hosts read, each below a folder of the host where it begins with one.
+_NAMES = [
+    name.split("/")
+    for name in (
+        ".claude/settings.json",
+        ".claude/settings.local.json",
+        ".claude/agents/*.md",
+        ".claude/commands/*.md",
+        ".claude/skills/*/SKILL.md",
+        ".zeph/agents/*.md",
+        "a3s.session.yaml",
+        "pikuri.host.yaml",
+    )
+]
+_SKILL_FILE = re.compile(r"(?:^|/)\.claude/skills/[^/]+\.md\Z")
+# Endings that people take for each other.
+_ENDINGS = [
+    frozenset(each.split()) for each in ("json jsonc json5 toml yaml yml", "md mdc mdx txt")
+]
+# One letter of six may be missing.
+_NEAR = 0.9
+
+
+def near_name(path: str) -> str:
+    """Return the name that a host reads, where that of *path* is nearly one; else ""."""
+    if _SKILL_FILE.search(path):
+        return ".claude/skills/*/SKILL.md"
+    segments = path.split("/")
+    for wanted in _NAMES:
+        given = segments[-len(wanted) :]
+        same = given[0] == wanted[0] or not wanted[0].startswith(".")
+        if same and len(given) == len(wanted) and all(map(_is_near, given, wanted)):
+            return "" if given == wanted else "/".join(wanted)
+    return ""
+
+
+def _is_near(given: str, wanted: str) -> bool:
+    name, dot, ending = given.casefold().rpartition(".")
+    other, _, right = wanted.casefold().rpartition(".")
+    if not (dot and other):
+        name, other = given.casefold(), wanted.casefold()
+    elif ending != right and not any({ending, right} <= alike for alike in _ENDINGS):
+        return False
+    plain = re.sub("[-_ ]", ".", name)
+    return other == "*" or difflib.SequenceMatcher(None, plain, other).ratio() > _NEAR
 
 
 # Findings that say: this file, or folder, was not understood at all.

@@ -372,7 +372,7 @@ def test_an_audit_counts_what_lint_lists(audited) -> None:
     assert re.search(r"1 warning A rule for one .*\[rule-runs-anything\]", told)
     assert re.search(r"1 warning A rule decides .*\[shadowed-rule\]", told)
     assert "^^^" not in told
-    assert "2 warnings; 1 suppressed" in told
+    assert "2 warnings; 1 file with 4 rules read; 1 suppressed" in " ".join(told.split())
     assert "`rule-runs-anything` | `t.policy:3:11` |" in audited(AUDITED, "--format", "markdown")
 
 
@@ -386,6 +386,70 @@ def test_an_audit_tells_errors_one_by_one_and_repeats_no_credential(audited) -> 
     text = audited("agent m {\n    allow Bash(API_KEY=a1b2c3d4e5f6 make)\n}\n")
     assert "[secret-in-policy]" in text[: text.index("`policy rule CODE`")]
     assert "a1b2c3d4" not in text
+
+
+# --- which files were read -------------------------------------------------------------
+
+
+def test_a_folder_with_nothing_to_read_is_no_clean_bill(run) -> None:
+    status, out, _ = run()
+    assert (status, "no file read" in out) == (0, True)
+    assert codes({"README.md": "x\n"}) == ["nothing-read"]
+
+
+def test_lint_says_how_many_files_and_rules_it_read_and_names_what_it_did_not(
+    run, tmp_path
+) -> None:
+    for path, text in {**settings(allow=["Bash(make)", "Read"]), ".mcp.json": "{}"}.items():
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text(str(text))
+    assert "1 file with 2 rules read; 1 file not read (.mcp.json)" in run()[1]
+    assert json.loads(run("--format", "json")[1])["rules"] == 2
+
+
+AGENT = "---\nname: a\ndescription: d\n---\nx\n"
+DENIES = '{"permissions": {"deny": ["Read"]}}'
+
+
+@pytest.mark.parametrize(
+    ("path", "wanted"),
+    [
+        (".claude/settings.jsonc", "settings.json"),
+        (".claude/setting.json", "settings.json"),
+        (".claude/Settings.json", "settings.json"),
+        (".claude/settings.yaml", "settings.json"),
+        ("web/.claude/settings-local.json", "settings.local.json"),
+        (".claude/agent/a.md", "agents/*.md"),
+        (".claude/agents/a.txt", "agents/*.md"),
+        (".claude/command/a.md", "commands/*.md"),
+        (".claude/skills/a.md", "skills/*/SKILL.md"),
+        (".claude/skills/a/skill.md", "skills/*/SKILL.md"),
+    ],
+)
+def test_a_name_that_is_nearly_one_that_is_read_is_a_finding(path: str, wanted: str) -> None:
+    text = AGENT if wanted.endswith(".md") else DENIES
+    named = [f for f in linted({path: text}).findings if f.code == "name-not-read"]
+    assert [(f.file, f.help) for f in named] == [
+        (path, f"the name that is read is `.claude/{wanted}`")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        (".claude/settings.json", DENIES),
+        (".claude/settings.example.json", DENIES),
+        (".claude/settings.json.bak", DENIES),
+        (".claude/hooks.json", "{}"),
+        (".claude/agents/notes.txt", "what to do\n"),
+        (".claude/agents/a.md", AGENT),
+        (".claude/skills/README.md", "# Skills\n"),
+        (".claude/skills/a/guide.md", AGENT),
+        (".vscode/settings.json", DENIES),
+    ],
+)
+def test_another_name_is_none(path: str, text: str) -> None:
+    assert "name-not-read" not in codes({path: text})
 
 
 # --- suppressions -----------------------------------------------------------------
@@ -581,7 +645,7 @@ def test_the_exit_status_is_of_the_least_severity_that_counts(run, project) -> N
     assert run("--fail-on", "error")[0] == 0
     assert run("--fail-on", "note")[0] == 1
     project.unlink()
-    assert run("--fail-on", "note")[0] == 0
+    assert (run()[0], run("--fail-on", "note")[0]) == (0, 1)  # nothing was read
 
 
 # --- fixing -----------------------------------------------------------------------

@@ -385,6 +385,7 @@ class Audit:
         unread: files that may say something and that no front end reads.
         further: findings that are counted, since `policy lint` reports them.
         suppressed: how many findings a comment takes away.
+        rules: how many rules the files hold.
 
     """
 
@@ -394,6 +395,7 @@ class Audit:
     unread: tuple[Unread, ...]
     further: tuple[Finding, ...] = ()
     suppressed: int = 0
+    rules: int = 0
 
 
 @seldom_collecting

@@ -24,6 +24,7 @@ from policy.cli.report.findings import (
     counted_lines,
     findings_lines,
     findings_summary,
+    read_summary,
     unread_lines,
 )
 from policy.cli.report.privileges import (
@@ -646,6 +647,7 @@ def audit_summary(audit: Audit) -> str:
             for gaps, name in ((escalations, "escalation"), (dead_letters, "dead letter"))
         ),
         findings_summary((*audit.findings, *audit.further)),
+        read_summary(len({f.path for p in audit.projects for f in p.project.files}), audit.rules),
     ]
     if audit.suppressed:
         parts.append(f"{audit.suppressed:,} suppressed")

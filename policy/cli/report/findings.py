@@ -30,7 +30,9 @@ __all__ = [
     "lint_markdown",
     "lint_results",
     "lint_text",
+    "read_summary",
     "unread_lines",
+    "unread_summary",
 ]
 
 
@@ -111,6 +113,17 @@ def unread_lines(unread: Sequence[Unread], page: PageLayout, *, everything: bool
     return lines
 
 
+def read_summary(files: int, rules: int) -> str:
+    """Return how much was read."""
+    held = f" with {count(rules, 'rule')}" if rules else ""
+    return f"{count(files, 'file')}{held} read" if files else "no file read"
+
+
+def unread_summary(paths: Sequence[str]) -> str:
+    """Return how many files were not read, and the first ones."""
+    return f"{count(len(paths), 'file')} not read ({', '.join(listed(paths, _MOST_FILES))})"
+
+
 # --- the report of lint --------------------------------------------------------------------
 
 
@@ -124,8 +137,9 @@ class LintReport:
         suppressed: findings with the comment that suppresses them.
         known: findings in the baseline.
         gone: the number of entries of the baseline without a finding.
-        unread: the number of files that no front end reads.
+        unread: the files that no front end reads.
         read: the number of files that were read.
+        rules: the number of rules in these.
 
     """
 
@@ -134,15 +148,14 @@ class LintReport:
     suppressed: tuple[tuple[Finding, Suppressing], ...] = ()
     known: tuple[Finding, ...] = ()
     gone: int = 0
-    unread: int = 0
+    unread: tuple[str, ...] = ()
     read: int = 0
+    rules: int = 0
 
     @property
     def summary(self) -> str:
         """A summary on one line."""
-        parts = [findings_summary(self.findings)]
-        if not self.findings:
-            parts.append(f"{count(self.read, 'file') if self.read else 'no file'} read")
+        parts = [findings_summary(self.findings), read_summary(self.read, self.rules)]
         if fixable := sum(bool(finding.edits) for finding in self.findings):
             parts.append(f"{fixable:,} can be mended with --fix")
         if self.suppressed:
@@ -152,7 +165,7 @@ class LintReport:
         if self.gone:
             parts.append(f"{self.gone:,} of the baseline gone")
         if self.unread:
-            parts.append(f"{count(self.unread, 'file')} not read")
+            parts.append(unread_summary(self.unread))
         return f"{visible(self.label)}: {'; '.join(parts)}"
 
 
@@ -178,8 +191,9 @@ def lint_json(report: LintReport) -> Object:
         ],
         "known": [_finding(finding) for finding in report.known],
         "gone": report.gone,
-        "unread": report.unread,
+        "unread": len(report.unread),
         "read": report.read,
+        "rules": report.rules,
         "totals": {word: totals[word] for word in ("error", "warning", "note")},
     }
 
