@@ -388,6 +388,121 @@ def test_an_audit_tells_errors_one_by_one_and_repeats_no_credential(audited) -> 
     assert "a1b2c3d4" not in text
 
 
+# --- rules that no command matches ------------------------------------------------------
+
+
+def of_no_command(rule: str, of: str = "allow") -> list[Finding]:
+    found = linted(settings(**{of: [rule, "Bash(make)"]})).findings
+    return [finding for finding in found if finding.code == "rule-of-no-command"]
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        ("done", "begins with `done`"),
+        ("do echo $f", "begins with `do`"),
+        ("then make", "begins with `then`"),
+        ("else:*", "begins with `else`"),
+        ("fi", "begins with `fi`"),
+        ("esac", "begins with `esac`"),
+        ("}", "begins with `}`"),
+        (")", "begins with `)`"),
+        ("in x", "begins with `in`"),
+        ("&& make", "begins with `&&`"),
+        ("| tee *", "begins with `|`"),
+        ("for f in a b", "`done` is missing"),
+        ("while read line", "`done` is missing"),
+        ("if true", "`fi` is missing"),
+        ("case x in", "`esac` is missing"),
+        ("{ make", "`}` is missing"),
+        ("[[ -f x", "`]]` is missing"),
+        ("echo 'x", "`'` is missing"),
+        ('git commit -m "x', '`"` is missing'),
+        ("make &&", "what follows `&&` is missing"),
+        ("make |", "what follows `|` is missing"),
+        ("make >", "what follows `>` is missing"),
+        ("make $(x", "`)` is missing"),
+        ("EOF", "ends a here-document"),
+        ("PY_EOF", "ends a here-document"),
+        ("for f in *.ts", "each command behind `for`"),
+        ("for:*", "each command behind `for`"),
+        ("while *; do *; done*", "each command behind `while`"),
+        ("if *", "each command behind `if`"),
+        ("[[ *", "each command behind `[[`"),
+        ("! *", "each command behind `!`"),
+        ("(*", None),
+        ("(make *", "each command behind `(`"),
+        (" make x ", "a blank is taken off"),
+        (" make:*", "a blank is taken off"),
+        ("make x\n", "a line break is taken off"),
+    ],
+)
+def test_a_rule_that_no_command_matches_is_a_finding(content: str, why: str | None) -> None:
+    found = [finding.message.partition(": ")[2] for finding in of_no_command(f"Bash({content})")]
+    assert (why is None and not found) or (len(found) == 1 and str(why) in found[0])
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "make",
+        "do*",
+        "docker *",
+        "format:*",
+        "fixture",
+        "time *",
+        "for f in a b; do make $f; done",
+        "while true; do make; done",
+        "if make; then true; fi",
+        "! grep x y",
+        "make && npm test",
+        "  make *",
+        'git commit -m "it\'s done"',
+        'git commit -m "$(cat x)"',
+        "echo 'a' # it's",
+        "a\nb",
+        'echo \\"',
+        "ECHO",
+        "[ -f x ]",
+        "mkdir -p x",
+        'rm -rf "$dir"',
+        "cat > x",
+        "*",
+    ],
+)
+def test_a_rule_that_some_command_matches_is_none(content: str) -> None:
+    assert not of_no_command(f"Bash({content})")
+
+
+def test_a_denial_that_matches_what_cannot_be_read_is_no_rule_of_no_command() -> None:
+    assert [finding.edits for finding in of_no_command("Bash(do *)", "deny")] == [()]
+    assert not of_no_command("Bash(for *)", "deny")  # of a loop that is not looked into
+
+
+def test_rules_of_no_command_are_taken_out(run, tmp_path) -> None:
+    file = tmp_path / ".claude" / "settings.json"
+    file.parent.mkdir()
+    file.write_text('{"permissions": {"allow": ["Bash(done)", "Bash(do x)", "Bash(fi)"]}}')
+    assert run("--fix")[2] == "3 findings mended in 1 file\n"
+    assert json.loads(file.read_text()) == {"permissions": {"allow": []}}
+
+
+def test_a_rule_of_our_notation_matches_no_command_either() -> None:
+    assert "rule-of-no-command" in codes(team("Bash(done), Bash(make)"))
+
+
+@pytest.mark.parametrize(
+    ("rule", "hidden"), [("Bash(a\nb)", False), ("Bash(a\tb)", False), ("Bash(a\rb)", True)]
+)
+def test_what_a_file_spells_out_is_not_hidden(rule: str, hidden: bool) -> None:
+    assert ("hidden-character" in codes(settings(allow=[rule]))) is hidden
+
+
+def test_the_help_of_a_long_rule_is_short() -> None:
+    found = linted(settings(allow=[f"Bash(make {'x' * 3000}\u200b{'y' * 3000})"])).findings
+    assert max(len(f.help) for f in found if f.code == "hidden-character") < 300
+
+
 # --- which files were read -------------------------------------------------------------
 
 

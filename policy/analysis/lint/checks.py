@@ -19,13 +19,22 @@ from policy.analysis.reach.worklist import reach
 from policy.core.credentials import credentials, masked
 from policy.core.decision import Because, rule_span
 from policy.core.finding import Finding
-from policy.core.source import Place, Source, Span, visible
+from policy.core.source import Edit, Place, Source, Span, visible
 from policy.hosts.data import FindingTexts
 from policy.hosts.project import Project
 from policy.tables.chain import Chain
 from policy.tables.ruleset import Entry, RuleSet
 
-__all__ = ["Checks", "Positions", "RuleSpelling", "find", "of_files", "of_rules", "without_secrets"]
+__all__ = [
+    "Checks",
+    "Positions",
+    "RuleSpelling",
+    "find",
+    "of_files",
+    "of_rules",
+    "removal",
+    "without_secrets",
+]
 
 find: Final = FindingTexts(__package__)
 
@@ -111,6 +120,25 @@ class Positions:
         return find(code, self.span(because), file=file, rule=because.rule, **words)
 
 
+def removal(span: Span) -> tuple[Edit, ...]:
+    """Return what takes an item out of a list that commas separate.
+
+    Nothing where it is alone, but in JSON: elsewhere an empty list may mean something else.
+    """
+    text = span.source.text
+    after = len(text) - len(text[span.end :].lstrip(" \t\r\n"))
+    if text[after : after + 1] == ",":
+        rest = text[after + 1 :]
+        following = after + 1 + len(rest) - len(rest.lstrip(" \t\r\n"))
+        if text[following : following + 1] not in ("", "]", "#", "/"):
+            return (Edit(span.source.span(span.start, following), ""),)
+    before = len(text[: span.start].rstrip(" \t\r\n"))
+    if text[before - 1 : before] == ",":
+        return (Edit(span.source.span(before - 1, span.end), ""),)
+    alone = text[before - 1 : before] + text[after : after + 1] == "[]"
+    return (Edit(span, ""),) if alone and span.source.name.endswith(".json") else ()
+
+
 @attrs.frozen
 class RuleSpelling:
     """The text of a rule as its host reads it, and where it is written."""
@@ -129,10 +157,19 @@ of_files: Final = Checks[Source]()
 @of_rules("hidden-character")
 def hidden_character(rule: RuleSpelling) -> Iterator[Finding]:
     """Yield a character that is not displayed."""
-    shown = visible(rule.text)
-    if shown != rule.text:
-        hidden = next(character for character in rule.text if visible(character) != character)
-        yield find("hidden-character", rule.span, character=_named(hidden), shown=shown)
+    hidden = next((at for at, character in enumerate(rule.text) if _is_hidden(character)), None)
+    if hidden is not None:
+        around = rule.text[max(0, hidden - _AROUND) : hidden + _AROUND]
+        named = _named(rule.text[hidden])
+        yield find("hidden-character", rule.span, character=named, shown=visible(around))
+
+
+_AROUND: Final = 100
+
+
+def _is_hidden(character: str) -> bool:
+    # A file spells these out, as `\\n`, or they are seen.
+    return character not in "\n\t" and visible(character) != character
 
 
 @of_rules("look-alike-letter")
