@@ -24,6 +24,7 @@ from policy.files.nodes import MappingNode, Node, ScalarNode, SequenceNode, desc
 from policy.files.opening import Tree
 from policy.files.trees import Problem
 from policy.hosts.claude.agents import looks_like_agent
+from policy.hosts.claude.data.tools import server_name
 from policy.hosts.claude.settings import looks_like_settings
 from policy.hosts.claude.skills import looks_like_skill
 
@@ -256,6 +257,7 @@ class FoundProject:
         passed: settings of folders above, which are not in force in it.
         refused: why the host does not load the plugin that lies there, or None.
         is_home: whether it is the home folder of a user.
+        servers: names of the MCP servers that ``.mcp.json`` configures, as the host calls them.
     """
 
     root: str
@@ -263,6 +265,7 @@ class FoundProject:
     passed: list[Role] = attrs.field(factory=list)
     refused: PolicyError | None = None
     is_home: bool = False
+    servers: tuple[str, ...] = ()
 
 
 def discover(tree: Tree) -> tuple[FoundProject, ...]:
@@ -284,6 +287,7 @@ def discover(tree: Tree) -> tuple[FoundProject, ...]:
             settings = [role for role in found[root].files if _is_of_user(role, root)]
             found[root].files += (attrs.evolve(role, scope="user") for role in settings)
             found[root].is_home = True
+        found[root].servers = tuple(_servers(tree, f"{root}/.mcp.json".lstrip("/")))
     own = {root: tuple(found[root].files) for root in found}
     for root in found:
         if discovery.is_project(root):
@@ -298,6 +302,17 @@ def discover(tree: Tree) -> tuple[FoundProject, ...]:
                             attrs.evolve(role, above=True)
                         )
     return tuple(found[root] for root in sorted(found))
+
+
+def _servers(tree: Tree, path: str) -> Iterator[str]:
+    """Yield the names of the servers in a file, which is read for nothing else."""
+    try:
+        node = read_json(tree.source(path, limits.FILE_BYTES))
+    except PolicyError:
+        return
+    listed = node.get("mcpServers") if isinstance(node, MappingNode) else None
+    for entry in listed.entries if isinstance(listed, MappingNode) else ():
+        yield server_name(entry.name)
 
 
 def _is_stray(role: Role) -> bool:

@@ -121,6 +121,7 @@ def _started_elsewhere(options: ClaudeOptions) -> bool:
 def _project(found: FoundProject, options: ClaudeOptions) -> Project:
     if found.is_home and not options.cwd:
         options = attrs.evolve(options, cwd=options.home or "/@home")
+    options = attrs.evolve(options, configured=found.servers)
     read = _Files(options)
     if found.refused is not None:
         read.findings += Finding.of(found.refused, "plugin-not-loaded", consequence=_NOT_LOADED)

@@ -245,6 +245,7 @@ class ScopeRules:
             behaves=options.behaves,
             aliases=options.aliases,
             servers=options.servers,
+            configured=options.configured,
         )
         trusted = options.trusted or not needs_trust(file.scope, options)
         rules = [r for r in file.rules if not self.locked or _kept(file.scope, r.effect)]

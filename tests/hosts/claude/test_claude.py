@@ -168,6 +168,9 @@ def test_an_agent_defined_twice_is_found_and_the_first_file_counts() -> None:
         ("5", "wrong-type"),
         ("Reed", "zero-tools"),
         ("Read, Web*", "tools-glob-ignored"),
+        ("Read, mcp__*", "tools-glob-ignored"),
+        ("Read, mcp__foo.bar__x", "server-name-rewritten"),
+        ("Read, mcp__foo.bar", "server-name-rewritten"),
         ("Read, read", "unknown-tool"),
         ("Bash(git *)", "tools-specifier-not-a-filter"),
         ("Agent(worker)", "agent-type-list-ignored"),
@@ -178,6 +181,62 @@ def test_a_defect_of_a_list_of_tools_is_found(tools: str, code: str) -> None:
     (found,) = load(Memory({".claude/agents/a.md": text}))
 
     assert code in codes(found)
+
+
+@pytest.mark.parametrize(
+    ("name", "called"),
+    [
+        ("mcp__foo.bar__x", "mcp__foo_bar__x"),
+        ("mcp__foo.bar", "mcp__foo_bar"),
+        ("mcp__foo__a.b", "mcp__foo__a_b"),
+        ("mcp__a b__x", "mcp__a_b__x"),
+        ("mcp__foo.*", "mcp__foo_*"),
+        ("mcp__foo__:*", "mcp__foo__*"),
+        ("mcp__ok-1_2__x", None),
+        ("mcp__foo__*", None),
+    ],
+)
+def test_a_rule_with_a_server_as_its_configuration_calls_it_is_mended(
+    name: str, called: str | None
+) -> None:
+    # Each was observed in 2.1.329.
+    text = json.dumps({"permissions": {"deny": [name], "allow": [name]}})
+    (found,) = load(Memory({".claude/settings.json": text}))
+    named = [each for each in found.findings if each.code == "server-name-rewritten"]
+
+    assert [each.help for each in named] == [f"write `{called}`"] * 2 * (called is not None)
+    # To allow more is a decision.
+    assert [[edit.text for edit in each.edits] for each in named] == (
+        [[called], []] if called else []
+    )
+
+
+def test_an_agent_has_no_tool_of_a_server_by_a_list_of_all() -> None:
+    text = "---\nname: a\ndescription: d\ntools: Read, mcp__*\n---\n"
+    (found,) = load(Memory({".claude/agents/a.md": text}))
+    chain = Chain.start("main", found.enforced).spawn("a")
+    assert chain.decide("mcp__github__x", {}).reason is Reason.UNAVAILABLE
+
+
+def test_tools_of_servers_are_called_as_the_host_calls_them() -> None:
+    text = json.dumps({"permissions": {"allow": ["mcp__foo_bar__a_b"]}})
+    options = ClaudeOptions(servers={"foo.bar": ("a.b",)})
+    (found,) = load(Memory({".claude/settings.json": text}), options)
+    decide = Chain.start("main", found.enforced).decide
+    assert decide("mcp__foo_bar__a_b", {}).effect is Effect.ALLOW
+    assert decide("mcp__foo.bar__a.b", {}).reason is Reason.UNAVAILABLE
+
+
+def test_a_rule_is_held_against_the_servers_that_are_configured() -> None:
+    files = {
+        ".claude/settings.json": json.dumps(
+            {"permissions": {"deny": ["mcp__foo_bra__x", "mcp__foo_bar", "mcp__other"]}}
+        ),
+        ".mcp.json": json.dumps({"mcpServers": {"foo.bar": {"command": "x"}}}),
+    }
+    (found,) = load(Memory(files))
+    told = {each.message.split("`")[1]: each.help for each in found.findings}
+    assert told == {"mcp__foo_bra__x": "`.mcp.json` has a server `foo_bar`", "mcp__other": ""}
 
 
 @pytest.mark.parametrize("reading", ["attenuated", "enforced"])
