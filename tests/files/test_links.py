@@ -136,10 +136,10 @@ def test_lint_says_how_much_was_read(places, capsys) -> None:
     link(places, "home/.claude/agents", "dotfiles/agents")
     lint = ["lint", str(places / "project"), "--select", "unreadable"]
     assert main([*lint, "--user", str(places / "home/.claude")]) == 0
-    assert "no findings; 3 files read" in " ".join(capsys.readouterr().out.split())
+    assert "no findings; 3 files with 3 rules read" in " ".join(capsys.readouterr().out.split())
     (places / "nothing").mkdir()
     assert main(["lint", str(places / "nothing")]) == 0
-    assert "no findings; no file read" in " ".join(capsys.readouterr().out.split())
+    assert "1 note; no file read" in " ".join(capsys.readouterr().out.split())
 
 
 # --- projects --------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from policy.analysis.reach.worklist import reach
 from policy.core.credentials import credentials, masked
 from policy.core.decision import Because, rule_span
 from policy.core.finding import Finding
-from policy.core.source import Edit, Place, Source, Span, visible
+from policy.core.source import Place, Source, Span, visible
 from policy.hosts.data import FindingTexts
 from policy.hosts.project import Project
 from policy.tables.chain import Chain
@@ -32,7 +32,6 @@ __all__ = [
     "find",
     "of_files",
     "of_rules",
-    "removal",
     "without_secrets",
 ]
 
@@ -118,25 +117,6 @@ class Positions:
         """Return the finding *code* about a rule, with *words* in its texts."""
         file = because.place.file if because.place else ""
         return find(code, self.span(because), file=file, rule=because.rule, **words)
-
-
-def removal(span: Span) -> tuple[Edit, ...]:
-    """Return what takes an item out of a list that commas separate.
-
-    Nothing where it is alone, but in JSON: elsewhere an empty list may mean something else.
-    """
-    text = span.source.text
-    after = len(text) - len(text[span.end :].lstrip(" \t\r\n"))
-    if text[after : after + 1] == ",":
-        rest = text[after + 1 :]
-        following = after + 1 + len(rest) - len(rest.lstrip(" \t\r\n"))
-        if text[following : following + 1] not in ("", "]", "#", "/"):
-            return (Edit(span.source.span(span.start, following), ""),)
-    before = len(text[: span.start].rstrip(" \t\r\n"))
-    if text[before - 1 : before] == ",":
-        return (Edit(span.source.span(before - 1, span.end), ""),)
-    alone = text[before - 1 : before] + text[after : after + 1] == "[]"
-    return (Edit(span, ""),) if alone and span.source.name.endswith(".json") else ()
 
 
 @attrs.frozen

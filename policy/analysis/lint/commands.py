@@ -14,12 +14,13 @@ from typing import Final
 
 import attrs
 
-from policy.analysis.lint.checks import Checks, Positions, removal
+from policy.analysis.lint.checks import Checks, Positions
 from policy.compare.witness import witness_call
 from policy.core.decision import Because, Decision, Reason
 from policy.core.effect import Effect
 from policy.core.finding import Finding
 from policy.core.source import Place
+from policy.files.text import removal
 from policy.hosts.data import data_table
 from policy.patterns.pattern import Pattern, freeze
 from policy.tables.dialect import ArgumentKind, Dialect

@@ -14,12 +14,13 @@ from typing import Final
 
 import attrs
 
-from policy.analysis.lint.checks import Positions, find, removal
+from policy.analysis.lint.checks import Positions, find
 from policy.compare.compare import Known
 from policy.compare.dead_rules import Effort, RuleStanding, shadowing
 from policy.core.effect import Effect
 from policy.core.finding import Finding
 from policy.core.source import Place, visible
+from policy.files.text import removal
 from policy.tables.table import Table
 
 __all__ = ["dead_rule_findings"]

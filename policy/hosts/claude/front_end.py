@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from functools import partial
+from pathlib import Path
 from typing import Final
 
 import attrs
@@ -74,7 +76,7 @@ def load(tree: Tree, options: ClaudeOptions | None = None) -> tuple[Project, ...
     found = discover(tree)
     if not found and _started_elsewhere(options):
         found = (FoundProject(""),)
-    return tuple(_project(each, options) for each in found)
+    return tuple(_project(each, options, tree.root) for each in found)
 
 
 def canonical(path: str, source: Source) -> str | None:
@@ -118,7 +120,7 @@ def _started_elsewhere(options: ClaudeOptions) -> bool:
     return any(each is not None for each in (*given, *beside)) or bool(options.cwd)
 
 
-def _project(found: FoundProject, options: ClaudeOptions) -> Project:
+def _project(found: FoundProject, options: ClaudeOptions, top: Path | None = None) -> Project:
     if found.is_home and not options.cwd:
         options = attrs.evolve(options, cwd=options.home or "/@home")
     options = attrs.evolve(options, configured=found.servers)
@@ -129,6 +131,8 @@ def _project(found: FoundProject, options: ClaudeOptions) -> Project:
     built = session(options, read.settings, read.definitions, read.skills)
     findings = [*read.findings, *built.findings, *settings_findings(built, read.settings)]
     findings += passed_findings(found.root, read.passed(found.passed), read.settings)
+    if top is not None and (top / found.root).is_dir():
+        findings += _missing_folders(read.settings, top / found.root)
     for definition in read.definitions.values():
         findings += agent_findings(definition, built)
     for skill in read.skills.values():
@@ -160,6 +164,16 @@ def _project(found: FoundProject, options: ClaudeOptions) -> Project:
     )
     others = (mode for mode in (*MODES, _UNGUARDED) if mode != built.mode)
     return attrs.evolve(project, modes=OnDemand(others, partial(_in_mode, project, built)))
+
+
+def _missing_folders(files: Iterable[Settings], at: Path) -> Iterator[Finding]:
+    """Yield the folders that settings open to a session in the folder *at*, and are not there."""
+    for settings in files:
+        for name, span in zip(settings.folders, settings.folder_spans, strict=True):
+            meant = Path.home() / name[2:] if name.startswith("~/") else at / name
+            if "*" not in name and not meant.is_dir():
+                message = f"there is no folder `{name}` on this machine, so nothing is opened by it"
+                yield Finding("folder-not-there", message, Severity.NOTE, span)
 
 
 # The mode that the files say, without what the host guards of its own files. That guard is
@@ -290,7 +304,11 @@ class _Files:
                 known = self.ranks.get(role.scope)
                 if known is None or ranked < known or (ranked == known and not command):
                     self.ranks[role.scope] = ranked
-                    self.skills[role.scope] = read_skill(role.scope, source, command=command)
+                    skill = read_skill(role.scope, source, command=command)
+                    own = not (command or role.above or role.assumed)
+                    below = re.search(r"(?:^|/)(\.claude/skills/[^/]+)/SKILL\.md\Z", role.path)
+                    folder = below[1] if own and below else ""
+                    self.skills[role.scope] = attrs.evolve(skill, folder=folder)
             case _:
                 self._agent(source, role)
 

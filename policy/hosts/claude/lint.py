@@ -724,10 +724,27 @@ def passed_findings(
 def settings_findings(session: ClaudeSession, files: list[Settings]) -> Iterator[Finding]:
     """Yield what is wrong with the rules of a session as a whole."""
     yield from _negations(files)
+    yield from _asked_anyway(files)
     yield from shadowed(session, files)
     yield from _of_plugins(files)
     if session.options.os == "windows":
         yield from _twins(files)
+
+
+def _asked_anyway(files: list[Settings]) -> Iterator[Finding]:
+    """Yield the rules that allow files to a tool of which every call is asked for."""
+    rules = [rule for each in files for rule in each.rules]
+    asked = {rule.text for rule in rules if rule.effect is Effect.ASK}
+    for rule in rules:
+        tool, opened, _ = rule.text.partition("(")
+        if rule.effect is Effect.ALLOW and opened and tool in FILE_TOOLS and tool in asked:
+            yield _warn(
+                "allow-asked-anyway",
+                f"`{rule.text}` allows no call of `{tool}`: the rule `{tool}` of `ask` comes first."
+                " It allows other tools, and commands, that open these files",
+                rule.span,
+                help=f"ask for the files that matter, as in `{tool}(secrets/**)`",
+            )
 
 
 def _of_plugins(files: list[Settings]) -> Iterator[Finding]:

@@ -24,6 +24,7 @@ from policy.core.finding import Finding, Severity
 from policy.core.limits import PATTERN_CHARACTERS
 from policy.core.source import Edit, Place, Span
 from policy.files.nodes import MappingNode, Node, ScalarNode, SequenceNode
+from policy.files.text import removal
 from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.data.shell import ALIASES
 from policy.hosts.claude.data.unchecked import STARTING
@@ -104,6 +105,7 @@ class RuleScope:
         aliases: other names of skills, and the skill that each is.
         servers: tools of MCP servers, by server; None is not known.
         configured: names of servers that a file of the project configures.
+        beside: the rules of the file, each with the effect of its list.
     """
 
     anchors: Anchors
@@ -113,6 +115,7 @@ class RuleScope:
     aliases: Mapping[str, str] = attrs.field(factory=dict, hash=False)
     servers: Mapping[str, tuple[str, ...]] | None = attrs.field(default=None, hash=False)
     configured: tuple[str, ...] = ()
+    beside: frozenset[tuple[Effect, str]] = attrs.field(default=frozenset(), hash=False)
 
 
 @attrs.frozen(slots=False)
@@ -173,10 +176,15 @@ class RuleText:
         )
 
     def finding(
-        self, code: str, message: str, severity: Severity = Severity.WARNING, help: str = ""
+        self,
+        code: str,
+        message: str,
+        severity: Severity = Severity.WARNING,
+        help: str = "",
+        edits: tuple[Edit, ...] = (),
     ) -> RuleLines:
         """Return a finding about the rule."""
-        return RuleLines((), (Finding(code, message, severity, self.span, help=help),))
+        return RuleLines((), (Finding(code, message, severity, self.span, help=help, edits=edits),))
 
     def skipped(self, code: str, message: str, help: str = "") -> RuleLines:
         """Return the finding that the rule has no effect."""
@@ -364,10 +372,19 @@ def read_specifier(rule: RuleText, tool: str, content: str) -> RuleLines | None:
         # The rule applies to a command of that name as well and, if it denies or asks, to a file.
         return found + own if tool == "Bash" or rule.effect is not Effect.ALLOW else found
     if tool in _DEAD:
+        twin = f"{_DEAD[tool]}({content})"
+        if (rule.effect, twin) in rule.scope.beside:
+            return rule.finding(
+                "dead-file-rule",
+                f"`{rule.text}` is never consulted: `{twin}` beside it says what was meant",
+                Severity.NOTE,
+                help="take it out",
+                edits=removal(rule.span),
+            )
         return rule.skipped(
             "dead-file-rule",
             f"is never consulted: files are governed by `{_DEAD[tool]}(...)` rules",
-            f"write `{_DEAD[tool]}({content})`",
+            f"write `{twin}`",
         )
     if tool == "Monitor":
         return rule.skipped(

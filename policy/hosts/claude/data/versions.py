@@ -57,6 +57,7 @@ class Behaviour:
             the agent that it starts.
         known_hosts_ruled: whether rules count for hosts that are auto-allowed.
         loose_types: whether an agent is found by its name in other letters.
+        skill_folders: whether rules of a skill name its folder by a variable.
         skill_prefixes: whether ``Skill(name *)`` applies to every skill that begins so.
         deny_before_hook: whether a rule that denies counts where a hook asks.
         rules_bind_hooks: whether rules count where a hook allows.
@@ -118,6 +119,7 @@ class Behaviour:
     named_agents_denied: bool = True
     known_hosts_ruled: bool = True
     loose_types: bool = True
+    skill_folders: bool = True
     skill_prefixes: bool = True
     deny_before_hook: bool = True
     rules_bind_hooks: bool = True
