@@ -10,7 +10,7 @@ import attrs
 from policy.analysis.lint import lint
 from policy.analysis.reach.audit import Audit, ProjectAudit, audit
 from policy.cli.console import Console
-from policy.cli.inputs import InputTree, load
+from policy.cli.inputs import InputTree, load_here
 from policy.cli.options import Hosts
 from policy.cli.report.as_json import dumps
 from policy.cli.report.audit import audit_json, audit_markdown, audit_text
@@ -34,7 +34,7 @@ _MOST_REPORTS = 3
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Print the audit, and return the exit status."""
-    found = load(options.path, console.progress, Hosts.of(options))
+    found = load_here(options.path, console.progress, Hosts.of(options), every=True)
     audited = _with_lint(_audit(found.workspace, console), found, options.format, console)
     match options.format:
         case "json":

@@ -13,13 +13,13 @@ from policy.core.decision import Because, rule_span
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding
 from policy.core.source import Source, Span, visible
-from policy.files.opening import is_unreadable, open_tree
-from policy.files.trees import Problem, Tree
+from policy.files.opening import is_unreadable, open_tree, start_place
+from policy.files.trees import Folder, Problem, Tree
 from policy.hosts.front_ends import FRONT_ENDS
 from policy.hosts.project import FrontEnd
 from policy.hosts.workspace import Workspace, load_tree
 
-__all__ = ["InputTree", "Watched", "load", "read", "sides", "unreadable"]
+__all__ = ["InputTree", "Watched", "load", "load_here", "read", "sides", "unreadable"]
 
 
 @attrs.frozen
@@ -91,6 +91,8 @@ def load(
 ) -> InputTree:
     """Return the files that *text* names: a folder, a file or a revision.
 
+    Where *hosts* say in which folder a session is started, those of its checkout.
+
     Args:
         text: their name.
         progress: called with a line for each file that is read.
@@ -101,7 +103,36 @@ def load(
         PolicyError: *text* names none of these, or a profile is unknown.
 
     """
-    return read(open_tree(text), progress, hosts, root)
+    place = hosts.place
+    if place is None:
+        return read(open_tree(text), progress, hosts, root)
+    found = read(Folder(place.top), progress, hosts, root)
+    there = tuple(each for each in found.workspace.projects if each.root == place.folder)
+    return attrs.evolve(found, workspace=attrs.evolve(found.workspace, projects=there))
+
+
+def load_here(
+    text: str,
+    progress: Callable[[str], None],
+    hosts: Hosts = AS_OBSERVED,
+    root: str | None = None,
+    *,
+    every: bool,
+) -> InputTree:
+    """Return the files that *text* names, or those of a session started where one stands.
+
+    Such a session also reads files of folders above, and none of folders below. *every* is
+    whether all that is found here is asked for, so that a session is only where nothing is.
+    """
+    found = load(text, progress, hosts, root)
+    here = found.workspace.projects
+    alone = len(here) == 1 and not start_place(".").folder
+    if text != "." or hosts.start or alone or (every and here):
+        return found
+    started = load(text, progress, attrs.evolve(hosts, start="."), root)
+    sessions = [project for project in started.workspace.projects if project.files]
+    same = {project.host for project in here} <= {project.host for project in sessions}
+    return started if len(sessions) == 1 and same else found
 
 
 def read(

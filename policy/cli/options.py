@@ -14,6 +14,7 @@ from policy.core.finding import Severity
 from policy.tables.chain import READINGS
 
 if TYPE_CHECKING:
+    from policy.files.opening import StartPlace
     from policy.hosts.project import FrontEnd
 
 __all__ = ["AS_OBSERVED", "VERBS", "Hosts", "Verb", "parse_options"]
@@ -32,24 +33,34 @@ class Hosts:
         profiles: such as ``claude-code@2.1.240``.
         user: the folder of a user, "" for none.
         managed: the folder of an administrator, "" for none.
+        start: the folder that a session is started in, "" for every one.
 
     """
 
     profiles: tuple[str, ...] = ()
     user: str = ""
     managed: str = ""
+    start: str = ""
 
     @classmethod
     def of(cls, options: argparse.Namespace) -> Hosts:
         """Return these options among *options*."""
-        return cls(tuple(options.profile), options.user, options.managed)
+        start = getattr(options, "start", "")
+        return cls(tuple(options.profile), options.user, options.managed, start)
+
+    @property
+    def place(self) -> StartPlace | None:
+        """Where a session is started. Raises PolicyError for a missing folder."""
+        from policy.files.opening import start_place  # noqa: PLC0415  # compiled policies need none
+
+        return start_place(self.start) if self.start else None
 
     @property
     def front_ends(self) -> tuple[FrontEnd, ...]:
         """The readers. Raises PolicyError for an unknown profile, or a missing folder."""
         from policy.hosts.front_ends import front_ends  # noqa: PLC0415  # compiled policies need none
 
-        return front_ends(self.profiles, self.user, self.managed)
+        return front_ends(self.profiles, self.user, self.managed, self.place)
 
 
 # The newest version known of each host, and no folder beside a project.
@@ -131,6 +142,18 @@ def _add_all(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--all", action="store_true", help="shorten no list")
 
 
+def _add_from(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--from",
+        dest="start",
+        nargs="?",
+        const=".",
+        default="",
+        metavar="FOLDER",
+        help="in the place of PATH: what a session reads that is started in FOLDER (default: .)",
+    )
+
+
 def _add_reading(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--reading",
@@ -209,6 +232,7 @@ def _audit(parser: argparse.ArgumentParser) -> None:
     parser.description = "List what every agent may do, through every possible chain."
     parser.epilog = _AUDIT_EPILOG
     _add_path(parser)
+    _add_from(parser)
     _add_all(parser)
     _add_hosts(parser)
 
@@ -246,6 +270,7 @@ def _check(parser: argparse.ArgumentParser) -> None:
         metavar="A>B>C",
         help="the agents, from the root down (default: the one agent that starts chains)",
     )
+    _add_from(parser)
     _add_reading(parser)
     _add_hosts(parser)
     parser.add_argument(

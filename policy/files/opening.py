@@ -25,11 +25,13 @@ __all__ = [
     "Overlay",
     "Problem",
     "SingleFile",
+    "StartPlace",
     "Tree",
     "is_unreadable",
     "kind_of_unread",
     "near_name",
     "open_tree",
+    "start_place",
 ]
 
 
@@ -85,6 +87,39 @@ def open_tree(text: str, folder: str | Path = ".") -> Tree:
             f"{cite(text)} is neither a file nor a folder nor a revision",
             help=f"{error.message}{'; ' if error.help else ''}{error.help}",
         ) from None
+
+
+@attrs.frozen
+class StartPlace:
+    """Where a session is started.
+
+    Attributes:
+        top: of the checkout that the folder is in; the folder itself where it is in none.
+        folder: relative to the top, "" for the top.
+        main: the main checkout, where the top is that of a linked worktree.
+
+    """
+
+    top: Path
+    folder: str
+    main: Path | None = None
+
+
+def start_place(folder: str | Path) -> StartPlace:
+    """Return where a session is that is started in *folder*; raise `PolicyError` for no folder."""
+    here = Path(folder).resolve()
+    if not here.is_dir():
+        raise PolicyError("expected a folder", file=str(folder))
+    top = next((each for each in (here, *here.parents) if (each / ".git").exists()), here)
+    try:
+        # A linked worktree has a file there: `gitdir: MAIN/.git/worktrees/NAME`.
+        link = (top / ".git").read_text("utf-8").strip().removeprefix("gitdir:").strip()
+        trees, git = (top / link).resolve().parents[:2]
+        main = git.parent if (trees.name, git.name) == ("worktrees", ".git") else None
+    except (OSError, ValueError):  # no file, or not such a one
+        main = None
+    inside = here.relative_to(top).as_posix()
+    return StartPlace(top, "" if inside == "." else inside, main)
 
 
 # A path, and what such a file is.

@@ -11,7 +11,7 @@ import policy
 
 ROOT = Path(policy.__file__).parent
 
-LINES = 75_220
+LINES = 75_309
 MODULES = 276
 ENTRIES = 15  # files and folders directly in `policy/`
 PRIVATE_WORDS = 137

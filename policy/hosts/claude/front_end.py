@@ -10,6 +10,7 @@ from typing import Final
 
 import attrs
 
+from policy.core.effect import Effect
 from policy.core.finding import Finding, Severity
 from policy.core.memory import OnDemand
 from policy.core.source import Place, Source, Span
@@ -21,11 +22,13 @@ from policy.hosts.claude.data.tools import BUILT_IN, FORK, MODES
 from policy.hosts.claude.dialect import dialect
 from policy.hosts.claude.discovery import (
     OF_ADMINISTRATORS,
+    OF_MAIN,
     OF_USERS,
     FoundProject,
     Role,
     discover,
     kind_of,
+    main_roles,
     managed_roles,
     user_roles,
 )
@@ -52,6 +55,7 @@ from policy.tables.table import Ceiling, Part, Table
 __all__ = [
     "HOST",
     "OF_ADMINISTRATORS",
+    "OF_MAIN",
     "OF_USERS",
     "VERSION",
     "WRITER",
@@ -73,10 +77,54 @@ def profile(options: ClaudeOptions) -> str:
 def load(tree: Tree, options: ClaudeOptions | None = None) -> tuple[Project, ...]:
     """Return every project of Claude Code below *tree*, in the order of their folders."""
     options = options or ClaudeOptions()
-    found = discover(tree)
+    found = discover(tree, options.start)
     if not found and _started_elsewhere(options):
         found = (FoundProject(""),)
-    return tuple(_project(each, options, tree.root) for each in found)
+    apart = {each.root: list(_apart(each, found, options)) for each in found}
+    if options.start is not None:
+        found = tuple(each for each in found if each.root == options.start)
+    return tuple(
+        attrs.evolve(project, findings=(*project.findings, *apart[project.root]))
+        for project in (_project(each, options, tree.root) for each in found)
+    )
+
+
+def _apart(
+    found: FoundProject, others: Iterable[FoundProject], options: ClaudeOptions
+) -> Iterator[Finding]:
+    """Yield the settings that are not in force all over the tree, or where a session starts."""
+    if options.start is None:
+        for role in found.files:
+            if found.root and _is_of_folder(role) and not found.is_home and role.scope == "project":
+                what = f"holds for sessions that are started in `{found.root}`, and no others"
+                yield _note_apart(role, what, options)
+        return
+    for other in others if found.root == options.start else ():
+        if other is not found and _is_along(other.root, found.root):
+            for role in other.files:
+                if _is_of_folder(role) and role.path not in {each.path for each in found.files}:
+                    what = f"is not read by a session that is started in `{found.root or '.'}`"
+                    yield _note_apart(role, what, options)
+
+
+def _is_of_folder(role: Role) -> bool:
+    own = not (role.above or role.assumed)
+    return own and role.kind == "settings" and role.scope in ("project", "local")
+
+
+def _is_along(one: str, other: str) -> bool:
+    """Return whether one of two folders is in the other."""
+    one, other = sorted((f"/{one}/", f"/{other}/"), key=len)
+    return other.startswith(one.replace("//", "/"))
+
+
+def _note_apart(role: Role, what: str, options: ClaudeOptions) -> Finding:
+    rules = read_settings(role.source, role.scope, options.behaves).rules if role.source else ()
+    denied = sum(rule.effect is Effect.DENY for rule in rules)
+    more = f"{len(rules):,} rule{'' if len(rules) == 1 else 's'}"
+    more += f", of which {denied:,} den{'ies' if denied == 1 else 'y'}" if denied else ""
+    message = f"the file {what}: {more}"
+    return Finding("settings-of-folder", message, Severity.NOTE, file=role.path)
 
 
 def canonical(path: str, source: Source) -> str | None:
@@ -259,8 +307,12 @@ class _Files:
             self._take(role, 0)
         self.stronger = frozenset(self.definitions)
         for role in _unread_last(files):
-            if not role.above or role.scope != "local" or options.behaves.local_at_root:
+            at_root = options.behaves.local_at_root and options.main_files is None
+            if not role.above or role.scope != "local" or at_root:
                 self._take(role, 3 if role.above else 2)
+        main = options.main_files
+        for role in main_roles(main) if main is not None else ():
+            self._take(role, 3)
         for role in _unread_last(user_roles(user)) if user is not None else ():
             self._take(role, 1)
 

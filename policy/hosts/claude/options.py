@@ -49,6 +49,9 @@ class ClaudeOptions:
         managed: settings of an administrator.
         user_files: the folder of a user, ``~/.claude``, whose settings, agents and skills
             count beside those of a project.
+        start: the folder, relative to the tree, in which a session is started; None is each that
+            has files of the host.
+        main_files: ``.claude`` of the main checkout, where the tree is a linked worktree.
         managed_files: the folder of an administrator, e.g. ``/etc/claude-code``.
         command_line: rules given as flags, as settings.
         flag: the file given as settings, whose name is its path where that is known: absolute,
@@ -83,6 +86,8 @@ class ClaudeOptions:
     background: bool | None = None
     user: Source | None = None
     managed: Source | None = None
+    start: str | None = None
+    main_files: Tree | None = attrs.field(default=None, hash=False)
     user_files: Tree | None = attrs.field(default=None, hash=False)
     managed_files: Tree | None = attrs.field(default=None, hash=False)
     command_line: Source | None = None
