@@ -20,7 +20,7 @@ from policy.analysis.reach.audit import (
 )
 from policy.analysis.reach.privileges import AtMost, Privilege
 from policy.cli.console import Console
-from policy.cli.inputs import InputTree, load
+from policy.cli.inputs import InputTree, load_here
 from policy.cli.options import Hosts
 from policy.cli.outputs import publish
 from policy.cli.report.access import (
@@ -98,7 +98,7 @@ _RANKS: Final = {severity: rank for rank, severity in enumerate(Severity)}
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Print the audit, and return the exit status."""
-    found = load(options.path, console.progress, Hosts.of(options))
+    found = load_here(options.path, console.progress, Hosts.of(options), every=True)
     audited = _with_lint(_audit(found.workspace, console), found, console)
     report = Report(
         f"Audit of `{audited.label}`",
@@ -145,7 +145,10 @@ def _with_lint(audited: Audit, found: InputTree, console: Console) -> Audit:
         return attrs.evolve(audited, findings=(problem, *audited.findings))
     problems = tuple(one for one in audited.findings if one not in found.workspace.findings)
     return attrs.evolve(
-        audited, findings=(*problems, *linted.findings), suppressed=len(linted.suppressed)
+        audited,
+        findings=(*problems, *linted.findings),
+        suppressed=len(linted.suppressed),
+        rules=linted.rules,
     )
 
 

@@ -20,7 +20,6 @@ from policy.cli.policies import (
     chain_of,
     compiled_at,
     dialect_of,
-    open_policy,
     policy_of,
 )
 from policy.cli.report.as_json import Object, because_json, decision_json, dumps
@@ -110,13 +109,19 @@ def _path_and_words(
         raise PolicyError("expected `--tool` with `--input`")
     if options.calls and options.tool:
         raise PolicyError("expected `--calls` or `--tool`, found both")
-    if words and (not needs_calls or len(words) > 1 or Path(words[0]).exists()):
+    if options.start:
+        words = words[1:] if words and Path(words[0]).is_dir() else words
+    elif words and (not needs_calls or len(words) > 1 or Path(words[0]).exists()):
         found = compiled_at(words[0], Hosts.of(options), options.root)
         if found is None:
             found = _files(words[0], options, console, needed=not needs_calls)
         if found is not None:
             return found, _calls(words[1:], needed=needs_calls)
-    found = open_policy(".", console.progress, Hosts.of(options), options.root)
+    from policy.cli.inputs import load_here  # noqa: PLC0415  # loads parsers
+
+    every = bool(options.chain or options.calls)
+    hosts = Hosts.of(options)
+    found = policy_of(load_here(".", console.progress, hosts, options.root, every=every))
     return found, _calls(words, needed=needs_calls)
 
 

@@ -12,13 +12,13 @@ from policy.core import limits
 from policy.core.decision import Because, rule_span
 from policy.core.errors import PolicyError
 from policy.core.source import Source, Span, visible
-from policy.files.opening import open_tree
-from policy.files.trees import Problem, Tree
+from policy.files.opening import near_name, open_tree, start_place
+from policy.files.trees import Folder, Problem, Tree
 from policy.hosts.front_ends import FRONT_ENDS
 from policy.hosts.project import FrontEnd
 from policy.hosts.workspace import Workspace, load_tree
 
-__all__ = ["InputTree", "Watched", "load", "read", "sides"]
+__all__ = ["InputTree", "Watched", "load", "load_here", "read", "sides", "with_something"]
 
 
 @attrs.frozen
@@ -92,6 +92,8 @@ def load(
 ) -> InputTree:
     """Return the files that *text* names: a folder, a file or a revision.
 
+    Where *hosts* say in which folder a session is started, those of its checkout.
+
     Args:
         text: their name.
         progress: called with a line for each file that is read.
@@ -103,7 +105,40 @@ def load(
         PolicyError: *text* names none of these, a profile is unknown, or nothing is read.
 
     """
-    return read(open_tree(text), progress, hosts, root, empty=empty)
+    place = hosts.place
+    if place is None:
+        return read(open_tree(text), progress, hosts, root, empty=empty)
+    found = read(Folder(place.top), progress, hosts, root, empty=empty)
+    there = tuple(each for each in found.workspace.projects if each.root == place.folder)
+    return attrs.evolve(found, workspace=attrs.evolve(found.workspace, projects=there))
+
+
+def load_here(
+    text: str,
+    progress: Callable[[str], None],
+    hosts: Hosts = AS_OBSERVED,
+    root: str | None = None,
+    *,
+    every: bool,
+) -> InputTree:
+    """Return the files that *text* names, or those of a session started where one stands.
+
+    Such a session also reads files of folders above, and none of folders below. *every* is
+    whether all that is found here is asked for, so that a session is only where nothing is.
+
+    Raises:
+        PolicyError: as `load` does.
+
+    """
+    found = load(text, progress, hosts, root, empty=True)
+    here = found.workspace.projects
+    alone = len(here) == 1 and not start_place(".").folder
+    if not (text != "." or hosts.start or alone or (every and here)):
+        started = load(text, progress, attrs.evolve(hosts, start="."), root, empty=True)
+        sessions = [project for project in started.workspace.projects if project.files]
+        if len(sessions) == 1 and {p.host for p in here} <= {p.host for p in sessions}:
+            return started
+    return with_something(found)
 
 
 def read(
@@ -117,15 +152,23 @@ def read(
     """Return the files of *tree*. Raises PolicyError as `load` does."""
     front_ends = hosts.front_ends
     workspace = load_tree(Watched(tree, progress), front_ends=front_ends, root=root)
-    if not empty and not workspace.projects and not workspace.findings:
-        unread = ", ".join(file.path for file in workspace.unread[:3])
-        raise PolicyError(
-            "no file here says what an agent may do",
-            file=workspace.label,
-            help="name the folder that holds `*.policy`, or the settings or agents of a host"
-            + (f"; not read: {unread}" if unread else ""),
-        )
-    return InputTree(tree, workspace, front_ends)
+    found = InputTree(tree, workspace, front_ends)
+    return found if empty else with_something(found)
+
+
+def with_something(found: InputTree) -> InputTree:
+    """Return *found*. Raises PolicyError where no file of it is read."""
+    workspace = found.workspace
+    if workspace.projects or workspace.findings:
+        return found
+    near = [path for path in found.tree.paths() if near_name(path)]
+    unread = ", ".join((near or [file.path for file in workspace.unread])[:3])
+    raise PolicyError(
+        "no file here says what an agent may do",
+        file=workspace.label,
+        help="name the folder that holds `*.policy`, or the settings or agents of a host"
+        + (f"; not read: {unread}" if unread else ""),
+    )
 
 
 def sides(old: str, new: str | None) -> tuple[str, str]:

@@ -45,6 +45,8 @@ def run(options: argparse.Namespace, console: Console) -> int:
     mark = BYTE_ORDER_MARK if source.byte_order_mark else ""
     _write(file, old, (mark + new).encode())
     console.line(f"{file}: written")
+    if options.project and not options.undo:
+        console.line("a session that is started in a folder below does not read it")
     return _warned(options, new, console)
 
 

@@ -19,13 +19,13 @@ from policy.analysis.lint import (
     mend,
 )
 from policy.cli.console import Console
-from policy.cli.inputs import InputTree, Watched, read
+from policy.cli.inputs import InputTree, Watched, read, with_something
 from policy.cli.options import Hosts
 from policy.cli.outputs import file_errors, publish, replace_files
 from policy.cli.report.as_json import Object, finding_json
 from policy.cli.report.document import Block, Paragraph, Report
 from policy.cli.report.results import Result, of_finding, path_prefix
-from policy.cli.report.words import EXPLAIN, count, findings_blocks, findings_summary
+from policy.cli.report.words import EXPLAIN, count, findings_blocks, findings_summary, quoted
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding, Severity
 from policy.core.source import Source
@@ -38,6 +38,8 @@ __all__ = ["run"]
 
 # Findings of one code that are shown; others are counted.
 _MOST_ALIKE = 5
+# Files that were not read and are named.
+_MOST_UNREAD = 3
 
 # Overlapping edits take one run each.
 _MOST_RUNS = 8
@@ -56,8 +58,9 @@ class LintReport:
         suppressed: findings with the comment that suppresses them.
         known: findings in the baseline.
         gone: the number of entries of the baseline without a finding.
-        unread: the number of files that no front end reads.
+        unread: the files that no front end reads.
         read: the number of files that were read.
+        rules: the number of rules in these.
 
     """
 
@@ -66,15 +69,15 @@ class LintReport:
     suppressed: tuple[tuple[Finding, Suppressing], ...] = ()
     known: tuple[Finding, ...] = ()
     gone: int = 0
-    unread: int = 0
+    unread: tuple[str, ...] = ()
     read: int = 0
+    rules: int = 0
 
     @property
     def summary(self) -> str:
         """A summary on one line."""
-        parts = [findings_summary(self.findings)]
-        if not self.findings:
-            parts.append(f"{count(self.read, 'file')} read")
+        held = f" with {count(self.rules, 'rule')}" if self.rules else ""
+        parts = [findings_summary(self.findings), f"{count(self.read, 'file')}{held} read"]
         if fixable := sum(bool(finding.edits) for finding in self.findings):
             parts.append(f"{fixable:,} can be fixed with --fix")
         if self.suppressed:
@@ -84,7 +87,8 @@ class LintReport:
         if self.gone:
             parts.append(f"{self.gone:,} of the baseline gone")
         if self.unread:
-            parts.append(f"{count(self.unread, 'file')} not read")
+            named = quoted(self.unread, _MOST_UNREAD)
+            parts.append(f"{count(len(self.unread), 'file')} not read: {named}")
         return f"{self.label}: {'; '.join(parts)}"
 
 
@@ -139,15 +143,18 @@ class _Linter:
 
     def lint(self, tree: Tree) -> tuple[InputTree, LintReport]:
         """Return the files of *tree*, and the report on them."""
-        found = read(tree, self.console.progress, self.hosts)
+        found = read(tree, self.console.progress, self.hosts, empty=True)
         linted = lint(found.tree, found.workspace, progress=self.console.progress)
+        if not linted.findings:
+            with_something(found)
         findings = tuple(filter(self._counts, linted.findings))
         report = LintReport(
             found.workspace.label,
             findings,
             tuple(pair for pair in linted.suppressed if self._counts(pair[0])),
-            unread=len(found.workspace.unread),
+            unread=tuple(file.path for file in found.workspace.unread),
             read=len(found.workspace.files),
+            rules=linted.rules,
         )
         if self.baseline is not None:
             compared = compare_with_baseline(findings, self.baseline)
@@ -270,8 +277,9 @@ def _json(report: LintReport) -> Object:
         ],
         "known": [_finding_json(finding) for finding in report.known],
         "gone": report.gone,
-        "unread": report.unread,
+        "unread": len(report.unread),
         "read": report.read,
+        "rules": report.rules,
         "totals": {word: totals[word] for word in ("error", "warning", "note")},
     }
 

@@ -19,6 +19,7 @@ from policy.core.finding import Severity
 from policy.tables.chain import READINGS
 
 if TYPE_CHECKING:
+    from policy.files.opening import StartPlace
     from policy.hosts.project import FrontEnd
 
 __all__ = ["AS_OBSERVED", "VERBS", "Arguments", "Hosts", "Verb", "parse_options"]
@@ -36,24 +37,34 @@ class Hosts:
         profiles: such as ``claude-code@2.1.240``.
         user: the folder of a user, "" for none.
         managed: the folder of an administrator, "" for none.
+        start: the folder that a session is started in, "" for every one.
 
     """
 
     profiles: tuple[str, ...] = ()
     user: str = ""
     managed: str = ""
+    start: str = ""
 
     @classmethod
     def of(cls, options: argparse.Namespace) -> Hosts:
         """Return these options among *options*."""
-        return cls(tuple(options.profile), options.user, options.managed)
+        start = getattr(options, "start", "")
+        return cls(tuple(options.profile), options.user, options.managed, start)
+
+    @property
+    def place(self) -> StartPlace | None:
+        """Where a session is started. Raises PolicyError for a missing folder."""
+        from policy.files.opening import start_place  # noqa: PLC0415  # compiled policies need none
+
+        return start_place(self.start) if self.start else None
 
     @property
     def front_ends(self) -> tuple[FrontEnd, ...]:
         """The readers. Raises PolicyError for an unknown profile, or a missing folder."""
         from policy.hosts.front_ends import front_ends  # noqa: PLC0415  # compiled policies need none
 
-        return front_ends(self.profiles, self.user, self.managed)
+        return front_ends(self.profiles, self.user, self.managed, self.place)
 
 
 # The newest version known of each host, and no folder beside a project.
@@ -109,6 +120,13 @@ class Arguments:
     def record(self) -> None:
         """Add ``--record`` and ``--redact``."""
         add_recording(self.further)
+
+    def start(self) -> None:
+        """Add ``--from``."""
+        told = "instead of PATH: what a session reads that is started in FOLDER (default: .)"
+        self.own.add_argument(
+            "--from", dest="start", nargs="?", const=".", default="", metavar="FOLDER", help=told
+        )
 
     def hosts(self) -> None:
         """Add the options that say how the files of hosts are read."""
@@ -251,6 +269,7 @@ examples:
 def _audit(add: Arguments) -> None:
     add.describe("Show what every agent may do, through every possible chain.", _AUDIT_EPILOG)
     add.path()
+    add.start()
     add.value("--agent", metavar="NAME", help="everything that this agent may do")
     add.value(
         "--fail-on",
@@ -287,6 +306,7 @@ def _check(add: Arguments) -> None:
     add.positional("words", told, nargs="*", metavar="PATH, CALL")
     told = "the agents, from the root down (default: the one agent that starts chains)"
     add.value("--chain", metavar="A>B>C", help=told)
+    add.start()
     add.reading("attenuated", _WHICH)
     told = (
         "the folder of the project, for rules about files (default: PATH, or the folder of"

@@ -13,6 +13,7 @@ __all__ = [
     "DESCRIPTOR",
     "FOLDERS",
     "HARMLESS_TARGETS",
+    "SOME_VALUE",
     "VANISHING",
     "VANISHING_FIRST",
     "Script",
@@ -33,6 +34,9 @@ __all__ = [
 ]
 
 ASSIGNMENT: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\[[^]]*\])?\+?=")
+
+# In texts that rules are held against: a value that is not known.
+SOME_VALUE: Final = "\x1f"
 
 HARMLESS_TARGETS: Final = frozenset({"/dev/null"})
 DESCRIPTOR: Final = re.compile(r"(?:[0-9]+|-)\Z")

@@ -151,8 +151,11 @@ def rule_span(because: Because, source: Source) -> Span | None:
 def _token(text: str) -> str:
     """Return the first word of *text*, with what its quotes or parentheses hold."""
     if text[:1] in {'"', "'"}:
-        end = text.find(text[0], 1)
-        return text[: end + 1] if end > 0 else text
+        import re  # noqa: PLC0415  # to show a place, which a decision seldom does
+
+        # As JSON and YAML write it.
+        whole = re.match(r"""("(?:\\.|[^"\\])*")|'(?:[^']|'')*'""", text)
+        return whole[0] if whole else text
     depth = 0
     for index, character in enumerate(text):
         if character == "(":

@@ -6,6 +6,7 @@ diff, so that silence about them is never taken for an answer.
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -24,10 +25,13 @@ __all__ = [
     "Overlay",
     "Problem",
     "SingleFile",
+    "StartPlace",
     "Tree",
     "is_unreadable",
     "kind_of_unread",
+    "near_name",
     "open_tree",
+    "start_place",
 ]
 
 
@@ -85,6 +89,39 @@ def open_tree(text: str, folder: str | Path = ".") -> Tree:
         ) from None
 
 
+@attrs.frozen
+class StartPlace:
+    """Where a session is started.
+
+    Attributes:
+        top: of the checkout that the folder is in; the folder itself where it is in none.
+        folder: relative to the top, "" for the top.
+        main: the main checkout, where the top is that of a linked worktree.
+
+    """
+
+    top: Path
+    folder: str
+    main: Path | None = None
+
+
+def start_place(folder: str | Path) -> StartPlace:
+    """Return where a session is that is started in *folder*; raise `PolicyError` for no folder."""
+    here = Path(folder).resolve()
+    if not here.is_dir():
+        raise PolicyError("expected a folder", file=str(folder))
+    top = next((each for each in (here, *here.parents) if (each / ".git").exists()), here)
+    try:
+        # A linked worktree has a file there: `gitdir: MAIN/.git/worktrees/NAME`.
+        link = (top / ".git").read_text("utf-8").strip().removeprefix("gitdir:").strip()
+        trees, git = (top / link).resolve().parents[:2]
+        main = git.parent if (trees.name, git.name) == ("worktrees", ".git") else None
+    except (OSError, ValueError):  # no file, or not such a one
+        main = None
+    inside = here.relative_to(top).as_posix()
+    return StartPlace(top, "" if inside == "." else inside, main)
+
+
 # A path, and what such a file is.
 _KINDS = [
     (re.compile(pattern), what)
@@ -111,6 +148,53 @@ _KINDS = [
 def kind_of_unread(path: str) -> str | None:
     """Return what kind of file *path* looks like, or None for any other file."""
     return next((what for pattern, what in _KINDS if pattern.search(path)), None)
+
+
+# Names that hosts read, each below a folder of the host where it begins with one.
+_NAMES = [
+    name.split("/")
+    for name in (
+        ".claude/settings.json",
+        ".claude/settings.local.json",
+        ".claude/agents/*.md",
+        ".claude/commands/*.md",
+        ".claude/skills/*/SKILL.md",
+        ".zeph/agents/*.md",
+        "a3s.session.yaml",
+        "pikuri.host.yaml",
+    )
+]
+_SKILL_FILE = re.compile(r"(?:^|/)\.claude/skills/[^/]+\.md\Z")
+# Endings that people take for each other.
+_ENDINGS = [
+    frozenset(each.split()) for each in ("json jsonc json5 toml yaml yml", "md mdc mdx txt")
+]
+# One letter of six may be missing.
+_NEAR = 0.9
+
+
+def near_name(path: str) -> str:
+    """Return the name that a host reads, where that of *path* is nearly one; else ""."""
+    if _SKILL_FILE.search(path):
+        return ".claude/skills/*/SKILL.md"
+    segments = path.split("/")
+    for wanted in _NAMES:
+        given = segments[-len(wanted) :]
+        same = given[0] == wanted[0] or not wanted[0].startswith(".")
+        if same and len(given) == len(wanted) and all(map(_is_near, given, wanted)):
+            return "" if given == wanted else "/".join(wanted)
+    return ""
+
+
+def _is_near(given: str, wanted: str) -> bool:
+    name, dot, ending = given.casefold().rpartition(".")
+    other, _, right = wanted.casefold().rpartition(".")
+    if not (dot and other):
+        name, other = given.casefold(), wanted.casefold()
+    elif ending != right and not any({ending, right} <= alike for alike in _ENDINGS):
+        return False
+    plain = re.sub("[-_ ]", ".", name)
+    return other == "*" or difflib.SequenceMatcher(None, plain, other).ratio() > _NEAR
 
 
 # Findings that say: this file, or folder, was not understood at all.

@@ -8,7 +8,7 @@ from typing import Final
 import attrs
 
 from policy.core.errors import PolicyError
-from policy.core.source import Source, Span, visible
+from policy.core.source import Edit, Source, Span, visible
 
 __all__ = [
     "BYTE_ORDER_MARK",
@@ -18,6 +18,7 @@ __all__ = [
     "cite",
     "decode",
     "has_byte_order_mark",
+    "removal",
 ]
 
 
@@ -99,3 +100,22 @@ class Remark:
     message: str
     span: Span
     help: str = ""
+
+
+def removal(span: Span) -> tuple[Edit, ...]:
+    """Return what takes an item out of a list that commas separate.
+
+    Nothing where it is alone, but in JSON: elsewhere an empty list may mean something else.
+    """
+    text = span.source.text
+    after = len(text) - len(text[span.end :].lstrip(" \t\r\n"))
+    if text[after : after + 1] == ",":
+        rest = text[after + 1 :]
+        following = after + 1 + len(rest) - len(rest.lstrip(" \t\r\n"))
+        if text[following : following + 1] not in ("", "]", "#", "/"):
+            return (Edit(span.source.span(span.start, following), ""),)
+    before = len(text[: span.start].rstrip(" \t\r\n"))
+    if text[before - 1 : before] == ",":
+        return (Edit(span.source.span(before - 1, span.end), ""),)
+    alone = text[before - 1 : before] + text[after : after + 1] == "[]"
+    return (Edit(span, ""),) if alone and span.source.name.endswith(".json") else ()

@@ -284,6 +284,8 @@ class _Walk:
             except OSError as error:
                 self.problems.append(Problem(prefix.rstrip("/") or ".", _reason(error)))
                 continue
+            if prefix and any(map(_is_of_worktree, children)):
+                continue  # a copy of the whole, to work in: it is read where it is named
             inside = around | {os.path.realpath(folder)}
             for entry in children:
                 if self.top is not None and not prefix and entry.name not in self.top:
@@ -331,6 +333,16 @@ class _Walk:
             self.problems.append(Problem(path, "a link into a folder that is not looked into"))
         else:
             return True
+        return False
+
+
+def _is_of_worktree(entry: os.DirEntry[str]) -> bool:
+    """Return whether it is the file that git has at the top of a linked worktree."""
+    try:
+        if entry.name != ".git" or not entry.is_file(follow_symlinks=False):
+            return False
+        return "/worktrees/" in Path(entry.path).read_text("utf-8", "replace")[:4096]
+    except OSError:
         return False
 
 

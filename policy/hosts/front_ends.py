@@ -12,7 +12,7 @@ import attrs
 
 from policy.core.errors import PolicyError
 from policy.core.source import Source
-from policy.files.opening import Folder, Tree
+from policy.files.opening import Folder, StartPlace, Tree
 from policy.hosts.portable import Writer
 from policy.hosts.project import FrontEnd, Project
 
@@ -68,7 +68,10 @@ FRONT_ENDS: Final[tuple[FrontEnd, ...]] = tuple(
 
 
 def front_ends(
-    profiles: Collection[str] = (), user: str = "", managed: str = ""
+    profiles: Collection[str] = (),
+    user: str = "",
+    managed: str = "",
+    start: StartPlace | None = None,
 ) -> tuple[FrontEnd, ...]:
     """Return the front ends, each host in the version that one of *profiles* names.
 
@@ -76,13 +79,14 @@ def front_ends(
         profiles: e.g. ``claude-code@2.1.240``; the last one of a host is used.
         user: the folder of a user, e.g. ``~/.claude``; "" is not read.
         managed: the folder of an administrator, e.g. ``/etc/claude-code``; "" is not read.
+        start: where a session is started; None is in each folder that has files of a host.
 
     Raises:
         PolicyError: a profile names no known version of a host with versions, or a folder
             does not exist.
 
     """
-    if not (profiles or user or managed):
+    if not (profiles or user or managed or start):
         return FRONT_ENDS
     from policy.hosts.claude import front_end as claude  # noqa: PLC0415  # loaded where it is needed
 
@@ -90,6 +94,10 @@ def front_ends(
         user_files=_folder(user, claude.OF_USERS),
         managed_files=_folder(managed, claude.OF_ADMINISTRATORS),
     )
+    if start is not None:
+        main = start.main and start.main / ".claude"
+        files = Folder(main, follows=True, top=claude.OF_MAIN) if main and main.is_dir() else None
+        options = attrs.evolve(options, start=start.folder, main_files=files)
     for profile in profiles:
         host, _, version = profile.partition("@")
         if host != claude.HOST:

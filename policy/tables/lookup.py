@@ -201,13 +201,19 @@ class Lookup:
 
         Nothing of a call that is no command, or that is decided whatever it runs.
         """
-        from policy.tables.command_row import account  # noqa: PLC0415  # what no decision needs
+        from policy.commands.words import SOME_VALUE  # noqa: PLC0415  # what no decision needs
+        from policy.tables.command_row import account  # noqa: PLC0415  # the same
 
         decision = self.decide(call, remember=False)
         for row, links in self.rows:
             if row.outcome(call).effect is decision.effect:
                 return tuple(
-                    Clause(each.does, each.text, self._combine([(each.outcome, links)]), each.why)
+                    Clause(
+                        each.does,
+                        each.text.replace(SOME_VALUE, "…"),
+                        self._combine([(each.outcome, links)]),
+                        each.why,
+                    )
                     for each in account(row, call)
                 )
         return ()

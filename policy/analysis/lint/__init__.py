@@ -38,8 +38,8 @@ from policy.core.decision import Because
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding
 from policy.core.memory import seldom_collecting
-from policy.core.source import Edit, Source
-from policy.files.opening import Tree, is_unreadable
+from policy.core.source import Edit, Place, Source
+from policy.files.opening import Tree, is_unreadable, near_name
 from policy.hosts.workspace import Workspace
 from policy.language.mistakes import closest
 
@@ -65,11 +65,13 @@ class Linted:
     Attributes:
         findings: in the order of the files.
         suppressed: those that a comment, or a file for that, takes away, each with it.
+        rules: how many rules the files hold.
 
     """
 
     findings: tuple[Finding, ...]
     suppressed: tuple[tuple[Finding, Suppressing], ...] = ()
+    rules: int = 0
 
 
 @seldom_collecting
@@ -95,14 +97,18 @@ def lint(
     source_of = _sources(tree)
     found = list(workspace.findings)
     known = {(finding.code, finding.place) for finding in found}
+    found += _about_files(tree, workspace, source_of)
     compared: Known = {}
+    rules: set[tuple[Place, str]] = set()
     for project in workspace.projects:
         progress(project.title)
+        positions = Positions(project, source_of)
         found += (
             finding
-            for finding in _shown(Positions(project, source_of), most, compared)
+            for finding in _shown(positions, most, compared)
             if (finding.code, finding.place) not in known
         )
+        rules |= {*positions.lines, *((rule.place, rule.rule) for rule in project.written)}
     listed = source_of(IGNORED_FILE)
     ignoring, problems = ignored(listed) if listed is not None else ((), ())
     found += problems
@@ -116,7 +122,24 @@ def lint(
     return Linted(
         tuple(map(without_secrets, linted.findings)),
         tuple((without_secrets(finding), one) for finding, one in linted.suppressed),
+        sum(place.file in workspace.files for place, _ in rules),
     )
+
+
+def _about_files(
+    tree: Tree, workspace: Workspace, source_of: Callable[[str], Source | None]
+) -> Iterator[Finding]:
+    """Yield the files whose names are nearly those that a host reads."""
+    files = [file for project in workspace.projects for file in project.files]
+    read = {file.path for file in files if not file.assumed}
+    for path in tree.paths():
+        wanted = near_name(path) if path not in read else ""
+        source = source_of(path) if wanted else None
+        # A text beside agents or skills may be about anything.
+        if source is not None and (
+            not wanted.endswith(".md") or source.text.removeprefix("\ufeff").startswith("---")
+        ):
+            yield find("name-not-read", file=path, name=path.rpartition("/")[2], wanted=wanted)
 
 
 def _shown(positions: Positions, most: int | None, compared: Known) -> Iterator[Finding]:

@@ -25,7 +25,15 @@ from policy.hosts.project import Project
 from policy.tables.chain import Chain
 from policy.tables.ruleset import Entry, RuleSet
 
-__all__ = ["Checks", "Positions", "RuleSpelling", "find", "of_files", "of_rules", "without_secrets"]
+__all__ = [
+    "Checks",
+    "Positions",
+    "RuleSpelling",
+    "find",
+    "of_files",
+    "of_rules",
+    "without_secrets",
+]
 
 find: Final = FindingTexts(__package__)
 
@@ -129,10 +137,19 @@ of_files: Final = Checks[Source]()
 @of_rules("hidden-character")
 def hidden_character(rule: RuleSpelling) -> Iterator[Finding]:
     """Yield a character that is not displayed."""
-    shown = visible(rule.text)
-    if shown != rule.text:
-        hidden = next(character for character in rule.text if visible(character) != character)
-        yield find("hidden-character", rule.span, character=_named(hidden), shown=shown)
+    hidden = next((at for at, character in enumerate(rule.text) if _is_hidden(character)), None)
+    if hidden is not None:
+        around = rule.text[max(0, hidden - _AROUND) : hidden + _AROUND]
+        named = _named(rule.text[hidden])
+        yield find("hidden-character", rule.span, character=named, shown=visible(around))
+
+
+_AROUND: Final = 100
+
+
+def _is_hidden(character: str) -> bool:
+    # A file spells these out, as `\\n`, or they are seen.
+    return character not in "\n\t" and visible(character) != character
 
 
 @of_rules("look-alike-letter")

@@ -19,7 +19,8 @@ from policy.compare.compare import Known
 from policy.compare.dead_rules import Effort, RuleStanding, shadowing
 from policy.core.effect import Effect
 from policy.core.finding import Finding
-from policy.core.source import Edit, Place, Span, visible
+from policy.core.source import Place, visible
+from policy.files.text import removal
 from policy.tables.table import Table
 
 __all__ = ["dead_rule_findings"]
@@ -188,7 +189,7 @@ def _finding(positions: Positions, standings: list[RuleStanding]) -> Finding:
     cover = cover or _without(one)
     code = "shadowed-rule" if one.what == "shadowed" else "redundant-rule"
     # A rule of another file may be there for others, or be gone tomorrow.
-    edits = _removal(span) if span is not None and same else ()
+    edits = removal(span) if span is not None and same else ()
     file = rule.place.file if rule.place else ""
     return find(code, span, file=file, rule=rule.rule, cover=cover, edits=edits)
 
@@ -202,18 +203,3 @@ def _without(standing: RuleStanding) -> str:
     why = f"by {' and '.join(others)}" if others else "where no rule applies to it"
     text = visible(", ".join(map(str, shown.call.values())))
     return f"; `{shown.tool}({text})` gets {decision.effect} {why}"
-
-
-def _removal(span: Span) -> tuple[Edit, ...]:
-    """Return what takes an item out of a list that commas separate; nothing where it is alone."""
-    text = span.source.text
-    after = len(text) - len(text[span.end :].lstrip(" \t\r\n"))
-    if text[after : after + 1] == ",":
-        rest = text[after + 1 :]
-        following = after + 1 + len(rest) - len(rest.lstrip(" \t\r\n"))
-        if text[following : following + 1] not in ("", "]", "#", "/"):
-            return (Edit(span.source.span(span.start, following), ""),)
-    before = len(text[: span.start].rstrip(" \t\r\n"))
-    if text[before - 1 : before] == ",":
-        return (Edit(span.source.span(before - 1, span.end), ""),)
-    return ()

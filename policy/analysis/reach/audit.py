@@ -384,6 +384,7 @@ class Audit:
         findings: those that are reported one by one.
         unread: files that may say something and that no front end reads.
         suppressed: how many findings a comment takes away.
+        rules: how many rules the files hold.
 
     """
 
@@ -392,6 +393,7 @@ class Audit:
     findings: tuple[Finding, ...]
     unread: tuple[Unread, ...]
     suppressed: int = 0
+    rules: int = 0
 
 
 @seldom_collecting

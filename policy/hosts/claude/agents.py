@@ -23,7 +23,7 @@ from policy.files.text import cite
 from policy.files.yaml_nodes import read_loosely, read_yaml
 from policy.files.yaml_traps import find_traps
 from policy.hosts.claude.data import settings as known_hooks
-from policy.hosts.claude.data.tools import ALIASES, FIELDS, MODES
+from policy.hosts.claude.data.tools import ALIASES, FIELDS, MODES, server_name
 from policy.hosts.claude.hooks import Hook, read_hooks
 from policy.language.parse import parse_matcher
 from policy.language.syntax import Agents, DeclaredTools, Matcher, Presence
@@ -605,7 +605,7 @@ def _servers(node: Node | None) -> Iterator[str]:
     items = node.items if isinstance(node, SequenceNode) else (node,)
     for item in items:
         if isinstance(item, MappingNode):
-            yield from (entry.name for entry in item.entries)
+            yield from (server_name(entry.name) for entry in item.entries)
 
 
 def _letters(key: str) -> str:

@@ -24,11 +24,13 @@ from policy.files.nodes import MappingNode, Node, ScalarNode, SequenceNode, desc
 from policy.files.opening import Tree
 from policy.files.trees import Problem
 from policy.hosts.claude.agents import looks_like_agent
+from policy.hosts.claude.data.tools import server_name
 from policy.hosts.claude.settings import looks_like_settings
 from policy.hosts.claude.skills import looks_like_skill
 
 __all__ = [
     "OF_ADMINISTRATORS",
+    "OF_MAIN",
     "OF_USERS",
     "FoundProject",
     "PluginFile",
@@ -36,6 +38,7 @@ __all__ = [
     "command_name",
     "discover",
     "kind_of",
+    "main_roles",
     "managed_roles",
     "plugin_files",
     "user_roles",
@@ -256,6 +259,7 @@ class FoundProject:
         passed: settings of folders above, which are not in force in it.
         refused: why the host does not load the plugin that lies there, or None.
         is_home: whether it is the home folder of a user.
+        servers: names of the MCP servers that ``.mcp.json`` configures, as the host calls them.
     """
 
     root: str
@@ -263,10 +267,11 @@ class FoundProject:
     passed: list[Role] = attrs.field(factory=list)
     refused: PolicyError | None = None
     is_home: bool = False
+    servers: tuple[str, ...] = ()
 
 
-def discover(tree: Tree) -> tuple[FoundProject, ...]:
-    """Return every project of *tree*, by folder.
+def discover(tree: Tree, start: str | None = None) -> tuple[FoundProject, ...]:
+    """Return every project of *tree*, by folder, and the one of a session started in *start*.
 
     Settings in the home folder of a user are in force below it as those of the user, and
     in that folder itself as those of a project too.
@@ -276,6 +281,8 @@ def discover(tree: Tree) -> tuple[FoundProject, ...]:
         discovery.found.setdefault(root, FoundProject(root)).files.append(role)
     found = discovery.found
     discovery.separate()
+    if start is not None:
+        found.setdefault(start, FoundProject(start))
     for root, error in discovery.refused.items():
         if root in found:
             found[root].refused = error
@@ -284,9 +291,10 @@ def discover(tree: Tree) -> tuple[FoundProject, ...]:
             settings = [role for role in found[root].files if _is_of_user(role, root)]
             found[root].files += (attrs.evolve(role, scope="user") for role in settings)
             found[root].is_home = True
+        found[root].servers = tuple(_servers(tree, f"{root}/.mcp.json".lstrip("/")))
     own = {root: tuple(found[root].files) for root in found}
     for root in found:
-        if discovery.is_project(root):
+        if discovery.is_project(root) or root == start:
             for above in _above(root):
                 for role in own.get(above, ()):
                     if _is_of(role, above) and not (
@@ -298,6 +306,17 @@ def discover(tree: Tree) -> tuple[FoundProject, ...]:
                             attrs.evolve(role, above=True)
                         )
     return tuple(found[root] for root in sorted(found))
+
+
+def _servers(tree: Tree, path: str) -> Iterator[str]:
+    """Yield the names of the servers in a file, which is read for nothing else."""
+    try:
+        node = read_json(tree.source(path, limits.FILE_BYTES))
+    except PolicyError:
+        return
+    listed = node.get("mcpServers") if isinstance(node, MappingNode) else None
+    for entry in listed.entries if isinstance(listed, MappingNode) else ():
+        yield server_name(entry.name)
 
 
 def _is_stray(role: Role) -> bool:
@@ -491,7 +510,8 @@ def _mentions_rules(text: str) -> bool:
 # Agents of an administrator come before those of a project, and those of a user behind
 # them; skills of all are there (2.1.329, observed).
 
-# The names in either folder that are read.
+# The names in each folder that are read.
+OF_MAIN: Final = frozenset({"agents", "settings.local.json"})
 OF_USERS: Final = frozenset({"agents", "commands", "settings.json", "skills"})
 OF_ADMINISTRATORS: Final = frozenset({".claude", "managed-settings.d", "managed-settings.json"})
 
@@ -536,6 +556,16 @@ def user_roles(tree: Tree) -> list[Role]:
         for role in roles
         if (role.kind, role.scope) != ("settings", "local")
     ]
+
+
+def main_roles(tree: Tree) -> list[Role]:
+    """Return what counts of the main checkout in a linked worktree (2.1.329, observed).
+
+    These are its agents and its local settings, in the place of those of the worktree's top.
+    """
+    folder = "" if tree.root is None else tree.root.parent.as_posix()
+    roles = _roles(_Placed(tree, f"{folder}/{FOLDER}"), folder)
+    return [role for role in roles if role.kind == "agent" or role.scope == "local"]
 
 
 def managed_roles(tree: Tree) -> list[Role]:

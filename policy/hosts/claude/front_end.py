@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from functools import partial
+from pathlib import Path
 from typing import Final
 
 import attrs
 
+from policy.core.effect import Effect
 from policy.core.finding import Finding, Severity
 from policy.core.memory import OnDemand
 from policy.core.source import Place, Source, Span
@@ -19,11 +22,13 @@ from policy.hosts.claude.data.tools import BUILT_IN, FORK, MODES, TOOL_CLASSES
 from policy.hosts.claude.dialect import dialect
 from policy.hosts.claude.discovery import (
     OF_ADMINISTRATORS,
+    OF_MAIN,
     OF_USERS,
     FoundProject,
     Role,
     discover,
     kind_of,
+    main_roles,
     managed_roles,
     user_roles,
 )
@@ -50,6 +55,7 @@ from policy.tables.table import Ceiling, Part, Table
 __all__ = [
     "HOST",
     "OF_ADMINISTRATORS",
+    "OF_MAIN",
     "OF_USERS",
     "VERSION",
     "WRITER",
@@ -71,10 +77,54 @@ def profile(options: ClaudeOptions) -> str:
 def load(tree: Tree, options: ClaudeOptions | None = None) -> tuple[Project, ...]:
     """Return every project of Claude Code below *tree*, in the order of their folders."""
     options = options or ClaudeOptions()
-    found = discover(tree)
+    found = discover(tree, options.start)
     if not found and _started_elsewhere(options):
         found = (FoundProject(""),)
-    return tuple(_project(each, options) for each in found)
+    apart = {each.root: list(_apart(each, found, options)) for each in found}
+    if options.start is not None:
+        found = tuple(each for each in found if each.root == options.start)
+    return tuple(
+        attrs.evolve(project, findings=(*project.findings, *apart[project.root]))
+        for project in (_project(each, options, tree.root) for each in found)
+    )
+
+
+def _apart(
+    found: FoundProject, others: Iterable[FoundProject], options: ClaudeOptions
+) -> Iterator[Finding]:
+    """Yield the settings that are not in force all over the tree, or where a session starts."""
+    if options.start is None:
+        for role in found.files:
+            if found.root and _is_of_folder(role) and not found.is_home and role.scope == "project":
+                what = f"holds for sessions that are started in `{found.root}`, and no others"
+                yield _note_apart(role, what, options)
+        return
+    for other in others if found.root == options.start else ():
+        if other is not found and _is_along(other.root, found.root):
+            for role in other.files:
+                if _is_of_folder(role) and role.path not in {each.path for each in found.files}:
+                    what = f"is not read by a session that is started in `{found.root or '.'}`"
+                    yield _note_apart(role, what, options)
+
+
+def _is_of_folder(role: Role) -> bool:
+    own = not (role.above or role.assumed)
+    return own and role.kind == "settings" and role.scope in ("project", "local")
+
+
+def _is_along(one: str, other: str) -> bool:
+    """Return whether one of two folders is in the other."""
+    one, other = sorted((f"/{one}/", f"/{other}/"), key=len)
+    return other.startswith(one.replace("//", "/"))
+
+
+def _note_apart(role: Role, what: str, options: ClaudeOptions) -> Finding:
+    rules = read_settings(role.source, role.scope, options.behaves).rules if role.source else ()
+    denied = sum(rule.effect is Effect.DENY for rule in rules)
+    more = f"{len(rules):,} rule{'' if len(rules) == 1 else 's'}"
+    more += f", of which {denied:,} den{'ies' if denied == 1 else 'y'}" if denied else ""
+    message = f"the file {what}: {more}"
+    return Finding("settings-of-folder", message, Severity.NOTE, file=role.path)
 
 
 def canonical(path: str, source: Source) -> str | None:
@@ -118,9 +168,10 @@ def _started_elsewhere(options: ClaudeOptions) -> bool:
     return any(each is not None for each in (*given, *beside)) or bool(options.cwd)
 
 
-def _project(found: FoundProject, options: ClaudeOptions) -> Project:
+def _project(found: FoundProject, options: ClaudeOptions, top: Path | None = None) -> Project:
     if found.is_home and not options.cwd:
         options = attrs.evolve(options, cwd=options.home or "/@home")
+    options = attrs.evolve(options, configured=found.servers)
     read = _Files(options)
     if found.refused is not None:
         read.findings += Finding.of(found.refused, "plugin-not-loaded", consequence=_NOT_LOADED)
@@ -128,6 +179,8 @@ def _project(found: FoundProject, options: ClaudeOptions) -> Project:
     built = session(options, read.settings, read.definitions, read.skills)
     findings = [*read.findings, *built.findings, *settings_findings(built, read.settings)]
     findings += passed_findings(found.root, read.passed(found.passed), read.settings)
+    if top is not None and (top / found.root).is_dir():
+        findings += _missing_folders(read.settings, top / found.root)
     for definition in read.definitions.values():
         findings += agent_findings(definition, built)
     for skill in read.skills.values():
@@ -160,6 +213,16 @@ def _project(found: FoundProject, options: ClaudeOptions) -> Project:
     )
     others = (mode for mode in (*MODES, _UNGUARDED) if mode != built.mode)
     return attrs.evolve(project, modes=OnDemand(others, partial(_in_mode, project, built)))
+
+
+def _missing_folders(files: Iterable[Settings], at: Path) -> Iterator[Finding]:
+    """Yield the folders that settings open to a session in the folder *at*, and are not there."""
+    for settings in files:
+        for name, span in zip(settings.folders, settings.folder_spans, strict=True):
+            meant = Path.home() / name[2:] if name.startswith("~/") else at / name
+            if "*" not in name and not meant.is_dir():
+                message = f"there is no folder `{name}` on this machine, so nothing is opened by it"
+                yield Finding("folder-not-there", message, Severity.NOTE, span)
 
 
 # The mode that the files say, without what the host guards of its own files. That guard is
@@ -245,8 +308,12 @@ class _Files:
             self._take(role, 0)
         self.stronger = frozenset(self.definitions)
         for role in _unread_last(files):
-            if not role.above or role.scope != "local" or options.behaves.local_at_root:
+            at_root = options.behaves.local_at_root and options.main_files is None
+            if not role.above or role.scope != "local" or at_root:
                 self._take(role, 3 if role.above else 2)
+        main = options.main_files
+        for role in main_roles(main) if main is not None else ():
+            self._take(role, 3)
         for role in _unread_last(user_roles(user)) if user is not None else ():
             self._take(role, 1)
 
@@ -290,7 +357,11 @@ class _Files:
                 known = self.ranks.get(role.scope)
                 if known is None or ranked < known or (ranked == known and not command):
                     self.ranks[role.scope] = ranked
-                    self.skills[role.scope] = read_skill(role.scope, source, command=command)
+                    skill = read_skill(role.scope, source, command=command)
+                    own = not (command or role.above or role.assumed)
+                    below = re.search(r"(?:^|/)(\.claude/skills/[^/]+)/SKILL\.md\Z", role.path)
+                    folder = below[1] if own and below else ""
+                    self.skills[role.scope] = attrs.evolve(skill, folder=folder)
             case _:
                 self._agent(source, role)
 

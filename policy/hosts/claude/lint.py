@@ -32,7 +32,7 @@ from policy.hosts.claude.hooks import LIST, Hook, takes
 from policy.hosts.claude.modes import child_mode
 from policy.hosts.claude.paths import Anchors, path_patterns
 from policy.hosts.claude.pools import PoolPosition, has_no_tools, pool
-from policy.hosts.claude.rules import RuleLine, RuleScope, read_rule
+from policy.hosts.claude.rules import RuleLine, RuleScope, misnamed, read_rule
 from policy.hosts.claude.session import SCOPES, ClaudeSession, opened
 from policy.hosts.claude.settings import Settings
 from policy.hosts.claude.shell.ambiguities import (
@@ -656,7 +656,7 @@ def _tools(definition: Definition) -> Iterator[Finding]:
                     matcher.span,
                     help="deny the other calls in the settings, with `permissions.deny`",
                 )
-        yield from _unknown(matcher)
+        yield from _unknown(matcher, Effect.ALLOW)
 
 
 def _disallowed(definition: Definition) -> Iterator[Finding]:
@@ -668,18 +668,24 @@ def _disallowed(definition: Definition) -> Iterator[Finding]:
                 matcher.span,
                 help="deny calls in the settings, with `permissions.deny`",
             )
-        yield from _unknown(matcher)
+        yield from _unknown(matcher, Effect.DENY)
 
 
-def _unknown(matcher: Matcher) -> Iterator[Finding]:
+def _unknown(matcher: Matcher, effect: Effect) -> Iterator[Finding]:
     name = known.ALIASES.get(matcher.tool, matcher.tool)
     if name in known.NAMES or name == "*":
         return
-    if name.startswith("mcp__") and ("*" not in name or name.endswith("__*") or name == "mcp__*"):
+    of_server = name.startswith("mcp__") and ("*" not in name or name.endswith("__*"))
+    if of_server and (name != "mcp__*" or effect is Effect.DENY):
+        if matcher.span is not None:
+            yield from misnamed(name, matcher.span, effect)
         return
     if "*" in name:
         yield _warn(
-            "tools-glob-ignored", f"`{name}` matches no tool in a list of an agent", matcher.span
+            "tools-glob-ignored",
+            f"`{name}` matches no tool in a list of an agent",
+            matcher.span,
+            help="name each server, as in `mcp__github`" if name == "mcp__*" else "",
         )
         return
     near = difflib.get_close_matches(name, sorted(known.NAMES), 1) or [
@@ -718,10 +724,27 @@ def passed_findings(
 def settings_findings(session: ClaudeSession, files: list[Settings]) -> Iterator[Finding]:
     """Yield what is wrong with the rules of a session as a whole."""
     yield from _negations(files)
+    yield from _asked_anyway(files)
     yield from shadowed(session, files)
     yield from _of_plugins(files)
     if session.options.os == "windows":
         yield from _twins(files)
+
+
+def _asked_anyway(files: list[Settings]) -> Iterator[Finding]:
+    """Yield the rules that allow files to a tool of which every call is asked for."""
+    rules = [rule for each in files for rule in each.rules]
+    asked = {rule.text for rule in rules if rule.effect is Effect.ASK}
+    for rule in rules:
+        tool, opened, _ = rule.text.partition("(")
+        if rule.effect is Effect.ALLOW and opened and tool in FILE_TOOLS and tool in asked:
+            yield _warn(
+                "allow-asked-anyway",
+                f"`{rule.text}` allows no call of `{tool}`: the rule `{tool}` of `ask` comes first."
+                " It allows other tools, and commands, that open these files",
+                rule.span,
+                help=f"ask for the files that matter, as in `{tool}(secrets/**)`",
+            )
 
 
 def _of_plugins(files: list[Settings]) -> Iterator[Finding]:

@@ -8,6 +8,7 @@ import attrs
 
 from policy.core.source import Source
 from policy.files.opening import Tree
+from policy.hosts.claude.data.tools import server_name
 from policy.hosts.claude.data.versions import Behaviour, behaviour
 
 __all__ = ["VERSION", "ClaudeOptions"]
@@ -18,6 +19,14 @@ VERSION = "2.1.329"
 
 def _is_version(_: object, __: object, version: str) -> None:
     behaviour(version)
+
+
+def _as_called(
+    servers: Mapping[str, tuple[str, ...]] | None,
+) -> Mapping[str, tuple[str, ...]] | None:
+    if servers is None:
+        return None
+    return {server_name(name): tuple(map(server_name, each)) for name, each in servers.items()}
 
 
 @attrs.frozen
@@ -40,12 +49,16 @@ class ClaudeOptions:
         managed: settings of an administrator.
         user_files: the folder of a user, ``~/.claude``, whose settings, agents and skills
             count beside those of a project.
+        start: the folder, relative to the tree, in which a session is started; None is each that
+            has files of the host.
+        main_files: ``.claude`` of the main checkout, where the tree is a linked worktree.
         managed_files: the folder of an administrator, e.g. ``/etc/claude-code``.
         command_line: rules given as flags, as settings.
         flag: the file given as settings, whose name is its path where that is known: absolute,
             so that edits of it are asked for.
         flag_folder: the folder of that file, absolute.
         servers: tools of MCP servers, by server; None is not known, so all may be there.
+        configured: names of servers that a file of the project configures.
         interactive: tools whose server wants the user asked each time.
         preapproved: hosts fetched from without asking; None is those of the version.
         links: files that are links, and what each leads to, absolute.
@@ -73,12 +86,17 @@ class ClaudeOptions:
     background: bool | None = None
     user: Source | None = None
     managed: Source | None = None
+    start: str | None = None
+    main_files: Tree | None = attrs.field(default=None, hash=False)
     user_files: Tree | None = attrs.field(default=None, hash=False)
     managed_files: Tree | None = attrs.field(default=None, hash=False)
     command_line: Source | None = None
     flag: Source | None = None
     flag_folder: str = ""
-    servers: Mapping[str, tuple[str, ...]] | None = attrs.field(default=None, hash=False)
+    servers: Mapping[str, tuple[str, ...]] | None = attrs.field(
+        default=None, hash=False, converter=_as_called
+    )
+    configured: tuple[str, ...] = ()
     interactive: tuple[str, ...] = ()
     preapproved: tuple[str, ...] | None = None
     links: Mapping[str, str] = attrs.field(factory=dict, hash=False)

@@ -7,6 +7,7 @@ line and a finding.
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
@@ -21,8 +22,9 @@ from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding, Severity
 from policy.core.limits import PATTERN_CHARACTERS
-from policy.core.source import Place, Span
+from policy.core.source import Edit, Place, Span
 from policy.files.nodes import MappingNode, Node, ScalarNode, SequenceNode
+from policy.files.text import removal
 from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.data.shell import ALIASES
 from policy.hosts.claude.data.unchecked import STARTING
@@ -51,6 +53,7 @@ __all__ = [
     "is_set",
     "lost_lists",
     "may_be_rule",
+    "misnamed",
     "power_shell_lines",
     "read_parameter",
     "read_rule",
@@ -99,6 +102,8 @@ class RuleScope:
         behaves: how the version behaves.
         aliases: other names of skills, and the skill that each is.
         servers: tools of MCP servers, by server; None is not known.
+        configured: names of servers that a file of the project configures.
+        beside: the rules of the file, each with the effect of its list.
     """
 
     anchors: Anchors
@@ -107,6 +112,8 @@ class RuleScope:
     behaves: Behaviour = Behaviour()
     aliases: Mapping[str, str] = attrs.field(factory=dict, hash=False)
     servers: Mapping[str, tuple[str, ...]] | None = attrs.field(default=None, hash=False)
+    configured: tuple[str, ...] = ()
+    beside: frozenset[tuple[Effect, str]] = attrs.field(default=frozenset(), hash=False)
 
 
 @attrs.frozen(slots=False)
@@ -167,10 +174,15 @@ class RuleText:
         )
 
     def finding(
-        self, code: str, message: str, severity: Severity = Severity.WARNING, help: str = ""
+        self,
+        code: str,
+        message: str,
+        severity: Severity = Severity.WARNING,
+        help: str = "",
+        edits: tuple[Edit, ...] = (),
     ) -> RuleLines:
         """Return a finding about the rule."""
-        return RuleLines((), (Finding(code, message, severity, self.span, help=help),))
+        return RuleLines((), (Finding(code, message, severity, self.span, help=help, edits=edits),))
 
     def skipped(self, code: str, message: str, help: str = "") -> RuleLines:
         """Return the finding that the rule has no effect."""
@@ -355,10 +367,19 @@ def read_specifier(rule: RuleText, tool: str, content: str) -> RuleLines | None:
         # The rule applies to a command of that name as well and, if it denies or asks, to a file.
         return found + own if tool == "Bash" or rule.effect is not Effect.ALLOW else found
     if tool in _DEAD:
+        twin = f"{_DEAD[tool]}({content})"
+        if (rule.effect, twin) in rule.scope.beside:
+            return rule.finding(
+                "dead-file-rule",
+                f"`{rule.text}` is never consulted: `{twin}` beside it says what was meant",
+                Severity.NOTE,
+                help="take it out",
+                edits=removal(rule.span),
+            )
         return rule.skipped(
             "dead-file-rule",
             f"is never consulted: files are governed by `{_DEAD[tool]}(...)` rules",
-            f"write `{_DEAD[tool]}({content})`",
+            f"write `{twin}`",
         )
     if tool == "Monitor":
         return rule.skipped(
@@ -708,6 +729,8 @@ def read_rule(text: str, span: Span, effect: Effect, scope: RuleScope) -> RuleLi
         if len(text) > PATTERN_CHARACTERS and effect is not Effect.ALLOW:
             found = Finding.of(error, "malformed-rule", consequence=_WIDENED)
             return read_rule(_wider(text), span, effect, scope) + RuleLines((), found)
+        if text.startswith("mcp__") and "(" not in text:  # with a blank in it
+            return RuleLines((), misnamed(text, span, effect))
         code = "unknown-tool" if _WORDS.fullmatch(text) else "malformed-rule"
         return RuleLines((), Finding.of(error, code, consequence=_SKIPPED))
     if "\0" in text:
@@ -776,6 +799,9 @@ def _read(rule: RuleText) -> RuleLines:
             "has an escaped parenthesis beside one that is not",
             "escape parentheses in pairs, or write `[(]`",
         )
+    misnaming = misnamed(tool, rule.span, rule.effect) if tool.startswith("mcp__") else ()
+    if misnaming:
+        return RuleLines((), misnaming)
     if "*" in tool:
         return _glob(rule, tool, content)
     if tool.startswith("mcp__"):
@@ -870,10 +896,36 @@ def _server(rule: RuleText, tool: str) -> RuleLines:
 
 def _unverified(rule: RuleText, tool: str) -> RuleLines:
     # Nothing in the files says which tools a server offers.
-    if rule.effect is Effect.ALLOW:
+    server, _, name = tool.removeprefix("mcp__").partition("__")
+    if rule.effect is Effect.ALLOW or (server in rule.scope.configured and name in ("", "*")):
         return RuleLines()
     message = f"nothing here tells whether there is a tool `{tool}`, and the host does not check"
-    return rule.finding("unknown-tool-unreported", message, Severity.NOTE)
+    near = difflib.get_close_matches(server, {*rule.scope.configured} - {server}, 1)
+    help_line = f"`.mcp.json` has a server `{near[0]}`" if near else ""
+    return rule.finding("unknown-tool-unreported", message, Severity.NOTE, help=help_line)
+
+
+def misnamed(name: str, span: Span, effect: Effect) -> tuple[Finding, ...]:
+    """Return the finding that no tool is called *name*, since the host calls it otherwise."""
+    called = known.server_name(name.replace(":*", "*"))  # which is special behind commands alone
+    if called == name:
+        return ()
+    at = span.text.find(name)
+    edits: tuple[Edit, ...] = ()
+    if at >= 0 and effect is not Effect.ALLOW:
+        start = span.start + at
+        edits = (Edit(span.source.span(start, start + len(name)), called),)
+    return (
+        Finding(
+            "server-name-rewritten",
+            f"`{name}` is the name of no tool: the host writes `_` for what is neither a letter,"
+            " a digit, `_` nor `-`",
+            Severity.WARNING if effect is Effect.ALLOW else Severity.ERROR,
+            span,
+            help=f"write `{called}`",
+            edits=edits,
+        ),
+    )
 
 
 def _unknown(rule: RuleText, tool: str) -> RuleLines:

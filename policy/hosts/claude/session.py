@@ -245,6 +245,8 @@ class ScopeRules:
             behaves=options.behaves,
             aliases=options.aliases,
             servers=options.servers,
+            configured=options.configured,
+            beside=frozenset((rule.effect, rule.text) for rule in file.rules),
         )
         trusted = options.trusted or not needs_trust(file.scope, options)
         rules = [r for r in file.rules if not self.locked or _kept(file.scope, r.effect)]
@@ -315,6 +317,11 @@ def _granted(skill: Skill, scope: RuleScope) -> RuleLines:
     for matcher in skill.allowed.matchers:
         # Empty parentheses are none in these lists.
         text = str(matcher).removesuffix("()")
+        if matcher.tool == "Bash" and scope.behaves.skill_folders:
+            cwd = scope.anchors.cwd
+            text = text.replace("${CLAUDE_PROJECT_DIR}", cwd)
+            if skill.folder:
+                text = text.replace("${CLAUDE_SKILL_DIR}", f"{cwd}/{skill.folder}")
         lines += read_rule(text, matcher.span, Effect.ALLOW, scope)
     return lines
 

@@ -124,6 +124,7 @@ class Settings:
         mode: ``defaultMode``; None where it is not said or no mode.
         mode_span: where it stands.
         folders: ``additionalDirectories``.
+        folder_spans: where each of them stands.
         tools: the built-in tools that are offered at all; None is all.
         managed_only: whether the rules of other files are left out.
         fences: what is kept in working folders, by the names that settings have for it.
@@ -151,6 +152,7 @@ class Settings:
     mode: str | None = None
     mode_span: Span | None = attrs.field(default=None, repr=False)
     folders: tuple[str, ...] = ()
+    folder_spans: tuple[Span, ...] = attrs.field(default=(), repr=False)
     tools: tuple[str, ...] | None = None
     managed_only: bool = False
     fences: frozenset[str] = frozenset()
@@ -385,7 +387,8 @@ class PermissionsReader:
         rules = self._rules(node)
         mode, span = self._mode(node)
         listed = node.get("additionalDirectories")
-        folders = self._folders(listed) if listed is not None else ()
+        listed_folders = self._folders(listed) if listed is not None else {}
+        folders = tuple(listed_folders)
         if self.mistakes.scope == "managed" and self._holds_back(node):
             mode, folders = mode and (mode if mode in _CAREFUL else "default"), ()
             rules = rules and tuple(rule for rule in rules if rule.effect is not Effect.ALLOW)
@@ -395,6 +398,7 @@ class PermissionsReader:
             mode=mode,
             mode_span=span,
             folders=folders,
+            folder_spans=tuple(listed_folders[name] for name in folders),
             silent=self._is_true(node, SILENT) and SILENT in keys,
             fences=frozenset(name for name in FENCES if self._is_true(node, name)) & keys,
             no_bypass=self._switch(node, "disableBypassPermissionsMode"),
@@ -497,10 +501,17 @@ class PermissionsReader:
             return is_set(value)
         return isinstance(value, ScalarNode) and value.value is True
 
-    def _folders(self, node: Node) -> tuple[str, ...]:
+    def _folders(self, node: Node) -> dict[str, Span]:
         if not self.mistakes.shaped(_TEXTS, node, "permissions.additionalDirectories"):
-            return ()
-        return tuple(t for t, _ in self.mistakes.strings(node, "permissions.additionalDirectories"))
+            return {}
+        found = dict(self.mistakes.strings(node, "permissions.additionalDirectories"))
+        for name, span in found.items():
+            if "*" in name:
+                message = (
+                    f"`{name}` opens the folder of that name alone: a star is no wildcard here"
+                )
+                self.mistakes.warn("folder-not-there", message, span, help="name each folder")
+        return found
 
 
 def strictest(settings: Settings) -> Settings:

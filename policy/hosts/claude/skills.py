@@ -31,6 +31,7 @@ class Skill:
 
     Attributes:
         name: as it is invoked.
+        folder: where it lies, relative to the project; "" is not known.
         called: the name that its header gives, by which a skill is invoked as well; "" is none.
         allowed: what it allows while it is active.
         disallowed: what it denies while it is active.
@@ -52,6 +53,7 @@ class Skill:
     span: Span | None = attrs.field(default=None, repr=False)
     findings: tuple[Finding, ...] = ()
     called: str = ""
+    folder: str = ""
 
 
 def looks_like_skill(source: Source) -> bool:

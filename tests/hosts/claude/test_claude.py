@@ -10,7 +10,7 @@ import pytest
 from policy.core import limits
 from policy.core.decision import Reason
 from policy.core.effect import Effect
-from policy.core.finding import Severity
+from policy.core.finding import Finding, Severity
 from policy.files.opening import Folder, Memory
 from policy.hosts.claude.front_end import ClaudeOptions, load
 from policy.hosts.project import Project
@@ -168,6 +168,9 @@ def test_an_agent_defined_twice_is_found_and_the_first_file_counts() -> None:
         ("5", "wrong-type"),
         ("Reed", "zero-tools"),
         ("Read, Web*", "tools-glob-ignored"),
+        ("Read, mcp__*", "tools-glob-ignored"),
+        ("Read, mcp__foo.bar__x", "server-name-rewritten"),
+        ("Read, mcp__foo.bar", "server-name-rewritten"),
         ("Read, read", "unknown-tool"),
         ("Bash(git *)", "tools-specifier-not-a-filter"),
         ("Agent(worker)", "agent-type-list-ignored"),
@@ -178,6 +181,62 @@ def test_a_defect_of_a_list_of_tools_is_found(tools: str, code: str) -> None:
     (found,) = load(Memory({".claude/agents/a.md": text}))
 
     assert code in codes(found)
+
+
+@pytest.mark.parametrize(
+    ("name", "called"),
+    [
+        ("mcp__foo.bar__x", "mcp__foo_bar__x"),
+        ("mcp__foo.bar", "mcp__foo_bar"),
+        ("mcp__foo__a.b", "mcp__foo__a_b"),
+        ("mcp__a b__x", "mcp__a_b__x"),
+        ("mcp__foo.*", "mcp__foo_*"),
+        ("mcp__foo__:*", "mcp__foo__*"),
+        ("mcp__ok-1_2__x", None),
+        ("mcp__foo__*", None),
+    ],
+)
+def test_a_rule_with_a_server_as_its_configuration_calls_it_is_mended(
+    name: str, called: str | None
+) -> None:
+    # Each was observed in 2.1.329.
+    text = json.dumps({"permissions": {"deny": [name], "allow": [name]}})
+    (found,) = load(Memory({".claude/settings.json": text}))
+    named = [each for each in found.findings if each.code == "server-name-rewritten"]
+
+    assert [each.help for each in named] == [f"write `{called}`"] * 2 * (called is not None)
+    # To allow more is a decision.
+    assert [[edit.text for edit in each.edits] for each in named] == (
+        [[called], []] if called else []
+    )
+
+
+def test_an_agent_has_no_tool_of_a_server_by_a_list_of_all() -> None:
+    text = "---\nname: a\ndescription: d\ntools: Read, mcp__*\n---\n"
+    (found,) = load(Memory({".claude/agents/a.md": text}))
+    chain = Chain.start("main", found.enforced).spawn("a")
+    assert chain.decide("mcp__github__x", {}).reason is Reason.UNAVAILABLE
+
+
+def test_tools_of_servers_are_called_as_the_host_calls_them() -> None:
+    text = json.dumps({"permissions": {"allow": ["mcp__foo_bar__a_b"]}})
+    options = ClaudeOptions(servers={"foo.bar": ("a.b",)})
+    (found,) = load(Memory({".claude/settings.json": text}), options)
+    decide = Chain.start("main", found.enforced).decide
+    assert decide("mcp__foo_bar__a_b", {}).effect is Effect.ALLOW
+    assert decide("mcp__foo.bar__a.b", {}).reason is Reason.UNAVAILABLE
+
+
+def test_a_rule_is_held_against_the_servers_that_are_configured() -> None:
+    files = {
+        ".claude/settings.json": json.dumps(
+            {"permissions": {"deny": ["mcp__foo_bra__x", "mcp__foo_bar", "mcp__other"]}}
+        ),
+        ".mcp.json": json.dumps({"mcpServers": {"foo.bar": {"command": "x"}}}),
+    }
+    (found,) = load(Memory(files))
+    told = {each.message.split("`")[1]: each.help for each in found.findings}
+    assert told == {"mcp__foo_bra__x": "`.mcp.json` has a server `foo_bar`", "mcp__other": ""}
 
 
 @pytest.mark.parametrize("reading", ["attenuated", "enforced"])
@@ -337,3 +396,105 @@ def test_where_settings_cannot_be_read_every_call_is_denied() -> None:
     assert finding.code == "unreadable-file"
     assert finding.severity is Severity.ERROR
     assert found.chain("main").decide("WebSearch", {}).effect is Effect.DENY
+
+
+def findings_of(permissions: dict[str, object], code: str) -> list[Finding]:
+    (found,) = load(Memory({".claude/settings.json": json.dumps({"permissions": permissions})}))
+    return [finding for finding in found.findings if finding.code == code]
+
+
+def test_a_dead_rule_beside_the_one_that_was_meant_is_a_note_with_an_edit() -> None:
+    (twin, alone) = findings_of(
+        {"deny": ["Edit(.env)", "Write(.env)", "Write(x)"]}, "dead-file-rule"
+    )
+    assert (twin.severity, [edit.text for edit in twin.edits]) == (Severity.NOTE, [""])
+    assert (alone.severity, alone.edits) == (Severity.ERROR, ())
+    # In another list it says something else.
+    (other,) = findings_of({"allow": ["Edit(.env)"], "deny": ["Write(.env)"]}, "dead-file-rule")
+    assert other.severity is Severity.ERROR
+
+
+@pytest.mark.parametrize(
+    ("allow", "ask", "count"),
+    [
+        ("Read(//x/**)", "Read", 1),
+        ("Edit(src/**)", "Edit", 1),
+        ("Read(//x/**)", "Read(//y/**)", 0),
+        ("Read(//x/**)", "Edit", 0),
+        ("Read", "Read", 0),
+        ("Bash(make)", "Bash", 0),
+    ],
+)
+def test_a_rule_that_allows_files_to_a_tool_which_is_asked_for_is_found(
+    allow: str, ask: str, count: int
+) -> None:
+    found = findings_of({"allow": [allow], "ask": [ask]}, "allow-asked-anyway")
+    assert len(found) == count
+
+
+def test_a_rule_that_allows_files_to_a_tool_which_is_asked_for_allows_commands() -> None:
+    text = json.dumps({"permissions": {"allow": ["Read(//x/**)"], "ask": ["Read"]}})
+    (found,) = load(Memory({".claude/settings.json": text}), ClaudeOptions(cwd="/srv/app"))
+    decide = Chain.start("main", found.enforced).decide
+    assert decide("Read", {"file_path": "/x/a"}).effect is Effect.ASK
+    assert decide("Bash", {"command": "cat /x/a"}).effect is Effect.ALLOW
+
+
+def test_a_folder_that_is_not_there_or_has_a_star_is_found(tmp_path: Path) -> None:
+    (tmp_path / "app" / ".claude").mkdir(parents=True)
+    (tmp_path / "shared").mkdir()
+    listed = ["*", "../shared", "../nope", str(tmp_path / "shared"), "/nowhere/at/all"]
+    text = json.dumps({"permissions": {"additionalDirectories": listed}})
+    (tmp_path / "app/.claude/settings.json").write_text(text)
+
+    (found,) = load(Folder(tmp_path / "app"))
+    named = [(f.message.split("`")[1], f.severity.value) for f in found.findings]
+    assert named == [("*", "warning"), ("../nope", "note"), ("/nowhere/at/all", "note")]
+    # Files that lie nowhere tell nothing of folders.
+    (found,) = load(Memory({".claude/settings.json": text}))
+    assert len(found.findings) == 1
+
+
+@pytest.mark.parametrize(
+    ("url", "effect"),
+    [
+        # Each was observed in 2.1.329.
+        ("https://go.dev/doc", Effect.ALLOW),
+        ("https://go.dev/doc/x?y=1", Effect.ALLOW),
+        ("https://go.dev/ref/spec", Effect.ALLOW),
+        ("https://go.dev/docs", Effect.ASK),
+        ("https://go.dev/", Effect.ASK),
+        ("https://www.go.dev/doc", Effect.ASK),
+        ("https://docs.getdbt.com/a", Effect.ALLOW),
+        ("https://wordpress.org/documentation/a", Effect.ALLOW),
+        ("https://raw.githubusercontent.com/anthropics/a", Effect.ASK),
+    ],
+)
+def test_sections_of_hosts_are_fetched_without_asking(url: str, effect: Effect) -> None:
+    (found,) = load(Memory({".claude/settings.json": "{}"}))
+    decided = Chain.start("main", found.enforced).decide("WebFetch", {"url": url, "prompt": "p"})
+    assert decided.effect is effect
+
+
+def test_rules_of_a_skill_name_its_folder_by_a_variable() -> None:
+    # Observed in 2.1.329.
+    allowed = "Bash(${CLAUDE_SKILL_DIR}/run.sh *), Bash(${CLAUDE_PROJECT_DIR}/p.sh *)"
+    text = f"---\nname: s\ndescription: d\nallowed-tools: {allowed}\n---\nx\n"
+    files = {".claude/skills/s/SKILL.md": text}
+
+    def decide(command: str, version: str = "2.1.329") -> Effect:
+        options = ClaudeOptions(cwd="/srv/app", active_skill="s", version=version)
+        (found,) = load(Memory(files), options)
+        return Chain.start("main", found.enforced).decide("Bash", {"command": command}).effect
+
+    assert decide("/srv/app/.claude/skills/s/run.sh a") is Effect.ALLOW
+    assert decide("/srv/app/p.sh a") is Effect.ALLOW
+    assert decide("/srv/app/.claude/skills/t/run.sh a") is Effect.ASK
+    assert decide("${CLAUDE_SKILL_DIR}/run.sh a") is Effect.ASK
+    assert decide("/srv/app/p.sh a", "2.1.195") is Effect.ASK
+
+
+def test_an_unknown_value_is_shown_as_one() -> None:
+    (found,) = load(Memory({".claude/settings.json": "{}"}))
+    clauses = Chain.start("main", found.enforced).account("Bash", {"command": 'bar "a\n$(ls)"'})
+    assert [clause.text for clause in clauses][:2] == ["ls", "bar …"]

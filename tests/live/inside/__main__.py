@@ -139,7 +139,9 @@ def main() -> None:
     for name, text in session["once"].items():
         Path(name).write_text(text)
     clean = {"HOME": "/srv", "PATH": "/usr/bin"}
-    subprocess.run(["git", "init", "-q", session["cwd"]], env=clean, check=False)
+    subprocess.run(
+        ["git", "init", "-q", session.get("repository", session["cwd"])], env=clean, check=False
+    )
     files.restore()
     model = Model(session["actors"], files)
     program = Program(session, serve(model), model)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -49,10 +50,22 @@ __all__ = [
     "UNASKED",
     "UNSANDBOXED",
     "WAITING",
+    "server_name",
 ]
 
 _DATA: Final = table("tools")
 _TOOLS: Final[Mapping[str, Mapping[str, Any]]] = _DATA["tools"]
+
+
+_REWRITTEN: Final = re.compile(r"[^A-Za-z0-9_*-]")
+
+
+def server_name(name: str) -> str:
+    """Return how the host calls a server, or a tool of one, that calls itself *name*.
+
+    What is neither a letter, a digit, `_` nor `-` becomes `_` (2.1.329, observed); a star stays.
+    """
+    return _REWRITTEN.sub("_", name)
 
 
 def _words(section: str, name: str) -> tuple[str, ...]:

@@ -54,6 +54,7 @@ class Behaviour:
             the agent that it starts.
         known_hosts_ruled: whether rules count for hosts that are auto-allowed.
         loose_types: whether an agent is found by its name in other letters.
+        skill_folders: whether rules of a skill name its folder by a variable.
         skill_prefixes: whether ``Skill(name *)`` applies to every skill that begins so.
         text_behind_refused: whether a rule with text behind its parentheses is none.
         input_is_read: whether what a command reads from by ``<`` is a file that is read.
@@ -97,6 +98,7 @@ class Behaviour:
     named_agents_denied: bool = True
     known_hosts_ruled: bool = True
     loose_types: bool = True
+    skill_folders: bool = True
     skill_prefixes: bool = True
     text_behind_refused: bool = True
     input_is_read: bool = True

@@ -399,11 +399,24 @@ def is_joined_oddly(word: Word) -> bool:
 
 
 _HIDDEN = re.compile(r"\n[ \t]*#")
+# `$(cat <<'E'`, a text and `E)`, in double quotes: what it holds is no comment (2.1.329, observed).
+_QUOTED_DOCUMENT = re.compile(
+    r"\$\(\s*cat\s*<<[ \t]*(['\"])([\w.]+)\1\n(?:[^\n]*(?<!\\)\n)*?\2\n\s*\)"
+)
 
 
 def hides(words: Sequence[Word]) -> bool:
     """Whether quoted text has a line that looks like a comment, behind which more may stand."""
-    return any("\n" in word.raw and _HIDDEN.search(word.raw) for word in words)
+    return any(
+        "\n" in word.raw and _HIDDEN.search(word.raw) and _HIDDEN.search(_without_documents(word))
+        for word in words
+    )
+
+
+def _without_documents(word: Word) -> str:
+    rest = _QUOTED_DOCUMENT.sub("", word.raw) if word.vetted else word.raw
+    # In a word of one piece nothing that looks like a document is one in single quotes.
+    return rest if rest.count('"') == 2 and rest.endswith('"') else word.raw
 
 
 def is_unchecked(words: Sequence[Word], shell: Shell) -> bool:

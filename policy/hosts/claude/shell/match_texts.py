@@ -19,6 +19,7 @@ from itertools import dropwhile, islice, takewhile
 from policy.commands.compound import KEYWORDS
 from policy.commands.words import (
     ASSIGNMENT,
+    SOME_VALUE,
     VANISHING,
     VANISHING_FIRST,
     Word,
@@ -262,7 +263,6 @@ _EXPANDED: Final = re.compile(r"[*?]|\[.*\]")
 _SUBSTITUTED: Final = re.compile(r"\$\(|`|[<>]\(")
 _VARIABLE: Final = re.compile(r"\$\w+")
 _FOLDER: Final = re.compile(r"\A[~.](?=/|\Z)")
-_SOME_VALUE: Final = "\x1f"
 
 
 def is_requoted(text: str) -> bool:
@@ -281,9 +281,9 @@ def _requoted(word: Word) -> Word:
         if not word.vetted:
             return word  # which no rule grants
         if _SUBSTITUTED.search(word.raw):
-            text = _SOME_VALUE
+            text = SOME_VALUE
         else:
-            text = _FOLDER.sub(_SOME_VALUE, _VARIABLE.sub(_SOME_VALUE, text))
+            text = _FOLDER.sub(SOME_VALUE, _VARIABLE.sub(SOME_VALUE, text))
     return evolve(word, raw=_put(text))
 
 
@@ -443,7 +443,7 @@ def possible_texts(words: Sequence[Word], shell: Shell) -> tuple[str, ...]:
 
 
 # Any other argument, or the text that a command is given to read: to rules it is part of it.
-MORE: Final = " \x1f"
+MORE: Final = f" {SOME_VALUE}"
 
 
 def _behind_each(words: Sequence[Word], shell: Shell) -> Iterator[Sequence[Word]]:

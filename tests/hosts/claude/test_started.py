@@ -1,0 +1,196 @@
+"""Where a session is started: which files are in force there, and which are not.
+
+What is expected was observed in 2.1.329 (`test_the_program_reads_the_same`, where it is here).
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from policy.cli import main
+from policy.files.opening import start_place
+from policy.files.trees import Folder
+from policy.hosts.front_ends import front_ends
+from policy.hosts.workspace import load_tree
+from policy.tables.chain import Chain
+from tests.live import sandbox, theirs
+from tests.live.scenario import HOME, Call, Scenario
+
+# By what is allowed, or the name of the agent: a file.
+FILES = {
+    "above": "srv/.claude/settings.json",
+    "abovel": "srv/.claude/settings.local.json",
+    "top": "srv/app/.claude/settings.json",
+    "topl": "srv/app/.claude/settings.local.json",
+    "src": "srv/app/src/.claude/settings.json",
+    "srcl": "srv/app/src/.claude/settings.local.json",
+    "sub": "srv/app/src/sub/.claude/settings.json",
+    "subl": "srv/app/src/sub/.claude/settings.local.json",
+    "wt": "data/wt/.claude/settings.json",
+    "wtl": "data/wt/.claude/settings.local.json",
+    "agent-above": "srv/.claude/agents/a.md",
+    "agent-top": "srv/app/.claude/agents/b.md",
+    "agent-src": "srv/app/src/.claude/agents/b.md",
+}
+STARTED = {
+    "srv/app": {"top", "topl", "agent-top"},
+    "srv/app/src": {"topl", "src", "srcl", "agent-top", "agent-src"},
+    "srv/app/src/sub": {"topl", "sub", "subl", "agent-top", "agent-src"},
+    "srv": {"above", "abovel", "agent-above"},
+    "data/wt": {"topl", "wt", "wtl", "agent-top"},
+    "data/wt/src": {"topl", "agent-top"},
+}
+
+
+def texts(root: str) -> dict[str, str]:
+    """Return the files of both checkouts, the second a linked worktree of the first."""
+    found = {
+        path: f"---\nname: {name}\ndescription: d\n---\nx\n"
+        if name.startswith("agent-")
+        else json.dumps(
+            {"permissions": {"allow": [f"Bash({name} *)"], "deny": [f"Bash(no-{name})"]}}
+        )
+        for name, path in FILES.items()
+    }
+    return {
+        **found,
+        "data/wt/.git": f"gitdir: {root}srv/app/.git/worktrees/wt\n",
+        "data/wt/src/x": "x\n",
+        "srv/app/.git/worktrees/wt/gitdir": f"{root}data/wt/.git\n",
+        "srv/app/.git/worktrees/wt/commondir": "../..\n",
+        "srv/app/.git/worktrees/wt/HEAD": "ref: refs/heads/x\n",
+    }
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> Path:
+    for path, text in texts(f"{tmp_path}/").items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    return tmp_path
+
+
+def started(folder: Path) -> Any:
+    place = start_place(folder)
+    workspace = load_tree(Folder(place.top), front_ends=front_ends(start=place))
+    (project,) = (each for each in workspace.projects if each.host == "claude-code")
+    return project
+
+
+@pytest.mark.parametrize("folder", STARTED)
+def test_a_session_reads_what_the_program_reads_there(places: Path, folder: str) -> None:
+    project = started(places / folder)
+    chain = Chain.start("main", project.enforced)
+    allowed = {
+        name
+        for name in FILES
+        if not name.startswith("agent-")
+        and str(chain.decide("Bash", {"command": f"{name} x"}).effect) == "allow"
+    }
+    assert allowed | (project.agents.keys() & FILES.keys()) == STARTED[folder]
+
+
+@pytest.mark.live
+@pytest.mark.parametrize("folder", STARTED)
+def test_the_program_reads_the_same(folder: str) -> None:
+    if lacking := sandbox.missing():
+        pytest.skip(lacking)
+    scenario = Scenario()
+    script = theirs._Script(scenario.background)
+    uses = {}
+    for name in FILES:
+        starts = {"subagent_type": name, "description": "d", "prompt": "idle"}
+        runs = {"command": f"{name} x", "description": "d"}
+        is_agent = name.startswith("agent-")
+        uses[name] = script.add(0, "Agent" if is_agent else "Bash", starts if is_agent else runs)
+    session = theirs._session(scenario, script)
+    trusted = {"hasTrustDialogAccepted": True}
+    state = {
+        "hasCompletedOnboarding": True,
+        "projects": {f"/{each}": trusted for each in (*STARTED, "srv/app")},
+    }
+    session |= {
+        "cwd": f"/{folder}",
+        "repository": "/srv/app",
+        "files": session["files"] | {f"/{path}": text for path, text in texts("/").items()},
+        "once": {f"{HOME}/.claude.json": json.dumps(state)},
+    }
+    answers = sandbox.run(session, {})
+    call = Call("Bash", {"command": "x"})
+    words = {name: theirs._read(answers, script, call, 0, use).word for name, use in uses.items()}
+    assert {name for name, word in words.items() if word == "allow"} == STARTED[folder]
+
+
+def test_files_that_lie_near_and_are_not_in_force_are_named(places: Path) -> None:
+    found = [f for f in started(places / "srv/app/src").findings if f.code == "settings-of-folder"]
+    told = {f.file.removeprefix(".claude/"): f.message for f in found}
+    assert told == dict.fromkeys(
+        ("settings.json", "src/sub/.claude/settings.json", "src/sub/.claude/settings.local.json"),
+        "the file is not read by a session that is started in `src`: 2 rules, of which 1 denies",
+    )
+    # The denials that are lost have a finding each.
+    lost = [f.code for f in started(places / "srv/app/src").findings]
+    assert "denial-not-inherited" in lost
+
+
+def test_lint_tells_of_each_nested_file_for_which_sessions_it_holds(places: Path) -> None:
+    found = load_tree(Folder(places / "srv/app")).findings
+    told = {f.file: f.message for f in found if f.code == "settings-of-folder"}
+    assert told == {
+        f"{folder}/.claude/settings.json": f"the file holds for sessions that are started in"
+        f" `{folder}`, and no others: 2 rules, of which 1 denies"
+        for folder in ("src", "src/sub")
+    }
+
+
+def test_a_linked_worktree_in_a_checkout_is_no_project_of_its_own(places: Path) -> None:
+    copy = places / "srv/app/.claude/worktrees/w"
+    (copy / ".claude").mkdir(parents=True)
+    (copy / ".git").write_text("gitdir: ../../../.git/worktrees/w\n")
+    (copy / ".claude/settings.json").write_text("{}")
+    roots = [each.root for each in load_tree(Folder(places / "srv/app")).projects]
+    assert roots == ["", "src", "src/sub"]
+    assert [each.root for each in load_tree(Folder(copy)).projects] == [""]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (["--from", "srv/app/src", "Bash(topl x)"], "allow"),
+        (["--from", "srv/app/src", "Bash(top x)"], "ask"),
+        ([".", "Bash(top x)", "--from", "srv/app"], "allow"),
+        (["--from", "data/wt", "Bash(topl x)"], "allow"),
+        (["--from", "srv", "Bash(top x)"], "ask"),
+    ],
+)
+def test_check_decides_for_a_session_started_in_a_folder(
+    places, monkeypatch, capsys, arguments, word
+) -> None:
+    monkeypatch.chdir(places)
+    main(["check", *arguments, "--reading", "enforced", "--format", "json"])
+    assert json.loads(capsys.readouterr().out)["effect"] == word
+
+
+def test_the_folder_that_one_stands_in_is_where_a_session_starts(
+    places, monkeypatch, capsys
+) -> None:
+    (places / "srv/app/lib/deep").mkdir(parents=True)
+    for folder in ("lib/deep", "src"):
+        monkeypatch.chdir(places / "srv/app" / folder)
+        assert main(["check", "Bash(topl x)", "--reading", "enforced"]) == 0
+        assert f"claude-code@{folder}" in capsys.readouterr().out
+    monkeypatch.chdir(places / "srv/app/lib/deep")
+    main(["audit"])
+    assert (
+        "read .claude/agents/b.md (agent), .claude/settings.local.json" in capsys.readouterr().out
+    )
+
+
+def test_a_folder_that_is_not_there_is_an_error(places, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(places)
+    assert main(["audit", "--from", "nowhere"]) == 2
+    assert "expected a folder" in capsys.readouterr().err
