@@ -476,7 +476,8 @@ def _matrices(audited: Audit) -> Iterator[Block]:
         rows += found.rows
         idle += [a.name for a in project.agents if not a.enforced and not a.attenuated]
     if rows:
-        title = "what runs without confirmation (? asked, - denied or not available)"
+        marks = "+? more is asked for, ? all is, - denied or not available"
+        title = f"what runs without confirmation ({marks})"
         yield Section(title, (Grid(heads, tuple(rows)),))
     if idle:
         yield Paragraph(("no chain reaches ", names(idle, 12, "agent")))

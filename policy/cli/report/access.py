@@ -159,15 +159,20 @@ def cell(kind: str, tools: Sequence[ToolAccess]) -> Text:
     parts = dict.fromkeys(part for tool in tools for part in _allowed(tool))
     allowed = sorted(parts, key=_SOME.__eq__)
     denied = dict.fromkeys(part for tool in tools[:1] for part in tool.denied)
-    asks = any(tool.asked or tool.otherwise == "ask" for tool in tools)
-    mark = (" ", Ink("?", "ask")) if asks else ""
+    mark = _mark(tools)
     if not allowed:
-        return Ink("?", "ask") if asks else NOTHING
+        return Ink("?", "ask") if mark else NOTHING
     if "any" in allowed:
         risky = kind in {"change", "run", "network"}
         unless = f" but {_listed(denied)}" if denied else ""
         return (Ink(f"any{unless}", "warning" if risky else "allow"), mark)
     return (Ink(_listed(allowed), "allow"), mark)
+
+
+def _mark(tools: Sequence[ToolAccess]) -> Text:
+    """Return that more is asked for; "" where nothing is."""
+    asks = any(tool.asked or tool.otherwise == "ask" for tool in tools)
+    return (" ", Ink("+?", "ask")) if asks else ""
 
 
 def _allowed(tool: ToolAccess) -> tuple[str, ...]:
@@ -178,12 +183,11 @@ def _names(tools: Sequence[ToolAccess]) -> Text:
     """Return the tools by name, those with a pattern over names first."""
     everything = [tool for tool in tools if tool.name == ANY_OTHER and _allowed(tool)]
     names = sorted((tool.name for tool in tools if _allowed(tool)), key=lambda n: "__" not in n)
-    asks = any(tool.asked or tool.otherwise == "ask" for tool in tools)
-    mark = (" ", Ink("?", "ask")) if asks else ""
+    mark = _mark(tools)
     if everything:
         return (Ink("any", "warning"), mark)
     if not names:
-        return Ink("?", "ask") if asks else NOTHING
+        return Ink("?", "ask") if mark else NOTHING
     shown = _listed(names) if len(names) <= _MOST else f"{len(names)} tools"
     return (Ink(shown, "allow"), mark)
 
