@@ -11,7 +11,7 @@ import policy
 
 ROOT = Path(policy.__file__).parent
 
-LINES = 72_987
+LINES = 72_997
 MODULES = 272
 ENTRIES = 15  # files and folders directly in `policy/`
 PRIVATE_WORDS = 137
