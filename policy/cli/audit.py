@@ -425,10 +425,7 @@ def blocks(audited: Audit, most: int | None, *, agent: str = "") -> list[Block]:
     return found
 
 
-_NEXT: Final = (
-    "more: `--agent NAME` for one agent, `--all` for every agent, `--format html` for a page,"
-    " `policy lint` for findings with their lines and fixes"
-)
+_NEXT: Final = "more: `--agent NAME`, `--all`, `--format html`; `policy lint` shows lines and fixes"
 
 
 def _summary(audited: ProjectAudit, *, briefly: bool) -> Text:

@@ -52,6 +52,7 @@ NOTHING: Final = Ink("-", "dim")
 _MOST = 3
 
 # A rule: its tool, and its specifier or, of a built-in rule, why the host has it.
+_WORDS: Final = re.compile(r"[\w -]+")  # `working folder`
 _RULE: Final = re.compile(r"[^\s()]+( ?)\((.*)\)", re.DOTALL)
 
 
@@ -162,11 +163,19 @@ def cell(kind: str, tools: Sequence[ToolAccess]) -> Text:
     mark = _mark(tools)
     if not allowed:
         return Ink("?", "ask") if mark else NOTHING
+    within = [each for each in denied if any(_holds(kind, wide, each) for wide in allowed)]
+    unless = f" but {_listed(within)}" if within else ""
     if "any" in allowed:
         risky = kind in {"change", "run", "network"}
-        unless = f" but {_listed(denied)}" if denied else ""
         return (Ink(f"any{unless}", "warning" if risky else "allow"), mark)
-    return (Ink(_listed(allowed), "allow"), mark)
+    return (Ink(_listed(allowed) + unless, "allow"), mark)
+
+
+def _holds(kind: str, wide: str, pattern: str) -> bool:
+    """Return whether what is *wide* may hold a *pattern*: by its start, or in words of a host."""
+    if wide == "any" or (kind in {"read", "change"} and _WORDS.fullmatch(wide)):
+        return True
+    return wide.endswith("*") and pattern.startswith(wide.rstrip("*").rstrip(" :"))
 
 
 def _mark(tools: Sequence[ToolAccess]) -> Text:
