@@ -438,7 +438,7 @@ def _summary(audited: ProjectAudit, *, briefly: bool) -> Text:
         f" and {built_in} built in" if built_in else "",
         "; read ",
         count(len(roles), "file")
-        if briefly
+        if briefly or not roles
         else joined((Ink(path, "file") for path in roles), most=3),
     )
 
