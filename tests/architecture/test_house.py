@@ -11,7 +11,7 @@ import policy
 
 ROOT = Path(policy.__file__).parent
 
-LINES = 73_318
+LINES = 73_324
 MODULES = 271
 ENTRIES = 15  # files and folders directly in `policy/`
 PRIVATE_WORDS = 132

@@ -483,12 +483,18 @@ def _whole(read: ScriptReading, *, opaque: bool) -> ExactCommand:
         spelled = ExactMatch.APART
     elif "&" in read.text and (script.broken or _has_half_assignment(script)):
         spelled = ExactMatch.APART  # which command runs in the background is unknown
+    elif script.broken and _LEFT_OPEN.search(read.text):
+        spelled = ExactMatch.APART
     elif opaque or read.grantability.unchecked:
         spelled = ExactMatch.VERBATIM
     first = script.commands[0].words if script.commands else []
     several = len(script.commands) > 1
     doubtful = opaque or read.grantability.unchecked or read.astray or read.is_scattered
     return ExactCommand(read.text, first, read.shell, spelled, read.astray, several, doubtful)
+
+
+# A group that does not end, and a line that goes on.
+_LEFT_OPEN = re.compile(r"\A\s*\(|\\\s*\Z")
 
 
 def _has_half_assignment(script: Script) -> bool:
