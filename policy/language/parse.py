@@ -11,10 +11,10 @@ run reports every independent one.
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import Final
 
+from policy.core import expressions as re
 from policy.core.errors import PolicyError, PolicyErrors
 from policy.core.limits import FILE_BYTES, PATTERN_CHARACTERS, RULES
 from policy.core.source import Source, Span

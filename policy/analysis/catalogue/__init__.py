@@ -12,9 +12,9 @@ from functools import cache
 from importlib.resources import files
 from typing import Final
 
-import attrs
 import yaml
 
+from policy.core import values as attrs
 from policy.core.finding import Severity
 
 __all__ = ["CataloguePage", "codes", "index", "page"]

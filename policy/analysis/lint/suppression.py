@@ -23,9 +23,9 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Final
 
-import attrs
 import yaml
 
+from policy.core import values as attrs
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding, Severity
 from policy.core.source import Source, Span
@@ -246,7 +246,7 @@ def _noted(node: object) -> Iterator[int]:
     elif isinstance(node, tuple):
         for child in node:
             yield from _noted(child)
-    elif attrs.has(type(node)):
+    elif hasattr(node, "__attrs_attrs__"):
         for name in ("body", "comments"):
             yield from _noted(getattr(node, name, ()))
 

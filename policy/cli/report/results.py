@@ -10,12 +10,11 @@ from typing import Final
 from urllib.parse import quote
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-import attrs
-
 import policy
 from policy.analysis import catalogue
 from policy.cli.report.as_json import Object, dumps
 from policy.cli.report.document import Report
+from policy.core import values as attrs
 from policy.core.finding import Finding, Severity
 from policy.core.source import Place, Span, visible
 from policy.files.trees import Folder, SingleFile, Tree
