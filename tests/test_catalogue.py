@@ -95,5 +95,5 @@ def test_a_page_names_the_hosts_whose_files_have_its_code(page: catalogue.Catalo
 
 
 def test_the_index_is_up_to_date() -> None:
-    # `policy rule --format markdown > policy/analysis/catalogue/README.md`
+    # CONTRIBUTING.md says how it is written
     assert (ROOT / "policy/analysis/catalogue/README.md").read_text("utf-8") == catalogue.index()

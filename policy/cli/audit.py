@@ -92,6 +92,8 @@ _MOST_REPORTS = 3
 _MOST = 6
 _MOST_MERGED = 2
 
+_MOST_PROJECTS = 4  # on lines of their own
+
 _RANKS: Final = {severity: rank for rank, severity in enumerate(Severity)}
 
 
@@ -297,28 +299,34 @@ def _shown(groups: list[GapGroup], most: int | None) -> list[GapGroup]:
 # --- the matrix of agents and classes of tools ---------------------------------------------
 
 
-def matrix(audited: ProjectAudit) -> Grid:
-    """Return what agents do without confirmation: a row for agents with equal rights."""
+def matrix(audited: ProjectAudit, *, built_in: bool = True) -> Grid:
+    """Return what agents do without confirmation: a row for agents with equal rights.
+
+    Args:
+        audited: the project.
+        built_in: whether the agents of the host have a row.
+
+    """
     project = audited.project
     reached = [agent for agent in audited.agents if agent.enforced]
     startable = {name for agent in reached for name in agent.spawns[1]}
     cells = {agent.name: _cells(audited, agent, startable) for agent in reached}
     own = [agent for agent in reached if agent.place or agent.name in project.starts]
-    built_in = [agent for agent in reached if agent not in own]
+    others = [agent for agent in reached if agent not in own] if built_in else []
     rows: dict[tuple[Text, ...], list[str]] = {}
     for agent in own:
         rows.setdefault(cells[agent.name], []).append(agent.name)
     shown: list[tuple[Text, ...]] = [
         (names(members, 4, "agent"), *row) for row, members in rows.items()
     ]
-    if built_in:
+    if others:
         first = cells[own[0].name] if own else ()
-        columns = zip(*(cells[agent.name] for agent in built_in), strict=True)
+        columns = zip(*(cells[agent.name] for agent in others), strict=True)
         merged = [
             _merged(column, first[number] if first else None, own[0].name if own else "")
             for number, column in enumerate(columns)
         ]
-        shown.append((f"built in ({len(built_in)})", *merged))
+        shown.append((f"built in ({len(others)})", *merged))
     return Grid(("agent", *CLASSES.values()), tuple(shown))
 
 
@@ -393,20 +401,22 @@ def blocks(audited: Audit, most: int | None, *, agent: str = "") -> list[Block]:
             for project in audited.projects
             for block in _agents([a for a in project.agents if a.name == agent], most)
         ]
-    found: list[Block] = [Paragraph(_summary(project)) for project in audited.projects[:most]]
-    found += more(len(audited.projects[most:]) if most else 0, "projects")
+    several = len(audited.projects) > 1
+    shown = audited.projects[: most and _MOST_PROJECTS]
+    found: list[Block] = [Paragraph(_summary(each, briefly=several)) for each in shown]
+    found += more(len(audited.projects) - len(shown), "projects")
     found += _findings(audited, most)
     gaps = [item for project in audited.projects for item in _gap_items(project, most)]
     found += [Section("host and files disagree", tuple(gaps))] if gaps else []
-    found += _matrices(audited)
+    found += _matrices(audited, most)
     if most is None:
         found += [block for project in audited.projects for block in _details(project)]
     if audited.unread:
-        shown = tuple(
+        files = tuple(
             Item((Ink(file.path, "file"), f" ({file.what})")) for file in audited.unread[:most]
         )
-        left = more(len(audited.unread) - len(shown))
-        found.append(Section("files that may set permissions and are not read", (*shown, *left)))
+        left = more(len(audited.unread) - len(files))
+        found.append(Section("files that may set permissions and are not read", (*files, *left)))
     if missing := elsewhere(audited):
         found.append(Paragraph(missing, "dim"))
     if most is not None:
@@ -414,13 +424,10 @@ def blocks(audited: Audit, most: int | None, *, agent: str = "") -> list[Block]:
     return found
 
 
-_NEXT: Final = (
-    "more: `--agent NAME` for one agent, `--all` for every agent, `--format html` for a page,"
-    " `policy lint` for findings with their lines and fixes"
-)
+_NEXT: Final = "more: `--agent NAME`, `--all`, `--format html`; `policy lint` shows lines and fixes"
 
 
-def _summary(audited: ProjectAudit) -> Text:
+def _summary(audited: ProjectAudit, *, briefly: bool) -> Text:
     project = audited.project
     built_in = sum(not a.place and a.name not in project.starts for a in audited.agents)
     roles = dict.fromkeys(file.path for file in project.files)
@@ -429,7 +436,9 @@ def _summary(audited: ProjectAudit) -> Text:
         f": {count(len(audited.agents) - built_in, 'agent')}",
         f" and {built_in} built in" if built_in else "",
         "; read ",
-        joined((Ink(path, "file") for path in roles), most=3),
+        count(len(roles), "file")
+        if briefly or not roles
+        else joined((Ink(path, "file") for path in roles), most=3),
     )
 
 
@@ -462,21 +471,27 @@ def _findings(audited: Audit, most: int | None) -> list[Block]:
     return [Section(findings_summary(found) + suppressed, (*rows, *left))]
 
 
-def _matrices(audited: Audit) -> Iterator[Block]:
-    """Yield the matrix of each project, one below the other in one table."""
+def _matrices(audited: Audit, most: int | None) -> Iterator[Block]:
+    """Yield the matrix of each project, one below the other in one table.
+
+    Of several projects the agents of the files alone are shown, where there is a bound.
+    """
+    several = len(audited.projects) > 1
     heads: tuple[str, ...] = ()
     rows: list[tuple[Text, ...]] = []
     idle: list[str] = []
-    for project in audited.projects:
-        found = matrix(project)
+    for project in audited.projects[:most]:
+        found = matrix(project, built_in=most is None or not several)
         heads = found.heads
-        if len(audited.projects) > 1 and found.rows:
+        if several and found.rows:
             rows.append((Ink(project.project.title, "dim"), *[""] * (len(heads) - 1)))
         rows += found.rows
         idle += [a.name for a in project.agents if not a.enforced and not a.attenuated]
+    left = more(len(audited.projects) - len(audited.projects[:most]), "projects")
     if rows:
-        title = "what runs without confirmation (? asked, - denied or not available)"
-        yield Section(title, (Grid(heads, tuple(rows)),))
+        marks = "+? more is asked for, ? all is, - denied or not available"
+        title = f"what runs without confirmation ({marks})"
+        yield Section(title, (Grid(heads, tuple(rows)), *left))
     if idle:
         yield Paragraph(("no chain reaches ", names(idle, 12, "agent")))
     if not all(project.exact for project in audited.projects):

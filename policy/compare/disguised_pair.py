@@ -102,14 +102,14 @@ class _Disguised:
 
     def _texts(self, shell: Shell) -> Iterator[str]:
         """Yield commands, frozen, as long as a change is not shown that they may have."""
-        pair, disguises = self._pair, None
+        pair, forms = self._pair, None
         met = any(len(side) > 1 for side in pair.sides)
         for each in self._lines:
             if self._shown.issuperset(each.changes | each.scripted):
                 continue
-            if disguises is None:
-                disguises = Disguises(pair.views, pair.fresh, shell)
-                yield from disguises.spelled_out()
+            if forms is None:
+                forms = Disguises(pair.views, pair.fresh, shell)
+                yield from forms.spelled_out()
             effect = pair.views[each.view].effect(each.line)
             if effect is Effect.DENY:
                 frozen = freeze(each.pattern, pair.fresh)
@@ -117,7 +117,7 @@ class _Disguised:
                 if self._shown.issuperset(each.changes):
                     continue
             hides = each.reads and effect is Effect.ALLOW
-            for text in disguises.of(each.pattern, reads=each.reads, hides=hides, met=met):
+            for text in forms.of(each.pattern, reads=each.reads, hides=hides, met=met):
                 yield text
                 if self._shown.issuperset(each.changes):
                     break
@@ -126,10 +126,10 @@ class _Disguised:
                 if not (allows and is_joined(each.pattern)):
                     left = possible(pair, each.view, each.line, each.changes)
                     pair.doubts |= dict.fromkeys(product((ODD_LINES,), left))
-            if disguises.exhausted:
+            if forms.exhausted:
                 pair.doubts |= dict.fromkeys(product((OVERLAPS,), each.changes))
         if met:
-            yield from (disguises or Disguises(pair.views, pair.fresh, shell)).asked_for()
+            yield from (forms or Disguises(pair.views, pair.fresh, shell)).asked_for()
         yield from SAMPLES
 
     @cached_property

@@ -1,4 +1,4 @@
-"""The examples of the README are run, each with the library that it is for."""
+"""The examples of `docs/embed.md` are run, each with the library that it is for."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ import pytest
 
 from tests.adapters.conftest import TEAM
 
-README = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
-SECTION = README.partition("## Inside agent runtimes")[2].partition("\n## ")[0]
-FIRST, *EXAMPLES = re.findall(r"^```python\n(.*?)^```$", SECTION, re.MULTILINE | re.DOTALL)
+PAGE = (Path(__file__).parents[2] / "docs/embed.md").read_text("utf-8").partition("## A guard")[2]
+FIRST, *EXAMPLES = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 
 
 def _fastmcp() -> dict[str, Any]:
@@ -84,11 +83,11 @@ def _setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     (tmp_path / "team.policy").write_text(TEAM)
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}
-    exec(FIRST, names)  # noqa: S102  # it is our README
+    exec(FIRST, names)  # noqa: S102  # it is our page
     return names
 
 
-def test_the_guard_of_the_readme_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_guard_of_the_page_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     names = _setting(tmp_path, monkeypatch)
 
     assert names["guard"].named("run_shell") == "Bash"
@@ -96,13 +95,13 @@ def test_the_guard_of_the_readme_is_one(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_there_is_an_example_for_every_adapter() -> None:
-    assert [_word(example) for example in EXAMPLES] == list(NEEDS)
+    assert sorted(map(_word, EXAMPLES)) == sorted(NEEDS)
 
 
 @pytest.mark.adapters
 @pytest.mark.filterwarnings("default")
 @pytest.mark.parametrize("example", EXAMPLES, ids=_word)
-def test_an_example_of_the_readme_runs(
+def test_an_example_of_the_page_runs(
     example: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     library, given = NEEDS[_word(example)]
@@ -112,4 +111,4 @@ def test_an_example_of_the_readme_runs(
         missing = True
     if missing:
         pytest.skip(f"`{library}` is not installed")
-    exec(example, _setting(tmp_path, monkeypatch) | given())  # noqa: S102  # it is our README
+    exec(example, _setting(tmp_path, monkeypatch) | given())  # noqa: S102  # it is our page

@@ -11,10 +11,10 @@ import policy
 
 ROOT = Path(policy.__file__).parent
 
-LINES = 73_290
+LINES = 73_318
 MODULES = 271
 ENTRIES = 15  # files and folders directly in `policy/`
-PRIVATE_WORDS = 137
+PRIVATE_WORDS = 132
 
 # Words of a private language: a name of a thing says more.
 PRIVATE = re.compile(

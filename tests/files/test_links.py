@@ -136,7 +136,7 @@ def test_lint_says_how_much_was_read(places, capsys) -> None:
     link(places, "home/.claude/agents", "dotfiles/agents")
     lint = ["lint", str(places / "project"), "--select", "unreadable"]
     assert main([*lint, "--user", str(places / "home/.claude")]) == 0
-    assert "no findings; 3 files read" in " ".join(capsys.readouterr().out.split())
+    assert "no findings; 3 files with 3 rules read" in " ".join(capsys.readouterr().out.split())
     (places / "nothing").mkdir()
     assert main(["lint", str(places / "nothing")]) == 2
     assert "no file here says what an agent may do" in " ".join(capsys.readouterr().err.split())

@@ -51,6 +51,7 @@ NOTHING: Final = Ink("-", "dim")
 _MOST = 3
 
 # A rule: its tool, and its specifier or, of a built-in rule, why the host has it.
+_WORDS: Final = re.compile(r"[\w -]+")  # `working folder`
 _RULE: Final = re.compile(r"[^\s()]+( ?)\((.*)\)", re.DOTALL)
 
 
@@ -158,15 +159,28 @@ def cell(kind: str, tools: Sequence[ToolAccess]) -> Text:
     parts = dict.fromkeys(part for tool in tools for part in _allowed(tool))
     allowed = sorted(parts, key=_SOME.__eq__)
     denied = dict.fromkeys(part for tool in tools[:1] for part in tool.denied)
-    asks = any(tool.asked or tool.otherwise == "ask" for tool in tools)
-    mark = (" ", Ink("?", "ask")) if asks else ""
+    mark = _mark(tools)
     if not allowed:
-        return Ink("?", "ask") if asks else NOTHING
+        return Ink("?", "ask") if mark else NOTHING
+    within = [each for each in denied if any(_holds(kind, wide, each) for wide in allowed)]
+    unless = f" but {_listed(within)}" if within else ""
     if "any" in allowed:
         risky = kind in {"change", "run", "network"}
-        unless = f" but {_listed(denied)}" if denied else ""
         return (Ink(f"any{unless}", "warning" if risky else "allow"), mark)
-    return (Ink(_listed(allowed), "allow"), mark)
+    return (Ink(_listed(allowed) + unless, "allow"), mark)
+
+
+def _holds(kind: str, wide: str, pattern: str) -> bool:
+    """Return whether what is *wide* may hold a *pattern*: by its start, or in words of a host."""
+    if wide == "any" or (kind in {"read", "change"} and _WORDS.fullmatch(wide)):
+        return True
+    return wide.endswith("*") and pattern.startswith(wide.rstrip("*").rstrip(" :"))
+
+
+def _mark(tools: Sequence[ToolAccess]) -> Text:
+    """Return that more is asked for; "" where nothing is."""
+    asks = any(tool.asked or tool.otherwise == "ask" for tool in tools)
+    return (" ", Ink("+?", "ask")) if asks else ""
 
 
 def _allowed(tool: ToolAccess) -> tuple[str, ...]:
@@ -177,12 +191,11 @@ def _names(tools: Sequence[ToolAccess]) -> Text:
     """Return the tools by name, those with a pattern over names first."""
     everything = [tool for tool in tools if tool.name == ANY_OTHER and _allowed(tool)]
     names = sorted((tool.name for tool in tools if _allowed(tool)), key=lambda n: "__" not in n)
-    asks = any(tool.asked or tool.otherwise == "ask" for tool in tools)
-    mark = (" ", Ink("?", "ask")) if asks else ""
+    mark = _mark(tools)
     if everything:
         return (Ink("any", "warning"), mark)
     if not names:
-        return Ink("?", "ask") if asks else NOTHING
+        return Ink("?", "ask") if mark else NOTHING
     shown = _listed(names) if len(names) <= _MOST else f"{len(names)} tools"
     return (Ink(shown, "allow"), mark)
 
