@@ -23,8 +23,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Final, TypeVar
 
-import attrs
-
 from policy.adapters.messages import (
     FAILED,
     always_granted,
@@ -36,6 +34,7 @@ from policy.adapters.messages import (
     spawn_denial,
 )
 from policy.analysis.records.record import Record, Recorder
+from policy.core import values as attrs
 from policy.core.decision import Decision
 from policy.core.effect import Effect
 from policy.tables.chain import NOTHING_SAID, Chain, SpawnDenied

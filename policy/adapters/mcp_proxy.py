@@ -24,8 +24,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import FrameType
 from typing import IO, Any, Final, NoReturn, TypeAlias
 
-import attrs
-
 from policy.adapters.guard import (
     APPROVAL_FORM,
     APPROVAL_KEY,
@@ -36,6 +34,7 @@ from policy.adapters.guard import (
     unapproved,
 )
 from policy.adapters.messages import FAILED
+from policy.core import values as attrs
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.source import visible

@@ -11,14 +11,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-import attrs
-
 from policy.analysis.reach.worklist import MANY_CHAINS, PositionPair, ReadingSide, Worklist
 from policy.compare.compare import Difference, Known
 from policy.compare.deduplicate import told
 from policy.compare.meets import compare_meets
 from policy.compare.tables import decided
 from policy.compare.witness import Call
+from policy.core import values as attrs
 from policy.core.decision import Because, Decision, Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError

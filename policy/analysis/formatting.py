@@ -15,13 +15,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from itertools import pairwise
 from typing import Final
 
-import attrs
-
 from policy.analysis.diff import diff_workspaces, in_every_mode, objection
 from policy.analysis.reach.worklist import reach
 from policy.compare.compare import Known
 from policy.compare.dead_rules import shadowing
 from policy.compare.tables import differences
+from policy.core import values as attrs
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.source import Edit, Source, Span, edited

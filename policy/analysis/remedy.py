@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from urllib.parse import urlsplit
 
-import attrs
-
 from policy.analysis.reach.query import dialect_of, lines
+from policy.core import values as attrs
 from policy.core.decision import Does
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError

@@ -11,13 +11,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-import attrs
-
 from policy.analysis.diff import Diff, paired
 from policy.analysis.reach.worklist import reach
 from policy.compare.compare import Difference, Known
 from policy.compare.meets import compare_meets
 from policy.compare.witness import Call
+from policy.core import values as attrs
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.finding import Finding, Severity

@@ -11,8 +11,6 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
-import attrs
-
 from policy.analysis.reach.query import dialect_of, semantics
 from policy.analysis.records.logs import LogProblem
 from policy.analysis.records.record import Record
@@ -21,6 +19,7 @@ from policy.commands.reader import read_command
 from policy.commands.words import in_home
 from policy.compare.compare import Difference
 from policy.compare.tables import differences
+from policy.core import values as attrs
 from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError

@@ -7,8 +7,6 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Final
 
-import attrs
-
 from policy.analysis.lint import lint
 from policy.analysis.reach.audit import (
     AgentAudit,
@@ -70,6 +68,7 @@ from policy.cli.report.words import (
     rule,
 )
 from policy.compare.compare import Known
+from policy.core import values as attrs
 from policy.core.decision import Decision
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError

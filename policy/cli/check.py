@@ -5,13 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import attrs
-
-from policy.analysis.records.record import Record, Recorder
 from policy.cli.console import Console
 from policy.cli.options import Hosts
 from policy.cli.outputs import file_errors, written
@@ -27,6 +24,7 @@ from policy.cli.report.document import Block, Excerpt, Ink, Item, Labelled, Repo
 from policy.cli.report.terminal import terminal
 from policy.cli.report.words import because_text, call, chain_text, effect, explained, quoted, rule
 from policy.core import limits
+from policy.core import values as attrs
 from policy.core.decision import Because, Clause, Decision, Does, Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
@@ -46,14 +44,13 @@ def run(options: argparse.Namespace, console: Console) -> int:
     """Decide the calls, and return the exit status."""
     found, words = _path_and_words(options, console)
     checker = _Checker(found, chain_of(options.chain) if options.chain else (), options.reading)
-    recorder = Recorder(Path(options.record), options.redact) if options.record else None
+    keep = _recording(options, checker) if options.record else None
     answers: list[CheckAnswer] = []
     status = 0
     for number, asked in enumerate(_requests(options, words)):
         answer = checker.answer(asked)
-        if recorder is not None and not answer.problem:
-            record = Record.of(answer.chain, answer.tool, answer.call, answer.decision)
-            recorder.append(attrs.evolve(record, project=checker.told_apart(answer.project)))
+        if keep is not None and not answer.problem:
+            keep(answer)
         # A stream of calls is answered call by call.
         if options.format == "json":
             console.line(dumps(_json(answer), indent=None))
@@ -65,6 +62,18 @@ def run(options: argparse.Namespace, console: Console) -> int:
     _write(answers, found, options, console)
     # An unreadable file may hold a rule about these calls.
     return 2 if console.unreadable(checker.findings()) else status
+
+
+def _recording(options: argparse.Namespace, checker: _Checker) -> Callable[[CheckAnswer], None]:
+    from policy.analysis.records.record import Record, Recorder  # noqa: PLC0415  # rarely asked for
+
+    recorder = Recorder(Path(options.record), options.redact)
+
+    def keep(answer: CheckAnswer) -> None:
+        record = Record.of(answer.chain, answer.tool, answer.call, answer.decision)
+        recorder.append(attrs.evolve(record, project=checker.told_apart(answer.project)))
+
+    return keep
 
 
 def _shown(answer: CheckAnswer, found: DecidingPolicy) -> list[Block]:

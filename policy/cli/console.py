@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import difflib
 import os
-import shutil
 import sys
 import time
-import traceback
 from collections.abc import Iterable
 from typing import TextIO
-
-import attrs
 
 from policy.cli.report.document import Block, Paragraph
 from policy.cli.report.terminal import PageLayout, clipped, lines
 from policy.cli.report.words import EXPLAIN, error_items, finding_item
+from policy.core import values as attrs
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding
 from policy.core.source import visible
@@ -32,12 +28,18 @@ _PATIENCE = 0.5  # seconds before the first
 
 def _page(stream: TextIO, colour: str) -> PageLayout:
     tty = _is_terminal(stream)
-    width = shutil.get_terminal_size((_WIDTH, 24)).columns if tty else _WIDTH
+    width = _columns() if tty else _WIDTH
     if colour == "auto":
         wanted = tty and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     else:
         wanted = colour == "always"
     return PageLayout(max(width, 20), wanted)
+
+
+def _columns() -> int:
+    from shutil import get_terminal_size  # noqa: PLC0415  # a pipe has no width
+
+    return get_terminal_size((_WIDTH, 24)).columns
 
 
 def _is_terminal(stream: TextIO) -> bool:
@@ -105,12 +107,16 @@ class Console:
         self.say(f"policy: internal error{about}: {type(error).__name__}: {str(error)[:300]}")
         self.say("  help  this is a mistake of this program; POLICY_DEBUG=1 shows where it is")
         if os.environ.get("POLICY_DEBUG") == "1":
+            import traceback  # noqa: PLC0415  # for these alone
+
             traceback.print_exception(error, file=sys.stderr)
 
     def difference(self, name: str, before: str, after: str, title: str) -> None:
         """Write the lines in which two texts of the file *name* differ; *title* is of the new."""
+        from difflib import unified_diff  # noqa: PLC0415  # most verbs change no file
+
         name = visible(name)
-        lines = difflib.unified_diff(
+        lines = unified_diff(
             before.splitlines(), after.splitlines(), name, f"{name} ({title})", lineterm=""
         )
         for line in lines:

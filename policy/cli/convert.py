@@ -8,8 +8,6 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
-import attrs
-
 from policy.analysis.conversion.converting import Conversion, convert
 from policy.analysis.conversion.losses import Loss
 from policy.cli.console import Console
@@ -27,6 +25,7 @@ from policy.cli.report.document import (
     more,
 )
 from policy.cli.report.words import arrow, call, chain_text, count, quoted, why_rows
+from policy.core import values as attrs
 from policy.core.errors import PolicyError
 from policy.core.source import visible
 from policy.files.opening import open_tree

@@ -8,8 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-import attrs
-
 from policy.analysis.diff import Change, Diff, FileChange, changed_files, diff_workspaces
 from policy.analysis.reach.privileges import at_most, privileges
 from policy.analysis.review import Review, RuleChange, Spawn, new_findings, review, spawn_changes
@@ -56,6 +54,7 @@ from policy.cli.report.words import (
     why_rows,
 )
 from policy.compare.compare import Known
+from policy.core import values as attrs
 from policy.core.decision import EVERY_TOOL, Because, Decision, Reason
 from policy.core.effect import Effect
 from policy.core.finding import Finding, Severity

@@ -7,12 +7,11 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import attrs
-
 from policy.analysis.formatting import canonical
 from policy.cli.console import Console
 from policy.cli.outputs import replace_files
 from policy.cli.report.words import count
+from policy.core import values as attrs
 from policy.core.errors import PolicyError
 from policy.core.source import Source, visible
 from policy.files.opening import Memory, Overlay, SingleFile

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-import attrs
-
 from policy.cli.options import AS_OBSERVED, Hosts
 from policy.core import limits
+from policy.core import values as attrs
 from policy.core.decision import Because, rule_span
 from policy.core.errors import PolicyError
 from policy.core.source import Source, Span, visible

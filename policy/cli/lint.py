@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
-import attrs
-
 from policy.analysis.lint import (
     Mended,
     Suppressing,
@@ -26,6 +24,7 @@ from policy.cli.report.as_json import Object, finding_json
 from policy.cli.report.document import Block, Paragraph, Report
 from policy.cli.report.results import Result, of_finding, path_prefix
 from policy.cli.report.words import EXPLAIN, count, findings_blocks, findings_summary, quoted
+from policy.core import values as attrs
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding, Severity
 from policy.core.source import Source

@@ -11,9 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import attrs
-
-from policy.analysis.records.record import add_recording
+from policy.core import values as attrs
+from policy.core.credentials import REDACTIONS
 from policy.core.errors import PolicyError
 from policy.core.finding import Severity
 from policy.tables.chain import READINGS
@@ -119,7 +118,17 @@ class Arguments:
 
     def record(self) -> None:
         """Add ``--record`` and ``--redact``."""
-        add_recording(self.further)
+        self.further.add_argument(
+            "--record",
+            metavar="FILE",
+            help="append each decision to FILE, a JSON line each, for `policy replay`",
+        )
+        self.further.add_argument(
+            "--redact",
+            choices=REDACTIONS,
+            default="credentials",
+            help="what of the arguments to keep from the record (default: credentials)",
+        )
 
     def start(self) -> None:
         """Add ``--from``."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -76,6 +75,8 @@ def check_unchanged(file: Path, new: bytes | None, old: bytes | None) -> None:
 
 def write_beside(file: Path, content: bytes, mode: int) -> Path:
     """Return a new file with *content* in the folder of *file*. Raises OSError."""
+    import tempfile  # noqa: PLC0415  # most verbs replace no file
+
     handle, name = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
     path = Path(name)
     try:

@@ -10,9 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import attrs
-
 from policy.cli.options import AS_OBSERVED, Hosts
+from policy.core import values as attrs
 from policy.core.decision import Because
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding

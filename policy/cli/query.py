@@ -6,8 +6,6 @@ import argparse
 from collections.abc import Hashable, Iterator, Sequence
 from functools import partial
 
-import attrs
-
 from policy.analysis.reach.query import Answer, CallRefusal, Query, query
 from policy.cli.console import Console
 from policy.cli.inputs import load
@@ -26,6 +24,7 @@ from policy.cli.report.words import (
     names,
     rule,
 )
+from policy.core import values as attrs
 from policy.language.parse import parse_matcher
 from policy.tables.chain import READINGS
 

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-import attrs
-
 from policy.analysis.records.logs import LogProblem, log_files, read_log
 from policy.analysis.records.record import Record
 from policy.analysis.records.replay import RecordDecider, Replay, Replayed, replay
@@ -19,6 +17,7 @@ from policy.cli.policies import open_policy
 from policy.cli.report.as_json import Object, because_json
 from policy.cli.report.document import Block, Grid, Ink, Paragraph, Report, Section, Text, more
 from policy.cli.report.words import VERBS, arrow, because_text, call, chain_text, count
+from policy.core import values as attrs
 from policy.core.effect import Effect
 
 __all__ = ["records", "run"]

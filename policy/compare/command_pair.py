@@ -13,8 +13,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 
-import attrs
-
 from policy.commands.knowledge import Shell
 from policy.commands.parts import Redirection
 from policy.compare.forms import is_unchecked, unvouched
@@ -36,6 +34,7 @@ from policy.compare.witness import (
     weaker,
 )
 from policy.compare.words import ACTED_ON
+from policy.core import values as attrs
 from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
 from policy.patterns.pattern import Pattern, named, tokens_of

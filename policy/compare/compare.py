@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-import attrs
-
 from policy.compare.command_pair import CommandPair
 from policy.compare.disguised_pair import disguised_differences
 from policy.compare.formed import formed_commands, formed_paths
@@ -26,6 +24,7 @@ from policy.compare.tool_pair import ToolPair, remembered
 from policy.compare.unasked_pair import unasked_differences
 from policy.compare.view import by_rules, denies_all, grants_whole
 from policy.compare.witness import CHANGES, CallShape, Effects, signature
+from policy.core import values as attrs
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.tables.dialect import ArgumentKind, Dialect

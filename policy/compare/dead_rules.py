@@ -8,8 +8,6 @@ from functools import cached_property
 from itertools import chain, groupby
 from typing import Final
 
-import attrs
-
 from policy.commands.parts import Command, CommandPart
 from policy.commands.reader import read_command
 from policy.compare.compare import Comparison, Difference, Known, compare_until
@@ -18,6 +16,7 @@ from policy.compare.overlap import ToolLines, contains, glob_pattern
 from policy.compare.tables import differences
 from policy.compare.witness import Call, CallShape
 from policy.core import limits
+from policy.core import values as attrs
 from policy.core.decision import Because, Decision, Reason
 from policy.core.effect import Effect
 from policy.core.source import Place

@@ -13,9 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import attrs
-
 from policy.compare.compare import Difference
+from policy.core import values as attrs
 from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
 from policy.tables.dialect import Dialect

@@ -11,8 +11,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import product
 
-import attrs
-
 from policy.commands.knowledge import Shell
 from policy.compare.command_pair import CommandPair
 from policy.compare.disguise import ODD_LINES, SAMPLES, Disguises
@@ -25,6 +23,7 @@ from policy.compare.scripts import doubtful_scripts, granted_shells
 from policy.compare.unasked import runs_none
 from policy.compare.unasked_pair import is_closed
 from policy.compare.witness import CHANGES, Effects, weaker
+from policy.core import values as attrs
 from policy.core.effect import Effect
 from policy.patterns.automaton import NO_MATCH
 from policy.patterns.pattern import Pattern, freeze

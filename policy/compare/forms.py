@@ -8,10 +8,9 @@ from functools import cached_property, lru_cache, reduce
 from itertools import pairwise
 from typing import Final
 
-import attrs
-
 from policy.commands.knowledge import Files, Program, Shell
 from policy.compare.overlap import ODD
+from policy.core import values as attrs
 from policy.patterns.expressions import (
     ALL,
     ANY_LETTER,

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-import attrs
-
 from policy.compare.forms import EXPRESSIONS, OF_OPERANDS, OF_OPTIONS, ReadOnlyForm
+from policy.core import values as attrs
 from policy.patterns.expressions import NOTHING, Expression, character_of, letter_of, mask_of
 
 __all__ = ["BLANK", "NEVER_FIRST", "SIGNS", "Between", "PartialWord"]
@@ -50,16 +49,11 @@ class Between:
     needed: bool = False
     ended: bool = False
     option: _Option | None = None
-    fresh: bool = attrs.field()  # whether no word came yet
-    unchecked: Expression = attrs.field()
-
-    @fresh.default
-    def _is_told(self) -> bool:
-        return bool(self.form.program.subcommands) or self.form.unchecked is not NOTHING
-
-    @unchecked.default
-    def _at_first(self) -> Expression:
-        return self.form.unchecked
+    # Whether no word came yet, where that is told.
+    fresh: bool = attrs.field(default=attrs.Factory(lambda it: _is_told(it.form), takes_self=True))
+    unchecked: Expression = attrs.field(
+        default=attrs.Factory(lambda it: it.form.unchecked, takes_self=True)
+    )
 
     def accepts(self) -> bool:
         """Whether the command may end here."""
@@ -84,6 +78,10 @@ class Between:
         return PartialWord(
             self, tuple(reads[name] for name in EXPRESSIONS), pairs, "", typed, unchecked
         )
+
+
+def _is_told(form: ReadOnlyForm) -> bool:
+    return bool(form.program.subcommands) or form.unchecked is not NOTHING
 
 
 @attrs.frozen(cache_hash=True)

@@ -13,12 +13,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, product
 from typing import Final
 
-import attrs
-
 from policy.compare.command_pair import CommandPair
 from policy.compare.pair import OVERLAPS
 from policy.compare.prefixes import harmless, samples
 from policy.compare.witness import CHANGES, Difference, Effects, weaker
+from policy.core import values as attrs
 from policy.core.effect import Effect
 from policy.patterns.families import members
 from policy.patterns.pattern import Pattern, freeze

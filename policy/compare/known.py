@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Any
 
-import attrs
-
 from policy.compare.meaning import RowMeaning, meaning
 from policy.compare.tool_pair import ToolPair, remembered
 from policy.compare.witness import Call, Difference, Effects
+from policy.core import values as attrs
 from policy.core.decision import Decision
 from policy.core.effect import Effect
 from policy.tables.entry import Outcome

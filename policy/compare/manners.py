@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-import attrs
-
 from policy.commands.knowledge import Programs
+from policy.core import values as attrs
 from policy.tables.dialect import ArgumentKind, Dialect
 from policy.tables.row import Row
 

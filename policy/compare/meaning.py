@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 from weakref import WeakKeyDictionary
 
-import attrs
-
+from policy.core import values as attrs
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.memory import Key

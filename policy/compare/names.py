@@ -15,14 +15,13 @@ from itertools import product
 from typing import Final
 from weakref import ReferenceType, WeakValueDictionary, ref
 
-import attrs
-
 from policy.compare.compare import DIFFERENT_KINDS, Comparison, Known, compare
 from policy.compare.overlap import OTHER_TOOL, Tools, further_tools, glob_pattern, loosely
 from policy.compare.pair import Difference, TextPair
 from policy.compare.sides import ListSide
 from policy.compare.view import View
 from policy.compare.witness import Call, CallShape
+from policy.core import values as attrs
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.memory import alive

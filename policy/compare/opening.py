@@ -16,8 +16,6 @@ from functools import lru_cache
 from itertools import chain, islice, product
 from typing import Final
 
-import attrs
-
 from policy.commands.knowledge import Files, Program, Shell
 from policy.compare.overlap import is_disguise
 from policy.compare.pair import Difference
@@ -25,6 +23,7 @@ from policy.compare.reads import read_alike
 from policy.compare.scripts import Scripts, doubted_effects
 from policy.compare.view import View, prefix_of
 from policy.compare.witness import CHANGES, Effects, weaker
+from policy.core import values as attrs
 from policy.core.effect import Effect
 from policy.core.memory import OnDemand
 from policy.patterns.expressions import expression

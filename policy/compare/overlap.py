@@ -8,10 +8,9 @@ from functools import lru_cache
 from itertools import chain, takewhile
 from typing import Final
 
-import attrs
-
 from policy.commands.compound import BOXES, KEYWORDS, SHELLS
 from policy.commands.knowledge import Shell
+from policy.core import values as attrs
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.patterns.automaton import AutomatonState

@@ -6,12 +6,11 @@ from collections.abc import Callable, Collection, Container, Iterable, Iterator,
 from functools import cache, lru_cache
 from itertools import chain, product
 
-import attrs
-
 from policy.compare.sides import ListSide, Sides, is_inside
 from policy.compare.view import View, may_meet
 from policy.compare.witness import Difference, Effects
 from policy.core import limits
+from policy.core import values as attrs
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.patterns.automaton import NO_MATCH, Automaton

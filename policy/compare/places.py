@@ -11,11 +11,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Final
 
-import attrs
-
 from policy.commands.knowledge import Program, Shell
 from policy.compare.forms import ReadOnlyForm
 from policy.compare.harmless import BLANK, NEVER_FIRST, SIGNS, Between, PartialWord
+from policy.core import values as attrs
 from policy.core.memory import OnDemand
 from policy.patterns.expressions import OTHER, character_of, mask_of
 

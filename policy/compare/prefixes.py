@@ -12,13 +12,12 @@ from functools import lru_cache
 from itertools import islice, product
 from typing import Final
 
-import attrs
-
 from policy.commands.compound import KEYWORDS
 from policy.commands.knowledge import Program, Shell
 from policy.compare.overlap import runners
 from policy.compare.reads import read_alike
 from policy.compare.sides import counterparts
+from policy.core import values as attrs
 from policy.patterns.pattern import Pattern, freeze
 from policy.tables.entry import RowEntry
 

@@ -11,12 +11,11 @@ import re
 from functools import lru_cache
 from typing import Final
 
-import attrs
-
 from policy.commands.knowledge import Programs, Shell
 from policy.commands.parts import Command
 from policy.commands.reader import read_command
 from policy.core import limits
+from policy.core import values as attrs
 
 __all__ = ["read_alike"]
 

@@ -6,9 +6,8 @@ from bisect import bisect_left
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 
-import attrs
-
 from policy.compare.view import LineIndex, View
+from policy.core import values as attrs
 from policy.core.effect import Effect
 from policy.patterns.automaton import NO_MATCH
 from policy.patterns.pattern import Pattern, freeze

@@ -15,14 +15,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Final
 
-import attrs
-
 from policy.commands.knowledge import Shell
 from policy.commands.wrappers import WordPlace
 from policy.compare.sides import Sides
 from policy.compare.texts import BY_RANK, ListedText, Texts
 from policy.compare.witness import CHANGES, Effects, stronger
 from policy.compare.words import ACTED_ON, Names, Spelling, Step
+from policy.core import values as attrs
 from policy.core.effect import Effect
 from policy.patterns.search import SearchResult
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-import attrs
-
 from policy.compare.pair import Difference
 from policy.compare.sides import ListSide
 from policy.compare.tool_pair import ToolPair
 from policy.compare.view import View
+from policy.core import values as attrs
 from policy.core.effect import Effect
 from policy.patterns.pattern import Pattern
 from policy.patterns.tokens import Alternatives, Gap, OneOf, Run, Token, folded

@@ -10,11 +10,10 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Final
 
-import attrs
-
 from policy.compare.sides import Sides
 from policy.compare.view import View
 from policy.compare.witness import CHANGES, Effects
+from policy.core import values as attrs
 from policy.core.effect import Effect
 from policy.patterns.automaton import NO_MATCH, Automaton, AutomatonState
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
-import attrs
-
 from policy.commands.knowledge import Shell
 from policy.compare.command_pair import CommandPair
 from policy.compare.opening import unasked
@@ -20,6 +18,7 @@ from policy.compare.sides import ListSide
 from policy.compare.unasked import Unasked, runs_none
 from policy.compare.view import View
 from policy.compare.witness import Effects
+from policy.core import values as attrs
 from policy.core.effect import Effect
 from policy.patterns.domains import Domain
 from policy.patterns.pattern import Pattern, freeze

@@ -8,9 +8,8 @@ from functools import cached_property, lru_cache
 from itertools import count, islice
 from typing import Any, Final
 
-import attrs
-
 from policy.commands.knowledge import Program, Programs, Shell
+from policy.core import values as attrs
 from policy.core.effect import Effect
 from policy.core.memory import Key
 from policy.patterns.automaton import NO_MATCH, Automaton, Indexed

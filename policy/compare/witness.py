@@ -7,8 +7,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from itertools import product
 from typing import Final
 
-import attrs
-
+from policy.core import values as attrs
 from policy.core.decision import Decision
 from policy.core.effect import Effect
 from policy.patterns.domains import BRACED, COMMANDS, DEAD, OBJECTS, TRIMMED_PATHS, Domain, joined

@@ -12,13 +12,12 @@ from functools import lru_cache
 from itertools import product
 from typing import Final
 
-import attrs
-
 from policy.commands.compound import KEYWORDS
 from policy.commands.knowledge import Shell
 from policy.commands.words import ASSIGNMENT, Word
 from policy.commands.wrappers import WordPlace, is_assignment
 from policy.compare.overlap import ODD
+from policy.core import values as attrs
 from policy.patterns.pattern import Pattern
 
 __all__ = ["ACTED_ON", "Names", "Spelling", "Step", "is_told"]

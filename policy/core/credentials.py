@@ -11,7 +11,10 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
-__all__ = ["credentials", "masked"]
+__all__ = ["REDACTIONS", "credentials", "masked"]
+
+# What becomes of the values of arguments in a log, the least first.
+REDACTIONS: Final = ("none", "credentials", "all")
 
 # What it is, and how it looks. Only forms that nothing else has: a wrong alarm
 # teaches people to look away.

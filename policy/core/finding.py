@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import enum
 
-import attrs
-
+from policy.core import values as attrs
 from policy.core.errors import PolicyError, PolicyErrors, show
 from policy.core.source import Edit, Place, Span
 

@@ -11,11 +11,11 @@ web, e.g. ``file:`` and ``data:``.
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Iterator
 from urllib.parse import unquote_to_bytes, urlsplit
 
+from policy.core import expressions as re
 from policy.core.values import Final
 
 __all__ = ["addresses", "plain_host", "read_url", "sixth_address"]

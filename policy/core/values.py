@@ -1,11 +1,13 @@
-"""Value classes as attrs makes them, for the modules that deciding a call loads.
+"""Value classes as attrs makes them, for processes that are started for one question.
 
-A hook is a process for one call. Importing attrs takes three times as long as Python takes to
-start, and attrs writes the methods of each class when the module is imported. Here a method is
-written when it is first called, so that a class which a call does not use costs next to nothing.
+A hook is a process for one call, and `policy check` is another. Importing attrs takes three times
+as long as Python takes to start, and attrs writes the methods of each class when the module is
+imported. Here a method is written when it is first called, so that a class which a call does not
+use costs next to nothing.
 
-`frozen`, `define`, `field` and `evolve` mean what they mean in attrs, and to type checkers they
-are those of attrs. `attrs.fields`, `attrs.evolve` and `attrs.asdict` take these classes too, and
+`frozen`, `define`, `field`, `Factory` and `evolve` mean what they mean in attrs, and to type
+checkers they are those of attrs. A module that has many values imports this one by that name.
+`attrs.fields`, `attrs.evolve` and `attrs.asdict` take these classes too, and
 classes of attrs may be derived from them. What classes need of `typing` at run time is here as
 well.
 """
@@ -19,15 +21,28 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import Any, ClassVar, Final, Generic, Literal, NoReturn, Protocol, TypeVar
 
-    from attrs import define, evolve, field, frozen
+    from attrs import Factory, define, evolve, field, frozen
 
 __all__ = [
-    "TYPE_CHECKING", "Any", "ClassVar", "Final", "Generic", "Literal", "NoReturn", "Protocol",
-    "TypeVar", "define", "evolve", "field", "frozen", "optional", "stated",
+    "TYPE_CHECKING", "Any", "ClassVar", "Factory", "Final", "Generic", "Literal", "NoReturn",
+    "Protocol", "TypeVar", "define", "evolve", "field", "frozen", "optional", "stated",
 ]  # fmt: skip
 
 
 _UNSET: Any = object()
+
+if not TYPE_CHECKING:
+
+    class Factory:
+        """What makes a default: `attrs.Factory`."""
+
+        __slots__ = ("factory", "takes_self")
+
+        def __init__(self, factory, *, takes_self=False):
+            self.factory = factory
+            self.takes_self = takes_self
+
+
 _HASH = "_cached_hash"
 
 
@@ -36,6 +51,7 @@ class _Field:
 
     __slots__ = (
         "alias",
+        "converter",
         "default",
         "eq",
         "factory",
@@ -45,23 +61,28 @@ class _Field:
         "kw_only",
         "name",
         "repr",
+        "takes_self",
     )
 
     def __init__(
         self,
         *,
         default: Any = _UNSET,
-        factory: Callable[[], Any] | None = None,
+        factory: Callable[..., Any] | None = None,
         eq: Any = True,
         hash: bool | None = None,
         repr: bool = True,
         alias: str = "",
         kw_only: bool = False,
         init: bool = True,
+        converter: Callable[[Any], Any] | None = None,
     ) -> None:
         self.name = ""
-        self.default = default
-        self.factory = factory
+        made = type(default) is Factory
+        self.default = _UNSET if made else default
+        self.factory = default.factory if made else factory
+        self.takes_self = made and default.takes_self
+        self.converter = converter
         self.key = eq if callable(eq) else None
         self.eq = bool(eq)
         self.hash = self.eq if hash is None else hash
@@ -73,6 +94,12 @@ class _Field:
     @property
     def is_optional(self) -> bool:
         return self.default is not _UNSET or self.factory is not None
+
+    def usual(self, value: Any) -> Any:
+        """Return what it is by default in *value*."""
+        if self.factory is None:
+            return self.default
+        return self.factory(value) if self.takes_self else self.factory()
 
 
 class _AsAttrs:
@@ -86,7 +113,7 @@ class _AsAttrs:
         for one in fields:
             given = {} if one.default is _UNSET else {"default": one.default}
             if one.factory is not None:
-                given["factory"] = one.factory
+                given["default"] = attrs.Factory(one.factory, takes_self=one.takes_self)
             made[one.name] = attrs.field(
                 eq=one.key or one.eq,
                 hash=one.hash,
@@ -94,6 +121,7 @@ class _AsAttrs:
                 alias=one.alias,
                 kw_only=one.kw_only,
                 init=one.init,
+                converter=one.converter,
                 **given,
             )
         owner.__attrs_attrs__ = attrs.fields(attrs.make_class(owner.__name__, made))
@@ -156,8 +184,7 @@ def stated(value: Any) -> Iterator[tuple[str, object]]:
     """Yield the attributes of a value, by name, that are not what they are by default."""
     for one in value.__fields__[1]:
         found = getattr(value, one.name)
-        default = one.default if one.factory is None else one.factory()
-        if found != default:
+        if found != one.usual(value):
             yield one.name, found
 
 
@@ -166,12 +193,12 @@ def _made(
     *,
     frozen: bool = True,
     slots: bool = True,
+    init: bool = True,
     eq: bool = True,
     repr: bool = True,
     cache_hash: bool = False,
     order: bool = False,
 ) -> Any:
-    assert not order  # noqa: S101  # what is ordered says how
     body = dict(cls.__dict__)
     own = []
     for name, hint in body.get("__annotations__", {}).items():
@@ -191,7 +218,8 @@ def _made(
         kept = [one.name for one in own]
         if not any(hasattr(base, "__weakref__") for base in cls.__mro__[1:]):
             kept.append("__weakref__")
-        if any(type(value) is cached_property for value in body.values()):
+        in_dict = any(base.__dictoffset__ for base in cls.__mro__[1:])
+        if not in_dict and any(type(value) is cached_property for value in body.values()):
             kept.append("__dict__")
         if cache_hash:
             kept.append(_HASH)
@@ -205,6 +233,8 @@ def _made(
         body.setdefault("__hash__", None)
         if frozen:
             writers["__hash__"] = _cached_hash if cache_hash else _hash
+    if order:
+        writers["__lt__"] = _lt
     if repr:
         writers["__repr__"] = _repr
     for name, write in writers.items():
@@ -263,7 +293,12 @@ def _written_when_called(
         )
         known = {"_set": object.__setattr__, "_cls": cls, "_UNSET": _UNSET}
         for number, one in enumerate(fields):
-            known |= {f"d{number}": one.default, f"f{number}": one.factory, f"k{number}": one.key}
+            known |= {
+                f"c{number}": one.converter,
+                f"d{number}": one.default,
+                f"f{number}": one.factory,
+                f"k{number}": one.key,
+            }
         exec(write(cls, fields, name), known)  # noqa: S102  # of the names of attributes
         method = known[name]
         method.__qualname__ = f"{cls.__qualname__}.{name}"
@@ -285,10 +320,14 @@ def _fill(value: Any, fields: list[_Field], rest: list[Any], named: dict[str, An
         elif one.init and one.alias in named:
             found = named.pop(one.alias)
         elif one.is_optional:
-            found = one.default if one.factory is None else one.factory()
+            found = one.usual(value)
+        elif not one.init:
+            continue
         else:
             msg = f"{type(value).__qualname__} expects {one.alias!r}"
             raise TypeError(msg)
+        if one.converter is not None:
+            found = one.converter(found)
         object.__setattr__(value, one.name, found)
     if rest or named:
         msg = f"{type(value).__qualname__} does not expect {[*rest, *named]}"
@@ -306,14 +345,19 @@ def _init(cls: Any, fields: list[_Field], _: str) -> str:
     for number, one in ordered:
         if one.kw_only and "*" not in parameters:
             parameters.append("*")
+        if not (one.init or one.is_optional):
+            continue
         value = one.alias
+        made = f"f{number}({'self' * one.takes_self})"
         if not one.init:
-            value = f"d{number}" if one.factory is None else f"f{number}()"
+            value = f"d{number}" if one.factory is None else made
         elif one.factory is not None:
             parameters.append(f"{value}=_UNSET")
-            value = f"f{number}() if {value} is _UNSET else {value}"
+            value = f"{made} if {value} is _UNSET else {value}"
         else:
             parameters.append(f"{value}=d{number}" if one.is_optional else value)
+        if one.converter is not None:
+            value = f"c{number}({value})"
         name = repr(one.name)
         lines.append(f"d[{name}] = {value}" if in_dict else f"_set(self, {name}, {value})")
     if in_dict:
@@ -338,6 +382,14 @@ def _eq(_: Any, fields: list[_Field], __: str) -> str:
         "def __eq__(self, other):\n"
         " if other.__class__ is not self.__class__: return NotImplemented\n"
         f" return {_values(fields, 'self')} == {_values(fields, 'other')}"
+    )
+
+
+def _lt(_: Any, fields: list[_Field], __: str) -> str:
+    return (
+        "def __lt__(self, other):\n"
+        " if other.__class__ is not self.__class__: return NotImplemented\n"
+        f" return {_values(fields, 'self')} < {_values(fields, 'other')}"
     )
 
 

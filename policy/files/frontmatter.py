@@ -13,8 +13,7 @@ import enum
 import re
 from typing import Final
 
-import attrs
-
+from policy.core import values as attrs
 from policy.core.errors import PolicyError
 from policy.core.source import Source, Span
 from policy.files.text import BYTE_ORDER_MARK, DocumentTrap, Remark, has_byte_order_mark

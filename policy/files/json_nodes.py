@@ -16,9 +16,8 @@ from collections.abc import Mapping as AbstractMapping
 from collections.abc import Set as AbstractSet
 from typing import Final, NoReturn
 
-import attrs
-
 from policy.core import limits
+from policy.core import values as attrs
 from policy.core.errors import PolicyError, PolicyErrors
 from policy.core.source import Source, Span
 from policy.files.nodes import VALUES, MappingNode, Node, NodeEntry, ScalarNode, SequenceNode, Value

@@ -13,8 +13,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Final, assert_never
 
-import attrs
-
+from policy.core import values as attrs
 from policy.core.errors import PolicyError
 from policy.core.source import Source, Span
 from policy.files.frontmatter import HeaderLanguage, split_front_matter

@@ -12,8 +12,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Final, Protocol, assert_never
 
-import attrs
-
+from policy.core import values as attrs
 from policy.core.source import Span
 
 __all__ = [
@@ -325,7 +324,7 @@ class OneWord:
 
     def __init__(self, *words: str) -> None:
         """Take the words in the order in which messages list them."""
-        self.__attrs_init__(words)
+        object.__setattr__(self, "words", words)
 
     @property
     def wanted(self) -> str:
@@ -406,7 +405,7 @@ class AnyOf:
 
     def __init__(self, *shapes: ValueShape) -> None:
         """Take the shapes in the order in which messages list them."""
-        self.__attrs_init__(shapes)
+        object.__setattr__(self, "shapes", shapes)
 
     @property
     def wanted(self) -> str:

@@ -6,14 +6,12 @@ diff, so that silence about them is never taken for an answer.
 
 from __future__ import annotations
 
-import difflib
-import re
 from collections.abc import Mapping
 from pathlib import Path
 
-import attrs
-
+from policy.core import expressions as re
 from policy.core import limits
+from policy.core import values as attrs
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding
 from policy.files.text import cite
@@ -194,7 +192,9 @@ def _is_near(given: str, wanted: str) -> bool:
     elif ending != right and not any({ending, right} <= alike for alike in _ENDINGS):
         return False
     plain = re.sub("[-_ ]", ".", name)
-    return other == "*" or difflib.SequenceMatcher(None, plain, other).ratio() > _NEAR
+    from difflib import SequenceMatcher  # noqa: PLC0415  # for other names alone
+
+    return other == "*" or SequenceMatcher(None, plain, other).ratio() > _NEAR
 
 
 # Findings that say: this file, or folder, was not understood at all.

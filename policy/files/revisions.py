@@ -11,9 +11,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final, Literal, overload
 
-import attrs
-
 from policy.core import limits
+from policy.core import values as attrs
 from policy.core.errors import PolicyError
 from policy.core.source import visible
 from policy.files.text import cite

@@ -5,8 +5,7 @@ from __future__ import annotations
 import enum
 from typing import Final
 
-import attrs
-
+from policy.core import values as attrs
 from policy.core.errors import PolicyError
 from policy.core.source import Edit, Source, Span, visible
 

@@ -12,8 +12,7 @@ import tomllib
 from collections.abc import Mapping as Keyed
 from typing import Final
 
-import attrs
-
+from policy.core import values as attrs
 from policy.core.errors import PolicyError
 from policy.core.source import Source, Span
 from policy.files.nodes import MappingNode, Node, NodeEntry, ScalarNode, SequenceNode

@@ -10,9 +10,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-import attrs
-
 from policy.core import limits
+from policy.core import values as attrs
 from policy.core.errors import PolicyError
 from policy.files.text import FileText, cite, decode
 

@@ -19,10 +19,10 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Final
 
-import attrs
 import yaml
 
 from policy.core import limits
+from policy.core import values as attrs
 from policy.core.errors import PolicyError, PolicyErrors
 from policy.core.source import Source, Span
 from policy.files.nodes import (

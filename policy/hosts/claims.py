@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-import attrs
-
+from policy.core import values as attrs
 from policy.core.decision import Decision
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError

@@ -18,8 +18,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-import attrs
-
+from policy.core import values as attrs
 from policy.core.finding import Finding, Severity
 from policy.core.source import Edit, Span
 from policy.tables.dialect import Argument, ArgumentKind

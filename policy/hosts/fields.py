@@ -11,8 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final, TypeVar
 
-import attrs
-
+from policy.core import values as attrs
 from policy.core.errors import PolicyError
 from policy.core.source import Span
 from policy.files.nodes import MappingNode, Node, NodeEntry, ScalarNode, SequenceNode, describe

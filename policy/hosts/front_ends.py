@@ -6,17 +6,18 @@ import re
 from collections.abc import Collection
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-import attrs
-
+from policy.core import values as attrs
 from policy.core.errors import PolicyError
 from policy.core.source import Source
 from policy.files.opening import Folder, StartPlace, Tree
-from policy.hosts.portable import Writer
 from policy.hosts.project import FrontEnd, Project
 
-__all__ = ["FRONT_ENDS", "front_ends"]
+if TYPE_CHECKING:  # reading needs nothing of what writes
+    from policy.hosts.portable import Writer
+
+__all__ = ["FRONT_ENDS", "front_ends", "writer_of"]
 
 
 @attrs.frozen
@@ -40,11 +41,6 @@ class FrontEndOnDemand:
         front_end: FrontEnd = module
         return front_end
 
-    @property
-    def WRITER(self) -> Writer:  # noqa: N802  # as front ends are
-        """What writes its files."""
-        return self._loaded.WRITER
-
     def load(self, tree: Tree) -> tuple[Project, ...]:
         """Return every project below *tree*."""
         return self._loaded.load(tree) if any(map(self.files.search, tree.named())) else ()
@@ -65,6 +61,13 @@ FRONT_ENDS: Final[tuple[FrontEnd, ...]] = tuple(
         ("zeph", "zeph", r"(^|/)\.(zeph|config/zeph)/agents/"),
     )
 )
+
+
+def writer_of(front_end: FrontEnd) -> Writer:
+    """Return what writes the files of a host."""
+    home = {"policy": "notation", "claude-code": "claude"}.get(front_end.HOST, front_end.HOST)
+    writer: Writer = import_module(f"policy.hosts.{home}.writer").WRITER
+    return writer
 
 
 def front_ends(

@@ -11,8 +11,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
-import attrs
-
+from policy.core import values as attrs
 from policy.core.finding import Finding, Severity
 from policy.core.source import Span
 from policy.files.nodes import MappingNode as Object

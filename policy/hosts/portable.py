@@ -10,10 +10,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, Protocol
 
-import attrs
-
 from policy.compare.overlap import glob_pattern
 from policy.compare.tables import differences
+from policy.core import values as attrs
 from policy.core.effect import Effect
 from policy.patterns.pattern import Pattern
 from policy.tables.dialect import Argument, ArgumentKind, Dialect

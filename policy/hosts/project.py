@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-import attrs
-
+from policy.core import values as attrs
 from policy.core.effect import Effect
 from policy.core.finding import Finding
 from policy.core.source import Place, Source, Span
 from policy.files.opening import Tree
-from policy.hosts.portable import Writer
 from policy.tables.chain import SPAWN_TOOL, Attenuated, Link, Reading
 from policy.tables.table import Table
 
@@ -186,15 +184,11 @@ class EnforcedReading:
 
 
 class FrontEnd(Protocol):
-    """Reads and writes the files of one host. A module with these names is a front end."""
+    """Reads the files of one host. A module with these names is a front end."""
 
     @property
     def HOST(self) -> str:  # noqa: N802  # a constant of a module
         """The name of the host."""
-
-    @property
-    def WRITER(self) -> Writer:  # noqa: N802  # a constant of a module
-        """The writer of its files."""
 
     def load(self, tree: Tree) -> tuple[Project, ...]:
         """Return every project below *tree*. A file that cannot be read is a finding."""

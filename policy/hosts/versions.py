@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import ClassVar, Final, Self
 
-import attrs
+from policy.core import values as attrs
 
 __all__ = ["HostVersion", "Since", "Version", "version_of"]
 

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 
-import attrs
-
+from policy.core import values as attrs
 from policy.core.finding import Finding, Severity
 from policy.core.memory import seldom_collecting
 from policy.files.opening import Tree, is_unreadable, kind_of_unread, open_tree

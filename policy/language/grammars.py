@@ -1,93 +1,198 @@
-"""The grammars, in the package or beside it in a checkout, and their parsers.
+"""Parsers of the grammars, from tables that Lark made of them.
 
-To make a parser of a grammar, Lark first makes one for the language of grammars, which takes up
-to a fifth of a second. The tables of the parsers are therefore kept beside the grammars
-(``python -m tests.grammars`` writes them), and used where they are of the same grammar, the same
-options and the same Lark.
+``python -m tests.grammars`` writes the tables (``grammar/*.json``) beside the grammars, in the
+package or beside it in a checkout. Reading them takes a few lines, where importing Lark takes
+several times as long as Python takes to start.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
-from hashlib import sha256
-from importlib.resources import files
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Self
 
-import lark
-from lark import Lark
-from lark.common import LexerConf
-from lark.lexer import ContextualLexer
+__all__ = ["Node", "Parser", "Tables", "Token", "Unexpected", "tables"]
 
-if TYPE_CHECKING:
-    from importlib.resources.abc import Traversable
+_END: Final = "$END"
 
-__all__ = ["STARTS", "compiled", "grammar", "parser", "stamp"]
-
-# The rule that each grammar begins with.
-STARTS: Final[Mapping[str, str]] = {"matcher": "matcher", "notation": "document"}
-
-_TABLES: Final = "{}.json"
-
-_OPTIONS: Final = {"parser": "lalr", "maybe_placeholders": False}
+_Match = Callable[[str, int], "re.Match[str] | None"]
 
 
-def grammar(name: str) -> str:
-    """Return the text of ``grammar/<name>.lark``."""
-    return (_folder() / f"{name}.lark").read_text(encoding="utf-8")
+class Token(str):
+    """A piece of the text: what the grammar calls it, and where it stands."""
+
+    __slots__ = ("end_pos", "start_pos", "type")
+
+    type: str
+    start_pos: int
+    end_pos: int
+
+    def __new__(cls, kind: str, text: str = "", start: int = 0) -> Self:
+        """Return the token of *kind* with *text* at *start*."""
+        token = super().__new__(cls, text)
+        token.type, token.start_pos, token.end_pos = kind, start, start + len(text)
+        return token
 
 
-def _folder() -> Traversable:
-    packaged = files("policy") / "grammar"
-    if packaged.is_dir():
-        return packaged
-    return Path(__file__).resolve().parents[2] / "grammar"
+class Node:
+    """What a rule of the grammar matched: its name, and its tokens and nodes."""
+
+    __slots__ = ("children", "data")
+
+    def __init__(self, data: str, children: list[Any]) -> None:
+        self.data = data
+        self.children = children
 
 
-def parser(name: str) -> Lark:
-    """Return a parser of ``grammar/<name>.lark``."""
-    kept = _folder() / _TABLES.format(name)
-    if kept.is_file():
-        tables = json.loads(kept.read_text(encoding="utf-8"), object_hook=_numbered)
-        if tables.items() >= stamp(name).items():
-            # As the parsers begin that Lark writes as modules of their own.
-            load = Lark._load_from_dict  # noqa: SLF001
-            read: Lark = load(tables["data"], tables["memo"])  # type: ignore[no-untyped-call]
-            return read
-    return compiled(name)
+class Unexpected(Exception):
+    """The text at *position* is not what the grammar expects there."""
+
+    def __init__(self, position: int) -> None:
+        super().__init__(position)
+        self.position = position
 
 
-def stamp(name: str) -> dict[str, str]:
-    """Return what tables of ``grammar/<name>.lark`` depend on."""
-    made_of = json.dumps([grammar(name), STARTS[name], _OPTIONS], sort_keys=True)
-    return {"lark": lark.__version__, "grammar": sha256(made_of.encode()).hexdigest()}
+class Tables:
+    """What the parser of one grammar does next.
 
+    Attributes:
+        actions: of each state, by the kind of token or the rule that comes: the state to go to,
+            or `~n` to apply rule *n*.
+        end: the state behind the whole text.
 
-def _numbered(mapping: dict[str, Any]) -> dict[str | int, Any]:
-    """Return a mapping with the numbers as keys that JSON has no place for."""
-    return {int(key) if key.isdecimal() else key: value for key, value in mapping.items()}
-
-
-def compiled(name: str) -> Lark:
-    """Return a parser made of ``grammar/<name>.lark`` itself."""
-    return Lark(
-        grammar(name), start=STARTS[name], _plugins={"ContextualLexer": _Unchecked}, **_OPTIONS
-    )
-
-
-class _Unchecked(ContextualLexer):
-    """The lexer without the search for terminals that collide.
-
-    Where `interegular` is installed, Lark would search in every process, for two
-    seconds. The grammars do not change, and a test searches once.
     """
 
-    def __init__(
-        self,
-        conf: LexerConf,
-        states: dict[int, Collection[str]],
-        always_accept: Collection[str] = (),
-    ) -> None:
-        conf.skip_validation = True
-        super().__init__(conf, states, always_accept)
+    def __init__(self, shape: Any) -> None:  # noqa: ANN401  # JSON
+        self.actions: list[dict[str, int]] = shape["states"]
+        self.end: int = shape["end"]
+        # Its name, how many things it takes, and what becomes of them: they are dropped (0),
+        # kept (1), or give their children (2).
+        self.rules: list[tuple[str, int, list[int]]] = shape["rules"]
+        self._terminals: dict[str, str] = shape["terminals"]
+        self._expected: list[list[str]] = shape["expected"]
+        self._lexers: list[int] = shape["lexers"]
+        self.lexer = cache(self._lexer)
+        self._match = cache(self._matching)
+
+    def _lexer(self, state: int) -> list[tuple[str, _Match]]:
+        """Return the kinds of tokens that *state* expects, the first to try first."""
+        names = self._expected[self._lexers[state]]
+        return [(name, self._match(name)) for name in names]
+
+    def _matching(self, name: str) -> _Match:
+        return re.compile(self._terminals[name]).match
+
+
+@cache
+def tables(name: str) -> Tables:
+    """Return the tables of ``grammar/<name>.lark``."""
+    package = Path(__file__).parents[1]
+    for folder in (package, package.parent):
+        file = folder / "grammar" / f"{name}.json"
+        if file.is_file():
+            return Tables(json.loads(file.read_text("utf-8")))
+    raise FileNotFoundError(name)
+
+
+class Parser:
+    """One run over a text."""
+
+    def __init__(self, tables: Tables, text: str) -> None:
+        self.tables = tables
+        self.text = text
+        self.position = 0
+        self.states = [0]
+        self.values: list[Any] = []
+
+    def parse(self) -> Node:
+        """Return the tree of the text. Raises Unexpected."""
+        for token in self.tokens():
+            self.feed(token)
+        return self.finish()
+
+    def tokens(self) -> Iterator[Token]:
+        """Yield the tokens that stand at `position`, each as the state expects it.
+
+        Raises:
+            Unexpected: there is none that it expects.
+
+        """
+        text, states, lexer = self.text, self.states, self.tables.lexer
+        while self.position < len(text):
+            at = self.position
+            for kind, match in lexer(states[-1]):
+                found = match(text, at)
+                if found:
+                    self.position = found.end()
+                    if not kind.startswith("__IGNORE"):
+                        yield Token(kind, found[0], at)
+                    break
+            else:
+                raise Unexpected(at)
+
+    def feed(self, token: Token) -> None:
+        """Take *token*. Raises Unexpected where it may not come here."""
+        self._apply(token.type, self.values, token.start_pos)
+        self.states.append(self.tables.actions[self.states[-1]][token.type])
+        self.values.append(token)
+
+    def finish(self) -> Node:
+        """Return the tree, at the end of the text. Raises Unexpected where it may not end."""
+        self._apply(_END, self.values, len(self.text))
+        tree: Node = self.values[-1]
+        return tree
+
+    def accepts(self) -> frozenset[str]:
+        """Return the kinds of tokens that may come next."""
+        return frozenset(
+            kind for kind in self.tables.actions[self.states[-1]] if self._would_take(kind)
+        )
+
+    def _would_take(self, kind: str) -> bool:
+        if not kind.isupper() or kind == _END:
+            return False
+        states = self.states.copy()
+        try:
+            self._apply(kind, None, 0)
+        except Unexpected:
+            return False
+        finally:
+            self.states[:] = states
+        return True
+
+    def _apply(self, kind: str, values: list[Any] | None, at: int) -> None:
+        """Apply the rules that end before *kind*, to *values* where they are given."""
+        actions, rules, states = self.tables.actions, self.tables.rules, self.states
+        while not (kind == _END and states[-1] == self.tables.end):
+            action = actions[states[-1]].get(kind)
+            if action is None:
+                raise Unexpected(at)
+            if action >= 0:
+                return
+            name, size, shown = rules[~action]
+            if size:
+                del states[-size:]
+            if values is not None:
+                first = len(values) - size
+                values[first:] = [Node(name, _shown(values[first:], shown))]
+            states.append(actions[states[-1]][name])
+
+
+def _shown(values: list[Any], shown: list[int]) -> list[Any]:
+    """Return what a rule keeps of the *values* that it matched."""
+    children: list[Any] = []
+    for value, how in zip(values, shown, strict=True):
+        if how == _KEPT:
+            children.append(value)
+        elif how == _OPENED and children:
+            children += value.children
+        elif how == _OPENED:
+            children = value.children  # a list of entries grows by one of them each time
+    return children
+
+
+_KEPT: Final = 1
+_OPENED: Final = 2

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import itertools
-import re
 import unicodedata
 from collections.abc import Iterable
 from typing import Final
 
-import attrs
-
+from policy.core import expressions as re
+from policy.core import values as attrs
 from policy.core.source import visible
 
 __all__ = [
@@ -62,8 +60,10 @@ def closest(word: str, words: Iterable[str]) -> str:
     """Return ``did you mean `…`?``, or "" where nothing is near."""
     if len(word) > _LONG_WORD:
         return ""
+    from difflib import get_close_matches  # noqa: PLC0415  # for mistakes alone
+
     some = (other for other in itertools.islice(words, _MANY_WORDS) if len(other) <= _LONG_WORD)
-    near = difflib.get_close_matches(word, some, n=1)
+    near = get_close_matches(word, some, n=1)
     return f"did you mean {quoted(near[0])}?" if near else ""
 
 

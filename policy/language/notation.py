@@ -7,13 +7,14 @@ here that names, levels and bounds are checked.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
+from policy.core import expressions as re
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.source import Source, Span, visible
+from policy.language.grammars import Node, Token
 from policy.language.mistakes import closest
 from policy.language.syntax import (
     Agent,
@@ -45,11 +46,6 @@ BOUNDS: Final = ("depth", "turns")
 _NUMBER = re.compile(r"[0-9]{1,9}")
 _COMMENT = re.compile(r"#([^\n]*)")
 
-# Lark's trees and tokens, as far as they are used here: a tree has `data` and
-# `children`, a token is a str with `type`, `start_pos` and `end_pos`.
-_Tree = Any
-_Token = Any
-
 
 class Building:
     """The making of one document, with the mistakes found on the way."""
@@ -73,7 +69,7 @@ class Building:
             "limit": self._limit,
         }
 
-    def document(self, tree: _Tree, *, complete: bool) -> Document:
+    def document(self, tree: Node, *, complete: bool) -> Document:
         """Return the document; *complete* says that no agent of the file is missing."""
         body = self._body(tree.children)
         if complete and self._agents:
@@ -91,7 +87,7 @@ class Building:
             for child in children
         )
 
-    def _a_root(self, children: list[_Token]) -> Root:
+    def _a_root(self, children: list[Token]) -> Root:
         keyword, name = children
         span = self._span(keyword, name)
         if self._root:
@@ -152,13 +148,13 @@ class Building:
         matchers, comments = self._entries(children[1:])
         return Delegate(matchers, comments, span=self._till(children[0], matchers))
 
-    def _inherit(self, children: list[_Token]) -> Inherit:
+    def _inherit(self, children: list[Token]) -> Inherit:
         return Inherit(span=self._at(children[0]))
 
-    def _trust(self, children: list[_Token]) -> Trust:
+    def _trust(self, children: list[Token]) -> Trust:
         return Trust(self._name(children[1]), span=self._span(*children))
 
-    def _limit(self, children: list[_Token]) -> Limit:
+    def _limit(self, children: list[Token]) -> Limit:
         bounds: dict[str, int] = {}
         comments: list[tuple[int, Comment]] = []
         words = iter(children[1:])
@@ -205,7 +201,7 @@ class Building:
                 comments += self._comments(child, len(matchers))
         return tuple(matchers), tuple(comments)
 
-    def _matcher(self, children: list[_Token]) -> Matcher:
+    def _matcher(self, children: list[Token]) -> Matcher:
         first, last = children[0], children[-1]
         tool = str(first)
         if first.type == "STRING":
@@ -245,11 +241,11 @@ class Building:
         said = text[1:].rstrip()
         return Comment(said.removeprefix(" "), bool(before.strip()), span=span)
 
-    def _comments(self, comma: _Token, entries: int) -> Iterable[tuple[int, Comment]]:
+    def _comments(self, comma: Token, entries: int) -> Iterable[tuple[int, Comment]]:
         for found in _COMMENT.finditer(comma):
             yield entries, self._comment(comma.start_pos + found.start(), found[0])
 
-    def _name(self, token: _Token) -> str:
+    def _name(self, token: Token) -> str:
         if token.type != "STRING":
             return str(token)
         name = unescaped(token[1:-1], '"')
@@ -263,7 +259,7 @@ class Building:
             )
         return name
 
-    def _use(self, token: _Token) -> str:
+    def _use(self, token: Token) -> str:
         name = self._name(token)
         if token:
             self._used.append((name, self._at(token)))
@@ -316,13 +312,13 @@ class Building:
     def _mistake(self, message: str, span: Span, help: str = "") -> None:
         self.mistakes.append(PolicyError(message, span, help=help))
 
-    def _at(self, token: _Token) -> Span:
+    def _at(self, token: Token) -> Span:
         return Span(self.source, token.start_pos, token.end_pos)
 
-    def _span(self, first: _Token, last: _Token) -> Span:
+    def _span(self, first: Token, last: Token) -> Span:
         return Span(self.source, first.start_pos, last.end_pos)
 
-    def _till(self, first: _Token, matchers: tuple[Matcher, ...]) -> Span:
+    def _till(self, first: Token, matchers: tuple[Matcher, ...]) -> Span:
         return Span(self.source, first.start_pos, matchers[-1].span.end)
 
 

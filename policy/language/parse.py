@@ -1,9 +1,8 @@
 """Text to tree: one matcher of any host, or a file of our own notation.
 
-The only module that reads what Lark makes of a text. The grammars say what is well
-formed (``grammar/*.lark``), `policy.language.mistakes` says what to tell the author where a
-text is not, and `policy.language.notation` builds the tree of a file and checks what no
-grammar can.
+The grammars say what is well formed (``grammar/*.lark``, `policy.language.grammars`),
+`policy.language.mistakes` says what to tell the author where a text is not, and
+`policy.language.notation` builds the tree of a file and checks what no grammar can.
 
 A matcher is a text of its own and has one mistake at most. A file is read to
 its end: after a mistake the parser resumes at the next statement, so that one
@@ -12,18 +11,14 @@ run reports every independent one.
 
 from __future__ import annotations
 
-import re
-from functools import cache, lru_cache
-from typing import Any, Final
+from functools import lru_cache
+from typing import Final
 
-from lark import Lark, Token
-from lark.exceptions import UnexpectedInput, UnexpectedToken
-from lark.parsers.lalr_analysis import Shift
-
+from policy.core import expressions as re
 from policy.core.errors import PolicyError, PolicyErrors
 from policy.core.limits import FILE_BYTES, PATTERN_CHARACTERS, RULES
 from policy.core.source import Source, Span
-from policy.language.grammars import parser
+from policy.language.grammars import Node, Parser, Token, Unexpected, tables
 from policy.language.mistakes import FILE_WORDS, Mistake, closest, in_matcher, in_notation
 from policy.language.notation import MOST_MISTAKES, Building
 from policy.language.syntax import Document, Matcher, Specifier, specifier
@@ -48,8 +43,8 @@ def parse_matcher(text: str, span: Span | None = None) -> Matcher:
         raise PolicyError(_TOO_LONG, span)
     try:
         tool, specifier = _remembered(text) if len(text) <= _SHORT else _read_matcher(text)
-    except UnexpectedInput as error:
-        mistake = in_matcher(text, min(_position(error), len(text)))
+    except Unexpected as error:
+        mistake = in_matcher(text, error.position)
         raise PolicyError(
             mistake.message, _within(span, text, mistake), help=mistake.help
         ) from None
@@ -63,13 +58,8 @@ _SHORT: Final = 200
 _TOO_LONG: Final = f"expected a matcher of at most {PATTERN_CHARACTERS:,} characters"
 
 
-@cache
-def _matchers() -> Lark:
-    return parser("matcher")
-
-
 def _read_matcher(text: str) -> tuple[str, Specifier | None]:
-    match _matchers().parse(text).children:
+    match Parser(tables("matcher"), text).parse().children:
         case [tool]:
             return str(tool), None
         case [tool, in_parentheses]:
@@ -79,16 +69,6 @@ def _read_matcher(text: str) -> tuple[str, Specifier | None]:
 
 
 _remembered = lru_cache(maxsize=32_768)(_read_matcher)
-
-
-def _position(error: UnexpectedInput) -> int:
-    # Lark gives `$END` the place of the last token; the end is meant.
-    if isinstance(error, UnexpectedToken):
-        return _END if error.token.type == "$END" else int(error.token.start_pos or 0)
-    return int(error.pos_in_stream or 0)  # type: ignore[redundant-expr,unused-ignore]
-
-
-_END: Final = 1 << 62
 
 
 def _within(span: Span, text: str, mistake: Mistake) -> Span:
@@ -128,11 +108,6 @@ def parse_notation(source: Source) -> Document:
     return document
 
 
-@cache
-def _notation() -> Lark:
-    return parser("notation")
-
-
 # Every entry of a file costs memory, so that all of them count as rules do.
 _COUNTED: Final = frozenset({"TOOL", "STRING", "NAME", "COMMENT"})
 _PARENTHESES: Final = frozenset({"_OPEN", "_CLOSE", "RPAR"})
@@ -153,25 +128,23 @@ class _Reading:
         self._entries = 0
         self._ended = False
         self._unclosed = 0  # braces a mistake took away, whose `}` may still come
-        # Lark leaves the most of its interactive parser without types.
-        self._parser: Any = _notation().parse_interactive(self.text)
-        self._state = self._parser.parser_state
+        self._parser = Parser(tables("notation"), self.text)
 
-    def read(self) -> Any:  # noqa: ANN401  # whatever Lark's tree is
-        """Return Lark's tree, or None where reading on makes no sense."""
+    def read(self) -> Node | None:
+        """Return the tree, or None where reading on makes no sense."""
         while len(self.mistakes) < MOST_MISTAKES and self._entries <= RULES:
             try:
                 self._feed()
                 if self._ended:
-                    return self._state.feed_token(Token("$END", ""), is_end=True)
-            except UnexpectedInput as error:
-                self._recover(min(_position(error), len(self.text)))
+                    return self._parser.finish()
+            except Unexpected as error:
+                self._recover(error.position)
         return None
 
     def _feed(self) -> None:
         """Feed the parser up to the end, the first mistake or the limit."""
-        feed, tool_end = self._state.feed_token, 0
-        for token in self._parser.lexer_thread.lex(self._state):
+        feed, tool_end = self._parser.feed, 0
+        for token in self._parser.tokens():
             kind = token.type
             if kind in _COUNTED:
                 tool_end = token.end_pos
@@ -194,7 +167,7 @@ class _Reading:
 
     def _recover(self, at: int) -> None:
         """Report the mistake at *at* and resume after it."""
-        accepted = frozenset(self._parser.accepts())
+        accepted = self._parser.accepts()
         if self._unclosed and "AGENT" in accepted and self.text[at : at + 1] == "}":
             self._unclosed -= 1  # the brace of an agent that a mistake has closed
         elif not ("RBRACE" in accepted and self._ends_unopened(at)):
@@ -210,7 +183,7 @@ class _Reading:
     def _opened(self) -> tuple[int, str] | None:
         """Return the unclosed `{` and the statement it belongs to."""
         brace = None
-        for value in reversed(self._state.value_stack):
+        for value in reversed(self._parser.values):
             if isinstance(value, Token) and value.type == "LBRACE":
                 brace = value.start_pos
             elif brace is not None and isinstance(value, Token) and value.type in {"AGENT", "TEST"}:
@@ -272,24 +245,24 @@ class _Reading:
             # It may still owe the end of the statement before: shifting a word
             # pays it, and the word is then taken off again.
             self._insert(start)
-            self._state.state_stack.pop()
-            self._state.value_stack.pop()
+            self._parser.states.pop()
+            self._parser.values.pop()
             return set()
         if "_NL" in accepted:
             self._insert("_NL")
             return set()
         lost = set()
         while not self._between_statements():
-            self._state.state_stack.pop()
-            value = self._state.value_stack.pop()
-            lost.add(value.type if isinstance(value, Token) else str(value.data) if value else "")
+            self._parser.states.pop()
+            value = self._parser.values.pop()
+            lost.add(value.type if isinstance(value, Token) else value.data)
         return lost
 
     def _between_statements(self) -> bool:
-        actions = self._state.parse_conf.states[self._state.position]
+        actions = self._parser.tables.actions[self._parser.states[-1]]
         # Behind `expect` an effect may come, and the end of the agent may not.
         words = ("EFFECT", "AGENT") if "RBRACE" in actions else ("AGENT",)
-        return any(actions.get(word, (None,))[0] is Shift for word in words)
+        return any(actions.get(word, -1) >= 0 for word in words)
 
     def _open(self, at: int, lost: set[str]) -> None:
         """Take the header that was wrong for one that opens a block."""
@@ -300,8 +273,8 @@ class _Reading:
 
     def _insert(self, *kinds: str) -> None:
         for kind in kinds:
-            self._state.feed_token(Token(kind, "", start_pos=0, end_pos=0))
+            self._parser.feed(Token(kind))
 
     def _go(self, at: int) -> None:
         space = _SPACE.match(self.text, at)
-        self._parser.lexer_thread.state.line_ctr.char_pos = space.end() if space else at
+        self._parser.position = space.end() if space else at

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import enum
-import re
+from re import escape, sub
 
-import attrs
-
+from policy.core import expressions as re
+from policy.core import values as attrs
 from policy.core.effect import Effect
 from policy.core.source import Span
 
@@ -309,6 +309,6 @@ def unescaped(text: str, escapes: str) -> str:
     r"""Return *text* without the backslashes of *escapes*, ``\\`` and ``\n``."""
     if "\\" not in text:
         return text
-    return re.sub(
-        rf"\\([{re.escape(escapes)}n\\])", lambda found: "\n" if found[1] == "n" else found[1], text
+    return sub(
+        rf"\\([{escape(escapes)}n\\])", lambda found: "\n" if found[1] == "n" else found[1], text
     )

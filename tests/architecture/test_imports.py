@@ -22,7 +22,6 @@ COMMAND = PLAIN + 1  # and `policy.commands.compound`, which tells that a comman
 HEAVY = (
     "attrs",
     "cattrs",
-    "lark",
     "tree_sitter",
     "yaml",
     "policy.analysis",
@@ -114,7 +113,7 @@ def test_the_reader_of_a_host_loads_nothing_of_its_files() -> None:
     effect, modules = decided(table, "Bash", {"command": "git status && (git push)"})
     assert effect == "deny"
     assert "policy.hosts.claude.shell.bash" in modules
-    heavy = ("lark", "yaml", "policy.language", "policy.files", "policy.compare")
+    heavy = ("yaml", "policy.language", "policy.files", "policy.compare")
     assert not [name for name in modules if name.startswith(heavy)]
     host = {name for name in modules if name.startswith("policy.hosts.")}
     assert {name for name in host if ".claude.shell" not in name} == {"policy.hosts.claude"}

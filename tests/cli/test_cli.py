@@ -512,8 +512,8 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path) -> None:
         (["--help"], ["attrs", "argparse", "policy.core.errors"]),
         (["check", "team", "Read(a)"], ["policy.analysis.reach.audit", "policy.analysis.diff", "policy.analysis.lint", "policy.tables.codec", "cattrs"]),
         (["fmt", "--check", "team/team.policy"], ["policy.analysis.lint", "policy.analysis.reach.audit"]),
-        (["rule", "shadowed-rule"], ["policy.hosts", "policy.hosts.workspace", "lark"]),
-        (["install", "claude-code", "--undo"], ["policy.hosts", "lark", "yaml"]),
+        (["rule", "shadowed-rule"], ["policy.hosts", "policy.hosts.workspace", "policy.language.parse"]),
+        (["install", "claude-code", "--undo"], ["policy.hosts", "policy.language.parse", "yaml"]),
         (["audit", "team"], ["policy.cli.report.html", "policy.cli.report.markdown", "policy.analysis.review"]),
         (["diff", "../claude-settings-and-agents", "../claude-child-modes"], ["policy.hosts.notation", "policy.files.revisions"]),
     ],
@@ -526,7 +526,7 @@ def test_a_verb_loads_nothing_that_it_does_not_need(arguments, unneeded) -> None
 
 @pytest.mark.parametrize("verb", sorted(_VERBS.keys() - {"convert"}))  # which knows the hosts
 def test_a_verb_explains_itself_without_a_parser(verb) -> None:
-    parsers = ["policy.hosts", "policy.hosts.workspace", "lark", "yaml"]
+    parsers = ["policy.hosts", "policy.hosts.workspace", "policy.language.parse", "yaml"]
     assert _loaded([verb, "--help"], parsers) == []
 
 

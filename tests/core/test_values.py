@@ -16,8 +16,9 @@ import policy
 from policy.core import values
 
 
-def declared(frozen, field, define):
+def declared(lib):
     """Return classes of one text, made by one library."""
+    frozen, field, define = lib.frozen, lib.field, lib.define
 
     @frozen
     class Place:
@@ -53,11 +54,34 @@ def declared(frozen, field, define):
         parts: list[str] = field(factory=list)
         own: str = field(default="own", init=False)
 
-    return {each.__name__: each for each in (Place, Because, Base, Derived, Word)}
+    @frozen(order=True)
+    class Made:
+        first: tuple[str, ...] = field(converter=tuple)
+        second: str = field(default=lib.Factory(lambda made: made.first[0], takes_self=True))
+        third: list[str] = lib.Factory(list)
+
+    @define(eq=False, repr=False)
+    class Later:
+        folder: str
+        _tree: str = field(init=False)
+
+        def __attrs_post_init__(self) -> None:
+            self._tree = self.folder.upper()
+
+        def __repr__(self) -> str:
+            return f"{self.folder} {self._tree}"
+
+        def __eq__(self, other: object) -> bool:
+            return type(self) is type(other) and repr(self) == repr(other)
+
+        def __hash__(self) -> int:
+            return hash(self.folder)
+
+    return {e.__name__: e for e in (Place, Because, Base, Derived, Word, Made, Later)}
 
 
-OURS = declared(values.frozen, values.field, values.define)
-THEIRS = declared(attrs.frozen, attrs.field, attrs.define)
+OURS = declared(values)
+THEIRS = declared(attrs)
 MADE = [
     ("Place", lambda cls: cls("f", line=2)),
     ("Place", lambda cls: cls("f")),
@@ -67,6 +91,9 @@ MADE = [
     ("Derived", lambda cls: cls("n", "p", more=("a",))),
     ("Word", lambda cls: cls("w", ["p"])),
     ("Word", lambda cls: cls("w")),
+    ("Made", lambda cls: cls(["a", "b"])),
+    ("Made", lambda cls: cls("ab", "c", ["d"])),
+    ("Later", lambda cls: cls("f")),
 ]
 
 
@@ -87,8 +114,16 @@ def test_a_value_prints_and_compares_as_that_of_attrs(number, often) -> None:
         if name == "Word":
             with pytest.raises(TypeError):
                 hash(ours)
-        elif name != "Because" or not ours.words:
+        elif name != "Made" and (name != "Because" or not ours.words):
             assert hash(ours) == hash(make(OURS[name]))
+
+
+def test_what_is_ordered_is_ordered_as_that_of_attrs(often) -> None:
+    for made in (OURS["Made"], THEIRS["Made"]):
+        for _ in range(often):
+            one, two = made("a", "b"), made("ab", "a")
+            assert sorted([two, one]) == [one, two]
+            assert (one < two, one > two) == (True, False)
 
 
 def test_what_does_not_count_is_not_compared(often) -> None:

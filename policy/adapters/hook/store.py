@@ -46,7 +46,7 @@ def package_digest() -> str:
     while waiting:
         with os.scandir(waiting.pop()) as entries:
             for entry in entries:
-                if entry.name.endswith((".py", ".lark")):
+                if entry.name.endswith((".py", ".json")):
                     status = entry.stat()
                     found.append((entry.path, status.st_size, status.st_mtime_ns))
                 elif entry.name != "__pycache__" and entry.is_dir():

@@ -17,8 +17,6 @@ from operator import and_
 from pathlib import Path
 from typing import Final
 
-import attrs
-
 from policy.analysis.conversion.losses import (
     ConversionSide,
     KnownComparisons,
@@ -31,6 +29,7 @@ from policy.analysis.reach.worklist import Reach, reach
 from policy.commands.reader import read_command
 from policy.compare.deduplicate import internal_tools
 from policy.compare.overlap import OTHER_TOOL, glob_pattern, representatives
+from policy.core import values as attrs
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
@@ -43,7 +42,7 @@ from policy.files.opening import Tree, is_unreadable, open_tree
 from policy.files.trees import Memory
 from policy.files.yaml_nodes import read_yaml
 from policy.hosts import notation
-from policy.hosts.front_ends import FRONT_ENDS
+from policy.hosts.front_ends import FRONT_ENDS, writer_of
 from policy.hosts.portable import (
     Dropped,
     Portable,
@@ -271,7 +270,7 @@ _COMMON: Final = notation.SEMANTICS.dialect
 def _portable(project: Project, reader: FrontEnd, texts: _Texts) -> Portable:
     """Return what the agents of *project* may do as its host has it."""
     found = reach(project, project.enforced)
-    counterparts = reader.WRITER.counterparts
+    counterparts = writer_of(reader).counterparts
     depth = _depth(found)
     agents = []
     for name in dict.fromkeys((*project.starts, *found.chains)):
@@ -532,14 +531,16 @@ def convert(
 def _conversion(
     tree: Tree, project: Project, reader: FrontEnd, writer: FrontEnd, *, allow_looser: bool
 ) -> Conversion:
-    texts, left = _about(tree, project, reader.WRITER.carried)
+    texts, left = _about(tree, project, writer_of(reader).carried)
     portable = _portable(project, reader, texts)
-    known = KnownComparisons((reader.WRITER.counterparts, writer.WRITER.counterparts), _COMMON)
+    known = KnownComparisons(
+        (writer_of(reader).counterparts, writer_of(writer).counterparts), _COMMON
+    )
     for _ in range(_ROUNDS):
         if reader is writer:
             written = _canonical(tree, project, reader, portable)
         else:
-            written = writer.WRITER.write(portable)
+            written = writer_of(writer).write(portable)
         target = _read_back(written, writer, project)
         sides = ConversionSide(project), ConversionSide(target, written.names, written.above)
         compared = partial(losses, *sides, portable.starts, known, fixed=written.fixed)
@@ -623,4 +624,4 @@ def _without_counterpart(
         for tool, one in agent.tools.items()
         if one.constant is not Effect.DENY and agent.otherwise is Effect.DENY
     }
-    yield from sorted(t for t in granted if t in text and not writer.WRITER.knows(t))
+    yield from sorted(t for t in granted if t in text and not writer_of(writer).knows(t))

@@ -17,8 +17,6 @@ from itertools import chain as chained
 from itertools import islice, product
 from typing import Final
 
-import attrs
-
 from policy.compare.compare import Comparison, Difference, compare
 from policy.compare.compare import Known as Lines
 from policy.compare.deduplicate import internal_tools
@@ -26,6 +24,7 @@ from policy.compare.names import compare_others
 from policy.compare.overlap import Tools, glob_pattern
 from policy.compare.tool_pair import remembered
 from policy.compare.witness import Call, witness_call
+from policy.core import values as attrs
 from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
 from policy.hosts.project import Project

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import cache
 
-import attrs
-
 from policy.analysis import catalogue
 from policy.analysis.lint.checks import (
     Positions,
@@ -34,6 +32,7 @@ from policy.analysis.lint.suppression import (
     suppressions,
 )
 from policy.compare.compare import Known
+from policy.core import values as attrs
 from policy.core.decision import Because
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding

@@ -13,9 +13,8 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property, lru_cache
 from typing import Any, Final, Generic, TypeVar
 
-import attrs
-
 from policy.analysis.reach.worklist import reach
+from policy.core import values as attrs
 from policy.core.credentials import credentials, masked
 from policy.core.decision import Because, rule_span
 from policy.core.finding import Finding

@@ -12,10 +12,9 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
-import attrs
-
 from policy.analysis.lint.checks import Checks, Positions
 from policy.compare.witness import witness_call
+from policy.core import values as attrs
 from policy.core.decision import Because, Decision, Reason
 from policy.core.effect import Effect
 from policy.core.finding import Finding

@@ -12,11 +12,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-import attrs
-
 from policy.analysis.lint.checks import Positions, find
 from policy.compare.compare import Known
 from policy.compare.dead_rules import Effort, RuleStanding, shadowing
+from policy.core import values as attrs
 from policy.core.effect import Effect
 from policy.core.finding import Finding
 from policy.core.source import Place, visible

@@ -11,9 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-import attrs
-
-from policy.analysis.diff import objection
+from policy.core import values as attrs
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding
 from policy.core.source import Edit, edited
@@ -70,6 +68,8 @@ def mend(
         load: reads the tree with its edits.
 
     """
+    from policy.analysis.diff import objection  # noqa: PLC0415  # where something is mended
+
     groups = _grouped(findings)
     contents: _Contents = {}
     made: list[Finding] = []

@@ -17,21 +17,18 @@ from __future__ import annotations
 
 import enum
 import json
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Final
 
-import attrs
-import yaml
-
+from policy.core import expressions as re
+from policy.core import values as attrs
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding, Severity
 from policy.core.source import Source, Span
 from policy.files.frontmatter import HeaderLanguage, split_front_matter
 from policy.files.opening import is_unreadable
-from policy.files.yaml_nodes import read_yaml
 from policy.hosts.errors import HostError, HostErrors
 from policy.hosts.fields import Fields
 from policy.language.parse import parse_notation
@@ -225,7 +222,7 @@ def _comments(source: Source) -> Iterator[Span]:
                 yield from _outside_texts(found, parts.header.start, parts.header.end)
             elif parts is not None:
                 yield from _toml_comments(found, parts.header.start, parts.header.end)
-    except (PolicyError, yaml.YAMLError):
+    except PolicyError:
         return  # what cannot be read suppresses nothing
 
 
@@ -246,7 +243,7 @@ def _noted(node: object) -> Iterator[int]:
     elif isinstance(node, tuple):
         for child in node:
             yield from _noted(child)
-    elif attrs.has(type(node)):
+    elif hasattr(node, "__attrs_attrs__"):
         for name in ("body", "comments"):
             yield from _noted(getattr(node, name, ()))
 
@@ -256,11 +253,16 @@ def _outside_texts(found: Iterable[Span], start: int, end: int) -> Iterator[Span
     within = [span for span in found if start <= span.start < end]
     if not within:
         return
-    texts = [
-        (start + token.start_mark.index, start + token.end_mark.index)
-        for token in yaml.scan(within[0].source.text[start:end], Loader=yaml.SafeLoader)
-        if isinstance(token, yaml.ScalarToken)
-    ]
+    import yaml  # noqa: PLC0415  # few files suppress findings
+
+    try:
+        texts = [
+            (start + token.start_mark.index, start + token.end_mark.index)
+            for token in yaml.scan(within[0].source.text[start:end], Loader=yaml.SafeLoader)
+            if isinstance(token, yaml.ScalarToken)
+        ]
+    except yaml.YAMLError:
+        return
     for span in within:
         if not any(first <= span.start < last for first, last in texts):
             yield span
@@ -321,6 +323,8 @@ def _is_about(span: Span, rule: str) -> bool:
 
 def ignored(source: Source) -> tuple[tuple[Ignored, ...], tuple[Finding, ...]]:
     """Return the entries of a file, and what is wrong with it."""
+    from policy.files.yaml_nodes import read_yaml  # noqa: PLC0415  # few folders have that file
+
     entries: list[Ignored] = []
     problems: list[Finding] = []
     try:

@@ -14,8 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import attrs
-
 from policy.analysis.reach.privileges import AtMost, Privilege, at_most, lines, privileges
 from policy.analysis.reach.worklist import (
     MANY_CHAINS,
@@ -30,6 +28,7 @@ from policy.compare.deduplicate import is_idle, told
 from policy.compare.meets import compare_meets
 from policy.compare.overlap import representatives
 from policy.compare.tables import decided, differences
+from policy.core import values as attrs
 from policy.core.effect import Effect
 from policy.core.finding import Finding
 from policy.core.memory import seldom_collecting

@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-import attrs
-
 from policy.analysis.reach.query import matching, taken
 from policy.analysis.reach.worklist import MANY_POSITIONS, Reach, reach
 from policy.compare.compare import Difference
+from policy.core import values as attrs
 from policy.core.decision import Decision
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError

@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from typing import Protocol
 
-import attrs
-
+from policy.core import values as attrs
 from policy.core.effect import Effect
 from policy.tables.chain import (
     SPAWN_TOOL,

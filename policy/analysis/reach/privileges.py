@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
+from contextlib import suppress
+from functools import cache, lru_cache
 from itertools import combinations
-
-import attrs
 
 from policy.compare.deduplicate import internal_tools
 from policy.compare.overlap import OTHER_TOOL, glob_pattern, representatives
+from policy.core import values as attrs
 from policy.core.decision import Because, Reason
 from policy.core.effect import Effect
 from policy.patterns.families import members
@@ -214,9 +214,81 @@ def _is_within(narrow: Pattern, wide: Pattern) -> bool:
     return narrow <= wide
 
 
-@lru_cache(maxsize=1 << 16)
-def _is_shared(one: Pattern, other: Pattern) -> bool:
-    return not Meet.of(one, other).is_empty()
+class _Overlaps:
+    """Some patterns, with what two of them share, and which contain which.
+
+    Attributes:
+        shared: what two patterns share, where it is none of them.
+        wider: pattern -> those that contain it; nothing where they are too many.
+        exact: whether all that two patterns share can be written as a pattern.
+
+    """
+
+    def __init__(self, patterns: tuple[Pattern, ...]) -> None:
+        self.shared: dict[Pattern, None] = {}
+        self.wider: dict[Pattern, frozenset[Pattern]] = {}
+        self.exact = True
+        self._fresh = fresh_character(named(tokens_of(patterns)))
+        self._stars = cache(self._frozen_stars)
+        with suppress(OverflowError):
+            self._close(patterns)
+            everyone = (*patterns, *self.shared)
+            wide = [pattern for pattern in everyone if not pattern.exact]
+            self.wider = {
+                pattern: frozenset(
+                    each for each in wide if each != pattern and self.contains(each, pattern)
+                )
+                for pattern in everyone
+            }
+
+    def _close(self, patterns: tuple[Pattern, ...]) -> None:
+        """Add what patterns share, as far as other rules match it than match one of them."""
+        wide = [pattern for pattern in patterns if not pattern.exact]
+        matching: dict[Pattern, frozenset[Pattern]] = {}
+        # A single text is within another pattern or shares nothing with it.
+        waiting = deque(wide)
+        while waiting:
+            pattern = waiting.popleft()
+            mine = frozenset(each for each in wide if self.contains(each, pattern))
+            for other, theirs in matching.items():
+                if mine <= theirs or theirs <= mine or not _may_meet(pattern, other):
+                    continue
+                for shared in self.both(pattern, other):
+                    if shared not in patterns and shared not in self.shared:
+                        self.shared[shared] = None
+                        waiting.append(shared)
+                        if len(patterns) + len(self.shared) > _PATTERNS:
+                            raise OverflowError(MANY_PATTERNS)
+            matching[pattern] = mine
+
+    def both(self, one: Pattern, other: Pattern) -> Iterable[Pattern]:
+        """Yield what both match, where neither contains the other."""
+        fresh = self._fresh
+        if is_stars((*one.tokens, *other.tokens)):
+            for text in members([freeze(one, fresh), freeze(other, fresh)], fresh):
+                pieces: list[str | Gap] = []
+                for piece in text.split(fresh):
+                    pieces += [piece, Gap.ANY] if piece else [Gap.ANY]
+                yield Pattern.of(one.kind, pieces[:-1])
+        elif self.exact and not Meet.of(one, other).is_empty():
+            self.exact = False
+
+    def contains(self, wide: Pattern, narrow: Pattern) -> bool:
+        """Return whether *wide* matches all that *narrow* matches."""
+        if wide == narrow:
+            return True
+        frozen = self._stars(narrow)
+        if frozen and self._stars(wide):
+            return frozen.startswith(_start(wide)) and wide.matches(frozen)
+        return _is_within(narrow, wide)
+
+    def _frozen_stars(self, pattern: Pattern) -> str:
+        """Return a text of a pattern of stars that stands for all; "" for other patterns."""
+        return freeze(pattern, self._fresh) if is_stars(pattern.tokens) else ""
+
+
+# Most tools of a host have the same patterns, at every position.
+_overlaps = lru_cache(maxsize=256)(_Overlaps)
 
 
 class _Tool:
@@ -231,7 +303,6 @@ class _Tool:
                     self.why[OTHER_ARGUMENTS] = None
                 elif entry.pattern is not None:
                     self.rules.setdefault(entry.pattern, entry.rule or self._shown(entry.pattern))
-        self.fresh = fresh_character(named(tokens_of(self.rules)))
         self._wider: dict[Pattern, frozenset[Pattern]] = {}
 
     def at_most(self, glob: str) -> AtMost:
@@ -240,13 +311,12 @@ class _Tool:
         if len({pattern.kind for pattern in self.rules}) > 1 or len(self.rules) > _PATTERNS:
             self.why[MANY_PATTERNS] = None
             return AtMost(self.tool, glob, (rest,), tuple(self.why))
-        try:
-            self._close()
-            wide = [pattern for pattern in self.rules if not pattern.exact]
-            self._wider = {pattern: self._containing(pattern, wide) for pattern in self.rules}
-        except OverflowError:
+        overlaps = _overlaps(tuple(self.rules))
+        if overlaps.wider.keys() < self.rules.keys():
             self.why[MANY_PATTERNS] = None
             return AtMost(self.tool, glob, (rest,), tuple(self.why))
+        self._wider = overlaps.wider
+        self.rules.update((shared, self._shown(shared)) for shared in overlaps.shared)
         best = {pattern: self._best(pattern) for pattern in self.rules}
         folded = {pattern: self._shown(pattern).casefold() for pattern in self.rules}
         of_rule: dict[str, list[Pattern]] = {}
@@ -268,7 +338,7 @@ class _Tool:
             known = grants.get(key, attrs.evolve(grant, patterns=()))
             grants[key] = attrs.evolve(known, patterns=(*known.patterns, pattern))
         ranked = sorted(grants.values(), key=lambda grant: (_RANKS[grant.effect], grant.rule))
-        if self._is_ambiguous(ranked):
+        if not overlaps.exact or self._is_ambiguous(ranked, overlaps):
             self.why[OVERLAPPING] = None
         return AtMost(self.tool, glob, (*ranked, rest), tuple(self.why))
 
@@ -279,49 +349,18 @@ class _Tool:
     def _shown(self, pattern: Pattern) -> str:
         return f"{self.tool}({''.join(map(_plain, pattern.tokens)) or pattern})"
 
-    def _close(self) -> None:
-        """Add what patterns share, as far as other rules match it than match one of them."""
-        wide = [pattern for pattern in self.rules if not pattern.exact]
-        matching: dict[Pattern, frozenset[Pattern]] = {}
-        # A single text is within another pattern or shares nothing with it.
-        waiting = deque(wide)
-        while waiting:
-            pattern = waiting.popleft()
-            mine = frozenset(each for each in wide if self._contains(each, pattern))
-            for other, theirs in matching.items():
-                if mine <= theirs or theirs <= mine or not _may_meet(pattern, other):
-                    continue
-                for shared in self._shared(pattern, other):
-                    if shared not in self.rules:
-                        self.rules[shared] = self._shown(shared)
-                        waiting.append(shared)
-                        if len(self.rules) > _PATTERNS:
-                            raise OverflowError(MANY_PATTERNS)
-            matching[pattern] = mine
-
-    def _shared(self, one: Pattern, other: Pattern) -> Iterable[Pattern]:
-        """Yield what both match, where neither contains the other."""
-        if is_stars((*one.tokens, *other.tokens)):
-            for text in members([freeze(one, self.fresh), freeze(other, self.fresh)], self.fresh):
-                pieces: list[str | Gap] = []
-                for piece in text.split(self.fresh):
-                    pieces += [piece, Gap.ANY] if piece else [Gap.ANY]
-                yield Pattern.of(one.kind, pieces[:-1])
-        elif _is_shared(one, other):
-            self.why[OVERLAPPING] = None
-
-    def _is_ambiguous(self, grants: Iterable[MostGranted]) -> bool:
+    def _is_ambiguous(self, grants: Iterable[MostGranted], overlaps: _Overlaps) -> bool:
         """Return whether some calls have two narrowest patterns that get different effects."""
         wide = [(p, g.effect) for g in grants for p in g.patterns if not p.exact]
         pairs = combinations(wide, 2)
         return any(
             effect is not another
             and _may_meet(one, other)
-            and not self._contains(one, other)
-            and not self._contains(other, one)
+            and not overlaps.contains(one, other)
+            and not overlaps.contains(other, one)
             and any(
-                not any(self._contains(inner, shared) for inner in self._within(one, other))
-                for shared in self._shared(one, other)
+                not any(overlaps.contains(inner, shared) for inner in self._within(one, other))
+                for shared in overlaps.both(one, other)
             )
             for (one, effect), (other, another) in pairs
         )
@@ -330,17 +369,6 @@ class _Tool:
         for inner in self.rules:
             if {one, other} <= self._wider[inner]:
                 yield inner
-
-    def _contains(self, wide: Pattern, narrow: Pattern) -> bool:
-        if wide == narrow:
-            return True
-        if is_stars((*wide.tokens, *narrow.tokens)):
-            frozen = freeze(narrow, self.fresh)
-            return frozen.startswith(_start(wide)) and wide.matches(frozen)
-        return _is_within(narrow, wide)
-
-    def _containing(self, pattern: Pattern, wide: Iterable[Pattern]) -> frozenset[Pattern]:
-        return frozenset(each for each in wide if each != pattern and self._contains(each, pattern))
 
     def _next(
         self, pattern: Pattern, best: dict[Pattern, MostGranted], rest: MostGranted
@@ -375,6 +403,7 @@ class _Tool:
         return row.default.effect, row.default.reason
 
 
+@lru_cache(maxsize=4096)
 def _plain(token: Token) -> str:
     """Return a token as people write it: a letter of either case is that letter."""
     if isinstance(token, OneOf) and not token.negated:

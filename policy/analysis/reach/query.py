@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
-import attrs
-
 from policy.analysis.reach.worklist import MANY_POSITIONS, reach
 from policy.compare.compare import Comparison, Difference
 from policy.compare.deduplicate import told
 from policy.compare.tables import differences
+from policy.core import values as attrs
 from policy.core.decision import Because, Decision, Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError

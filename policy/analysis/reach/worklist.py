@@ -27,8 +27,6 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-import attrs
-
 from policy.analysis.reach.positions import (
     Position,
     PositionMoves,
@@ -38,6 +36,7 @@ from policy.analysis.reach.positions import (
     startable,
     table_of,
 )
+from policy.core import values as attrs
 from policy.hosts.project import Project
 from policy.tables.chain import Attenuated, Chain, Reading
 from policy.tables.table import UNRESTRICTED, Table

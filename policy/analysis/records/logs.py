@@ -15,9 +15,8 @@ from itertools import chain as chained
 from pathlib import Path
 from typing import Final
 
-import attrs
-
 from policy.analysis.records.record import Record
+from policy.core import values as attrs
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 

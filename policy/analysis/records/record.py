@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import errno
 import json
 import os
@@ -11,18 +10,13 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
-import attrs
-
-from policy.core.credentials import masked
+from policy.core import values as attrs
+from policy.core.credentials import REDACTIONS, masked
 from policy.core.decision import Decision
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 
-__all__ = ["REDACTIONS", "Record", "Recorder", "add_recording", "line", "redacted"]
-
-
-# What becomes of the values of arguments, the least first.
-REDACTIONS = ("none", "credentials", "all")
+__all__ = ["Record", "Recorder", "line", "redacted"]
 
 
 @attrs.frozen
@@ -115,7 +109,12 @@ class Recorder:
     """
 
     path: Path
-    redact: str = attrs.field(default="credentials", validator=attrs.validators.in_(REDACTIONS))
+    redact: str = "credentials"
+
+    def __attrs_post_init__(self) -> None:
+        """Refuse what is none of `REDACTIONS`."""
+        if self.redact not in REDACTIONS:
+            raise ValueError(self.redact)
 
     def write(
         self,
@@ -200,18 +199,3 @@ def _masked(value: object) -> object:
     if isinstance(value, (list, tuple)):
         return [_masked(each) for each in value]
     return value
-
-
-def add_recording(parser: argparse._ActionsContainer) -> None:
-    """Add ``--record`` and ``--redact`` (see `policy.analysis.records.record.Recorder`)."""
-    parser.add_argument(
-        "--record",
-        metavar="FILE",
-        help="append each decision to FILE, a JSON line each, for `policy replay`",
-    )
-    parser.add_argument(
-        "--redact",
-        choices=REDACTIONS,
-        default="credentials",
-        help="what of the arguments to keep from the record (default: credentials)",
-    )

@@ -12,10 +12,9 @@ from contextlib import suppress
 from hashlib import blake2b
 from typing import Any, Final
 
-import attrs
-
 from policy.analysis.records.logs import LogProblem
 from policy.analysis.records.record import Record
+from policy.core import values as attrs
 from policy.core.decision import Decision
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError

@@ -6,13 +6,12 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-import attrs
-
 from policy.analysis.reach.audit import AgentAudit
 from policy.analysis.reach.privileges import AtMost, Privilege
 from policy.cli.report.document import Block, Grid, Ink, Text, joined
 from policy.cli.report.words import relative
 from policy.compare.overlap import OTHER_TOOL
+from policy.core import values as attrs
 from policy.core.decision import Because, Reason
 from policy.core.effect import Effect
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
-from policy.compare.compare import Difference
 from policy.core.decision import Because, Decision
 from policy.core.finding import Finding
 from policy.core.source import Place
+
+if TYPE_CHECKING:  # decisions do without comparisons
+    from policy.compare.compare import Difference
 
 __all__ = [
     "Object",

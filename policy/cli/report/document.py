@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-import attrs
-
+from policy.core import values as attrs
 from policy.core.credentials import masked
 from policy.core.source import Span, visible
 

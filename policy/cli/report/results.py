@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
-from xml.etree.ElementTree import Element, SubElement, indent, tostring
-
-import attrs
 
 import policy
 from policy.analysis import catalogue
 from policy.cli.report.as_json import Object, dumps
 from policy.cli.report.document import Report
+from policy.core import values as attrs
 from policy.core.finding import Finding, Severity
 from policy.core.source import Place, Span, visible
 from policy.files.trees import Folder, SingleFile, Tree
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
 
 __all__ = [
     "Result",
@@ -63,7 +63,9 @@ class Result:
     def fingerprint(self) -> str:
         """A hash that does not change when lines move: of the file, the code and the message."""
         file = self.place.file if self.place else ""
-        return hashlib.sha256(f"{file}\0{self.code}\0{self.message}".encode()).hexdigest()[:32]
+        from hashlib import sha256  # noqa: PLC0415  # few formats have it
+
+        return sha256(f"{file}\0{self.code}\0{self.message}".encode()).hexdigest()[:32]
 
 
 def of_finding(finding: Finding, *, suppressed: str | None = None, known: bool = False) -> Result:
@@ -183,6 +185,13 @@ def junit(results: Sequence[Result], name: str) -> str:
 
     Without results one test case passes, since a report without test cases counts as not run.
     """
+    from xml.etree.ElementTree import (  # noqa: PLC0415  # of one format
+        Element,
+        SubElement,
+        indent,
+        tostring,
+    )
+
     root = Element("testsuites", name=name)
     suites: dict[str, list[Result]] = {}
     for result in results:
@@ -216,6 +225,8 @@ def _is_skipped(result: Result) -> bool:
 
 
 def _case(suite: Element, result: Result) -> None:
+    from xml.etree.ElementTree import SubElement  # noqa: PLC0415  # as above
+
     place = result.place
     at = f"{place.line}:{place.column}: " if place and result.end else ""
     case = SubElement(

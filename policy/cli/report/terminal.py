@@ -6,8 +6,6 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 
-import attrs
-
 from policy.cli.report.document import (
     Block,
     Excerpt,
@@ -24,6 +22,7 @@ from policy.cli.report.document import (
     joined,
     pieces,
 )
+from policy.core import values as attrs
 from policy.core.credentials import masked
 from policy.core.source import Span, visible
 

@@ -3,6 +3,5 @@
 from __future__ import annotations
 
 from policy.hosts.a3s.loading import HOST, A3sOptions, canonical, load
-from policy.hosts.a3s.writer import WRITER
 
-__all__ = ["HOST", "WRITER", "A3sOptions", "canonical", "load"]
+__all__ = ["HOST", "A3sOptions", "canonical", "load"]

@@ -6,8 +6,7 @@ import enum
 from collections.abc import Mapping
 from typing import Final
 
-import attrs
-
+from policy.core import values as attrs
 from policy.core.effect import Effect
 from policy.core.source import Span
 from policy.hosts.a3s.rules import PermissionPolicy

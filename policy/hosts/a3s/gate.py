@@ -9,8 +9,7 @@ import enum
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NoReturn
 
-import attrs
-
+from policy.core import values as attrs
 from policy.core.effect import Effect
 from policy.hosts.a3s.definitions import (
     AgentDefinition,
@@ -291,8 +290,11 @@ class Facts:
     host_direct: bool = False
 
 
+_NO_FACTS: Final = Facts()
+
+
 def evaluate(
-    tool: str, scopes: Iterable[GateScope], facts: Facts = Facts(), profile: A3sProfile = NEWEST
+    tool: str, scopes: Iterable[GateScope], facts: Facts = _NO_FACTS, profile: A3sProfile = NEWEST
 ) -> Passage:
     """Return the decision on a call of *tool* that passes *scopes*, the outermost first."""
     if facts.host_direct:
@@ -351,7 +353,7 @@ def evaluate_call(
     args: Mapping[str, Any],
     policy: PermissionPolicy | None,
     provider: Provider,
-    facts: Facts = Facts(),
+    facts: Facts = _NO_FACTS,
 ) -> Passage:
     """Return the decision on a call in a session with this policy."""
     effect = None if policy is None else policy.check(tool, args).effect

@@ -8,8 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-import attrs
-
+from policy.core import values as attrs
 from policy.core.effect import Effect
 from policy.hosts.a3s.versions import NEWEST, A3sProfile
 from policy.hosts.data import host_table

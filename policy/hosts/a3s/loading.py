@@ -10,9 +10,8 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-import attrs
-
 from policy.core import limits
+from policy.core import values as attrs
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding

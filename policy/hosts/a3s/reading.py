@@ -10,9 +10,8 @@ from collections.abc import Collection, Mapping
 from functools import cached_property
 from typing import Final
 
-import attrs
-
 from policy.core import limits
+from policy.core import values as attrs
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.hosts.a3s.definitions import AGENT_ALIASES, AgentDefinition, ScriptToolSpec

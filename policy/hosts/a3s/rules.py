@@ -11,9 +11,8 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any, Final
 
-import attrs
-
 from policy.core import limits
+from policy.core import values as attrs
 from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
 from policy.core.source import Span

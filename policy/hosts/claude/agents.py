@@ -12,8 +12,7 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Final
 
-import attrs
-
+from policy.core import values as attrs
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding, Severity
 from policy.core.source import Place, Source, Span

@@ -7,8 +7,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import Final
 
-import attrs
-
+from policy.core import values as attrs
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.hosts.claude.data import tools as known

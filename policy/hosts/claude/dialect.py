@@ -5,8 +5,6 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final
 
-import attrs
-
 from policy.commands.knowledge import (
     Files,
     FileTools,
@@ -17,6 +15,7 @@ from policy.commands.knowledge import (
     Variables,
     Wrapping,
 )
+from policy.core import values as attrs
 from policy.hosts.claude.data import shell as commands
 from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.data.guarded import OWN

@@ -14,9 +14,8 @@ from collections.abc import Collection, Iterator
 from itertools import pairwise
 from typing import Final
 
-import attrs
-
 from policy.core import limits
+from policy.core import values as attrs
 from policy.core.errors import PolicyError
 from policy.core.source import Source
 from policy.files.json_nodes import read_json

@@ -8,8 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-import attrs
-
+from policy.core import values as attrs
 from policy.core.effect import Effect
 from policy.core.finding import Finding, Severity
 from policy.core.memory import OnDemand
@@ -47,7 +46,6 @@ from policy.hosts.claude.reading import MAIN, ClaudeEnforced, attenuated, main_d
 from policy.hosts.claude.session import ASIDES, TURN, ClaudeSession, session
 from policy.hosts.claude.settings import UNKNOWN, Settings, read_settings, sandbox_findings
 from policy.hosts.claude.skills import Skill, read_skill
-from policy.hosts.claude.writer import WRITER
 from policy.hosts.project import AgentEntry, Project, ReadFile, WrittenRule
 from policy.language.syntax import DeclaredTools, Matcher, Presence
 from policy.tables.table import Ceiling, Part, Table
@@ -58,7 +56,6 @@ __all__ = [
     "OF_MAIN",
     "OF_USERS",
     "VERSION",
-    "WRITER",
     "ClaudeFrontEnd",
     "ClaudeOptions",
     "canonical",
@@ -151,7 +148,6 @@ class ClaudeFrontEnd:
 
     options: ClaudeOptions
     HOST = HOST
-    WRITER = WRITER
 
     def load(self, tree: Tree) -> tuple[Project, ...]:
         """Return every project below *tree*."""

@@ -12,8 +12,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final
 
-import attrs
-
+from policy.core import values as attrs
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.hosts.claude.data import tools as known

@@ -10,8 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-import attrs
-
+from policy.core import values as attrs
 from policy.core.source import Span
 from policy.files.nodes import MappingNode, Node, ScalarNode, SequenceNode, ShapeMistake, ValueKind
 from policy.hosts.claude.data import settings as known_hooks

@@ -11,13 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Final
 
-import attrs
-
 from policy.commands.compound import KEYWORDS
 from policy.commands.knowledge import Shell, Wrapper, Wrappers
 from policy.commands.read import read_plain
 from policy.commands.words import Script, Word
 from policy.commands.wrappers import is_assignment
+from policy.core import values as attrs
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding, Severity

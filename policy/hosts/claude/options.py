@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import attrs
-
+from policy.core import values as attrs
 from policy.core.source import Source
 from policy.files.opening import Tree
 from policy.hosts.claude.data.tools import server_name
@@ -15,10 +14,6 @@ __all__ = ["VERSION", "ClaudeOptions"]
 
 # The version whose behaviour was measured, and that is assumed where none is given.
 VERSION = "2.1.329"
-
-
-def _is_version(_: object, __: object, version: str) -> None:
-    behaviour(version)
 
 
 def _as_called(
@@ -74,7 +69,7 @@ class ClaudeOptions:
             for the host, so that denials of its tools hold for those (documented, not observed).
     """
 
-    version: str = attrs.field(default=VERSION, validator=_is_version)
+    version: str = VERSION
     os: str = "linux"
     mode: str | None = None
     cwd: str = ""
@@ -107,6 +102,10 @@ class ClaudeOptions:
     active_skill: str = ""
     sandboxed: bool = False
     cowork: bool = False
+
+    def __attrs_post_init__(self) -> None:
+        """Refuse a version that is not known."""
+        behaviour(self.version)
 
     def in_background(self, depth: int) -> bool:
         """Return whether agents at *depth* below the main conversation run in the background."""

@@ -11,8 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-import attrs
-
+from policy.core import values as attrs
 from policy.core.effect import Effect
 from policy.patterns import notations
 from policy.patterns.families import moved

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-import attrs
-
+from policy.core import values as attrs
 from policy.core.decision import EVERY_TOOL, Reason
 from policy.core.effect import Effect
 from policy.core.source import Place

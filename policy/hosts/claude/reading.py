@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from functools import lru_cache, partial
 from typing import Final
 
-import attrs
-
+from policy.core import values as attrs
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.memory import OnDemand

@@ -13,8 +13,7 @@ from contextlib import suppress
 from functools import cached_property
 from typing import Final
 
-import attrs
-
+from policy.core import values as attrs
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.finding import Finding

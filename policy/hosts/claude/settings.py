@@ -14,9 +14,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-import attrs
-
 from policy.core import limits
+from policy.core import values as attrs
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError

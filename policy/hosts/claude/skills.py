@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from typing import Final
 
-import attrs
-
+from policy.core import values as attrs
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding, Severity
 from policy.core.source import Source, Span

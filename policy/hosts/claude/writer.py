@@ -11,9 +11,8 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-import attrs
-
 from policy.commands.knowledge import Program
+from policy.core import values as attrs
 from policy.core.effect import Effect
 from policy.core.source import Source
 from policy.hosts.claude.data import tools as known

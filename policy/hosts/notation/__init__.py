@@ -18,7 +18,6 @@ from policy.files.opening import Tree
 from policy.hosts.claims import ChainTest, Claim, ClaimVerdict, NeverClaim, Settled, expectations
 from policy.hosts.notation.lint import document_findings
 from policy.hosts.notation.semantics import PROFILE, SEMANTICS, read_rule
-from policy.hosts.notation.writer import WRITER
 from policy.hosts.project import AgentEntry, Project, ReadFile
 from policy.language.parse import parse_notation
 from policy.language.printer import print_document
@@ -47,7 +46,6 @@ __all__ = [
     "HOST",
     "PROFILE",
     "SEMANTICS",
-    "WRITER",
     "Unmet",
     "canonical",
     "load",

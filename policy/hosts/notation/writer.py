@@ -10,9 +10,8 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Final
 
-import attrs
-
 from policy.compare.overlap import glob_pattern
+from policy.core import values as attrs
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.source import Source

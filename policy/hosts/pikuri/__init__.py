@@ -3,6 +3,5 @@
 from __future__ import annotations
 
 from policy.hosts.pikuri.loading import HOST, canonical, load
-from policy.hosts.pikuri.writer import WRITER
 
-__all__ = ["HOST", "WRITER", "canonical", "load"]
+__all__ = ["HOST", "canonical", "load"]

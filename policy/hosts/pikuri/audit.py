@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-import attrs
-
+from policy.core import values as attrs
 from policy.core.finding import Finding
 from policy.core.source import Edit, Span
 from policy.hosts.pikuri.host import (

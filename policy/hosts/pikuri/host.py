@@ -7,9 +7,8 @@ import posixpath
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-import attrs
-
 from policy.core import limits
+from policy.core import values as attrs
 from policy.core.effect import Effect
 from policy.core.source import Span
 from policy.hosts.errors import HostError, HostErrors

@@ -11,8 +11,7 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Final
 
-import attrs
-
+from policy.core import values as attrs
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding
 from policy.core.source import Source, Span

@@ -11,8 +11,7 @@ from functools import reduce, total_ordering
 from operator import or_
 from typing import Final
 
-import attrs
-
+from policy.core import values as attrs
 from policy.hosts.errors import HostError
 from policy.hosts.pikuri.versions import PikuriErrorKind
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
-import attrs
-
+from policy.core import values as attrs
 from policy.core.finding import Finding
 from policy.core.source import Source
 from policy.files.layout import layout_markdown_file
@@ -23,12 +22,10 @@ from policy.hosts.zeph.loading import ZephFolder, discover, is_definition, read,
 from policy.hosts.zeph.session import ZephOptions, ZephSession
 from policy.hosts.zeph.spawning import AgentsConfig, SpawnOrigin
 from policy.hosts.zeph.tables import MAIN, declared_reading, enforced_reading
-from policy.hosts.zeph.writer import WRITER
 
 __all__ = [
     "HOST",
     "MAIN",
-    "WRITER",
     "ZephFrontEnd",
     "ZephOptions",
     "canonical",
@@ -65,7 +62,6 @@ class ZephFrontEnd:
 
     options: ZephOptions
     HOST = HOST
-    WRITER = WRITER
 
     def load(self, tree: Tree) -> tuple[Project, ...]:
         """Return every project below *tree*."""

@@ -9,9 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-import attrs
-
 from policy.core import limits
+from policy.core import values as attrs
 from policy.core.effect import Effect
 from policy.core.source import Place, Source, Span
 from policy.files.frontmatter import HeaderLanguage as Language

@@ -15,8 +15,7 @@ from functools import partial
 from pathlib import Path, PurePath
 from typing import Final
 
-import attrs
-
+from policy.core import values as attrs
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding

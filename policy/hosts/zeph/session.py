@@ -13,10 +13,9 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-import attrs
-
 from policy.commands.knowledge import FileTools, Shell, Wrapping
 from policy.compare.dead_rules import placed
+from policy.core import values as attrs
 from policy.core.decision import Decision
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError

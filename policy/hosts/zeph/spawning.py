@@ -7,8 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import total_ordering
 from typing import Final
 
-import attrs
-
+from policy.core import values as attrs
 from policy.core.effect import Effect
 from policy.core.finding import Finding
 from policy.core.source import Place, Span

@@ -8,11 +8,10 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, cast, get_origin
 
-import attrs
-
 import policy
 from policy.commands.knowledge import Program
 from policy.core import limits
+from policy.core import values as attrs
 from policy.core.effect import Effect
 from policy.core.values import Protocol
 from policy.patterns.pattern import Pattern

@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-import attrs
-
 from policy.commands.knowledge import Files, Program, Programs, Wrapper, Wrappers
+from policy.core import values as attrs
 from policy.hosts.claude.data import table
 from policy.hosts.claude.data.unchecked import SETTLED, UNCHECKED, UNEXPANDED
 

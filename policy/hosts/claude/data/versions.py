@@ -9,8 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, Final
 
-import attrs
-
+from policy.core import values as attrs
 from policy.hosts.claude.data import table
 from policy.hosts.versions import version_of
 
