@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import enum
 import json
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -14,7 +15,6 @@ from typing import Final
 
 from policy.commands.knowledge import FileTools, Shell, Wrapping
 from policy.compare.dead_rules import placed
-from policy.core import expressions as re
 from policy.core import values as attrs
 from policy.core.decision import Decision
 from policy.core.effect import Effect
