@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from urllib.parse import urlsplit
 
-from policy.analysis.reach.query import dialect_of, lines
 from policy.core import values as attrs
 from policy.core.decision import Does
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
+from policy.hosts.notation.semantics import dialect_of, lines
 from policy.language.parse import parse_matcher
 from policy.tables.chain import Chain
 from policy.tables.dialect import ArgumentKind

@@ -11,7 +11,6 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
-from policy.analysis.reach.query import dialect_of, semantics
 from policy.analysis.records.logs import LogProblem
 from policy.analysis.records.record import Record
 from policy.analysis.records.replay import RecordDecider
@@ -26,6 +25,7 @@ from policy.core.errors import PolicyError
 from policy.core.source import Source
 from policy.files.opening import Memory
 from policy.hosts.notation import SEMANTICS
+from policy.hosts.notation.semantics import dialect_of, semantics
 from policy.hosts.workspace import load_tree
 from policy.language.parse import parse_matcher
 from policy.language.printer import print_document

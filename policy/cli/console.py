@@ -28,18 +28,16 @@ _PATIENCE = 0.5  # seconds before the first
 
 def _page(stream: TextIO, colour: str) -> PageLayout:
     tty = _is_terminal(stream)
-    width = _columns() if tty else _WIDTH
+    width = _WIDTH
+    if tty:
+        from shutil import get_terminal_size  # noqa: PLC0415  # a pipe has no width
+
+        width = get_terminal_size((_WIDTH, 24)).columns
     if colour == "auto":
         wanted = tty and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     else:
         wanted = colour == "always"
     return PageLayout(max(width, 20), wanted)
-
-
-def _columns() -> int:
-    from shutil import get_terminal_size  # noqa: PLC0415  # a pipe has no width
-
-    return get_terminal_size((_WIDTH, 24)).columns
 
 
 def _is_terminal(stream: TextIO) -> bool:

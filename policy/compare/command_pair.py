@@ -7,7 +7,6 @@ other texts (`policy.compare.disguise`), and the files that it opens decide besi
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -34,6 +33,7 @@ from policy.compare.witness import (
     weaker,
 )
 from policy.compare.words import ACTED_ON
+from policy.core import expressions as re
 from policy.core import values as attrs
 from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect

@@ -7,13 +7,13 @@ those that nobody waits for counts where there is a `&`.
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import Final
 
 from policy.commands.knowledge import Programs, Shell
 from policy.commands.parts import Command
 from policy.commands.reader import read_command
+from policy.core import expressions as re
 from policy.core import limits
 from policy.core import values as attrs
 

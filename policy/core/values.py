@@ -30,39 +30,11 @@ __all__ = [
 
 
 _UNSET: Any = object()
-
-if not TYPE_CHECKING:
-
-    class Factory:
-        """What makes a default: `attrs.Factory`."""
-
-        __slots__ = ("factory", "takes_self")
-
-        def __init__(self, factory, *, takes_self=False):
-            self.factory = factory
-            self.takes_self = takes_self
-
-
 _HASH = "_cached_hash"
 
 
 class _Field:
     """One attribute of a value: the arguments of `attrs.field`."""
-
-    __slots__ = (
-        "alias",
-        "converter",
-        "default",
-        "eq",
-        "factory",
-        "hash",
-        "init",
-        "key",
-        "kw_only",
-        "name",
-        "repr",
-        "takes_self",
-    )
 
     def __init__(
         self,
@@ -151,6 +123,13 @@ if not TYPE_CHECKING:
         return name
 
     field = _Field
+
+    class Factory:
+        """What makes a default: `attrs.Factory`."""
+
+        def __init__(self, factory, *, takes_self=False):
+            self.factory = factory
+            self.takes_self = takes_self
 
     def frozen(cls=None, **how):
         """Return *cls* as an immutable value, with the options that `attrs.frozen` has."""
@@ -293,12 +272,8 @@ def _written_when_called(
         )
         known = {"_set": object.__setattr__, "_cls": cls, "_UNSET": _UNSET}
         for number, one in enumerate(fields):
-            known |= {
-                f"c{number}": one.converter,
-                f"d{number}": one.default,
-                f"f{number}": one.factory,
-                f"k{number}": one.key,
-            }
+            known |= {f"c{number}": one.converter, f"d{number}": one.default}
+            known |= {f"f{number}": one.factory, f"k{number}": one.key}
         exec(write(cls, fields, name), known)  # noqa: S102  # of the names of attributes
         method = known[name]
         method.__qualname__ = f"{cls.__qualname__}.{name}"

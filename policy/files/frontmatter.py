@@ -10,9 +10,9 @@ what they need to tell is here as spans.
 from __future__ import annotations
 
 import enum
-import re
 from typing import Final
 
+from policy.core import expressions as re
 from policy.core import values as attrs
 from policy.core.errors import PolicyError
 from policy.core.source import Source, Span

@@ -11,11 +11,11 @@ is a number to compare. Where it stops, `_explain` says what is wrong with the n
 from __future__ import annotations
 
 import enum
-import re
 from collections.abc import Mapping as AbstractMapping
 from collections.abc import Set as AbstractSet
 from typing import Final, NoReturn
 
+from policy.core import expressions as re
 from policy.core import limits
 from policy.core import values as attrs
 from policy.core.errors import PolicyError, PolicyErrors

@@ -8,11 +8,11 @@ file with others at all.
 from __future__ import annotations
 
 import bisect
-import re
 from collections import deque
 from collections.abc import Iterator
 from typing import Final, assert_never
 
+from policy.core import expressions as re
 from policy.core import values as attrs
 from policy.core.errors import PolicyError
 from policy.core.source import Source, Span

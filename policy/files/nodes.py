@@ -7,11 +7,11 @@ what stands there. Nothing here knows a host.
 from __future__ import annotations
 
 import enum
-import re
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Final, Protocol, assert_never
 
+from policy.core import expressions as re
 from policy.core import values as attrs
 from policy.core.source import Span
 

@@ -7,11 +7,11 @@ value around it.
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Mapping as Keyed
 from typing import Final
 
+from policy.core import expressions as re
 from policy.core import values as attrs
 from policy.core.errors import PolicyError
 from policy.core.source import Source, Span

@@ -6,10 +6,10 @@ These are found in the values that hold rules; nothing here fails.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final, assert_never
 
+from policy.core import expressions as re
 from policy.files.nodes import MappingNode, Node, NodeEntry, ScalarNode, SequenceNode
 from policy.files.text import DocumentTrap, Remark, cite
 

@@ -7,10 +7,10 @@ nothing is written, and `Fields.check` raises all mistakes of the document at on
 from __future__ import annotations
 
 import enum
-import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final, TypeVar
 
+from policy.core import expressions as re
 from policy.core import values as attrs
 from policy.core.errors import PolicyError
 from policy.core.source import Span

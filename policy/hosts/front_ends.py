@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from policy.core import expressions as re
 from policy.core import values as attrs
 from policy.core.errors import PolicyError
 from policy.core.source import Source

@@ -7,10 +7,10 @@ such a key is a rule that is not in force, so each front end reports it.
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
+from policy.core import expressions as re
 from policy.core import values as attrs
 from policy.core.finding import Finding, Severity
 from policy.core.source import Span

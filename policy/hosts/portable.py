@@ -6,12 +6,12 @@ A front end is read into these values, and the writer of another host makes file
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, Protocol
 
 from policy.compare.overlap import glob_pattern
 from policy.compare.tables import differences
+from policy.core import expressions as re
 from policy.core import values as attrs
 from policy.core.effect import Effect
 from policy.patterns.pattern import Pattern

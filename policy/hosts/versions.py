@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import ClassVar, Final, Self
 
+from policy.core import expressions as re
 from policy.core import values as attrs
 
 __all__ = ["HostVersion", "Since", "Version", "version_of"]

@@ -75,22 +75,18 @@ class Tables:
         self._expected: list[list[str]] = shape["expected"]
         self._lexers: list[int] = shape["lexers"]
         self.lexer = cache(self._lexer)
-        self._match = cache(self._matching)
+        self._match = cache(lambda name: re.compile(self._terminals[name]).match)
 
     def _lexer(self, state: int) -> list[tuple[str, _Match]]:
         """Return the kinds of tokens that *state* expects, the first to try first."""
         names = self._expected[self._lexers[state]]
         return [(name, self._match(name)) for name in names]
 
-    def _matching(self, name: str) -> _Match:
-        return re.compile(self._terminals[name]).match
-
 
 @cache
 def tables(name: str) -> Tables:
     """Return the tables of ``grammar/<name>.lark``."""
-    package = Path(__file__).parents[1]
-    for folder in (package, package.parent):
+    for folder in Path(__file__).parents[1:3]:
         file = folder / "grammar" / f"{name}.json"
         if file.is_file():
             return Tables(json.loads(file.read_text("utf-8")))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -17,6 +18,29 @@ from policy.hosts.workspace import load_tree
 # Modules of ours that are loaded to read a table, make a chain of it and decide a call.
 PLAIN = 25
 COMMAND = PLAIN + 1  # and `policy.commands.compound`, which tells that a command is plain
+
+# The same to answer `policy check` of a file of our notation, and what it needs nothing of.
+CHECK = 68
+NOT_FOR_CHECK = (
+    "attr",
+    "cattrs",
+    "datetime",
+    "importlib.resources",
+    "lark",
+    "policy.cli.report.html",
+    "policy.compare",
+    "policy.hosts.claude",
+    "policy.hosts.data",
+    "policy.hosts.portable",
+    "policy.patterns.search",
+    "tomllib",
+    "traceback",
+    "yaml",
+)
+# To lint and to audit it.
+LINT = 130
+AUDIT = 133
+NOT_FOR_LINT = ("attr", "cattrs", "lark", "policy.hosts.portable", "xml", "yaml")
 
 # What plain decisions need nothing of.
 HEAVY = (
@@ -95,6 +119,34 @@ def test_a_plain_call_is_decided_with_few_modules(table, tool, call, effect, bud
     heavy = [name for name in modules if name in HEAVY or name.startswith("policy.compare.")]
     assert found == effect
     assert heavy == []
+    assert len(ours) <= budget, ours
+
+
+@pytest.mark.parametrize(
+    ("arguments", "budget", "unneeded"),
+    [
+        (["check", "main.policy", "Read(src/a.py)"], CHECK, NOT_FOR_CHECK),
+        (["check", "main.policy", "Bash(git push)"], CHECK, NOT_FOR_CHECK),
+        (["check", "main.policy", "WebSearch(x)"], CHECK + 2, NOT_FOR_CHECK),  # says what allows it
+        (["lint", "main.policy"], LINT, NOT_FOR_LINT),
+        (["audit", "main.policy"], AUDIT, NOT_FOR_LINT),
+    ],
+)
+def test_a_verb_loads_few_modules(tmp_path, arguments, budget, unneeded) -> None:
+    """Each takes about half a millisecond, and what is listed far longer."""
+    (tmp_path / "main.policy").write_text(RULES)
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "policy", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(Path(policy.__file__).parents[1])},
+    )
+    assert done.returncode in {0, 1}
+    modules = {line.split("|")[-1].strip() for line in done.stderr.splitlines()}
+    assert modules.isdisjoint(unneeded)
+    ours = sorted(name for name in modules if name.partition(".")[0] == "policy")
     assert len(ours) <= budget, ours
 
 

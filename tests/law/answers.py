@@ -8,10 +8,10 @@ from policy.analysis.diff import Change, Diff, diff_workspaces
 from policy.analysis.reach.audit import AgentAudit, AuditPosition, audit
 from policy.analysis.reach.never import check
 from policy.analysis.reach.privileges import AtMost
-from policy.analysis.reach.query import dialect_of, exceeds, query, read_maximum
+from policy.analysis.reach.query import exceeds, query, read_maximum
 from policy.core.effect import Effect
 from policy.core.source import Source
-from policy.hosts.notation.semantics import SEMANTICS
+from policy.hosts.notation.semantics import SEMANTICS, dialect_of
 from policy.hosts.project import Project
 from policy.language.parse import parse_matcher
 from policy.tables.chain import Chain, SpawnDenied

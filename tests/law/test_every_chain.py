@@ -10,10 +10,11 @@ import pytest
 from hypothesis import strategies as st
 
 from policy.analysis.reach.never import check
-from policy.analysis.reach.query import READINGS, Answer, Query, dialect_of, query
+from policy.analysis.reach.query import READINGS, Answer, Query, query
 from policy.core.effect import Effect
 from policy.core.source import Source
 from policy.hosts.claims import NeverClaim
+from policy.hosts.notation.semantics import dialect_of
 from policy.hosts.project import Project
 from policy.language.parse import parse_matcher, parse_notation
 from policy.language.syntax import Never as Statement

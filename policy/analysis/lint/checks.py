@@ -7,13 +7,13 @@ write the page of its code in `policy/analysis/catalogue`. `lint` calls what nee
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property, lru_cache
 from typing import Any, Final, Generic, TypeVar
 
 from policy.analysis.reach.worklist import reach
+from policy.core import expressions as re
 from policy.core import values as attrs
 from policy.core.credentials import credentials, masked
 from policy.core.decision import Because, rule_span

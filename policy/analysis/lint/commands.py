@@ -6,7 +6,6 @@ is guessed from how a rule is written.
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Iterator
 from functools import partial
@@ -14,6 +13,7 @@ from typing import Final
 
 from policy.analysis.lint.checks import Checks, Positions
 from policy.compare.witness import witness_call
+from policy.core import expressions as re
 from policy.core import values as attrs
 from policy.core.decision import Because, Decision, Reason
 from policy.core.effect import Effect

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from policy.analysis.reach.query import matching, taken
+from policy.analysis.reach.query import taken
 from policy.analysis.reach.worklist import MANY_POSITIONS, Reach, reach
 from policy.compare.compare import Difference
 from policy.core import values as attrs
@@ -18,6 +18,7 @@ from policy.core.decision import Decision
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.hosts.claims import ClaimVerdict, NeverClaim, check_claim
+from policy.hosts.notation.semantics import matching
 from policy.hosts.project import Project
 from policy.language.syntax import Matcher
 from policy.tables.chain import Around, Chain, Link

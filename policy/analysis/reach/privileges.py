@@ -229,7 +229,8 @@ class _Overlaps:
         self.wider: dict[Pattern, frozenset[Pattern]] = {}
         self.exact = True
         self._fresh = fresh_character(named(tokens_of(patterns)))
-        self._stars = cache(self._frozen_stars)
+        # A text of a pattern of stars that stands for all; "" for other patterns.
+        self._stars = cache(lambda one: freeze(one, self._fresh) if is_stars(one.tokens) else "")
         with suppress(OverflowError):
             self._close(patterns)
             everyone = (*patterns, *self.shared)
@@ -281,10 +282,6 @@ class _Overlaps:
         if frozen and self._stars(wide):
             return frozen.startswith(_start(wide)) and wide.matches(frozen)
         return _is_within(narrow, wide)
-
-    def _frozen_stars(self, pattern: Pattern) -> str:
-        """Return a text of a pattern of stars that stands for all; "" for other patterns."""
-        return freeze(pattern, self._fresh) if is_stars(pattern.tokens) else ""
 
 
 # Most tools of a host have the same patterns, at every position.

@@ -8,7 +8,6 @@ would, which is another one where all that the first shows is asked for.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
 
 from policy.analysis.reach.worklist import MANY_POSITIONS, reach
 from policy.compare.compare import Comparison, Difference
@@ -19,19 +18,17 @@ from policy.core.decision import Because, Decision, Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.source import Source
-from policy.hosts.notation import SEMANTICS, policies
+from policy.hosts.notation import policies
 from policy.hosts.notation import project as notation_project
-from policy.hosts.notation.semantics import path_patterns
+from policy.hosts.notation.semantics import dialect_of, matching, semantics
 from policy.hosts.project import Project
 from policy.hosts.workspace import Workspace
 from policy.language.parse import parse_notation
-from policy.language.syntax import Agents, Matcher, Parameter, Policy, Rule
-from policy.patterns import notations
-from policy.patterns.pattern import Pattern
+from policy.language.syntax import Matcher, Policy
 from policy.tables.chain import READINGS, Chain, Reading, SpawnDenied, spawn_call
-from policy.tables.compile import Semantics, compile_policy
-from policy.tables.dialect import Argument, ArgumentKind, Dialect
-from policy.tables.ruleset import Entry, RuleSet
+from policy.tables.compile import compile_policy
+from policy.tables.dialect import Dialect
+from policy.tables.ruleset import RuleSet
 from policy.tables.table import Table
 
 __all__ = [
@@ -40,20 +37,12 @@ __all__ = [
     "CallRefusal",
     "Excess",
     "Query",
-    "dialect_of",
     "exceeds",
-    "matching",
     "query",
     "read_maximum",
     "refusal",
-    "semantics",
     "taken",
 ]
-
-
-def semantics(dialect: Dialect) -> Semantics:
-    """Return our notation, for the calls of another host."""
-    return attrs.evolve(SEMANTICS, dialect=dialect, read=partial(_read, dialect))
 
 
 def read_maximum(source: Source) -> Policy:
@@ -71,68 +60,6 @@ def read_maximum(source: Source) -> Policy:
         msg = f"expected one agent, found {len(agents)}"
         raise PolicyError(msg, document.span, help="a maximum is what one agent may do at most")
     return agents[0]
-
-
-def dialect_of(tables: Iterable[Table]) -> Dialect:
-    """Return how the host of *tables* reads calls."""
-    for table in tables:
-        for part in table.use.parts:
-            if part.rules.entries:
-                return part.rules.dialect
-    return SEMANTICS.dialect
-
-
-def matching(matcher: Matcher, dialect: Dialect, effect: Effect = Effect.DENY) -> Table:
-    """Return the table that denies what *matcher* matches, or asks for it, and nothing else.
-
-    Raises:
-        PolicyError: it can match no call.
-
-    """
-    return Table.of(RuleSet(lines(matcher, effect, dialect), Effect.ALLOW, dialect))
-
-
-def _read(dialect: Dialect, rule: Rule) -> tuple[Entry, ...]:
-    return lines(rule.matcher, rule.effect, dialect)
-
-
-def lines(matcher: Matcher, effect: Effect, dialect: Dialect) -> tuple[Entry, ...]:
-    """Return the lines of a rule.
-
-    Raises:
-        PolicyError: the specifier can match no call.
-
-    """
-    entry = partial(Entry, matcher.tool, effect, rule=str(matcher), place=matcher.span.place)
-    specifier = matcher.specifier
-    if specifier is None:
-        return (entry(),)
-    argument = dialect.argument(matcher.tool)
-    if isinstance(specifier, Parameter) and argument.has(specifier.name):
-        return (entry(notations.single(specifier.value), specifier.name),)
-    names = specifier.names if isinstance(specifier, Agents) else (specifier.text,)
-    try:
-        patterns = [
-            pattern for name in names for pattern in _patterns(name, effect, argument, dialect)
-        ]
-    except notations.Unusable as unusable:
-        msg = f"`{matcher}` matches no call: {unusable}"
-        raise PolicyError(msg, matcher.span) from None
-    return tuple(entry(pattern) for pattern in patterns)
-
-
-def _patterns(
-    text: str, effect: Effect, argument: Argument, dialect: Dialect
-) -> tuple[Pattern, ...]:
-    match argument.kind:
-        case ArgumentKind.COMMAND:
-            return notations.commands(text)
-        case ArgumentKind.URL:
-            return notations.hosts(text.removeprefix("domain:").strip())
-        case ArgumentKind.PATH:
-            return path_patterns(text, effect, dialect)
-        case _:
-            return (notations.single(text),)
 
 
 # A tool and the arguments of a call.

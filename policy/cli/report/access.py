@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
@@ -11,6 +10,7 @@ from policy.analysis.reach.privileges import AtMost, Privilege
 from policy.cli.report.document import Block, Grid, Ink, Text, joined
 from policy.cli.report.words import relative
 from policy.compare.overlap import OTHER_TOOL
+from policy.core import expressions as re
 from policy.core import values as attrs
 from policy.core.decision import Because, Reason
 from policy.core.effect import Effect

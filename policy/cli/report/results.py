@@ -185,20 +185,15 @@ def junit(results: Sequence[Result], name: str) -> str:
 
     Without results one test case passes, since a report without test cases counts as not run.
     """
-    from xml.etree.ElementTree import (  # noqa: PLC0415  # of one format
-        Element,
-        SubElement,
-        indent,
-        tostring,
-    )
+    from xml.etree import ElementTree as ET  # noqa: PLC0415  # of one format
 
-    root = Element("testsuites", name=name)
+    root = ET.Element("testsuites", name=name)
     suites: dict[str, list[Result]] = {}
     for result in results:
         suites.setdefault(result.place.file if result.place else _NOWHERE, []).append(result)
     for file, members in suites.items():
         skipped = sum(map(_is_skipped, members))
-        suite = SubElement(
+        suite = ET.SubElement(
             root,
             "testsuite",
             name=visible(file),
@@ -210,14 +205,14 @@ def junit(results: Sequence[Result], name: str) -> str:
         for result in members:
             _case(suite, result)
     if not suites:
-        suite = SubElement(
+        suite = ET.SubElement(
             root, "testsuite", name=name, tests="1", failures="0", errors="0", skipped="0"
         )
-        SubElement(suite, "testcase", classname=name, name="nothing found")
+        ET.SubElement(suite, "testcase", classname=name, name="nothing found")
     totals = {key: sum(int(s.get(key, "0")) for s in root) for key in ("tests", "failures")}
     root.attrib.update({key: str(total) for key, total in totals.items()}, errors="0")
-    indent(root)
-    return '<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(root, "unicode") + "\n"
+    ET.indent(root)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, "unicode") + "\n"
 
 
 def _is_skipped(result: Result) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 
@@ -22,6 +21,7 @@ from policy.cli.report.document import (
     joined,
     pieces,
 )
+from policy.core import expressions as re
 from policy.core import values as attrs
 from policy.core.credentials import masked
 from policy.core.source import Span, visible

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import enum
-import re
 from functools import partial
 from typing import Final
 
 import attrs
 
+from policy.core import expressions as re
 from policy.core.effect import Effect
 from policy.core.source import Source, Span
 from policy.files.nodes import MappingNode, Node, ScalarNode, SequenceNode, describe, plain

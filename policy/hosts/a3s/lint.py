@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
+from policy.core import expressions as re
 from policy.core.effect import Effect
 from policy.core.finding import Finding, Severity
 from policy.core.source import Edit, Source, Span

@@ -6,10 +6,10 @@ have an ``a3s.session.yaml`` (`policy.hosts.a3s.files`).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Final
 
+from policy.core import expressions as re
 from policy.core import limits
 from policy.core import values as attrs
 from policy.core.effect import Effect

@@ -6,11 +6,11 @@ policy that is not enabled allows everything.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any, Final
 
+from policy.core import expressions as re
 from policy.core import limits
 from policy.core import values as attrs
 from policy.core.decision import Decision, Reason

@@ -6,10 +6,10 @@ only as a whole; single plain commands are the exception.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from policy.core import expressions as re
 from policy.core.effect import Effect
 from policy.hosts.a3s.reading import MAIN
 from policy.hosts.a3s.versions import TOOLS

@@ -8,10 +8,10 @@ all tools that a list under a misspelt key was to take away.
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Collection, Iterator
 from typing import Final
 
+from policy.core import expressions as re
 from policy.core import values as attrs
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding, Severity

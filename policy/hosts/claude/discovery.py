@@ -9,11 +9,11 @@ be copied from there: those are read as well, as projects of their own, with the
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator
 from itertools import pairwise
 from typing import Final
 
+from policy.core import expressions as re
 from policy.core import limits
 from policy.core import values as attrs
 from policy.core.errors import PolicyError

@@ -7,11 +7,11 @@ for reads and for links, and which rules are left to the model in `auto`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final
 
+from policy.core import expressions as re
 from policy.core import values as attrs
 from policy.core.decision import Reason
 from policy.core.effect import Effect

@@ -6,7 +6,6 @@ What is wrong with one file alone is found where it is read.
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Final
@@ -16,6 +15,7 @@ from policy.commands.knowledge import Shell, Wrapper, Wrappers
 from policy.commands.read import read_plain
 from policy.commands.words import Script, Word
 from policy.commands.wrappers import is_assignment
+from policy.core import expressions as re
 from policy.core import values as attrs
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError

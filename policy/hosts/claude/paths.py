@@ -7,10 +7,10 @@ by how they begin.
 from __future__ import annotations
 
 import enum
-import re
 from collections.abc import Iterator
 from typing import Final
 
+from policy.core import expressions as re
 from policy.core import values as attrs
 from policy.core.effect import Effect
 from policy.patterns import notations

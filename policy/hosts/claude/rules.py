@@ -8,13 +8,13 @@ line and a finding.
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Final
 
 from policy.commands.read import read_plain
 from policy.commands.words import Script, as_written
+from policy.core import expressions as re
 from policy.core import values as attrs
 from policy.core.decision import Reason
 from policy.core.effect import Effect

@@ -7,12 +7,12 @@ documented and observed).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from typing import Final
 
+from policy.core import expressions as re
 from policy.core import values as attrs
 from policy.core.decision import Reason
 from policy.core.effect import Effect

@@ -10,10 +10,10 @@ say what the files of a session come to together, from the strongest on.
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
+from policy.core import expressions as re
 from policy.core import limits
 from policy.core import values as attrs
 from policy.core.decision import Reason

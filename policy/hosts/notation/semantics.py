@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable
 from functools import partial
 from typing import Final
 
 from policy.commands.knowledge import FileTools, Shell, Wrapping
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
-from policy.language.syntax import Agents, Parameter, Rule
+from policy.core.values import evolve
+from policy.language.syntax import Agents, Matcher, Parameter, Rule
 from policy.patterns import notations
 from policy.patterns.pattern import Pattern, PatternKind
 from policy.patterns.tokens import Gap
 from policy.tables.compile import Rank, Semantics
 from policy.tables.dialect import Argument, ArgumentKind, Dialect
-from policy.tables.ruleset import Entry
+from policy.tables.ruleset import Entry, RuleSet
+from policy.tables.table import Table
 
-__all__ = ["PROFILE", "SEMANTICS", "path_patterns", "read_rule"]
+__all__ = [
+    "PROFILE",
+    "SEMANTICS",
+    "dialect_of",
+    "lines",
+    "matching",
+    "read_rule",
+    "semantics",
+]
 
 PROFILE: Final = "policy@1"
 _COMMAND = Argument(
@@ -70,30 +80,13 @@ def read_rule(rule: Rule) -> tuple[Entry, ...]:
 
     """
     matcher = rule.matcher
-    entry = partial(Entry, matcher.tool, rule.effect, rule=str(matcher), place=matcher.span.place)
-    specifier = matcher.specifier
-    if specifier is None:
-        return (entry(),)
-    argument = _DIALECT.argument(matcher.tool)
-    if isinstance(specifier, Agents):
-        return tuple(entry(notations.single(name)) for name in specifier.names)
-    if not specifier.text.strip():
-        msg = "expected a specifier, found `()`"
-        raise PolicyError(msg, matcher.span, help=f"write `{matcher.tool}` for any call")
-    if isinstance(specifier, Parameter) and argument.has(specifier.name):
-        return (entry(notations.single(specifier.value), specifier.name),)
-    try:
-        if argument.kind is ArgumentKind.PATH:
-            patterns = path_patterns(specifier.text, rule.effect, _DIALECT)
-        else:
-            patterns = _READERS[argument.kind](specifier.text)
-    except notations.Unusable as unusable:
-        msg = f"`{matcher}` matches no call: {unusable}"
-        raise PolicyError(msg, matcher.span) from None
-    return tuple(entry(pattern) for pattern in patterns)
+    if matcher.specifier is not None and not matcher.specifier.text.strip():
+        help_ = f"write `{matcher.tool}` for any call"
+        raise PolicyError("expected a specifier, found `()`", matcher.span, help=help_)
+    return lines(matcher, rule.effect, _DIALECT)
 
 
-def path_patterns(text: str, effect: Effect, dialect: Dialect) -> tuple[Pattern, ...]:
+def _path_patterns(text: str, effect: Effect, dialect: Dialect) -> tuple[Pattern, ...]:
     """Return the paths that a rule applies to, as the host of *dialect* reads calls.
 
     ``//`` starts an absolute path, ``~/`` is the home folder and ``/`` the project; ``.`` is
@@ -115,16 +108,6 @@ def path_patterns(text: str, effect: Effect, dialect: Dialect) -> tuple[Pattern,
     return notations.paths(glob, anchor, fold=dialect.fold, any_case=guards)
 
 
-def _host_patterns(text: str) -> tuple[Pattern, ...]:
-    return notations.hosts(text.removeprefix("domain:").strip())
-
-
-_READERS: dict[ArgumentKind, Callable[[str], tuple[Pattern, ...]]] = {
-    ArgumentKind.TEXT: lambda text: (notations.single(text),),
-    ArgumentKind.COMMAND: notations.commands,
-    ArgumentKind.URL: _host_patterns,
-}
-
 SEMANTICS: Final = Semantics(
     profile=PROFILE,
     dialect=_DIALECT,
@@ -132,3 +115,73 @@ SEMANTICS: Final = Semantics(
     default=Effect.DENY,
     read=read_rule,
 )
+
+
+# --- our notation, for calls of other hosts
+
+
+def semantics(dialect: Dialect) -> Semantics:
+    """Return our notation, for the calls of another host."""
+    return evolve(SEMANTICS, dialect=dialect, read=partial(_read, dialect))
+
+
+def dialect_of(tables: Iterable[Table]) -> Dialect:
+    """Return how the host of *tables* reads calls."""
+    for table in tables:
+        for part in table.use.parts:
+            if part.rules.entries:
+                return part.rules.dialect
+    return SEMANTICS.dialect
+
+
+def matching(matcher: Matcher, dialect: Dialect, effect: Effect = Effect.DENY) -> Table:
+    """Return the table that denies what *matcher* matches, or asks for it, and nothing else.
+
+    Raises:
+        PolicyError: it can match no call.
+
+    """
+    return Table.of(RuleSet(lines(matcher, effect, dialect), Effect.ALLOW, dialect))
+
+
+def _read(dialect: Dialect, rule: Rule) -> tuple[Entry, ...]:
+    return lines(rule.matcher, rule.effect, dialect)
+
+
+def lines(matcher: Matcher, effect: Effect, dialect: Dialect) -> tuple[Entry, ...]:
+    """Return the lines of a rule.
+
+    Raises:
+        PolicyError: the specifier can match no call.
+
+    """
+    entry = partial(Entry, matcher.tool, effect, rule=str(matcher), place=matcher.span.place)
+    specifier = matcher.specifier
+    if specifier is None:
+        return (entry(),)
+    argument = dialect.argument(matcher.tool)
+    if isinstance(specifier, Parameter) and argument.has(specifier.name):
+        return (entry(notations.single(specifier.value), specifier.name),)
+    names = specifier.names if isinstance(specifier, Agents) else (specifier.text,)
+    try:
+        patterns = [
+            pattern for name in names for pattern in _patterns(name, effect, argument, dialect)
+        ]
+    except notations.Unusable as unusable:
+        msg = f"`{matcher}` matches no call: {unusable}"
+        raise PolicyError(msg, matcher.span) from None
+    return tuple(entry(pattern) for pattern in patterns)
+
+
+def _patterns(
+    text: str, effect: Effect, argument: Argument, dialect: Dialect
+) -> tuple[Pattern, ...]:
+    match argument.kind:
+        case ArgumentKind.COMMAND:
+            return notations.commands(text)
+        case ArgumentKind.URL:
+            return notations.hosts(text.removeprefix("domain:").strip())
+        case ArgumentKind.PATH:
+            return _path_patterns(text, effect, dialect)
+        case _:
+            return (notations.single(text),)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
+from policy.core import expressions as re
 from policy.core import values as attrs
 from policy.core.finding import Finding
 from policy.core.source import Edit, Span

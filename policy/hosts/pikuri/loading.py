@@ -6,11 +6,11 @@ A mistake anywhere in a file refuses the whole file, since the host would not st
 from __future__ import annotations
 
 import posixpath
-import re
 from collections.abc import Iterable
 from functools import partial
 from typing import Final
 
+from policy.core import expressions as re
 from policy.core import values as attrs
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import enum
-import re
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Final
 
+from policy.core import expressions as re
 from policy.core import limits
 from policy.core import values as attrs
 from policy.core.effect import Effect

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
+from policy.core import expressions as re
 from policy.core.effect import Effect
 from policy.core.finding import Finding
 from policy.core.source import Edit, Span

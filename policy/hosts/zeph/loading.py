@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import os
 import posixpath
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path, PurePath
 from typing import Final
 
+from policy.core import expressions as re
 from policy.core import values as attrs
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from policy.core import expressions as re
 from policy.hosts.claude.data import table
 from policy.tables.dialect import Argument, ArgumentKind, Input, InputKind, Inputs
 
