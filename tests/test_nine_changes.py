@@ -39,19 +39,19 @@ def concerns(change: Change, chain: tuple[str, ...]) -> bool:
 
 
 def test_a_wider_pattern_is_told_with_a_call_that_only_it_matches() -> None:
-    assert ("npm", "ask", "allow") in changes("Bash", "main")
+    assert ("npm install", "ask", "allow") in changes("Bash", "main")
 
 
 def test_a_rule_moved_from_ask_to_allow_is_told() -> None:
-    assert ("git push", "ask", "allow") in changes("Bash", "main")
+    assert ("git push origin main", "ask", "allow") in changes("Bash", "main")
 
 
 def test_a_rule_that_denied_and_is_gone_is_told() -> None:
-    assert ("rm -rf", "deny", "ask") in changes("Bash", "main")
+    assert ("rm -rf build", "deny", "ask") in changes("Bash", "main")
 
 
 def test_tools_that_an_agent_gained_are_told() -> None:
-    assert ("git push", "deny", "allow") in changes("Bash", "main", "researcher")
+    assert ("git push origin main", "deny", "allow") in changes("Bash", "main", "researcher")
     assert [c[1:] for c in changes("Agent", "main", "researcher")] == [("deny", "allow")]
 
 

@@ -15,6 +15,7 @@ from policy.analysis.reach.worklist import MANY_CHAINS, PositionPair, ReadingSid
 from policy.compare.compare import Difference, Known
 from policy.compare.deduplicate import told
 from policy.compare.meets import compare_meets
+from policy.compare.ordinary import ordinary
 from policy.compare.tables import decided
 from policy.compare.witness import Call
 from policy.core import values as attrs
@@ -40,6 +41,7 @@ __all__ = [
     "in_every_mode",
     "objection",
     "paired",
+    "without",
 ]
 
 
@@ -262,7 +264,8 @@ class ChainChanges:
             comparison = compare_meets(before.use.linked, after.use.linked, self._known)
             self.why.update(dict.fromkeys(comparison.why))
             causes: dict[_Cause, Difference] = {}
-            for difference in told(comparison.differences, *tables):
+            found_calls = (ordinary(each, *tables) for each in comparison.differences)
+            for difference in told(found_calls, *tables):
                 causes.setdefault(_Cause.of(difference), difference)
             shown = tuple(causes.values())
             found = self._compared[key] = _Compared(tables, shown, comparison.why)
@@ -457,11 +460,18 @@ def paired(old: Workspace, new: Workspace) -> Iterator[tuple[Project | None, Pro
     sides = [{(p.host, p.root): p for p in workspace.projects} for workspace in (old, new)]
     for key in sorted({**sides[0], **sides[1]}):
         before, after = (side.get(key) for side in sides)
-        yield before or _bare(after), after or _bare(before)
+        yield before or (after and without(after, old)), after or (before and without(before, new))
 
 
-def _bare(other: Project | None) -> Project | None:
-    return None if other is None or other.bare is None else other.bare()
+def without(project: Project, workspace: Workspace) -> Project | None:
+    """Return what the host does in the place of a project that *workspace* does not have.
+
+    None where it starts nothing there without files, or where the files are there and cannot be
+    read.
+    """
+    files = {file.path for file in project.files}
+    unreadable = {found.place.file for found in workspace.findings if is_unreadable(found)}
+    return project.bare() if project.bare and files.isdisjoint(unreadable) else None
 
 
 def _changes(title: str, found: Sequence[tuple[ChainChanges, Alike]]) -> Iterator[Change]:

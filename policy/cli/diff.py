@@ -1,18 +1,20 @@
-"""``policy diff``: report the decisions that a change changes."""
+"""``policy diff``: what each edit of the policies changes."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
+import re
+from collections.abc import Mapping, Sequence
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from policy.analysis.diff import Change, Diff, FileChange, changed_files, diff_workspaces
+from policy.analysis.edits import EditEffect, Edits, TextEdit, effects_of_edits
 from policy.analysis.reach.privileges import at_most, privileges
 from policy.analysis.review import Review, RuleChange, Spawn, new_findings, review, spawn_changes
 from policy.cli.console import Console
-from policy.cli.inputs import InputTree, load, sides
+from policy.cli.inputs import InputTree, load, read, sides
 from policy.cli.options import Hosts
 from policy.cli.outputs import publish
 from policy.cli.report.access import (
@@ -25,10 +27,12 @@ from policy.cli.report.access import (
     tool_access,
 )
 from policy.cli.report.as_json import Object, difference_json, finding_json, place_json
+from policy.cli.report.changes import ROLES, ChangeRow, Classes, change_rows, meaning
 from policy.cli.report.document import (
     Block,
     Edge,
     Graph,
+    Grid,
     Ink,
     Item,
     Labelled,
@@ -38,6 +42,7 @@ from policy.cli.report.document import (
     Text,
     joined,
     more,
+    plain,
 )
 from policy.cli.report.results import Result, end_of, of_finding, path_prefix
 from policy.cli.report.words import (
@@ -46,7 +51,6 @@ from policy.cli.report.words import (
     call_text,
     chain_text,
     count,
-    effect,
     explained,
     findings_blocks,
     quoted,
@@ -55,58 +59,40 @@ from policy.cli.report.words import (
 )
 from policy.compare.compare import Known
 from policy.core import values as attrs
-from policy.core.decision import EVERY_TOOL, Because, Decision, Reason
-from policy.core.effect import Effect
+from policy.core.decision import Decision
 from policy.core.finding import Finding, Severity
-from policy.core.source import Place, Span, visible
+from policy.core.source import Place, visible
 from policy.files.opening import is_unreadable
 from policy.files.text import decode
 from policy.files.trees import SingleFile
-from policy.hosts.project import Project
 from policy.hosts.workspace import Workspace
-from policy.tables.chain import READINGS, Chain, SpawnDenied
+from policy.tables.chain import READINGS, Chains, SpawnDenied
 
 if TYPE_CHECKING:
     from policy.analysis.reach.query import Excess
 
-__all__ = [
-    "FILES",
-    "MEANINGS",
-    "ChangeGroup",
-    "DiffReport",
-    "blocks",
-    "change_groups",
-    "results",
-    "run",
-    "shape",
-]
+__all__ = ["FILES", "DiffReport", "blocks", "results", "run", "shape"]
 
-_MOST = 40  # changes of one meaning
-_MOST_CALLS = 8
+_MOST = 6  # edits, and entries of any other list
+_LEAST = 2  # edits that narrow, beside many that widen
+_MOST_ROWS = (6, 3)  # of one edit, where there are few or many
 _MOST_RULES = 3
-
-# The meanings of changes for a reviewer, in the order of the report.
-MEANINGS: Final = {
-    "granted": "widened: granted",
-    "ask-to-allow": "widened: ask → allow",
-    "withdrawn": "narrowed: withdrawn",
-    "allow-to-ask": "narrowed: allow → ask",
-}
+_MOST_CALLS = 3
+_LONGEST = 60  # characters of a line that holds no rule
 
 # The effects of files that differ, in the order of the report.
 FILES: Final = {
     "unread": "changed and not read: what these files grant is not known",
     "error": "changed and not understood: what these files grant is not known",
-    "unknown": "changed, and no rule or agent of theirs is named above",
+    "unknown": "changed, and nothing above is due to it",
     "none": "changed without effect: no call is decided differently",
     "decisions": "changed, and reported above",
 }
 
 BEYOND: Final = "beyond the maximum"
 
-
-# What an agent may do: class of tools -> tools.
-Grants = Mapping[str, Sequence[ToolAccess]]
+# What agents may do: class of tools -> tools.
+_Grants = Mapping[str, Sequence[ToolAccess]]
 
 
 @attrs.frozen
@@ -117,30 +103,73 @@ class DiffReport:
         old: the name of the old side.
         new: the name of the new side.
         diff: the changes.
-        effects: path -> a key of `FILES`, for each file that differs.
-        grants: index of a change -> the privileges of an added or removed agent.
+        edits: the edits of texts.
+        effects: what these change, those that grant more first.
+        classes: project -> class of tools -> tools.
+        grants: project and chain -> what an added or removed agent may do.
         review: renamed agents, and changed rules.
         spawns: project -> the edges of its spawn graph, where they changed.
         excess: what the new side grants beyond a maximum.
         findings: of the new side alone (`new_findings`).
-        spans: the places of the rules that decisions of the new side name.
 
     """
 
     old: str
     new: str
     diff: Diff
-    effects: Mapping[str, str]
-    grants: Mapping[int, Grants] = attrs.field(factory=dict)
+    edits: tuple[TextEdit, ...] = ()
+    effects: tuple[EditEffect, ...] = ()
+    classes: Classes = attrs.field(factory=dict)
+    grants: Mapping[tuple[str, tuple[str, ...]], _Grants] = attrs.field(factory=dict)
     review: Review = Review()
     spawns: Mapping[str, Sequence[Spawn]] = attrs.field(factory=dict)
     excess: tuple[Excess, ...] = ()
     findings: tuple[Finding, ...] = ()
-    spans: Mapping[Because, Span] = attrs.field(factory=dict)
+
+    @cached_property
+    def _rules(self) -> Mapping[TextEdit, list[RuleChange]]:
+        by_file: dict[str, list[TextEdit]] = {}
+        for edit in self.edits:
+            for file in edit.files:
+                by_file.setdefault(file, []).append(edit)
+        found: dict[TextEdit, list[RuleChange]] = {}
+        for change in self.review.rules:
+            for side, place in enumerate(change.places):
+                for edit in by_file.get(place.file, ()) if place else ():
+                    if edit.covers(side, place):
+                        found.setdefault(edit, []).append(change)
+        return found
+
+    def rules(self, edit: TextEdit) -> list[RuleChange]:
+        """Return the rules that *edit* removes or adds."""
+        return self._rules.get(edit, [])
+
+    @cached_property
+    def renamed(self) -> dict[str, str]:
+        """The other name of each agent that was only renamed."""
+        pairs = [(one.old, one.new) for one in self.review.renamed]
+        return {**dict(pairs), **{new: old for old, new in pairs}}
+
+    @cached_property
+    def idle(self) -> list[TextEdit]:
+        """The edits of rules that change no decision."""
+        making = {edit for effect in self.effects for edit in effect.edits}
+        return [edit for edit in self.edits if edit not in making and self.rules(edit)]
+
+    def effect(self, file: FileChange) -> str:
+        """Return the effect of a file that differs, a key of `FILES`."""
+        if file.status != "read":
+            return "unread" if file.status == "not read" else "error"
+        making = [edit for effect in self.effects for edit in effect.edits]
+        holding = [edit for edit in self.idle if any(rule.named for rule in self.rules(edit))]
+        if any(file.path in edit.files for edit in (*making, *holding)):
+            return "decisions"
+        is_known = self.diff.exact and all(effect.edits for effect in self.effects)
+        return "none" if is_known else "unknown"
 
     def files(self, effect: str) -> list[FileChange]:
         """Return the files with *effect*."""
-        return [file for file in self.diff.files if self.effects.get(file.path) == effect]
+        return [file for file in self.diff.files if self.effect(file) == effect]
 
     @property
     def beyond(self) -> list[tuple[Excess, tuple[str, ...]]]:
@@ -156,7 +185,8 @@ class DiffReport:
 def run(options: argparse.Namespace, console: Console) -> int:
     """Print the changes, and return the exit status."""
     names = sides(options.old, options.new)
-    old, new = (load(name, console.progress, Hosts.of(options), empty=True) for name in names)
+    hosts = Hosts.of(options)
+    old, new = (load(name, console.progress, hosts, empty=True) for name in names)
     before, after = _paired(old, new)
     known: Known = {}
     diff = diff_workspaces(
@@ -167,35 +197,41 @@ def run(options: argparse.Namespace, console: Console) -> int:
         progress=console.progress,
         known=known,
     )
+    renamed = {}
+    if isinstance(old.tree, SingleFile) and isinstance(new.tree, SingleFile):
+        renamed = {new.tree.path.name: old.tree.path.name}
+    edits = Edits(old.tree, new.tree, diff.files, renamed)
+    console.progress("finding the edits behind each change")
+    reading = partial(read, progress=lambda _: None, hosts=hosts, empty=True)
+    effects = effects_of_edits(diff, (before, after), edits, lambda tree: reading(tree).workspace)
     excess, why = _excess(options.max, after, options.reading)
-    named = [because for one in diff.changes for because in one.difference.after.because]
-    named += [because for one in excess for because in one.difference.after.because]
-    compared = DiffReport(
+    report = DiffReport(
         old.tree.label,
         new.tree.label,
         diff,
-        _effects(diff, before, after),
+        tuple(edits.all),
+        tuple(effects),
+        {project.title: project.tool_classes for project in (*before.projects, *after.projects)},
         _grants(diff, before, after),
         review(before, after, diff, known),
         spawn_changes(before, after),
         excess,
         new_findings(before, after),
-        new.spans(dict.fromkeys(named)),
     )
-    report = Report(
-        f"Changes from `{compared.old}` to `{compared.new}`",
-        partial(shape, compared),
-        partial(blocks, compared),
+    answer = Report(
+        f"Changes from `{report.old}` to `{report.new}`",
+        partial(shape, report),
+        partial(blocks, report),
         _MOST,
-        partial(results, compared),
+        partial(results, report),
         path_prefix(new.tree),
         diff.exact,
     )
-    publish(report, options, console)
+    publish(answer, options, console)
     if why:
         told = f"not exact: more may be granted beyond {options.max} ({'; '.join(why)})"
         console.say(told)
-    shown = compared.findings if options.format == "text" else ()
+    shown = report.findings if options.format == "text" else ()
     status = _status(diff, new, options.fail_on, shown, console)
     return status or int(bool(excess or why))
 
@@ -254,296 +290,58 @@ def _paired(old: InputTree, new: InputTree) -> tuple[Workspace, Workspace]:
     return before, attrs.evolve(after, projects=(attrs.evolve(other, root=one.root),))
 
 
-def _effects(diff: Diff, old: Workspace, new: Workspace) -> dict[str, str]:
-    """Return the effect of each file that differs, by path."""
-    projects = (*old.projects, *new.projects)
-    named = {
-        because.place.file
-        for change in diff.changes
-        for decision in (change.difference.before, change.difference.after)
-        for because in decision.because
-        if because.place is not None
-    }
-    changed = {change.project for change in diff.changes}
-    for change in diff.changes:
-        named |= _defining(change, projects)
-    changing = {
-        file.path for project in projects if project.title in changed for file in project.files
-    }
-    effects = {}
-    for file in diff.files:
-        if file.status != "read":
-            effects[file.path] = "unread" if file.status == "not read" else "error"
-        elif file.path in named:
-            effects[file.path] = "decisions"
-        else:
-            settled = diff.exact and file.path not in changing
-            effects[file.path] = "none" if settled else "unknown"
-    return effects
-
-
-def _defining(change: Change, projects: tuple[Project, ...]) -> set[str]:
-    """Return the files that define the agents of a change."""
-    names = {chain[-1] for chain in (change.chain, *change.also)}
-    agents = [p.agents for p in projects if p.title == change.project]
-    entries = (each.get(name) for each in agents for name in names)
-    return {entry.place.file for entry in entries if entry is not None and entry.place is not None}
-
-
-def _grants(diff: Diff, old: Workspace, new: Workspace) -> dict[int, Grants]:
-    """Return what added and removed agents may do, by the number of the change."""
-    known: dict[str, Grants] = {}
+def _grants(
+    diff: Diff, old: Workspace, new: Workspace
+) -> dict[tuple[str, tuple[str, ...]], _Grants]:
+    """Return what added and removed agents may do, by project and chain."""
+    known: dict[str, _Grants] = {}
     grants = {}
-    for number, change in enumerate(diff.changes):
-        if change.what == "rule":
-            continue
+    for change in diff.changes:
         side = new if change.what == "agent-added" else old
-        chain = _chain(change, side)
-        if chain is None:
+        project = next((p for p in side.projects if p.title == change.project), None)
+        if change.what == "rule" or project is None:
             continue
-        table = chain.table
+        try:
+            table = Chains(project.reading(change.readings[0])).of(change.chain).table
+        except SpawnDenied:
+            continue
         if table.hash not in known:
-            classes = next(p.tool_classes for p in side.projects if p.title == change.project)
-            known[table.hash] = by_class(tool_access(at_most([table]), privileges(table)), classes)
-        grants[number] = known[table.hash]
+            tools = tool_access(at_most([table]), privileges(table))
+            known[table.hash] = by_class(tools, project.tool_classes)
+        grants[change.project, change.chain] = known[table.hash]
     return grants
-
-
-def _chain(change: Change, workspace: Workspace) -> Chain | None:
-    for project in workspace.projects:
-        if project.title == change.project:
-            try:
-                chain = Chain.start(change.chain[0], project.reading(change.readings[0]))
-                for name in change.chain[1:]:
-                    chain = chain.spawn(name)
-            except SpawnDenied:
-                return None
-            return chain
-    return None
-
-
-# --- groups of changes with one cause ------------------------------------------------------
-
-
-@attrs.define
-class ChangeGroup:
-    """Changes with one cause: the same rules change several calls in the same way.
-
-    Attributes:
-        lead: one of them.
-        calls: their subjects, as text.
-        chains: that they concern, the shortest first.
-        readings: that they concern.
-        grants: the privileges of an added or removed agent.
-        renamed: the other name of an agent with the same rules, or "".
-        by_effect: the calls by effect where the tool is available, for changes that only add
-            or remove tools of agents; empty for others.
-
-    """
-
-    lead: Change
-    calls: dict[str, None]
-    chains: dict[tuple[str, ...], None]
-    readings: dict[str, None]
-    grants: Grants | None = None
-    renamed: str = ""
-    by_effect: dict[Effect, dict[str, None]] = attrs.field(factory=dict)
-    members: int = 1  # the number of changes, as `Diff` counts them
-
-    def take(self, other: ChangeGroup) -> None:
-        """Add the changes of *other*."""
-        self.calls |= other.calls
-        for each, calls in other.by_effect.items():
-            self.by_effect[each] = self.by_effect.get(each, {}) | calls
-        self.chains |= other.chains
-        self.readings |= other.readings
-        self.members += other.members
-
-    @property
-    def sorted_chains(self) -> list[tuple[str, ...]]:
-        """The chains, the shortest first."""
-        return sorted(self.chains, key=lambda chain: (len(chain), chain))
-
-    @property
-    def agents(self) -> list[str]:
-        """The agents that make the calls, those of the shortest chains first."""
-        return list(dict.fromkeys(chain[-1] for chain in self.sorted_chains))
-
-
-def change_groups(compared: DiffReport, what: str) -> list[ChangeGroup]:
-    """Return the changes with the meaning *what* by agent, grouped by cause."""
-    changes = list(enumerate(compared.diff.changes))
-    whom = _whom(changes)
-    groups: dict[object, ChangeGroup] = {}
-    for number, change in changes:
-        if meaning(change) != what:
-            continue
-        grants = compared.grants.get(number)
-        one = _alone(compared, change, grants)
-        key = (one.renamed, _cause(change, grants, whom))
-        if key in groups:
-            groups[key].take(one)
-        else:
-            groups[key] = one
-    # Agents that start others come first, so that a chain is shown from its root.
-    return sorted(groups.values(), key=lambda one: _agent_order(one.lead))
-
-
-def _alone(compared: DiffReport, change: Change, grants: Grants | None) -> ChangeGroup:
-    """Return a group of one change."""
-    one = ChangeGroup(
-        change,
-        {_subject(change): None},
-        dict.fromkeys((change.chain, *change.also)),
-        dict.fromkeys(change.readings),
-        grants,
-        _renamed(compared, change),
-    )
-    if _is_of_pool(change):
-        difference = change.difference
-        decision = difference.after if change.widened else difference.before
-        one.by_effect[decision.effect] = dict(one.calls)
-    return one
-
-
-def _agent_order(change: Change) -> tuple[object, ...]:
-    return change.what == "rule", change.project, len(change.chain), change.chain[-1]
-
-
-def _renamed(compared: DiffReport, change: Change) -> str:
-    """Return the other name of an agent that was only renamed, or ""."""
-    if change.what == "rule":
-        return ""
-    for renamed in compared.review.renamed:
-        if renamed.project == change.project:
-            names = (renamed.old, renamed.new)
-            if change.chain[-1] == names[change.widened]:
-                return names[not change.widened]
-    return ""
-
-
-def amount(groups: Sequence[ChangeGroup], noun: str = "") -> str:
-    """Return the number of changes, and of their groups."""
-    total = sum(group.members for group in groups)
-    told_in = "" if total == len(groups) else f" in {count(len(groups), 'group')}"
-    return f"{count(total, noun) if noun else f'{total:,}'}{told_in}"
-
-
-def _subject(change: Change) -> str:
-    if change.what == "rule":
-        return call_text(change.difference.tool, change.difference.call)
-    return f"`{visible(change.chain[-1])}`"
-
-
-# Calls of added or removed tools, and the agents that have, or had, these tools.
-_Pools = Mapping[tuple[str, bool, str], set[str]]
-
-
-def _whom(changes: Iterable[tuple[int, Change]]) -> _Pools:
-    found: dict[tuple[str, bool, str], set[str]] = {}
-    for _, change in changes:
-        if _is_of_pool(change):
-            agents = {chain[-1] for chain in (change.chain, *change.also)}
-            found.setdefault(_pool_call(change), set()).update(agents)
-    return found
-
-
-def _pool_call(change: Change) -> tuple[str, bool, str]:
-    return change.project, change.widened, _subject(change)
-
-
-def _cause(change: Change, grants: Grants | None, whom: _Pools) -> object:
-    """Return the key of the group of a change."""
-    if change.what != "rule":
-        return change.what, change.project, str(grants), len(change.chain) > 1
-    difference = change.difference
-    sides = [_side(decision) for decision in (difference.before, difference.after)]
-    effects = (difference.before.effect, difference.after.effect)
-    if _is_of_pool(change):
-        return change.project, change.widened, frozenset(whom[_pool_call(change)])
-    # Without a rule of a file, the subject is the cause.
-    alone = None if any(rules for rules, _ in sides) else (change.chain, change.also)
-    return change.project, effects, tuple(sides), alone, alone and change.readings
-
-
-def _is_of_pool(change: Change) -> bool:
-    """Return whether a change adds or removes a tool of an agent without a written rule.
-
-    An agent whose list of tools was removed differs in every tool of its host.
-    """
-    decisions = (change.difference.before, change.difference.after)
-    because = (rule for decision in decisions for rule in decision.because)
-    if change.what != "rule" or any(map(_is_written, because)):
-        return False
-    gone = decisions[0] if change.widened else decisions[1]
-    return gone.reason is Reason.UNAVAILABLE
-
-
-def _is_written(because: Because) -> bool:
-    return because.place is not None and because.rule != EVERY_TOOL
-
-
-def _side(decision: Decision) -> tuple[tuple[object, ...], object]:
-    rules = tuple((one.rule, one.place) for one in decision.because if one.place is not None)
-    return rules, None if rules else decision.reason
-
-
-def headline(group: ChangeGroup, most: int = 8) -> str:
-    """Return what the agents of a group can do, or no longer do; at most *most* by name."""
-    known = list(group.calls)
-    if len(known) > most + 1:
-        known = [*known[: max(most, 1)], f"{len(known) - max(most, 1):,} more"]
-    names = " and ".join(filter(None, (", ".join(known[:-1]), *known[-1:])))
-    started = "be started" if len(group.lead.chain) > 1 else "start chains"
-    if group.renamed:
-        other = f"`{visible(group.renamed)}`"
-        started += f" (renamed: {other} {'had' if group.lead.widened else 'has'} the same rules)"
-    return f"{names} can {'' if group.lead.widened else 'no longer '}{started}"
-
-
-def pool_headline(group: ChangeGroup) -> str:
-    """Return the headline of a group of changes that only add or remove tools."""
-    has = "has" if len(group.agents) == 1 else "have"
-    said = "did not have" if group.lead.widened else f"no longer {has}"
-    return f"tools that {quoted(group.agents, 8)} {said}"
-
-
-def meaning(change: Change) -> str:
-    """Return the meaning of a change, a key of `MEANINGS`."""
-    difference = change.difference
-    if change.widened:
-        return "granted" if difference.before.effect is Effect.DENY else "ask-to-allow"
-    return "withdrawn" if difference.after.effect is Effect.DENY else "allow-to-ask"
 
 
 # --- blocks --------------------------------------------------------------------------------
 
 
-def blocks(compared: DiffReport, most: int | None) -> list[Block]:
-    """Return what changed: widened before narrowed, then findings, rules and files."""
-    found: list[Block] = [Paragraph(summary(compared), "strong")]
-    for what, title in MEANINGS.items():
-        groups = change_groups(compared, what)
-        if groups:
-            items = tuple(_item(group, most) for group in groups[:most])
-            left = more(sum(group.members for group in groups[len(items) :]), "changes")
-            head = Ink(f"{title} ({amount(groups)})", title.partition(":")[0])
-            found.append(Section(head, (*items, *left)))
-    found += _beyond(compared, most)
-    if compared.findings:
-        title = f"findings that came with the change ({len(compared.findings):,})"
-        found.append(Section(title, tuple(findings_blocks(compared.findings, most))))
-    for project, edges in compared.spawns.items():
-        changed = [Edge(edge.parent, edge.child, edge.change) for edge in edges if edge.change]
+def blocks(report: DiffReport, most: int | None) -> list[Block]:
+    """Return what each edit changes: what grants more first; then findings and files."""
+    found: list[Block] = [Paragraph(summary(report), "strong")]
+    number, room = 0, most
+    for title, role, widened in (("widens", "widened", True), ("narrows", "narrowed", False)):
+        effects = [effect for effect in report.effects if effect.widened is widened]
+        items = []
+        for effect in effects[:room]:
+            number += 1
+            items.append(_effect_item(report, effect, number, most))
+        if items:
+            left = more(len(effects) - len(items), "edits")
+            found.append(Section(Ink(title, role), (*items, *left)))
+        room = most and max(most - number, _LEAST)
+    found += _beyond(report, most)
+    if report.findings:
+        title = f"findings that came with the change ({len(report.findings):,})"
+        found.append(Section(title, tuple(findings_blocks(report.findings, most))))
+    found += _without_effect(report, most)
+    for project, edges in report.spawns.items():
+        changed = tuple(Edge(one.parent, one.child, one.change) for one in edges if one.change)
         title = f"agents of {project} that are started otherwise"
-        found.append(Section(title, (Graph(tuple(changed[:most])),), folded=True))
-    if churn := compared.review.churn:
-        notes = tuple(map(_rule_change, churn[:most]))
-        left = more(len(churn) - len(notes))
-        title = f"rules that changed without effect ({len(churn):,})"
-        found.append(Section(title, (*notes, *left), folded=True))
+        is_small = most is None or len(changed) <= 2 * most
+        shown = (Graph(changed),) if is_small else more(len(changed), "starts")
+        found.append(Section(title, shown, folded=True))
     for effect_, what in FILES.items():
-        files = compared.files(effect_)
+        files = report.files(effect_)
         if files and (effect_ != "decisions" or most is None):
             told: Text = Ink(what, "warning") if effect_ in {"unread", "error"} else what
             shown = tuple(Item((Ink(f.path, "file"), f" ({_kind(f)})")) for f in files[:most])
@@ -551,25 +349,43 @@ def blocks(compared: DiffReport, most: int | None) -> list[Block]:
     return found
 
 
-def summary(compared: DiffReport) -> str:
+def summary(report: DiffReport) -> str:
     """Return a summary on one line."""
-    diff = compared.diff
-    parts = [f"{_side_name(compared.old)} → {_side_name(compared.new)}: "]
+    diff = report.diff
+    parts = [f"{_side_name(report.old)} → {_side_name(report.new)}: "]
     if diff.changes:
-        parts.append(f"{diff.widened:,} widened, {diff.narrowed:,} narrowed")
+        making = [
+            {e for one in report.effects if one.widened is w for e in one.edits}
+            for w in (True, False)
+        ]
+        widening, narrowing = making[0], making[1] - making[0]
+        idle = len(report.idle)
+        told = [
+            f"{len(each):,} {verb if len(each) == 1 else plural}"
+            for each, verb, plural in (
+                (widening, "widens", "widen"),
+                (narrowing, "narrows", "narrow"),
+            )
+            if each
+        ]
+        told += [f"{idle:,} without effect"] if idle else []
+        total = len(widening) + len(narrowing) + idle
+        parts.append(f"{count(total, 'edit')}: {', '.join(told)}" if total else "")
+        if not all(effect.edits for effect in report.effects):
+            parts.append("; more changes, which no edit of a text explains")
     elif not diff.files:
         parts.append("no file that may say something about agents differs")
-    elif not compared.effects or {"unread", "error"} & {*compared.effects.values()}:
+    elif not diff.files or {"unread", "error"} & {*map(report.effect, diff.files)}:
         parts.append("no change of decisions in the files that were read")
     else:
         parts.append("no call is decided differently")
     for effect_, what in (("error", "not understood"), ("unread", "not read")):
-        if files := compared.files(effect_):
+        if files := report.files(effect_):
             parts.append(f"; {count(len(files), 'changed file')} {what}")
-    if excess := compared.beyond:
+    if excess := report.beyond:
         parts.append(f"; {len(excess):,} {BEYOND}")
-    if compared.findings:
-        parts.append(f"; {count(len(compared.findings), 'new finding')}")
+    if report.findings:
+        parts.append(f"; {count(len(report.findings), 'new finding')}")
     if not diff.exact:
         parts.append(f"; not exact: more calls may be decided differently ({'; '.join(diff.why)})")
     return "".join(parts)
@@ -584,53 +400,127 @@ def _kind(file: FileChange) -> str:
     return file.what + (f", {count(file.errors, 'error')}" if file.errors else "")
 
 
-def _item(group: ChangeGroup, most: int | None) -> Item:
-    change = group.lead
-    first, *others = group.sorted_chains
-    rows: list[tuple[str, Text]] = []
-    if group.by_effect:
-        head: Text = pool_headline(group)
-        there = "after" if change.widened else "before"
-        for effect_, calls in sorted(group.by_effect.items(), reverse=True):
-            rows.append(("" if rows else there, (effect(effect_), " ", _calls(calls, most))))
-    elif change.what != "rule":
-        head = headline(group, _MOST_CALLS if most else len(group.calls))
-        if group.grants is not None and not group.renamed:
-            label = "it may" if change.widened else "it could"
-            told: list[Text] = [
-                (f"{CLASSES[kind]}: ", shown)
-                for kind, tools in group.grants.items()
-                if (shown := cell(kind, tools)) != NOTHING
-            ]
-            rows.append((label, joined(told, "; ") if told else "nothing"))
-    else:
-        before, after = change.difference.before, change.difference.after
-        head = (arrow(before.effect, after.effect), "  ", _calls(group.calls, most))
-        rows += why_rows("before", before, change.chain[-1], _MOST_RULES)
-        rows += why_rows("after", after, change.chain[-1], _MOST_RULES)
-    chain = f"{chain_text(first)} in {change.project}"
+def _effect_item(report: DiffReport, effect: EditEffect, number: int, most: int | None) -> Item:
+    """Return the edits of a block, and what they change."""
+    heads = [edit_text(report, edit) for edit in effect.edits]
+    head = joined(heads or ["no edit of a text explains this"], ", and ", most)
+    rows = change_rows(effect, report.classes)
+    if most is not None:
+        told = {row.widened for row in rows if row.is_ordinary}
+        rows = [row for row in rows if row.is_ordinary or row.widened not in told]
+    limit = _MOST_ROWS[len(report.effects) > _MOST_ROWS[1]]
+    shown = rows[: most and limit + (len(rows) == limit + 1)]
+    cells = tuple(
+        (row.phrase(report.renamed), row.arrow(), row.witnesses(most and _MOST_CALLS), row.who())
+        for row in shown
+    )
+    body: list[Block] = [Grid(("", "", "", ""), cells)]
+    body += more(len(rows) - len(shown), "kinds of changes")
+    may = [block for row in rows if (block := _may(report, row))]
+    body += may[: most and 1]
     if most is None:
-        chain += "".join(f", {chain_text(also)}" for also in others)
-    elif others:
-        agents = f" ({count(len(group.agents), 'agent')})" if len(group.agents) > 1 else ""
-        chain += f", and {count(len(others), 'more chain')}{agents}"
-    rows.append(("chain", chain))
-    if len(group.readings) == 1:
-        rows.append(("reading", f"{next(iter(group.readings))} only"))
+        items = tuple(_detail(change) for change in effect.changes)
+        body.append(Section("each change", items, folded=True))
+    return Item((Ink(f"{number}", "dim"), "  ", head), tuple(body))
+
+
+def edit_text(report: DiffReport, edit: TextEdit) -> Text:
+    """Return the rules that an edit removes and adds, or else its text; and its place."""
+    if edit.is_file:
+        sign = "-" if edit.added is None else "+" if edit.removed is None else "±"
+        return (f"{sign} ", Ink(edit.place.file, "file"), " (the whole file)")
+    parts: list[Text] = []
+    place = edit.place
+    for side, sign in enumerate("-+"):
+        span = (edit.removed, edit.added)[side]
+        if span is None:
+            continue
+        rules = [
+            (change.effects[side], change.rule, change.places[side])
+            for change in report.rules(edit)
+            if edit.covers(side, change.places[side])
+        ]
+        told: list[Text] = [(_ink(edit.key), Ink(_cut(span.text), "rule"))]
+        if rules and not edit.key and not _KEYED.match(span.text):
+            told = [(_ink(str(effect)), Ink(rule, "rule")) for effect, rule, _ in rules]
+            place = rules[0][2] or place
+        parts.append((f"{sign} ", joined(told, most=_MOST_RULES)))
+    return (joined(parts, "  "), "  ", Ink(f"{place.file}:{place.line}", "file"))
+
+
+# One line that begins with the key of its list.
+_KEYED: Final = re.compile(r"[\w-]+:? .*\Z")
+
+
+def _ink(key: str) -> Text:
+    """Return an effect, or the key of another list."""
+    return (Ink(key, key), " ") if key in ROLES.values() else f"{key} " if key else ""
+
+
+def _cut(text: str) -> str:
+    """Return the first line of a text, without the quotes of JSON."""
+    line, _, rest = text.strip().partition("\n")
+    line = re.sub(r'"((?:[^"\\]|\\.)*)"', r"\1", " ".join(line.split()))
+    return f"{line[:_LONGEST]}…" if rest or len(line) > _LONGEST else line
+
+
+def _may(report: DiffReport, row: ChangeRow) -> Block | None:
+    """Return what an agent may do that can be started now, or could be."""
+    started = next((change for change in row.changes if change.what != "rule"), None)
+    grants = started and report.grants.get((started.project, started.chain))
+    if not grants or row.subject in report.renamed:
+        return None
+    told: list[Text] = [
+        (f"{CLASSES[kind]}: ", shown)
+        for kind, tools in grants.items()
+        if (shown := cell(kind, tools)) != NOTHING
+    ]
+    may = " may  " if row.widened else " could  "
+    return Item((Ink(row.subject, "agent"), may, joined(told, "; ") or "nothing"))
+
+
+def _detail(change: Change) -> Item:
+    """Return a change with the rules of both sides and every chain."""
+    difference, agent = change.difference, change.chain[-1]
+    chains = ", ".join(map(chain_text, (change.chain, *change.also)))
+    rows = [
+        *why_rows("before", difference.before, agent),
+        *why_rows("after", difference.after, agent),
+        ("chains", f"{chains} in {change.project}"),
+    ]
+    if len(change.readings) == 1:
+        rows.append(("reading", f"{change.readings[0]} only"))
     if not change.exact:
-        rows.append(
-            ("compared", f"not exactly: further calls may differ ({'; '.join(change.why)})")
+        rows.append(("compared", f"not exactly: more calls may differ ({'; '.join(change.why)})"))
+    named = call(difference.tool, difference.call)
+    head: Text = (arrow(difference.before.effect, difference.after.effect), "  ", named)
+    if change.what != "rule":
+        can = "can" if change.widened else "can no longer"
+        head = (
+            Ink(agent, "agent"),
+            f" {can} {'be started' if len(change.chain) > 1 else 'start chains'}",
         )
     return Item(head, (Labelled(tuple(rows)),))
 
 
-def _calls(calls: Iterable[str], most: int | None) -> Text:
-    return joined((Ink(each, "call") for each in calls), most=most and _MOST_CALLS)
+def _without_effect(report: DiffReport, most: int | None) -> list[Block]:
+    found: list[Block] = []
+    for title, named in (
+        ("limits what other edits grant, and changes nothing by itself", True),
+        ("without effect", False),
+    ):
+        edits = [
+            edit for edit in report.idle if any(rule.named for rule in report.rules(edit)) is named
+        ]
+        items = tuple(Item(edit_text(report, edit)) for edit in edits[:most])
+        if items:
+            found.append(Section(title, (*items, *more(len(edits) - len(items))), folded=True))
+    return found
 
 
-def _beyond(compared: DiffReport, most: int | None) -> list[Block]:
+def _beyond(report: DiffReport, most: int | None) -> list[Block]:
     """Return what exceeds the maximum; of calls that differ only in their chain, the first."""
-    excess = compared.beyond
+    excess = report.beyond
     groups: dict[object, list[tuple[Excess, tuple[str, ...]]]] = {}
     for one, readings in excess:
         difference = one.difference
@@ -654,35 +544,26 @@ def _beyond(compared: DiffReport, most: int | None) -> list[Block]:
     return [Section(title, (*items, *more(len(groups) - len(items))))]
 
 
-def _rule_change(change: RuleChange) -> Item:
-    effects = [each.value for each in change.effects if each is not None]
-    places = [str(place) for place in change.places if place is not None]
-    place = Ink(" → ".join(dict.fromkeys(places)), "file")
-    word = f"{change.what} {' → '.join(dict.fromkeys(effects))} "
-    return Item((word, Ink(change.rule, "rule"), "  ", place))
-
-
 # --- JSON ----------------------------------------------------------------------------------
 
 
-def shape(compared: DiffReport) -> Object:
-    """Return the JSON shape of *compared*."""
-    diff = compared.diff
+def shape(report: DiffReport) -> Object:
+    """Return the JSON shape of *report*."""
+    diff = report.diff
+    numbers = {(id(c.difference), c.readings): n for n, c in enumerate(diff.changes)}
     return {
-        "old": compared.old,
-        "new": compared.new,
-        "changes": [
-            _change(change, compared.grants.get(number))
-            for number, change in enumerate(diff.changes)
-        ],
+        "old": report.old,
+        "new": report.new,
+        "edits": [_effect_json(report, effect, numbers) for effect in report.effects],
+        "changes": [_change(report, change) for change in diff.changes],
         "renamed": [
             {"project": one.project, "from": one.old, "to": one.new}
-            for one in compared.review.renamed
+            for one in report.review.renamed
         ],
-        "rules": [_rule(rule) for rule in compared.review.rules],
+        "rules": [_rule(rule) for rule in report.review.rules],
         "spawns": {
             project: [_spawn(edge) for edge in edges if edge.change]
-            for project, edges in compared.spawns.items()
+            for project, edges in report.spawns.items()
         },
         "excess": [
             {
@@ -691,18 +572,52 @@ def shape(compared: DiffReport) -> Object:
                 "chain": list(one.chain),
                 **difference_json(one.difference),
             }
-            for one in compared.excess
+            for one in report.excess
         ],
-        "findings": [finding_json(finding) for finding in compared.findings],
+        "findings": [finding_json(finding) for finding in report.findings],
         "widened": diff.widened,
         "narrowed": diff.narrowed,
         "exact": diff.exact,
         "why": list(diff.why),
-        "files": [_file(file, compared) for file in diff.files],
+        "files": [
+            {
+                "path": file.path,
+                "what": file.what,
+                "status": file.status,
+                "errors": file.errors,
+                "effect": report.effect(file),
+            }
+            for file in diff.files
+        ],
     }
 
 
-def _change(change: Change, grants: Grants | None) -> Object:
+def _effect_json(
+    report: DiffReport, effect: EditEffect, numbers: Mapping[tuple[int, tuple[str, ...]], int]
+) -> Object:
+    """Return the edits of a block, its rows, and its changes by their number in ``changes``."""
+    return {
+        "direction": "widened" if effect.widened else "narrowed",
+        "edits": [
+            {
+                **place_json(edit.place),
+                "removed": edit.removed.text if edit.removed else None,
+                "added": edit.added.text if edit.added else None,
+            }
+            for edit in effect.edits
+        ],
+        "effects": [row.json() for row in change_rows(effect, report.classes)],
+        "changes": [
+            {
+                "change": numbers[id(change.difference), change.readings],
+                "chains": [list(chain) for chain in (change.chain, *change.also)],
+            }
+            for change in effect.changes
+        ],
+    }
+
+
+def _change(report: DiffReport, change: Change) -> Object:
     found: Object = {
         "project": change.project,
         "agent": change.chain[-1],
@@ -717,19 +632,10 @@ def _change(change: Change, grants: Grants | None) -> Object:
         "exact": change.exact,
         "why": list(change.why),
     }
+    grants = report.grants.get((change.project, change.chain)) if change.what != "rule" else None
     if grants is not None:
         found["grants"] = access_json(tool for some in grants.values() for tool in some)
     return found
-
-
-def _file(file: FileChange, compared: DiffReport) -> Object:
-    return {
-        "path": file.path,
-        "what": file.what,
-        "status": file.status,
-        "errors": file.errors,
-        "effect": compared.effects.get(file.path),
-    }
 
 
 def _rule(change: RuleChange) -> Object:
@@ -776,72 +682,50 @@ _ERRORS: Final = frozenset({"beyond-maximum", "in-error"})
 _Where = tuple[Place | None, tuple[int, int] | None]
 
 
-def results(compared: DiffReport) -> list[Result]:
-    """Return the changes of *compared*, each cause once; then findings and files."""
+def results(report: DiffReport) -> list[Result]:
+    """Return what each edit changes, a result for each kind; then findings and files."""
     order = list(FILES)[::-1]
-    files = sorted(compared.diff.files, key=lambda file: order.index(compared.effects[file.path]))
-    # Of a change without a rule, since forges show no result without a place.
+    files = sorted(report.diff.files, key=lambda file: order.index(report.effect(file)))
+    # Of a change without an edit, since forges show no result without a place.
     elsewhere: _Where = (Place(files[0].path) if files else None, None)
-    found = [
-        _change_result(what, group, compared.spans, elsewhere)
-        for what in MEANINGS
-        for group in change_groups(compared, what)
-    ]
-    for one, readings in compared.beyond:
+    found = []
+    for effect in report.effects:
+        where = next(map(_where, sorted(effect.edits, key=lambda e: e.added is None)), elsewhere)
+        for row in change_rows(effect, report.classes):
+            calls = quoted([call_text(*each) for each in row.calls], _MOST_CALLS)
+            by = f", by {row.who()}" if row.agents else ""
+            told = plain((row.phrase(report.renamed), ": ", row.arrow())).replace("→", "->")
+            detail = "\n".join(plain(edit_text(report, edit)) for edit in effect.edits)
+            code = meaning(row.changes[0])
+            found.append(_result(code, f"{told}, as {calls}{by}", detail, where))
+    for one, readings in report.beyond:
         difference = one.difference
         named = quoted([call_text(difference.tool, difference.call)])
-        message = f"{named} gets {difference.after.effect}, in {_chains([one.chain], readings)}"
+        only = "" if len(readings) > 1 else f" ({readings[0]} only)"
+        chain = f"`{chain_text(one.chain)}`{only}"
+        message = f"{named} gets {difference.after.effect}, in {chain}"
         granted = _reason("granted", difference.after, one.chain)
         detail = f"at most: {difference.before.effect}\n{granted}"
-        where = _where(difference.after, difference.before, compared.spans)
-        found.append(_result("beyond-maximum", message, detail, where))
-    if not compared.diff.exact:
-        reasons = "; ".join(compared.diff.why)
+        place = next((b.place for b in difference.after.because if b.place), None)
+        found.append(_result("beyond-maximum", message, detail, (place, _end(difference.after))))
+    if not report.diff.exact:
+        reasons = "; ".join(report.diff.why)
         message = f"more calls may be decided differently than could be compared ({reasons})"
         found.append(_result("not-exact", message, "", elsewhere))
-    found += map(of_finding, compared.findings)
-    for effect_, kind, told in (
+    found += map(of_finding, report.findings)
+    for effect_, code, told in (
         ("unread", "not-read", "this file changed, and is not read: what it grants is unknown"),
         ("error", "in-error", "this file changed and is not understood: what it grants is unknown"),
     ):
-        for file in compared.files(effect_):
-            found.append(_result(kind, f"{told} ({file.what})", "", (Place(file.path), None)))
+        for file in report.files(effect_):
+            found.append(_result(code, f"{told} ({file.what})", "", (Place(file.path), None)))
     return found
 
 
-def _result(kind: str, message: str, detail: str, where: _Where) -> Result:
-    level = Severity.NOTE if kind in _NOTES else Severity.WARNING
-    level = Severity.ERROR if kind in _ERRORS else level
-    return Result(kind, level, visible(message), detail, *where, title=_TITLES[kind])
-
-
-def _change_result(
-    kind: str, group: ChangeGroup, spans: Mapping[Because, Span], elsewhere: _Where
-) -> Result:
-    change = group.lead
-    before, after = change.difference.before, change.difference.after
-    where = _where(after, before, spans)
-    where = where if where[0] else elsewhere
-    chains = _chains(group.sorted_chains, [*group.readings])
-    calls = quoted(list(group.calls))
-    if group.by_effect:
-        by_effect = sorted(group.by_effect.items(), reverse=True)
-        detail = "; ".join(f"{each} {quoted(list(calls))}" for each, calls in by_effect)
-        return _result(kind, f"{pool_headline(group)}: {calls}, in {chains}", detail, where)
-    if change.what != "rule":
-        return _result(kind, headline(group), chains, where)
-    reasons = [
-        _reason(label, decision, change.chain)
-        for label, decision in (("before", before), ("after", after))
-    ]
-    message = f"{before.effect} -> {after.effect}: {calls}, in {chains}"
-    return _result(kind, message, "\n".join(reasons), where)
-
-
-def _chains(chains: Sequence[tuple[str, ...]], readings: Sequence[str]) -> str:
-    also = f" and {count(len(chains) - 1, 'more chain')}" if len(chains) > 1 else ""
-    only = "" if len(readings) > 1 else f" ({readings[0]} only)"
-    return f"`{chain_text(chains[0])}`{also}{only}"
+def _result(code: str, message: str, detail: str, where: _Where) -> Result:
+    level = Severity.NOTE if code in _NOTES else Severity.WARNING
+    level = Severity.ERROR if code in _ERRORS else level
+    return Result(code, level, visible(message), detail, *where, title=_TITLES[code])
 
 
 def _reason(label: str, decision: Decision, chain: Sequence[str]) -> str:
@@ -849,13 +733,15 @@ def _reason(label: str, decision: Decision, chain: Sequence[str]) -> str:
     return f"{label}: {'; '.join(rules) or explained(decision, chain[-1])}"
 
 
-def _where(after: Decision, before: Decision, spans: Mapping[Because, Span]) -> _Where:
-    """Return the place of the first written rule, of the new side before the old."""
-    now = next((one for one in after.because if one.place), None)
-    if now is not None and now.place is not None:
-        line, column = now.place.line, now.place.column
-        end = end_of(spans[now]) if now in spans else (line, column + max(len(now.rule), 1))
-        return now.place, end
-    # The line is of the old text, so only the file is certain.
-    was = next((one.place for one in before.because if one.place), None)
-    return (Place(was.file), None) if was is not None else (None, None)
+def _end(decision: Decision) -> tuple[int, int] | None:
+    rule = next((one for one in decision.because if one.place), None)
+    if rule is None or rule.place is None:
+        return None
+    return rule.place.line, rule.place.column + max(len(rule.rule), 1)
+
+
+def _where(edit: TextEdit) -> _Where:
+    """Return the place of an edit; of the old text only the file is certain."""
+    if edit.added is None or edit.is_file:
+        return Place(edit.place.file), None
+    return edit.place, end_of(edit.added)

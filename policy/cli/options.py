@@ -410,8 +410,9 @@ OLD and NEW are folders, files or git revisions; an existing path beats a
 revision. `policy diff X` compares the revision X with the working tree, `A..B`
 two revisions, `A...B` the revision B with where it left A.
 
-Every change comes with a call that is decided differently, and the rules that
-decide it before and after.
+Each edit is shown with what it changes: what agents can do, what that got and gets,
+and calls that show it. Without its edits a change is gone. --all adds every change
+with its chains and the rules of both sides.
 
 exit status: 0 done, 1 there is a change that --fail-on names (a comparison that is
 not exact counts as widened) or --max is exceeded, 2 a changed file cannot be read
@@ -428,7 +429,7 @@ examples:
 @_verb("diff", _RESULTS)
 def _diff(add: Arguments) -> None:
     add.describe(
-        "Report decisions that differ between OLD and NEW, each with a witness.",
+        "Say what each edit between OLD and NEW changes, each with calls that show it.",
         _DIFF_EPILOG,
         "OLD [NEW]",
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from policy.compare.compare import Comparison, Difference, Known
 from policy.compare.meets import compare_meets
+from policy.compare.ordinary import ordinary
 from policy.compare.tool_pair import remembered
 from policy.core.memory import seldom_collecting
 from policy.tables.table import Table
@@ -27,7 +28,8 @@ def differences(old: Table, new: Table, known: Known | None = None) -> Compariso
 
     """
     found = compare_meets(old.use.linked, new.use.linked, known)
-    return Comparison(tuple(decided(old, new, each) for each in found.differences), found.why)
+    anew = (decided(old, new, each) for each in found.differences)
+    return Comparison(tuple(ordinary(each, old, new) for each in anew), found.why)
 
 
 def decided(old: Table, new: Table, difference: Difference) -> Difference:

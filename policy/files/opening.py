@@ -15,7 +15,7 @@ from policy.core import values as attrs
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding
 from policy.files.text import cite
-from policy.files.trees import Folder, Memory, Problem, SingleFile, Tree
+from policy.files.trees import Folder, Memory, Problem, SingleFile, Tree, missing
 
 __all__ = [
     "Folder",
@@ -35,10 +35,10 @@ __all__ = [
 
 @attrs.frozen
 class Overlay(Tree):
-    """A tree with other contents at some of its paths."""
+    """A tree with other contents at some paths; None where it has no such file any more."""
 
     tree: Tree
-    contents: Mapping[str, bytes] = attrs.field(repr=False)
+    contents: Mapping[str, bytes | None] = attrs.field(repr=False)
 
     @property
     def label(self) -> str:
@@ -52,7 +52,8 @@ class Overlay(Tree):
 
     def paths(self) -> tuple[str, ...]:
         """Return every path, sorted."""
-        return self.tree.paths()
+        paths = {*self.tree.paths(), *self.contents}
+        return tuple(sorted(path for path in paths if self.contents.get(path, b"") is not None))
 
     def problems(self) -> tuple[Problem, ...]:
         """Return what is there and was not looked at."""
@@ -60,7 +61,12 @@ class Overlay(Tree):
 
     def read(self, path: str, limit: int = limits.FILE_BYTES) -> bytes:
         """Return the bytes at *path*."""
-        return self.contents[path] if path in self.contents else self.tree.read(path, limit)
+        if path not in self.contents:
+            return self.tree.read(path, limit)
+        content = self.contents[path]
+        if content is None:
+            raise missing(path, self.label)
+        return content
 
 
 def open_tree(text: str, folder: str | Path = ".") -> Tree:

@@ -8,7 +8,8 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from policy.analysis.diff import Diff, diff_workspaces
+from policy.analysis.diff import Diff, changed_files, diff_workspaces
+from policy.analysis.edits import Edits, effects_of_edits
 from policy.analysis.review import Review, review, spawn_changes
 from policy.cli import main
 from policy.cli.diff import DiffReport, blocks
@@ -140,9 +141,7 @@ def test_a_renamed_agent_is_reported_as_such_and_counts_all_the_same(tmp_path, c
         (tmp_path / side / "t.policy").write_text(text)
     arguments = ["diff", str(tmp_path / "before"), str(tmp_path / "after")]
     assert main([*arguments, "--fail-on", "widened"]) == 1
-    assert (
-        "`scout` can be started (renamed: `explore` had the same rules)" in capsys.readouterr().out
-    )
+    assert "start scout (was explore)" in capsys.readouterr().out
 
 
 # --- spawn graph ------------------------------------------------------------------
@@ -187,9 +186,7 @@ def nine():
 
 def test_a_comment_says_first_what_is_widened_and_draws_the_graph(nine, capsys) -> None:
     text = nine("markdown", capsys)
-    assert (
-        text.index("## widened: granted") < text.index("## widened: ask") < text.index("<details>")
-    )
+    assert text.index("## widens") < text.index("<details>")
     assert "==>|new|" in text
     assert text.count("<details") == text.count("</details>")
     assert "`opencode.json` (configuration of another runtime)" in text
@@ -207,24 +204,45 @@ def test_a_comment_is_never_longer_than_a_forge_takes(length, total) -> None:
         for some in ([], names)
     ]
     sides[0]["t.policy"] += "".join(f"agent {name} {{\n}}\n" for name in names)
-    old, new = (load_tree(Memory(files)) for files in sides)
-    diff = diff_workspaces(old, new)
-    found = DiffReport("a", "b", diff, {}, {}, review(old, new, diff), spawn_changes(old, new))
+    trees = [Memory(files) for files in sides]
+    old, new = map(load_tree, trees)
+    files = changed_files((trees[0], old), (trees[1], new))
+    diff = diff_workspaces(old, new, files=files)
+    edits = Edits(*trees, files)
+    effects = effects_of_edits(diff, (old, new), edits, load_tree)
+    found = DiffReport(
+        "a", "b", diff, tuple(edits.all), tuple(effects),
+        review=review(old, new, diff), spawns=spawn_changes(old, new),
+    )  # fmt: skip
     text = report_markdown(Report("", dict, lambda most: blocks(found, most), 40), 40)
     assert len(text.encode()) <= LIMIT < 65_536
     assert text.count("<details") == text.count("</details>")
-    assert "more change" in text
+    assert "more edits" in text
 
 
-def test_the_counts_of_headings_add_up_to_those_of_the_summary(nine, capsys) -> None:
+def test_the_summary_counts_the_edits_that_are_shown(nine, capsys) -> None:
     text = nine("text", capsys)
-    headings = re.findall(
-        r"^(?:widened|narrowed): .* \((\d+)(?: in (\d+) groups?)?\)$", text, re.MULTILINE
-    )
-    shown = len(re.findall(r"^    chain +", text, re.MULTILINE))
-    assert sum(int(groups or total) for total, groups in headings) == shown
-    widened, narrowed = re.findall(r"(\d+)\s+widened,\s+(\d+)\s+narrowed", text)[0]
-    assert sum(int(total) for total, _ in headings) == int(widened) + int(narrowed)
+    assert re.search(r"9 edits:\s6\swiden,\s3\swithout\seffect", text)
+    answer = json.loads(nine("json", capsys))
+    numbers = re.findall(r"^  (\d+)  [-+]", text, re.MULTILINE)
+    assert numbers == [str(number + 1) for number in range(len(answer["edits"]))]
+
+
+def test_each_change_has_its_edits_chain_by_chain(nine, capsys) -> None:
+    answer = json.loads(nine("json", capsys))
+    given = [
+        (number, chain)
+        for number, change in enumerate(answer["changes"])
+        for chain in [change["chain"], *change["also"]]
+    ]
+    told = [
+        (change["change"], chain)
+        for effect in answer["edits"]
+        for change in effect["changes"]
+        for chain in change["chains"]
+    ]
+    assert sorted(given) == sorted(told)
+    assert all(effect["edits"] for effect in answer["edits"])
 
 
 def compared(tmp_path, before: str, after: str, path: str = "t.policy") -> list[str]:
@@ -239,7 +257,7 @@ def test_a_change_names_the_place_of_its_rule(tmp_path, capsys) -> None:
     rules = '{"permissions": {"allow": [\n  "Bash(make *)"\n]}}'
     main(compared(tmp_path, "{}", rules, ".claude/settings.json"))
     out = capsys.readouterr().out
-    assert "allow Bash(make *)  .claude/settings.json:2:3" in out
+    assert "+ allow Bash(make *)  .claude/settings.json:2" in out
 
 
 def test_a_rule_that_the_host_never_asks_is_reported_to_have_no_effect(tmp_path, capsys) -> None:
@@ -247,8 +265,8 @@ def test_a_rule_that_the_host_never_asks_is_reported_to_have_no_effect(tmp_path,
     more = rules % ', "Agent(x)",\n"Read("'
     main([*compared(tmp_path, rules % "", more, ".claude/settings.json")])
     out = capsys.readouterr().out
-    assert "rules that changed without effect (1)" in out, "of what is in error nobody knows"
-    assert re.search(r"^  added allow Agent\(x\)  .claude/settings.json:1:36$", out, re.MULTILINE)
+    told = out[out.index("without effect\n") :].splitlines()
+    assert told[1] == "  + allow Agent(x)  .claude/settings.json:1"
 
 
 def test_chains_that_exceed_a_maximum_by_one_rule_are_reported_once(tmp_path, capsys) -> None:
@@ -264,32 +282,41 @@ def test_chains_that_exceed_a_maximum_by_one_rule_are_reported_once(tmp_path, ca
 AGENT = "---\nname: a\ndescription: x\n{0}---\n"
 
 
-def test_tools_that_come_and_go_by_no_rule_are_reported_together(tmp_path, capsys) -> None:
+def test_tools_that_come_and_go_by_one_edit_are_a_row_for_each_class(tmp_path, capsys) -> None:
     listed, all_ = AGENT.format("tools: Read\n"), AGENT.format("")
     arguments = compared(tmp_path, listed, all_, ".claude/agents/a.md")
-    main([*arguments, "--all"])
+    main(arguments)
     text = capsys.readouterr().out
-    told = text[text.index("tools that `a` did not have") :].split("\n\n")[0]
-    assert re.search(r"^    after  allow .*Glob\(\.\)", told, re.MULTILINE)
-    assert re.search(r"^           ask .*Write\(notes\.txt\)", told, re.MULTILINE | re.DOTALL)
+    assert "  1  - tools: Read  .claude/agents/a.md:4" in text.splitlines()
+    assert re.search(
+        r"^    change files +unavailable → asked +Edit\(src/app.py\)", text, re.MULTILINE
+    )
+    assert re.search(
+        r"^    run commands +unavailable → allowed or asked +`git status`, `npm install`",
+        text,
+        re.MULTILINE,
+    )
     main([*arguments, "--format", "markdown"])
-    assert "- tools that `a` did not have" in capsys.readouterr().out
+    assert "change files · unavailable → **asked** · `Edit(src/app.py)`" in capsys.readouterr().out
     main(["diff", arguments[2], arguments[1]])
-    assert "tools that `a` no longer has" in capsys.readouterr().out
+    assert re.search(r"change files +asked → unavailable", capsys.readouterr().out)
 
 
-def test_a_tool_that_agents_get_in_unlike_chains_is_reported_once_with_their_names(
-    tmp_path, capsys
-) -> None:
-    for side, keys in (("a", "tools: Read\n"), ("b", "")):
+def test_agents_that_get_a_tool_by_edits_of_their_own_have_one_each(tmp_path, capsys) -> None:
+    for side, keys in (("a", "tools: Read\n"), ("b", "tools: Read, Skill\n")):
         for name in ("one", "two"):
             file = tmp_path / side / f".claude/agents/{name}.md"
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(AGENT.format(keys).replace("name: a", f"name: {name}"))
-    main(["diff", str(tmp_path / "a"), str(tmp_path / "b"), "--all"])
-    out = capsys.readouterr().out
-    (told,) = (part for part in out.split("\n\n") if "Skill" in part)
-    assert told.splitlines()[1].lstrip().startswith("tools that `one` and `two` did not have")
+    main(["diff", str(tmp_path / "a"), str(tmp_path / "b")])
+    lines = capsys.readouterr().out.splitlines()
+    for name in ("one", "two"):
+        head = next(
+            n
+            for n, line in enumerate(lines)
+            if f"+ tools Skill  .claude/agents/{name}.md:4" in line
+        )
+        assert lines[head + 1].endswith(f"  {name}")
 
 
 def test_results_end_where_their_rule_ends(nine, capsys) -> None:
@@ -402,5 +429,5 @@ def test_a_tool_given_back_is_reported_by_a_file_people_may_have_and_once(tmp_pa
     main([*compared(tmp_path, before, after, ".claude/agents/a.md"), "--format", "json"])
     changes = json.loads(capsys.readouterr().out)["changes"]
     assert [(each["tool"], each["witness"]["input"], each["to"]) for each in changes] == [
-        ("Write", {"file_path": "notes.txt"}, "ask")
+        ("Write", {"file_path": "src/app.py"}, "ask")
     ]

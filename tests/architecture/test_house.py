@@ -11,8 +11,8 @@ import policy
 
 ROOT = Path(policy.__file__).parent
 
-LINES = 73_324
-MODULES = 271
+LINES = 74_343
+MODULES = 274
 ENTRIES = 15  # files and folders directly in `policy/`
 PRIVATE_WORDS = 132
 

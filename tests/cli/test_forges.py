@@ -87,13 +87,13 @@ def test_the_action_fails_on_a_change_that_grants_more_and_reports_it_in_every_f
     status, printed, out = compare(git("rev-parse", "HEAD~2", cwd=repository), lint="true")
     assert status == 1
     assert "::warning file=team.policy,line=4," in printed
-    assert "deny -> allow" in printed
+    assert "denied -> allowed" in printed
     assert "title=rule-runs-anything" in printed
     answer = json.loads((out / "diff.json").read_text())
     assert answer["widened"] == 1
     assert [file["path"] for file in answer["files"]] == ["opencode.json", "team.policy"]
     assert json.loads((out / "diff.sarif").read_text())["version"] == "2.1.0"
-    assert "1 widened" in (out / "diff.markdown").read_text()
+    assert "1 edit: 1 widens" in (out / "diff.markdown").read_text()
     assert (tmp_path / "summary").read_text() == (out / "diff.markdown").read_text()
     outputs = dict(line.split("=", 1) for line in (tmp_path / "output").read_text().splitlines())
     assert {name: Path(path).exists() for name, path in outputs.items()} == dict.fromkeys(
@@ -109,10 +109,11 @@ def test_the_action_passes_a_change_that_grants_no_more(compare, repository) -> 
 
 
 def test_a_branch_that_is_new_is_compared_with_nothing(compare) -> None:
-    status, printed, _ = compare("0" * 40)
+    # A first policy only restricts what nothing restricted.
+    status, printed, _ = compare("0" * 40, "any")
     assert status == 1
-    assert "`main` can start chains" in printed
-    assert compare("")[0] == 1
+    assert "allowed -> denied" in printed
+    assert compare("")[0] == 0
 
 
 def test_a_shallow_checkout_fetches_what_it_is_compared_with(compare, repository, tmp_path) -> None:
@@ -121,7 +122,7 @@ def test_a_shallow_checkout_fetches_what_it_is_compared_with(compare, repository
     shallow = tmp_path / "shallow"
     git("clone", "-q", "--depth=1", f"file://{repository}", str(shallow), cwd=tmp_path)
     status, printed, _ = compare(base, cwd=shallow)
-    assert (status, "deny -> allow" in printed) == (1, True)
+    assert (status, "denied -> allowed" in printed) == (1, True)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ A verb makes a `Report`: a value for programs, and blocks for people. A format (
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from policy.core import values as attrs
 from policy.core.credentials import masked
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from policy.cli.report.results import Result
 
 __all__ = [
+    "CODE",
     "Block",
     "Edge",
     "Excerpt",
@@ -34,6 +35,7 @@ __all__ = [
     "joined",
     "more",
     "pieces",
+    "plain",
 ]
 
 
@@ -52,6 +54,9 @@ class Ink:
     role: str = ""
 
 
+# The roles of code.
+CODE: Final = frozenset({"call", "rule", "file", "agent", "code"})
+
 # A plain string is prose: lines break at its blanks, and parts in backticks are code.
 Text = str | Ink | tuple["Text", ...]
 
@@ -65,6 +70,12 @@ def pieces(text: Text) -> Iterator[str | Ink]:
         yield Ink(visible(masked(text.text)), text.role)
     elif text:
         yield visible(masked(text.replace("\n", " ")))
+
+
+def plain(text: Text) -> str:
+    """Return *text* without roles, code in backticks."""
+    inks = (Ink(each) if isinstance(each, str) else each for each in pieces(text))
+    return "".join(f"`{ink.text}`" if ink.role in CODE else ink.text for ink in inks)
 
 
 def joined(texts: Iterable[Text], separator: str = ", ", most: int | None = None) -> Text:

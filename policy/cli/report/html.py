@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from policy.cli.report.document import (
+    CODE,
     Block,
     Excerpt,
     Graph,
@@ -33,8 +34,6 @@ from policy.core.credentials import masked
 from policy.core.source import Span, visible
 
 __all__ = ["graph_svg", "inline", "layered", "page", "report_html"]
-
-_CODE: Final = frozenset({"call", "rule", "file", "agent", "code"})
 
 
 def report_html(report: Report) -> str:
@@ -61,7 +60,7 @@ def inline(text: Text) -> str:
 
 def _inline(piece: str | Ink) -> str:
     if isinstance(piece, Ink):
-        name = "code" if piece.role in _CODE else "span"
+        name = "code" if piece.role in CODE else "span"
         kind = f' class="{piece.role}"' if piece.role else ""
         # A path may break behind a folder, and in front of a line.
         shown = html.escape(piece.text)

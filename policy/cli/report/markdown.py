@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from policy.cli.report.document import (
+    CODE,
     Block,
     Excerpt,
     Graph,
@@ -37,7 +38,6 @@ _FEWER: Final = (20, 10, 5, 2, 1)
 # Characters with a meaning in Markdown.
 _SPECIAL = str.maketrans({char: f"\\{char}" for char in "\\`*_{}[]<>#|~&@"})
 
-_CODE: Final = frozenset({"call", "rule", "file", "agent", "code"})
 _STRONG: Final = frozenset({"strong", "allow", "ask", "deny", "error", "warning", "note"})
 
 
@@ -67,7 +67,7 @@ def inline(text: Text) -> str:
 
 def _inline(piece: str | Ink) -> str:
     if isinstance(piece, Ink):
-        if piece.role in _CODE:
+        if piece.role in CODE:
             return code(piece.text)
         shown = piece.text.translate(_SPECIAL)
         return f"**{shown}**" if piece.role in _STRONG and shown else shown
@@ -114,6 +114,8 @@ def _block(block: Block, level: int) -> list[str]:
                 return [f"{'#' * level} {inline(title)}", "", *inner]
             shown = html.escape("".join(p if isinstance(p, str) else p.text for p in pieces(title)))
             return [f"<details><summary>{shown}</summary>", "", *inner, "", "</details>"]
+        case Grid(heads, rows) if not any(heads):
+            return [f"- {' · '.join(filter(None, map(inline, row)))}" for row in rows]
         case Grid(heads, rows):
             cells = [[inline(cell) for cell in row] for row in rows]
             return [

@@ -199,7 +199,9 @@ def lines(blocks: Iterable[Block], page: PageLayout, indent: int = 0) -> list[st
 def _is_loose(block: Block) -> bool:
     if isinstance(block, Item):
         return bool(block.body)
-    return isinstance(block, Heading | Section | Grid | Verbatim | Graph)
+    if isinstance(block, Grid):
+        return any(block.heads)
+    return isinstance(block, Heading | Section | Verbatim | Graph)
 
 
 def _block(block: Block, page: PageLayout, indent: int) -> list[str]:

@@ -7,6 +7,7 @@ no rule matches is denied. Both readings are the same, since this package enforc
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import Final
 
 from policy.core import limits
@@ -18,7 +19,7 @@ from policy.files.opening import Tree
 from policy.hosts.claims import ChainTest, Claim, ClaimVerdict, NeverClaim, Settled, expectations
 from policy.hosts.notation.lint import document_findings
 from policy.hosts.notation.semantics import PROFILE, SEMANTICS, read_rule
-from policy.hosts.project import AgentEntry, Project, ReadFile
+from policy.hosts.project import AgentEntry, Project, ReadFile, agent_entries
 from policy.language.parse import parse_notation
 from policy.language.printer import print_document
 from policy.language.syntax import (
@@ -40,7 +41,7 @@ from policy.language.syntax import Never as NeverStatement
 from policy.language.syntax import Test as TestStatement
 from policy.tables.chain import Attenuated
 from policy.tables.compile import compile_policy
-from policy.tables.table import TRUST
+from policy.tables.table import TRUST, UNRESTRICTED
 
 __all__ = [
     "HOST",
@@ -154,6 +155,22 @@ def project(source: Source) -> Project:
         files=(ReadFile(source.name, "policy"),),
         findings=tuple(document_findings(document, starts)),
         claims=claims,
+        tool_classes=_TOOL_CLASSES,
+        bare=partial(_unrestricted, source.name, tuple(tables), starts),
+    )
+
+
+def _unrestricted(name: str, agents: tuple[str, ...], starts: tuple[str, ...]) -> Project:
+    """Return the project without its file, which restricts none of its agents any more."""
+    tables = dict.fromkeys(agents, UNRESTRICTED)
+    return Project(
+        host=HOST,
+        profile=PROFILE,
+        root=name,
+        agents=agent_entries(tables, {}),
+        starts=starts,
+        attenuated=Attenuated(tables),
+        enforced=Attenuated(tables, name="enforced"),
         tool_classes=_TOOL_CLASSES,
     )
 

@@ -1,0 +1,184 @@
+"""Which edits of texts make a change: without them it is gone, and no change is left over."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import strategies as st
+
+from policy.analysis.diff import Change, FileChange, changed_files, diff_workspaces
+from policy.analysis.edits import EditEffect, Edits, TextEdit, effects_of_edits
+from policy.cli import main
+from policy.files.trees import Memory
+from policy.hosts.workspace import Workspace, load_tree
+from policy.tables.chain import Chains, SpawnDenied
+from tests.universes import UNIVERSES, Universe, models, tried
+
+
+def attributed(
+    before: dict[str, str], after: dict[str, str]
+) -> tuple[Edits, list[EditEffect], list[Change]]:
+    trees = Memory(before), Memory(after)
+    sides = load_tree(trees[0]), load_tree(trees[1])
+    files = changed_files((trees[0], sides[0]), (trees[1], sides[1]))
+    diff = diff_workspaces(*sides, files=files)
+    edits = Edits(*trees, files)
+    return edits, effects_of_edits(diff, sides, edits, load_tree), list(diff.changes)
+
+
+def texts(edit: TextEdit) -> tuple[str, str]:
+    return tuple(span.text if span else "" for span in (edit.removed, edit.added))  # type: ignore[return-value]
+
+
+def told(
+    before: dict[str, str], after: dict[str, str]
+) -> dict[tuple[tuple[str, str], ...], set[str]]:
+    """Return the edits of each effect, and the tools that they change."""
+    _, effects, _ = attributed(before, after)
+    return {
+        tuple(map(texts, effect.edits)): {change.difference.tool for change in effect.changes}
+        for effect in effects
+    }
+
+
+# --- edits ------------------------------------------------------------------------
+
+
+def project(allow: list[str], deny: list[str], tools: str) -> dict[str, str]:
+    lists = {"permissions": {"allow": allow, "deny": deny}}
+    return {
+        ".claude/settings.json": json.dumps(lists, indent=2),
+        ".claude/agents/explorer.md": f"---\nname: explorer\ndescription: x\ntools: {tools}\n---\n",
+    }
+
+
+BEFORE = project(["Edit(src/**)"], ["Bash(rm *)", "Read(.env)"], "Read, Grep")
+AFTER = project(["Edit(src/**)", "Bash(npm run:*)"], ["Bash(rm *)"], "Read, Grep, Edit")
+
+
+def test_each_edit_has_the_changes_of_its_own() -> None:
+    found = told(BEFORE, AFTER)
+    assert found.keys() == {
+        (("", "Edit"),),
+        (("", '"Bash(npm run:*)"'),),
+        (('"Read(.env)"', ""),),
+    }
+    assert found[(("", "Edit"),)] == {"Edit"}
+    assert found[(("", '"Bash(npm run:*)"'),)] == {"Bash", "Monitor"}
+
+
+def test_edits_that_are_needed_together_are_told_together() -> None:
+    before, after = (
+        {".claude/settings.json": f'{{"permissions": {{"ask": [{ask}], "allow": [{allow}]}}}}'}
+        for ask, allow in (('"Bash(make *)"', ""), ("", '"Bash(make *)"'))
+    )
+    assert told(before, after).keys() == {(('"Bash(make *)"', ""), ("", '"Bash(make *)"'))}
+
+
+def test_what_no_rule_says_has_its_edit_too() -> None:
+    before, after = (
+        {".claude/settings.json": '{"permissions": {"defaultMode": "%s"}}' % mode}  # noqa: UP031
+        for mode in ("default", "acceptEdits")
+    )
+    (edits,) = told(before, after)
+    assert edits == (('"defaultMode": "default"', '"defaultMode": "acceptEdits"'),)
+    assert [*told(before, {})] == [((before[".claude/settings.json"], ""),)] or not told(before, {})
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('{"a": ["x"]}', '{"a": ["x", "y"]}'),
+        ('{"a": ["x", "y", "z"]}', '{"a": ["z"]}'),
+        ('{"a": [\n  "x"\n]}', '{\n  "a": ["w", "x"]\n}'),
+        ("{}", '{"p": {"a": [\n"x",\n"y"]}}'),
+    ],
+)
+def test_each_edit_of_a_list_can_be_taken_back_alone(old: str, new: str) -> None:
+    trees = Memory({"s.json": old}), Memory({"s.json": new})
+    edits = Edits(*trees, [FileChange("s.json", "settings", "read")])
+
+    def left(taken_back: frozenset[TextEdit]) -> object:
+        return json.loads(edits.without(taken_back).read("s.json"))
+
+    assert left(frozenset()) == json.loads(new)
+    assert left(frozenset(edits.all)) == json.loads(old)
+    for edit in edits.all:
+        left(frozenset({edit}))
+
+
+def test_a_change_of_three_lines_is_told_in_fifteen(tmp_path, capsys) -> None:
+    for side, files in (("before", BEFORE), ("after", AFTER)):
+        for path, text in files.items():
+            file = tmp_path / side / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text)
+    assert main(["diff", str(tmp_path / "before"), str(tmp_path / "after")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    start = lines.index("widens")
+    assert [" ".join(line.split()) for line in lines[start:]] == [
+        "widens",
+        "1 + tools Edit .claude/agents/explorer.md:4",
+        "change files unavailable → allowed src/**; asked otherwise Edit(src/app.py) explorer",
+        "",
+        "2 + allow Bash(npm run:*) .claude/settings.json:5",
+        "run npm run … asked → allowed `npm run build` main and 5 agents",
+        "",
+        "3 - deny Read(.env) .claude/settings.json:8",
+        "read .env denied → allowed Read(.env), `cat .env`, Grep, 2 more main and 7 agents",
+        "change .env denied → asked Edit(.env), Write main and 4 agents",
+    ]
+
+
+# --- the law ----------------------------------------------------------------------
+
+
+def effects_of(workspace: Workspace, change: Change, names: tuple[str, ...]) -> set[str]:
+    """Return what the call of a change gets at the end of a chain, in each of its readings."""
+    found = set()
+    for reading in change.readings:
+        (project,) = [p for p in workspace.projects if p.title == change.project] or [None]
+        try:
+            assert project is not None
+            assert names[0] in project.all_starts
+            chain = Chains(project.reading(reading)).of(names)
+            difference = change.difference
+            effect = str(chain.table.decide(difference.tool, difference.call).effect)
+            found.add(effect if change.what == "rule" else "allow")
+        except (AssertionError, SpawnDenied):
+            found.add("deny")
+    return found
+
+
+def check_attribution(universe: Universe, before: dict[str, str], after: dict[str, str]) -> None:
+    edits, effects, changes = attributed(before, after)
+    given = [(id(c.difference), n) for c in changes for n in (c.chain, *c.also)]
+    again = [
+        (id(c.difference), n) for one in effects for c in one.changes for n in (c.chain, *c.also)
+    ]
+    assert sorted(given) == sorted(again), "each change has its edits, chain by chain"
+    for effect in effects:
+        assert effect.edits, (before, after, effect.changes)
+        taken_back = load_tree(edits.without(frozenset(effect.edits)))
+        for change in effect.changes:
+            was = {"rule": str(change.difference.before.effect), "agent-added": "deny"}
+            for names in (change.chain, *change.also):
+                found = effects_of(taken_back, change, names)
+                assert was.get(change.what, "allow") in found, (before, after, change, names)
+
+
+def draw_attribution(universe: Universe, data: st.DataObject) -> None:
+    sides = [dict(universe.write(data.draw(models(universe)))) for _ in range(2)]
+    check_attribution(universe, *sides)
+
+
+@pytest.mark.parametrize("host", UNIVERSES)
+def test_without_its_edits_a_change_is_gone(host: str) -> None:
+    tried(draw_attribution, UNIVERSES[host], 8)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("host", UNIVERSES)
+def test_without_their_edits_many_changes_are_gone(host: str) -> None:
+    tried(draw_attribution, UNIVERSES[host], 80)
