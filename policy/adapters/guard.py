@@ -34,9 +34,9 @@ from policy.adapters.messages import (
     spawn_denial,
 )
 from policy.analysis.records.record import Record, Recorder
-from policy.core import values as attrs
 from policy.core.decision import Decision
 from policy.core.effect import Effect
+from policy.core.values import evolve, field, frozen
 from policy.tables.chain import NOTHING_SAID, Chain, SpawnDenied
 from policy.tables.placement import ProjectFolders, Rootless, folders_here, ways
 from policy.tables.table import Table
@@ -67,7 +67,7 @@ APPROVAL_FORM: Final = {
 _REMEMBERED: Final = 4096
 
 
-@attrs.frozen
+@frozen
 class Verdict:
     """What a call gets before it runs.
 
@@ -82,7 +82,7 @@ class Verdict:
 
     effect: Effect
     message: str = ""
-    decision: Decision | None = attrs.field(default=None, repr=False)
+    decision: Decision | None = field(default=None, repr=False)
     chain: Chain | None = None
     started: Chain | None = None
 
@@ -98,7 +98,7 @@ class CallDenied(Exception):
 def unapproved(verdict: Verdict) -> Verdict:
     """Return the denial of a call that needed approval and did not get it."""
     said = "This call needs the approval of a person, and was not approved."
-    return attrs.evolve(verdict, effect=Effect.DENY, message=said)
+    return evolve(verdict, effect=Effect.DENY, message=said)
 
 
 class Seals:
@@ -123,7 +123,7 @@ class Seals:
         )
 
 
-@attrs.frozen
+@frozen
 class _Running:
     """The chain of the call that is running, and of the agent that it starts."""
 
@@ -131,7 +131,7 @@ class _Running:
     started: Chain | None
 
 
-@attrs.frozen(eq=False)
+@frozen(eq=False)
 class _Program:
     """What the guards of one program share: names, folders, the call that is running."""
 
@@ -142,13 +142,13 @@ class _Program:
     folders: ProjectFolders | None
     recorder: Recorder | None = None
     # One for each program, so that the chains of two policies never mix.
-    context: ContextVar[_Running | None] = attrs.field(
+    context: ContextVar[_Running | None] = field(
         factory=lambda: ContextVar("policy_running", default=None)
     )
-    offered: dict[tuple[str, str, str], bool] = attrs.field(factory=dict)
-    remaining: dict[tuple[str, str, str], str] = attrs.field(factory=dict)
-    tables: dict[tuple[str, str], Table] = attrs.field(factory=dict)
-    rootless: Rootless = attrs.field(factory=Rootless)
+    offered: dict[tuple[str, str, str], bool] = field(factory=dict)
+    remaining: dict[tuple[str, str, str], str] = field(factory=dict)
+    tables: dict[tuple[str, str], Table] = field(factory=dict)
+    rootless: Rootless = field(factory=Rootless)
 
     def table(self, chain: Chain) -> Table:
         """Return the table of *chain*, placed in the folders of this machine."""
@@ -200,7 +200,7 @@ class _Program:
             started, said = None, spawn_denial(denied)
             if decision.effect is not Effect.DENY:
                 # No rule applies to the depth of a chain, or to an unknown agent.
-                decision = attrs.evolve(denied.decision, table=decision.table)
+                decision = evolve(denied.decision, table=decision.table)
         if recorded:
             self._record(chain.names, *chain.start_call(agent, arguments), decision)
         if started is not None and decision.effect is Effect.ASK:
@@ -233,7 +233,7 @@ class _Program:
         if self.recorder is not None:
             cwd = self.folders.cwd if self.folders is not None else ""
             record = Record.of(chain, tool, call, decision)
-            self.recorder.append(attrs.evolve(record, agent=agent, cwd=cwd))
+            self.recorder.append(evolve(record, agent=agent, cwd=cwd))
 
     def decide(self, chain: Chain, tool: str, call: dict[str, object]) -> Decision:
         """Return the strictest decision on a call and on the files where its links lead."""

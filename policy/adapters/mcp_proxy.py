@@ -34,10 +34,10 @@ from policy.adapters.guard import (
     unapproved,
 )
 from policy.adapters.messages import FAILED
-from policy.core import values as attrs
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.source import visible
+from policy.core.values import frozen
 
 __all__ = ["ContentGate", "Gate", "MessageRefused", "Sent", "run_proxy"]
 
@@ -216,7 +216,7 @@ _LISTS: Final = {
 }
 
 
-@attrs.frozen
+@frozen
 class ContentGate:
     """Decides on the resources and the prompts of a server.
 
@@ -320,7 +320,7 @@ _ENVELOPE = frozenset("jsonrpc id method params result error".split())
 _PARAMS = frozenset("name arguments _meta task inputResponses requestState".split())
 
 
-@attrs.frozen
+@frozen
 class Sent:
     """The lines that follow from one line: to the server, and to the client."""
 
@@ -328,7 +328,7 @@ class Sent:
     to_client: bytes = b""
 
 
-@attrs.frozen
+@frozen
 class _Asked:
     """A request that waits for a person, and the answer to it without approval."""
 

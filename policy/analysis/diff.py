@@ -18,12 +18,12 @@ from policy.compare.meets import compare_meets
 from policy.compare.ordinary import ordinary
 from policy.compare.tables import decided
 from policy.compare.witness import Call
-from policy.core import values as attrs
 from policy.core.decision import Because, Decision, Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.finding import Severity
 from policy.core.memory import seldom_collecting
+from policy.core.values import define, field, frozen
 from policy.files.opening import Tree, is_unreadable
 from policy.hosts.project import Project
 from policy.hosts.workspace import Workspace
@@ -45,7 +45,7 @@ __all__ = [
 ]
 
 
-@attrs.frozen(order=True)
+@frozen(order=True)
 class FileChange:
     """A file that differs.
 
@@ -102,7 +102,7 @@ _Names = tuple[str, ...]
 _Tables = tuple[Table, Table]
 
 
-@attrs.define(eq=False)
+@define(eq=False)
 class Alike:
     """Chains of one agent that show the same in one reading.
 
@@ -120,10 +120,10 @@ class Alike:
     what: str
     shown: Mapping[object, Difference]
     why: tuple[str, ...] = ()
-    chains: list[_Names] = attrs.field(factory=list)
+    chains: list[_Names] = field(factory=list)
 
 
-@attrs.frozen(eq=False)
+@frozen(eq=False)
 class _Compared:
     """What tables show that some chains come to, one difference for each cause."""
 
@@ -132,7 +132,7 @@ class _Compared:
     why: tuple[str, ...]
 
 
-@attrs.frozen(cache_hash=True)
+@frozen(cache_hash=True)
 class _Cause:
     """What becomes of a tool by which rules."""
 
@@ -148,7 +148,7 @@ class _Cause:
         return cls(difference.tool, (before.effect, after.effect), rules)
 
 
-@attrs.frozen(cache_hash=True)
+@frozen(cache_hash=True)
 class _Key:
     """What differences that are reported together have in common: a call, and the cause."""
 
@@ -299,7 +299,7 @@ def _all_tables(reading: Reading) -> object:
     return None
 
 
-@attrs.frozen
+@frozen
 class Change:
     """Calls that are decided differently.
 
@@ -340,7 +340,7 @@ class Change:
         return "widened" if self.widened else "narrowed"
 
 
-@attrs.frozen
+@frozen
 class Diff:
     """What differs between two workspaces.
 
@@ -499,7 +499,7 @@ def _changes(title: str, found: Sequence[tuple[ChainChanges, Alike]]) -> Iterato
             )
 
 
-@attrs.frozen
+@frozen
 class _Chains:
     """Chains that show something in the same readings, or some of these.
 

@@ -14,11 +14,11 @@ from functools import cached_property
 from typing import Final
 
 from policy.analysis.diff import Change, Diff, FileChange, without
-from policy.core import values as attrs
 from policy.core.decision import Because
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.source import Place, Source, Span
+from policy.core.values import evolve, frozen
 from policy.files.opening import Overlay, Tree, is_unreadable
 from policy.files.text import FileText
 from policy.hosts.project import Project
@@ -43,7 +43,7 @@ _MOST_PAIRED: Final = 60
 _ALIKE: Final = 0.6
 
 
-@attrs.frozen(eq=False)
+@frozen(eq=False)
 class TextEdit:
     """What a file lost and gained in one place.
 
@@ -89,7 +89,7 @@ class TextEdit:
 # --- texts ---------------------------------------------------------------------------------
 
 
-@attrs.frozen
+@frozen
 class _Piece:
     """A piece of a text: as it was, as it is, and the edit between the two, if there is one.
 
@@ -412,7 +412,7 @@ def _source(tree: Tree, path: str) -> FileText | None:
 # --- what makes a change -------------------------------------------------------------------
 
 
-@attrs.frozen(eq=False)
+@frozen(eq=False)
 class EditEffect:
     """Edits that are needed together, and the changes that they make.
 
@@ -453,7 +453,7 @@ def effects_of_edits(
         for names in (change.chain, *change.also):
             chains.setdefault(search.making(change, names, [*chains]), []).append(names)
         for making, (first, *others) in chains.items():
-            one = attrs.evolve(change, chain=first, also=tuple(others))
+            one = evolve(change, chain=first, also=tuple(others))
             found.setdefault(making, []).append(one)
     order = {edit: number for number, edit in enumerate(edits.all)}
     effects = [
@@ -504,7 +504,7 @@ class _Search:
         effects = (change.difference.before.effect, change.difference.after.effect)
         # A reading may concern other chains alone.
         for reading in change.readings:
-            one = attrs.evolve(change, readings=(reading,))
+            one = evolve(change, readings=(reading,))
             sides = (
                 self._effect(edits, one, names) for edits in (everything, frozenset[TextEdit]())
             )

@@ -20,10 +20,10 @@ from policy.analysis.reach.worklist import reach
 from policy.compare.compare import Known
 from policy.compare.dead_rules import shadowing
 from policy.compare.tables import differences
-from policy.core import values as attrs
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.source import Edit, Source, Span, edited
+from policy.core.values import define, evolve, field, frozen
 from policy.files.frontmatter import HeaderLanguage, split_front_matter
 from policy.files.json_nodes import read_json
 from policy.files.nodes import Node, ScalarNode, SequenceNode, walk
@@ -133,7 +133,7 @@ def _read(source: Source) -> Node | None:
     return None
 
 
-@attrs.frozen
+@frozen
 class _List:
     """A list as it is written: with commas between, or an item a line."""
 
@@ -238,12 +238,10 @@ def _document(source: Source, gone: _Ranges) -> str | None:
     if any(_exposes(node.body, gone) for node in document.body if isinstance(node, Agent)):
         return None
     body = tuple(
-        attrs.evolve(node, body=tuple(_statements(node.body, gone)))
-        if isinstance(node, Agent)
-        else node
+        evolve(node, body=tuple(_statements(node.body, gone))) if isinstance(node, Agent) else node
         for node in document.body
     )
-    return print_document(attrs.evolve(document, body=body))
+    return print_document(evolve(document, body=body))
 
 
 def _exposes(body: Iterable[Statement], gone: _Ranges) -> bool:
@@ -272,7 +270,7 @@ def _statements(body: Iterable[Statement], gone: _Ranges) -> Iterator[Statement]
             kept = tuple(m for m, stays in zip(node.matchers, left, strict=True) if stays)
             comments = tuple(_comments(node.comments, left))
             within = tuple((n, comment) for n, comment in comments if n < len(kept))
-            yield attrs.evolve(node, matchers=kept, comments=within)
+            yield evolve(node, matchers=kept, comments=within)
             yield from (comment for n, comment in comments if n >= len(kept))
 
 
@@ -292,7 +290,7 @@ _MOST: Final = 2_000
 _Parts = tuple[Part, ...]
 
 
-@attrs.frozen
+@frozen
 class Kept:
     """A rule that is kept though tables decide alike without it, or may do so.
 
@@ -306,7 +304,7 @@ class Kept:
     why: str
 
 
-@attrs.frozen
+@frozen
 class MinimalFile:
     """A file without the rules that change nothing.
 
@@ -322,7 +320,7 @@ class MinimalFile:
     kept: tuple[Kept, ...]
 
 
-@attrs.define
+@define
 class _Trial:
     """Tables from which rules are left out for as long as they are dead there.
 
@@ -335,8 +333,8 @@ class _Trial:
 
     source: Source
     tables: list[_Parts]
-    kept: dict[Span, str] = attrs.field(factory=dict)
-    _compared: Known = attrs.field(factory=dict)
+    kept: dict[Span, str] = field(factory=dict)
+    _compared: Known = field(factory=dict)
 
     def leave_out(self, items: Sequence[Span]) -> list[Span]:
         """Return the items that can all be left out; none of the others can be as well."""
@@ -384,7 +382,7 @@ class _Trial:
                 if standing.what in ("live", "undecided"):
                     return None
             changed[number] = tuple(
-                attrs.evolve(part, rules=_without(part.rules, item)) for part in parts
+                evolve(part, rules=_without(part.rules, item)) for part in parts
             )
         return changed
 
@@ -397,7 +395,7 @@ _IN_ITS_LIST: Final = (
 
 
 def _without(rules: RuleSet, item: Span) -> RuleSet:
-    return attrs.evolve(rules, entries=tuple(e for e in rules.entries if not _is_of(e, item)))
+    return evolve(rules, entries=tuple(e for e in rules.entries if not _is_of(e, item)))
 
 
 def _is_of(entry: Entry, item: Span) -> bool:
@@ -407,7 +405,7 @@ def _is_of(entry: Entry, item: Span) -> bool:
     return item.start <= item.source.offset(place.line, place.column) < item.end
 
 
-@attrs.frozen
+@frozen
 class _Proof:
     """Shows that a file without some of its rules still decides as it did."""
 

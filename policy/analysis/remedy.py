@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from urllib.parse import urlsplit
 
-from policy.core import values as attrs
 from policy.core.decision import Does
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
+from policy.core.values import frozen
 from policy.hosts.notation.semantics import dialect_of, lines
 from policy.language.parse import parse_matcher
 from policy.tables.chain import Chain
@@ -19,7 +19,7 @@ from policy.tables.table import Ceiling, Part, Table
 __all__ = ["Remedy", "remedy"]
 
 
-@attrs.frozen
+@frozen
 class Remedy:
     """Rules that allow a call together.
 

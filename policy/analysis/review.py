@@ -16,11 +16,11 @@ from policy.analysis.reach.worklist import reach
 from policy.compare.compare import Difference, Known
 from policy.compare.meets import compare_meets
 from policy.compare.witness import Call
-from policy.core import values as attrs
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.finding import Finding, Severity
 from policy.core.source import Place
+from policy.core.values import evolve, frozen
 from policy.hosts.project import Project
 from policy.hosts.workspace import Workspace
 from policy.tables.chain import READINGS
@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 
-@attrs.frozen
+@frozen
 class Spawn:
     """An edge of the spawn graph of a project, in one reading or both.
 
@@ -153,7 +153,7 @@ def _name_exceptions(
     for rules in _rule_sets(new) if left else ():
         kept = tuple(entry for entry in rules.entries if (entry.place, entry.rule) not in left)
         if len(kept) < len(rules.entries):
-            without = attrs.evolve(rules, entries=kept)
+            without = evolve(rules, entries=kept)
             _name(named, compare_meets([(without, ())], [(rules, ())], known).differences)
 
 
@@ -187,7 +187,7 @@ def _hiding(
 def _granted(rules: RuleSet, but: set[_Mark], calls: Iterable[tuple[str, Call]]) -> list[Effect]:
     """Return what calls get of *rules* without some."""
     kept = tuple(entry for entry in rules.entries if (entry.place, entry.rule) not in but)
-    left = attrs.evolve(rules, entries=kept)
+    left = evolve(rules, entries=kept)
     return [Lookup(((left.row(tool), ()),), "").decide(call).effect for tool, call in calls]
 
 
@@ -252,7 +252,7 @@ def _mark(finding: Finding) -> tuple[str, str, str]:
     return finding.place.file, finding.code, finding.message
 
 
-@attrs.frozen(order=True)
+@frozen(order=True)
 class Renamed:
     """An agent that has another name, and the same rules."""
 
@@ -261,7 +261,7 @@ class Renamed:
     new: str
 
 
-@attrs.frozen(order=True)
+@frozen(order=True)
 class RuleChange:
     """A rule that is not written where it was.
 
@@ -282,7 +282,7 @@ class RuleChange:
     named: bool
 
 
-@attrs.frozen
+@frozen
 class Review:
     """What there is to say of a change beside its decisions."""
 

@@ -18,11 +18,11 @@ from policy.commands.reader import read_command
 from policy.commands.words import in_home
 from policy.compare.compare import Difference
 from policy.compare.tables import differences
-from policy.core import values as attrs
 from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.source import Source
+from policy.core.values import evolve, field, frozen
 from policy.files.opening import Memory
 from policy.hosts.notation import SEMANTICS
 from policy.hosts.notation.semantics import dialect_of, semantics
@@ -58,7 +58,7 @@ __all__ = [
 _SPAWNS = frozenset({SPAWN_TOOL, "Agent"})
 
 
-@attrs.frozen
+@frozen
 class UsedCall:
     """A distinct call that was made.
 
@@ -75,14 +75,14 @@ class UsedCall:
 
     chain: tuple[str, ...]
     tool: str
-    arguments: dict[str, object] = attrs.field(eq=False)
+    arguments: dict[str, object] = field(eq=False)
     effect: Effect
     cwd: str = ""
     project: str = ""
-    times: int = attrs.field(default=1, eq=False)
+    times: int = field(default=1, eq=False)
 
 
-@attrs.frozen
+@frozen
 class Usage:
     """What was used.
 
@@ -138,7 +138,7 @@ def usage_of(
             json.dumps(call.arguments, sort_keys=True),
         )
         known = found.get(key)
-        found[key] = attrs.evolve(call, times=times + (known.times if known else 0))
+        found[key] = evolve(call, times=times + (known.times if known else 0))
     return Usage(tuple(found.values()), left_out)
 
 
@@ -149,7 +149,7 @@ def _call(record: Record | LogProblem, decider: RecordDecider | None, root: str)
     if record.redacted:
         raise PolicyError("arguments were kept from the log")
     if root:
-        record = attrs.evolve(record, chain=(root, *record.chain[1:]), project="")
+        record = evolve(record, chain=(root, *record.chain[1:]), project="")
     if not record.chain:
         raise PolicyError("the log does not say which agent called")
     effect = record.effect if decider is None else decider.decide(record).effect
@@ -169,7 +169,7 @@ def _matcher(tool: str, text: str | None = None) -> Matcher:
     return Matcher(tool, None if text is None else specifier(tool, text), span=_NOWHERE)
 
 
-@attrs.frozen
+@frozen
 class _Candidate:
     """A rule that may be proposed.
 
@@ -183,8 +183,8 @@ class _Candidate:
 
     effect: Effect
     matcher: Matcher
-    texts: tuple[str, ...] = attrs.field(eq=False)
-    tool: str = attrs.field(eq=False)
+    texts: tuple[str, ...] = field(eq=False)
+    tool: str = field(eq=False)
 
     @property
     def is_wide(self) -> bool:
@@ -230,7 +230,7 @@ def _units(call: UsedCall, dialect: Dialect) -> Iterator[tuple[str, str | None]]
     if not call.arguments:
         yield tool, None
         return
-    here = attrs.evolve(dialect, cwd=call.cwd or dialect.cwd, fold=False)
+    here = evolve(dialect, cwd=call.cwd or dialect.cwd, fold=False)
     try:
         text = argument_text(argument, here, call.arguments)
     except Unreadable:
@@ -248,7 +248,7 @@ def _units(call: UsedCall, dialect: Dialect) -> Iterator[tuple[str, str | None]]
             if file.target is not None and opens and opens not in tools.inner:
                 name = in_home(file.target, dialect.home)
                 arguments: dict[str, object] = {dialect.argument(opens).fields[0]: name}
-                yield from _units(attrs.evolve(call, tool=opens, arguments=arguments), dialect)
+                yield from _units(evolve(call, tool=opens, arguments=arguments), dialect)
     else:
         yield tool, text if argument.kind in _MATCHED else None
 
@@ -530,7 +530,7 @@ def _is_guarded(decision: Decision) -> bool:
     return bool(decision.because) and all(one.place is None for one in decision.because)
 
 
-@attrs.frozen
+@frozen
 class Proposal:
     """A policy that covers what was used.
 

@@ -68,12 +68,12 @@ from policy.cli.report.words import (
     rule,
 )
 from policy.compare.compare import Known
-from policy.core import values as attrs
 from policy.core.decision import Decision
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding, Severity
 from policy.core.source import visible
+from policy.core.values import evolve, frozen
 from policy.files.opening import is_unreadable
 from policy.hosts.workspace import Workspace
 from policy.language.mistakes import closest
@@ -143,9 +143,9 @@ def _with_lint(audited: Audit, found: InputTree, console: Console) -> Audit:
         console.internal_error(error, audited.label)
         message = "there may be more findings: an internal error"
         problem = Finding("internal-error", message, Severity.ERROR, file=audited.label)
-        return attrs.evolve(audited, findings=(problem, *audited.findings))
+        return evolve(audited, findings=(problem, *audited.findings))
     problems = tuple(one for one in audited.findings if one not in found.workspace.findings)
-    return attrs.evolve(
+    return evolve(
         audited,
         findings=(*problems, *linted.findings),
         suppressed=len(linted.suppressed),
@@ -159,7 +159,7 @@ def _audit(workspace: Workspace, console: Console) -> Audit:
     problems: list[Finding] = []
     known: Known = {}
     for project in workspace.projects:
-        alone = attrs.evolve(workspace, projects=(project,))
+        alone = evolve(workspace, projects=(project,))
         try:
             projects += audit(alone, progress=console.progress, known=known).projects
         except Exception as error:  # noqa: BLE001  # reported, and the rest is printed
@@ -175,7 +175,7 @@ def _audit(workspace: Workspace, console: Console) -> Audit:
 # --- where the host differs from its files -------------------------------------------------
 
 
-@attrs.frozen
+@frozen
 class GapGroup:
     """Gaps of the same agents with the same effects and the same declared decision.
 
@@ -347,7 +347,7 @@ def _cells(audited: ProjectAudit, agent: AgentAudit, startable: set[str]) -> tup
     if tools["run"] and _runs_read_only(audited, agent):
         first, *others = tools["run"]
         allowed = ("read-only", *first.allowed)
-        tools["run"] = [attrs.evolve(first, allowed=allowed), *others]
+        tools["run"] = [evolve(first, allowed=allowed), *others]
     return tuple(
         _spawns(agent, startable, some) if kind == "start" else cell(kind, some)
         for kind, some in tools.items()

@@ -24,12 +24,12 @@ from policy.cli.report.document import Block, Excerpt, Ink, Item, Labelled, Repo
 from policy.cli.report.terminal import terminal
 from policy.cli.report.words import because_text, call, chain_text, effect, explained, quoted, rule
 from policy.core import limits
-from policy.core import values as attrs
 from policy.core.decision import Because, Clause, Decision, Does, Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding
 from policy.core.source import Source, Span
+from policy.core.values import evolve, field, frozen
 from policy.language.mistakes import closest
 from policy.tables.chain import READINGS, CallPlace, Chain, SpawnDenied
 from policy.tables.projects import Offered, told_apart
@@ -71,7 +71,7 @@ def _recording(options: argparse.Namespace, checker: _Checker) -> Callable[[Chec
 
     def keep(answer: CheckAnswer) -> None:
         record = Record.of(answer.chain, answer.tool, answer.call, answer.decision)
-        recorder.append(attrs.evolve(record, project=checker.told_apart(answer.project)))
+        recorder.append(evolve(record, project=checker.told_apart(answer.project)))
 
     return keep
 
@@ -186,7 +186,7 @@ def _decoded(lines: Iterable[bytes]) -> Iterator[str]:
 # --- calls ------------------------------------------------------------------------
 
 
-@attrs.frozen
+@frozen
 class CallRequest:
     """A call to decide.
 
@@ -200,7 +200,7 @@ class CallRequest:
     """
 
     tool: str = ""
-    call: dict[str, object] = attrs.field(factory=dict)
+    call: dict[str, object] = field(factory=dict)
     chain: tuple[str, ...] = ()
     text: str = ""
     problem: str = ""
@@ -446,7 +446,7 @@ _REASONS = {reason.value: reason for reason in Reason}
 # --- what an answer looks like -----------------------------------------------------
 
 
-@attrs.frozen
+@frozen
 class CheckAnswer:
     """The answer to one call.
 
@@ -476,7 +476,7 @@ class CheckAnswer:
     project: str
     profile: str
     denied: str = ""
-    confirm: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict)
+    confirm: Mapping[str, tuple[str, ...]] = field(factory=dict)
     instead: Decision | None = None
     problem: str = ""
     message: str = ""

@@ -11,10 +11,10 @@ from typing import TextIO
 from policy.cli.report.document import Block, Paragraph
 from policy.cli.report.terminal import PageLayout, clipped, lines
 from policy.cli.report.words import EXPLAIN, error_items, finding_item
-from policy.core import values as attrs
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding
 from policy.core.source import visible
+from policy.core.values import define, field
 from policy.files.opening import is_unreadable
 
 __all__ = ["Console"]
@@ -47,7 +47,7 @@ def _is_terminal(stream: TextIO) -> bool:
         return False
 
 
-@attrs.define(eq=False)
+@define(eq=False)
 class Console:
     """Standard output and standard error.
 
@@ -60,7 +60,7 @@ class Console:
     page: PageLayout
     errors: PageLayout
     _shown: bool = False
-    _next: float = attrs.field(factory=lambda: time.monotonic() + _PATIENCE)
+    _next: float = field(factory=lambda: time.monotonic() + _PATIENCE)
 
     @classmethod
     def of(cls, colour: str = "auto") -> Console:

@@ -25,9 +25,9 @@ from policy.cli.report.document import (
     more,
 )
 from policy.cli.report.words import arrow, call, chain_text, count, quoted, why_rows
-from policy.core import values as attrs
 from policy.core.errors import PolicyError
 from policy.core.source import visible
+from policy.core.values import evolve
 from policy.files.opening import open_tree
 from policy.tables.chain import SPAWN_TOOL
 
@@ -56,7 +56,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     )
     if options.format != "text":
         files_below = [Verbatim(text, path) for path, text in shown.items()]
-        with_files = attrs.evolve(report, blocks=lambda most: [*_blocks(found, most), *files_below])
+        with_files = evolve(report, blocks=lambda most: [*_blocks(found, most), *files_below])
         publish(with_files, options, console)
     elif len(shown) == 1:
         # The text of the file alone, so that it can be written to a file.

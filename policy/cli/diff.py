@@ -58,10 +58,10 @@ from policy.cli.report.words import (
     why_rows,
 )
 from policy.compare.compare import Known
-from policy.core import values as attrs
 from policy.core.decision import Decision
 from policy.core.finding import Finding, Severity
 from policy.core.source import Place, visible
+from policy.core.values import evolve, field, frozen
 from policy.files.opening import is_unreadable
 from policy.files.text import decode
 from policy.files.trees import SingleFile
@@ -95,7 +95,7 @@ BEYOND: Final = "beyond the maximum"
 _Grants = Mapping[str, Sequence[ToolAccess]]
 
 
-@attrs.frozen
+@frozen
 class DiffReport:
     """A diff with everything else that the answer shows.
 
@@ -119,10 +119,10 @@ class DiffReport:
     diff: Diff
     edits: tuple[TextEdit, ...] = ()
     effects: tuple[EditEffect, ...] = ()
-    classes: Classes = attrs.field(factory=dict)
-    grants: Mapping[tuple[str, tuple[str, ...]], _Grants] = attrs.field(factory=dict)
+    classes: Classes = field(factory=dict)
+    grants: Mapping[tuple[str, tuple[str, ...]], _Grants] = field(factory=dict)
     review: Review = Review()
-    spawns: Mapping[str, Sequence[Spawn]] = attrs.field(factory=dict)
+    spawns: Mapping[str, Sequence[Spawn]] = field(factory=dict)
     excess: tuple[Excess, ...] = ()
     findings: tuple[Finding, ...] = ()
 
@@ -287,7 +287,7 @@ def _paired(old: InputTree, new: InputTree) -> tuple[Workspace, Workspace]:
     (one,), (other,) = before.projects, after.projects
     if one.host != other.host:
         return before, after
-    return before, attrs.evolve(after, projects=(attrs.evolve(other, root=one.root),))
+    return before, evolve(after, projects=(evolve(other, root=one.root),))
 
 
 def _grants(

@@ -11,9 +11,9 @@ from policy.analysis.formatting import canonical
 from policy.cli.console import Console
 from policy.cli.outputs import replace_files
 from policy.cli.report.words import count
-from policy.core import values as attrs
 from policy.core.errors import PolicyError
 from policy.core.source import Source, visible
+from policy.core.values import frozen
 from policy.files.opening import Memory, Overlay, SingleFile
 from policy.files.text import decode
 from policy.files.trees import Folder, Tree
@@ -55,7 +55,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     return status or int(options.check and changed > 0)
 
 
-@attrs.frozen
+@frozen
 class _Found:
     """A file, and the folder that an option named, if any."""
 

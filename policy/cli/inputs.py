@@ -7,10 +7,10 @@ from pathlib import Path
 
 from policy.cli.options import AS_OBSERVED, Hosts
 from policy.core import limits
-from policy.core import values as attrs
 from policy.core.decision import Because, rule_span
 from policy.core.errors import PolicyError
 from policy.core.source import Source, Span, visible
+from policy.core.values import evolve, field, frozen
 from policy.files.opening import near_name, open_tree, start_place
 from policy.files.trees import Folder, Problem, Tree
 from policy.hosts.front_ends import FRONT_ENDS
@@ -20,7 +20,7 @@ from policy.hosts.workspace import Workspace, load_tree
 __all__ = ["InputTree", "Watched", "load", "load_here", "read", "sides", "with_something"]
 
 
-@attrs.frozen
+@frozen
 class Watched(Tree):
     """A tree that reports each file as it is read."""
 
@@ -52,14 +52,14 @@ class Watched(Tree):
         return self.tree.read(path, limit)
 
 
-@attrs.frozen(slots=False)
+@frozen(slots=False)
 class InputTree:
     """A tree, the policies in it, and the front ends that read them."""
 
     tree: Tree
     workspace: Workspace
     front_ends: tuple[FrontEnd, ...] = FRONT_ENDS
-    _sources: dict[str, Source | None] = attrs.field(factory=dict, init=False, repr=False)
+    _sources: dict[str, Source | None] = field(factory=dict, init=False, repr=False)
 
     def source(self, file: str) -> Source | None:
         """Return the text of a file of the tree; None where it cannot be read."""
@@ -109,7 +109,7 @@ def load(
         return read(open_tree(text), progress, hosts, root, empty=empty)
     found = read(Folder(place.top), progress, hosts, root, empty=empty)
     there = tuple(each for each in found.workspace.projects if each.root == place.folder)
-    return attrs.evolve(found, workspace=attrs.evolve(found.workspace, projects=there))
+    return evolve(found, workspace=evolve(found.workspace, projects=there))
 
 
 def load_here(
@@ -133,7 +133,7 @@ def load_here(
     here = found.workspace.projects
     alone = len(here) == 1 and not start_place(".").folder
     if not (text != "." or hosts.start or alone or (every and here)):
-        started = load(text, progress, attrs.evolve(hosts, start="."), root, empty=True)
+        started = load(text, progress, evolve(hosts, start="."), root, empty=True)
         sessions = [project for project in started.workspace.projects if project.files]
         if len(sessions) == 1 and {p.host for p in here} <= {p.host for p in sessions}:
             return started

@@ -24,10 +24,10 @@ from policy.cli.report.as_json import Object, finding_json
 from policy.cli.report.document import Block, Paragraph, Report
 from policy.cli.report.results import Result, of_finding, path_prefix
 from policy.cli.report.words import EXPLAIN, count, findings_blocks, findings_summary, quoted
-from policy.core import values as attrs
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding, Severity
 from policy.core.source import Source
+from policy.core.values import evolve, frozen
 from policy.files.opening import is_unreadable, open_tree
 from policy.files.text import decode
 from policy.files.trees import Folder, SingleFile, Tree
@@ -47,7 +47,7 @@ _SEVERITIES = {severity.value: severity for severity in Severity}
 _ORDER = (Severity.NOTE, Severity.WARNING, Severity.ERROR)
 
 
-@attrs.frozen
+@frozen
 class LintReport:
     """The report of lint.
 
@@ -130,7 +130,7 @@ def _status(report: LintReport, least: Severity) -> int:
     return int(any(finding.severity in counting for finding in report.findings))
 
 
-@attrs.frozen
+@frozen
 class _Linter:
     """Lints trees; the options choose the findings that count."""
 
@@ -157,9 +157,7 @@ class _Linter:
         )
         if self.baseline is not None:
             compared = compare_with_baseline(findings, self.baseline)
-            report = attrs.evolve(
-                report, findings=compared.new, known=compared.known, gone=compared.gone
-            )
+            report = evolve(report, findings=compared.new, known=compared.known, gone=compared.gone)
         return found, report
 
     def _counts(self, finding: Finding) -> bool:

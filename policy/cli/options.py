@@ -11,10 +11,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from policy.core import values as attrs
 from policy.core.credentials import REDACTIONS
 from policy.core.errors import PolicyError
 from policy.core.finding import Severity
+from policy.core.values import frozen
 from policy.tables.chain import READINGS
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _DOCUMENT: Final = ("text", "json", "markdown", "html")
 _RESULTS: Final = (*_DOCUMENT, "sarif", "github", "junit")
 
 
-@attrs.frozen
+@frozen
 class Hosts:
     """The options of ``--profile``, ``--user`` and ``--managed``: how files of hosts are read.
 
@@ -70,7 +70,7 @@ class Hosts:
 AS_OBSERVED: Final = Hosts()
 
 
-@attrs.frozen
+@frozen
 class Arguments:
     """What a verb adds its arguments to.
 
@@ -173,7 +173,7 @@ _HELP_WIDTH: Final = 100
 _Configure = Callable[[Arguments], None]
 
 
-@attrs.frozen
+@frozen
 class Verb:
     """What a verb accepts.
 

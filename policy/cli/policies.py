@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from policy.cli.options import AS_OBSERVED, Hosts
-from policy.core import values as attrs
 from policy.core.decision import Because
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding
 from policy.core.source import Span
+from policy.core.values import frozen
 from policy.tables.dialect import Dialect
 from policy.tables.projects import Projects
 from policy.tables.table import Table
@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 
-@attrs.frozen
+@frozen
 class DecidingPolicy:
     """A policy that decides.
 

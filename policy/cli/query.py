@@ -24,7 +24,7 @@ from policy.cli.report.words import (
     names,
     rule,
 )
-from policy.core import values as attrs
+from policy.core.values import evolve, field, frozen
 from policy.language.parse import parse_matcher
 from policy.tables.chain import READINGS
 
@@ -34,7 +34,7 @@ _MOST = 40
 _MOST_NAMES = 6
 
 
-@attrs.frozen
+@frozen
 class Asked:
     """A question and its answer.
 
@@ -49,7 +49,7 @@ class Asked:
     matcher: str
     label: str
     found: Query
-    without: bool = attrs.field(default=False, kw_only=True)
+    without: bool = field(default=False, kw_only=True)
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
@@ -168,7 +168,7 @@ def _why(group: Sequence[CallRefusal]) -> str:
     if first.is_unreached:
         return f"`{caller}` may not start it: {explained(first.decision, caller)}"
     links = first.decision.links if len(group) == 1 else tuple(each.agent for each in group)
-    return explained(attrs.evolve(first.decision, links=links), caller)
+    return explained(evolve(first.decision, links=links), caller)
 
 
 def shape(asked: Asked) -> Object:

@@ -17,15 +17,15 @@ from policy.cli.policies import open_policy
 from policy.cli.report.as_json import Object, because_json
 from policy.cli.report.document import Block, Grid, Ink, Paragraph, Report, Section, Text, more
 from policy.cli.report.words import VERBS, arrow, because_text, call, chain_text, count
-from policy.core import values as attrs
 from policy.core.effect import Effect
+from policy.core.values import frozen
 
 __all__ = ["records", "run"]
 
 _MOST = 40
 
 
-@attrs.frozen
+@frozen
 class Rerun:
     """A replay, the number of logs that were read, and the label of the policy that decided."""
 

@@ -34,9 +34,9 @@ from policy.compare.witness import (
 )
 from policy.compare.words import ACTED_ON
 from policy.core import expressions as re
-from policy.core import values as attrs
 from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
+from policy.core.values import evolve
 from policy.patterns.pattern import Pattern, named, tokens_of
 from policy.tables.command_row import redirection_outcome
 from policy.tables.entry import Outcome, doubted
@@ -238,7 +238,7 @@ class CommandPair(ToolPair):
         if not opened or shown >= CHANGES:
             return
         for shell in self.shells or (self.shell,):
-            dialect = attrs.evolve(self.shape.dialect, shell=shell)
+            dialect = evolve(self.shape.dialect, shell=shell)
             openings = Openings(self.views, dialect, self.asked, self.doubted)
             for tool, differences in opened.items():
                 for file in _telling(differences):

@@ -24,9 +24,9 @@ from policy.compare.tool_pair import ToolPair, remembered
 from policy.compare.unasked_pair import unasked_differences
 from policy.compare.view import by_rules, denies_all, grants_whole
 from policy.compare.witness import CHANGES, CallShape, Effects, signature
-from policy.core import values as attrs
 from policy.core.decision import Reason
 from policy.core.effect import Effect
+from policy.core.values import evolve, frozen
 from policy.tables.dialect import ArgumentKind, Dialect
 from policy.tables.lookup import Lookup
 from policy.tables.parameters import TOO_MANY_PARAMETERS, parameter_cases
@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 
-@attrs.frozen
+@frozen
 class Comparison:
     """Every way in which decisions differ, one difference for each.
 
@@ -300,7 +300,7 @@ def _dialect(rows: Sequence[Row]) -> Dialect:
     """Return how rows read calls, with the folders that any of them knows."""
     dialects = [row.ruleset.dialect for row in rows]
     folders = dict.fromkeys(folder for dialect in dialects for folder in dialect.cased)
-    return attrs.evolve(dialects[0], cased=tuple(folders))
+    return evolve(dialects[0], cased=tuple(folders))
 
 
 def _constants(tool: str, before: Lookup, after: Lookup) -> Comparison:

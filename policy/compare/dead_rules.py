@@ -16,10 +16,10 @@ from policy.compare.overlap import ToolLines, contains, glob_pattern
 from policy.compare.tables import differences
 from policy.compare.witness import Call, CallShape
 from policy.core import limits
-from policy.core import values as attrs
 from policy.core.decision import Because, Decision, Reason
 from policy.core.effect import Effect
 from policy.core.source import Place
+from policy.core.values import define, evolve, frozen
 from policy.patterns.notations import is_glob, names
 from policy.patterns.pattern import Pattern, freeze
 from policy.tables.dialect import ArgumentKind, Dialect
@@ -52,7 +52,7 @@ __all__ = [
 ]
 
 
-@attrs.frozen
+@frozen
 class RuleInTable:
     """A rule as somebody wrote it: several lines may come of it, of several lists.
 
@@ -105,7 +105,7 @@ def replaced(
     key = key_of(rule.entries[0])
     return [
         [
-            attrs.evolve(entry, effect=effect) if effect is not None and is_rule else entry
+            evolve(entry, effect=effect) if effect is not None and is_rule else entry
             for entry in entries
             if not (is_rule := part in rule.lists and key_of(entry) == key) or effect is not None
         ]
@@ -210,7 +210,7 @@ _FIXED_COST = 15
 _WORD = "q7z"
 
 
-@attrs.frozen
+@frozen
 class Shown:
     """A call that a rule speaks of.
 
@@ -224,7 +224,7 @@ class Shown:
     call: Call
 
 
-@attrs.frozen
+@frozen
 class Without:
     """What one call of a rule gets once that rule is left out."""
 
@@ -535,7 +535,7 @@ def _joined(found: Sequence[Comparison]) -> Comparison:
 # which a fresh word fills what the rule leaves open.
 
 
-@attrs.frozen
+@frozen
 class RuleStanding:
     """What becomes of one rule.
 
@@ -561,7 +561,7 @@ class RuleStanding:
     without: Without | None = None
 
 
-@attrs.frozen
+@frozen
 class MinimalTable:
     """A table of fewer rules that decides as the one it is made of.
 
@@ -580,7 +580,7 @@ class MinimalTable:
 _Mark = tuple[Place | None, str]
 
 
-@attrs.define
+@define
 class Effort:
     """How many lines may still be compared, beside one call for each rule."""
 
@@ -642,7 +642,7 @@ def minimise(table: Table) -> MinimalTable:
     return MinimalTable(Table(use, table.delegated, table.bounds), tuple(removed), exact)
 
 
-@attrs.frozen
+@frozen
 class _Standings:
     """What becomes of each rule, for as long as there is effort left."""
 
@@ -705,7 +705,7 @@ _MOST: Final = 40
 _ANYTHING: Final = Pattern.text("*")
 
 
-@attrs.frozen
+@frozen
 class OrderedRule:
     """A rule that decides only because it stands before another one.
 
@@ -738,7 +738,7 @@ def placed(rules: RuleSet) -> Iterator[OrderedRule]:
                 continue
             moved = (*said[:at], *said[at + 1 : behind + 1], one, *said[behind + 1 :])
             entries = tuple(entry for group in moved for entry in group)
-            found = differences(whole, Table.of(attrs.evolve(rules, entries=entries))).differences
+            found = differences(whole, Table.of(evolve(rules, entries=entries))).differences
             if found:
                 yield OrderedRule(one[0].rule, other[0].rule, found[0])
                 break

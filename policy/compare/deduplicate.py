@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from policy.compare.compare import Difference
-from policy.core import values as attrs
 from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
+from policy.core.values import evolve
 from policy.tables.dialect import Dialect
 from policy.tables.table import Table
 
@@ -83,4 +83,4 @@ def _is_spoken(decision: Decision) -> bool:
 
 def _plain(decision: Decision) -> Decision:
     """Return what a call gets as if no line spoke of it that a host asks by all the same."""
-    return attrs.evolve(decision, because=()) if _is_spoken(decision) else decision
+    return evolve(decision, because=()) if _is_spoken(decision) else decision

@@ -23,7 +23,7 @@ from policy.compare.scripts import doubtful_scripts, granted_shells
 from policy.compare.unasked import runs_none
 from policy.compare.unasked_pair import is_closed
 from policy.compare.witness import CHANGES, Effects, weaker
-from policy.core import values as attrs
+from policy.core import values
 from policy.core.effect import Effect
 from policy.patterns.automaton import NO_MATCH
 from policy.patterns.pattern import Pattern, freeze
@@ -48,7 +48,7 @@ def disguised_differences(
     return _Disguised(pair, known).differences(exact=exact)
 
 
-@attrs.frozen
+@values.frozen
 class _Line:
     """A line that one side alone has, and the changes that may come of it.
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from policy.commands.knowledge import Files, Program, Shell
 from policy.compare.overlap import ODD
-from policy.core import values as attrs
+from policy.core.values import frozen
 from policy.patterns.expressions import (
     ALL,
     ANY_LETTER,
@@ -39,7 +39,7 @@ OF_OPERANDS: Final = ("first", "operands")
 EXPRESSIONS: Final = (*OF_OPTIONS, *OF_OPERANDS)
 
 
-@attrs.frozen(eq=False, slots=False)
+@frozen(eq=False, slots=False)
 class ReadOnlyForm:
     """One way to call a program that does no harm, its expressions read.
 

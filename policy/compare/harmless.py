@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from policy.compare.forms import EXPRESSIONS, OF_OPERANDS, OF_OPTIONS, ReadOnlyForm
-from policy.core import values as attrs
+from policy.core.values import Factory, evolve, field, frozen
 from policy.patterns.expressions import NOTHING, Expression, character_of, letter_of, mask_of
 
 __all__ = ["BLANK", "NEVER_FIRST", "SIGNS", "Between", "PartialWord"]
@@ -25,7 +25,7 @@ NEVER_FIRST: Final = mask_of("=#")
 _NO_LEFT: Final = (NOTHING,) * len(EXPRESSIONS)
 
 
-@attrs.frozen(cache_hash=True)
+@frozen(cache_hash=True)
 class _Option:
     """An option that the next word may belong to.
 
@@ -40,7 +40,7 @@ class _Option:
     known: bool
 
 
-@attrs.frozen(cache_hash=True)
+@frozen(cache_hash=True)
 class Between:
     """Where a command of a form stands between two words."""
 
@@ -50,10 +50,8 @@ class Between:
     ended: bool = False
     option: _Option | None = None
     # Whether no word came yet, where that is told.
-    fresh: bool = attrs.field(default=attrs.Factory(lambda it: _is_told(it.form), takes_self=True))
-    unchecked: Expression = attrs.field(
-        default=attrs.Factory(lambda it: it.form.unchecked, takes_self=True)
-    )
+    fresh: bool = field(default=Factory(lambda it: _is_told(it.form), takes_self=True))
+    unchecked: Expression = field(default=Factory(lambda it: it.form.unchecked, takes_self=True))
 
     def accepts(self) -> bool:
         """Whether the command may end here."""
@@ -84,7 +82,7 @@ def _is_told(form: ReadOnlyForm) -> bool:
     return bool(form.program.subcommands) or form.unchecked is not NOTHING
 
 
-@attrs.frozen(cache_hash=True)
+@frozen(cache_hash=True)
 class PartialWord:
     """A word that has begun: what is left of each expression, and how it begins."""
 
@@ -126,14 +124,14 @@ class PartialWord:
         wanted: tuple[str, ...] = EXPRESSIONS
         if option is not None:
             if option.takes and self.start[0] != "-":
-                return attrs.evolve(self, left=_NO_LEFT, pairs=NOTHING)
+                return evolve(self, left=_NO_LEFT, pairs=NOTHING)
         elif len(self.start) > 1:
             wanted = OF_OPTIONS if self.is_option() else OF_OPERANDS
         left = tuple(
             each if name in wanted else NOTHING
             for name, each in zip(EXPRESSIONS, self.left, strict=True)
         )
-        return self if left == self.left else attrs.evolve(self, left=left)
+        return self if left == self.left else evolve(self, left=left)
 
     def _left(self, name: str) -> Expression:
         return self.left[EXPRESSIONS.index(name)]
@@ -165,14 +163,14 @@ class PartialWord:
         ):
             return None  # another program, known or not
         option = before.option
-        before = attrs.evolve(before, option=None, fresh=False, unchecked=self.unchecked)
+        before = evolve(before, option=None, fresh=False, unchecked=self.unchecked)
         if option is not None:
             if self.pairs.nullable or (option.takes and self.start[0] != "-"):
                 return before
             if not option.known:
                 return None
         if self.start == "--" and known.ends and self.is_option():
-            return None if known.flags == "" else attrs.evolve(before, ended=True)
+            return None if known.flags == "" else evolve(before, ended=True)
         if self.is_option():
             return self._as_option(before)
         return self._as_operand(before)
@@ -197,7 +195,7 @@ class PartialWord:
         if known.once and needs and before.needed:
             return None
         needed = before.needed or needs
-        return attrs.evolve(before, option=option, needed=needed)
+        return evolve(before, option=option, needed=needed)
 
     def _wanted(self) -> Iterator[str]:
         """Yield the expressions that the word must match as an operand."""
@@ -219,4 +217,4 @@ class PartialWord:
             return None
         if before.form.closed and before.form.opens(count):
             return None
-        return attrs.evolve(before, operands=min(count + 1, before.form.counted))
+        return evolve(before, operands=min(count + 1, before.form.counted))

@@ -17,8 +17,8 @@ from policy.compare.command_pair import CommandPair
 from policy.compare.pair import OVERLAPS
 from policy.compare.prefixes import harmless, samples
 from policy.compare.witness import CHANGES, Difference, Effects, weaker
-from policy.core import values as attrs
 from policy.core.effect import Effect
+from policy.core.values import frozen
 from policy.patterns.families import members
 from policy.patterns.pattern import Pattern, freeze
 from policy.tables.command_row import may_join
@@ -63,7 +63,7 @@ def joined_differences(
                 return
 
 
-@attrs.frozen
+@frozen
 class _Said:
     """What one side says of a command: what it comes to, and whether a rule says so."""
 
@@ -76,7 +76,7 @@ class _Said:
         return self.effect is Effect.ALLOW or not self.by_rule
 
 
-@attrs.frozen
+@frozen
 class _Part:
     """A command to join with others, frozen, and what both sides say of it."""
 
@@ -89,7 +89,7 @@ class _Part:
         return self.sides[0] != self.sides[1]
 
 
-@attrs.frozen
+@frozen
 class _Whole:
     """What a rule with a star matches, frozen, and what it says on each side, where it is there."""
 

@@ -12,7 +12,7 @@ from typing import Any
 from policy.compare.meaning import RowMeaning, meaning
 from policy.compare.tool_pair import ToolPair, remembered
 from policy.compare.witness import Call, Difference, Effects
-from policy.core import values as attrs
+from policy.core import values
 from policy.core.decision import Decision
 from policy.core.effect import Effect
 from policy.tables.entry import Outcome
@@ -25,7 +25,7 @@ __all__ = ["Calls", "Known", "key_of", "known_calls", "shared"]
 Known = dict[object, Any]
 
 
-@attrs.frozen(eq=False)
+@values.frozen(eq=False)
 class Calls:
     """Calls that are decided differently, and why there may be more.
 
@@ -34,7 +34,7 @@ class Calls:
 
     calls: tuple[Call, ...]
     why: tuple[str, ...]
-    _said: dict[Row, tuple[Outcome, ...]] = attrs.field(factory=dict)
+    _said: dict[Row, tuple[Outcome, ...]] = values.field(factory=dict)
 
     def said(self, row: Row) -> tuple[Outcome, ...]:
         """Return what *row* says of each call."""
@@ -116,7 +116,7 @@ def shared(
         known[key] = _Texts(tuple(told), {**why}, {**pair.why}, {**pair.doubts})
 
 
-@attrs.frozen(eq=False)
+@values.frozen(eq=False)
 class _Texts:
     """Arguments of calls that are decided differently, and why there may be more.
 
@@ -147,7 +147,7 @@ def _text_key(pair: ToolPair) -> object:
         return None
     return (
         _text_key,
-        attrs.evolve(pair.shape.argument, fields=()),
+        values.evolve(pair.shape.argument, fields=()),
         *(
             (lookup.floor, tuple(meaning(row).of_text for row, _ in lookup.rows))
             for lookup in pair.lookups

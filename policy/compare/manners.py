@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from policy.commands.knowledge import Programs
-from policy.core import values as attrs
+from policy.core.values import evolve
 from policy.tables.dialect import ArgumentKind, Dialect
 from policy.tables.row import Row
 
@@ -36,10 +36,8 @@ def _of_commands(dialect: Dialect) -> Dialect:
     # And what runs where no rule speaks of it is a comparison of its own.
     shell = dialect.shell
     if not shell.traced:
-        shell = attrs.evolve(shell, programs=_opening(shell.programs), awaited=None)
-    return attrs.evolve(
-        dialect, name="", arguments={}, aliases={}, asks=True, cased=(), shell=shell
-    )
+        shell = evolve(shell, programs=_opening(shell.programs), awaited=None)
+    return evolve(dialect, name="", arguments={}, aliases={}, asks=True, cased=(), shell=shell)
 
 
 @lru_cache(maxsize=16)  # a host has one or two

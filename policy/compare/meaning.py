@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Final
 from weakref import WeakKeyDictionary
 
-from policy.core import values as attrs
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.memory import Key
+from policy.core.values import frozen
 from policy.tables.dialect import Argument, ArgumentKind, Inputs
 from policy.tables.entry import Form, RowEntry
 from policy.tables.row import Row
@@ -21,7 +21,7 @@ _OPENING: Final = frozenset({ArgumentKind.COMMAND, ArgumentKind.POWERSHELL})
 _NONE: Final[tuple[tuple[()], ...]] = ((),) * len(RowEntry._fields)
 
 
-@attrs.frozen(cache_hash=True)
+@frozen(cache_hash=True)
 class ArgumentMeaning:
     """All that decides, for every argument, what a row grants.
 
@@ -37,7 +37,7 @@ class ArgumentMeaning:
     beside: object
 
 
-@attrs.frozen(cache_hash=True)
+@frozen(cache_hash=True)
 class RowMeaning:
     """All that decides, for every call, what a row grants.
 

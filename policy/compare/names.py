@@ -21,10 +21,10 @@ from policy.compare.pair import Difference, TextPair
 from policy.compare.sides import ListSide
 from policy.compare.view import View
 from policy.compare.witness import Call, CallShape
-from policy.core import values as attrs
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.memory import alive
+from policy.core.values import frozen
 from policy.patterns.domains import DEAD, Domain
 from policy.patterns.notations import is_glob
 from policy.patterns.pattern import Pattern, PatternKind, readable
@@ -133,7 +133,7 @@ def _by_class(
 _ANY: Final = Dialect("").other
 
 
-@attrs.frozen
+@frozen
 class _Asked:
     """What the call that a text stands for gets."""
 
@@ -169,7 +169,7 @@ def _readable(text: str) -> Iterator[str]:
         yield from readable(words)
 
 
-@attrs.frozen
+@frozen
 class _Lines:
     """Rule sets as lists over names and arguments.
 

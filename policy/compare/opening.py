@@ -23,9 +23,9 @@ from policy.compare.reads import read_alike
 from policy.compare.scripts import Scripts, doubted_effects
 from policy.compare.view import View, prefix_of
 from policy.compare.witness import CHANGES, Effects, weaker
-from policy.core import values as attrs
 from policy.core.effect import Effect
 from policy.core.memory import OnDemand
+from policy.core.values import evolve
 from policy.patterns.expressions import expression
 from policy.patterns.pattern import Pattern, freeze
 from policy.tables.dialect import Dialect
@@ -59,7 +59,7 @@ class Openings:
     ) -> None:
         self._views = views
         self._dialect = dialect
-        self._shell = attrs.evolve(dialect.shell, cwd="")
+        self._shell = evolve(dialect.shell, cwd="")
         self._ask = ask
         self._doubted = doubted
         granting = dict.fromkeys(

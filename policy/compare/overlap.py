@@ -10,9 +10,9 @@ from typing import Final
 
 from policy.commands.compound import BOXES, KEYWORDS, SHELLS
 from policy.commands.knowledge import Shell
-from policy.core import values as attrs
 from policy.core.decision import Reason
 from policy.core.effect import Effect
+from policy.core.values import frozen
 from policy.patterns.automaton import AutomatonState
 from policy.patterns.families import classes
 from policy.patterns.notations import is_glob, names
@@ -76,7 +76,7 @@ def glob_pattern(glob: str) -> Pattern:
     return names(glob)
 
 
-@attrs.frozen
+@frozen
 class Tools:
     """The tools that some rule sets tell apart.
 

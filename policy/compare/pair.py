@@ -9,8 +9,7 @@ from itertools import chain, product
 from policy.compare.sides import ListSide, Sides, is_inside
 from policy.compare.view import View, may_meet
 from policy.compare.witness import Difference, Effects
-from policy.core import limits
-from policy.core import values as attrs
+from policy.core import limits, values
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.patterns.automaton import NO_MATCH, Automaton
@@ -85,7 +84,7 @@ def search_together(
         hiding = (*hiding, before[first]) if len(hiding) < HIDING else before
 
 
-@attrs.frozen(eq=False)
+@values.frozen(eq=False)
 class Runs:
     """The runs of lines of a list, as they are searched.
 

@@ -14,14 +14,14 @@ from typing import Final
 from policy.commands.knowledge import Program, Shell
 from policy.compare.forms import ReadOnlyForm
 from policy.compare.harmless import BLANK, NEVER_FIRST, SIGNS, Between, PartialWord
-from policy.core import values as attrs
 from policy.core.memory import OnDemand
+from policy.core.values import frozen
 from policy.patterns.expressions import OTHER, character_of, mask_of
 
 __all__ = ["Item", "Level", "Name", "ReadingPlace", "reachable"]
 
 
-@attrs.frozen(eq=False)
+@frozen(eq=False)
 class Level:
     """Programs, or subcommands of one, by name; with the forms in which each may be called.
 
@@ -54,7 +54,7 @@ class Level:
         return cls(OnDemand(programs, forms), begun)
 
 
-@attrs.frozen(cache_hash=True)
+@frozen(cache_hash=True)
 class Name:
     """The name of a program so far."""
 

@@ -17,7 +17,7 @@ from policy.commands.knowledge import Program, Shell
 from policy.compare.overlap import runners
 from policy.compare.reads import read_alike
 from policy.compare.sides import counterparts
-from policy.core import values as attrs
+from policy.core import values
 from policy.patterns.pattern import Pattern, freeze
 from policy.tables.entry import RowEntry
 
@@ -47,7 +47,7 @@ _GLOBS: Final = frozenset("*?[")
 _Left = Sequence[Sequence[tuple[str, ...]]]
 
 
-@attrs.frozen
+@values.frozen
 class Prefix:
     """Text in front of a command.
 
@@ -67,7 +67,7 @@ class Prefix:
 NO_PREFIX: Final = Prefix("", transparent=False, behind=((),))
 
 
-@attrs.frozen
+@values.frozen
 class _Way:
     """How commands behind a prefix are known: by how many words before them, and as what.
 

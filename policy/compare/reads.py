@@ -15,7 +15,7 @@ from policy.commands.parts import Command
 from policy.commands.reader import read_command
 from policy.core import expressions as re
 from policy.core import limits
-from policy.core import values as attrs
+from policy.core.values import evolve
 
 __all__ = ["read_alike"]
 
@@ -43,9 +43,9 @@ def read_alike(text: str, shell: Shell) -> Command:
 
 @lru_cache(maxsize=64)
 def _without_programs(shell: Shell) -> Shell:
-    return attrs.evolve(shell, programs=Programs(), cwd="")
+    return evolve(shell, programs=Programs(), cwd="")
 
 
 @lru_cache(maxsize=64)
 def _of_waited(shell: Shell) -> Shell:
-    return attrs.evolve(_without_programs(shell), awaited=None)
+    return evolve(_without_programs(shell), awaited=None)

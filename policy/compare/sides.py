@@ -7,8 +7,8 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 
 from policy.compare.view import LineIndex, View
-from policy.core import values as attrs
 from policy.core.effect import Effect
+from policy.core.values import frozen
 from policy.patterns.automaton import NO_MATCH
 from policy.patterns.pattern import Pattern, freeze
 from policy.patterns.search import fresh_character
@@ -92,7 +92,7 @@ def _increasing(numbers: Sequence[int]) -> list[int]:
 # differently, so the cost is that of the edit, not of the lists.
 
 
-@attrs.frozen
+@frozen
 class ListSide:
     """A meet of lists over one text.
 

@@ -21,8 +21,8 @@ from policy.compare.sides import Sides
 from policy.compare.texts import BY_RANK, ListedText, Texts
 from policy.compare.witness import CHANGES, Effects, stronger
 from policy.compare.words import ACTED_ON, Names, Spelling, Step
-from policy.core import values as attrs
 from policy.core.effect import Effect
+from policy.core.values import evolve, frozen
 from policy.patterns.search import SearchResult
 
 __all__ = ["SimpleSearch"]
@@ -31,7 +31,7 @@ _MOST: Final = len(BY_RANK) - 1
 _ASKED: Final = frozenset(each for each in CHANGES if Effect.ALLOW not in each)
 
 
-@attrs.frozen(cache_hash=True)
+@frozen(cache_hash=True)
 class _At:
     """Where a command stands.
 
@@ -204,8 +204,8 @@ class SimpleSearch:
         granted, refused = (self._granted, False) if grants else (at.granted, at.refused)
         found = _At(granted, at.known, at.feared, refused, parted=True, program=spelling)
         if place.sure:
-            return self._one(attrs.evolve(found, known=at.known | {self._known}))
-        return self._one(attrs.evolve(found, feared=at.feared | {self._known}, sure=False))
+            return self._one(evolve(found, known=at.known | {self._known}))
+        return self._one(evolve(found, feared=at.feared | {self._known}, sure=False))
 
     def _after(self, at: _At, letter: str) -> _At | None:
         """Return where a command stands behind one more letter of its program, or of the rest."""
@@ -218,7 +218,7 @@ class SimpleSearch:
             if program is None:
                 return None
             named = self._known if letter == "/" else named and named.after(letter)
-        return attrs.evolve(
+        return evolve(
             at,
             granted=at.granted.after(letter),
             known=_telling(each.after(letter) for each in at.known),
@@ -261,7 +261,7 @@ class SimpleSearch:
         if place.granting is None:
             return self._hopes(at, wanted, [at.granted], [self._known])
         granted = [at.granted, self._granted]
-        return self._hopes(attrs.evolve(at, refused=False), wanted, granted, [self._known])
+        return self._hopes(evolve(at, refused=False), wanted, granted, [self._known])
 
     def _hopes(
         self,

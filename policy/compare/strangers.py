@@ -8,8 +8,8 @@ from policy.compare.pair import Difference
 from policy.compare.sides import ListSide
 from policy.compare.tool_pair import ToolPair
 from policy.compare.view import View
-from policy.core import values as attrs
 from policy.core.effect import Effect
+from policy.core.values import evolve, frozen
 from policy.patterns.pattern import Pattern
 from policy.patterns.tokens import Alternatives, Gap, OneOf, Run, Token, folded
 from policy.tables.calls import case_variant
@@ -23,7 +23,7 @@ __all__ = ["NESTED", "Strange", "behind", "left_behind", "strange_folders", "str
 NESTED = "folders inside one another are named in other letters than their own"
 
 
-@attrs.frozen
+@frozen
 class Strange:
     """A folder in other letters than its own.
 
@@ -82,7 +82,7 @@ def behind(view: View, text: str) -> View:
     entries = tuple(
         entry._replace(pattern=rest) for entry in view.entries for rest in _left(entry, text)
     )
-    return attrs.evolve(view, entries=entries, row=None)
+    return evolve(view, entries=entries, row=None)
 
 
 def _left(entry: RowEntry, text: str) -> Iterator[Pattern]:
@@ -153,7 +153,7 @@ class _StrangerPair(ToolPair):
     def __init__(self, pair: ToolPair, folder: Strange, shown: set[tuple[Effect, Effect]]) -> None:
         self._folder = folder
         self._shown_effects = shown
-        super().__init__(pair.tool, *pair.lookups, attrs.evolve(pair.shape, behind=folder.name))
+        super().__init__(pair.tool, *pair.lookups, evolve(pair.shape, behind=folder.name))
         self.why, self.doubts = pair.why, pair.doubts
 
     def differences(self) -> Iterator[Difference]:
@@ -164,7 +164,7 @@ class _StrangerPair(ToolPair):
 
     def seen_as(self, sides: tuple[ListSide, ListSide]) -> tuple[ListSide, ListSide]:
         before, after = (
-            attrs.evolve(
+            evolve(
                 side,
                 views=tuple(
                     behind(view, name)

@@ -13,8 +13,8 @@ from typing import Final
 from policy.compare.sides import Sides
 from policy.compare.view import View
 from policy.compare.witness import CHANGES, Effects
-from policy.core import values as attrs
 from policy.core.effect import Effect
+from policy.core.values import frozen
 from policy.patterns.automaton import NO_MATCH, Automaton, AutomatonState
 
 __all__ = ["BY_RANK", "ListedText", "Texts"]
@@ -24,7 +24,7 @@ BY_RANK: Final = sorted(Effect)
 _RANK: Final = {effect: rank for rank, effect in enumerate(BY_RANK)}
 
 
-@attrs.frozen(eq=False)
+@frozen(eq=False)
 class _List:
     """One of the lists.
 

@@ -18,8 +18,8 @@ from policy.compare.sides import ListSide
 from policy.compare.unasked import Unasked, runs_none
 from policy.compare.view import View
 from policy.compare.witness import Effects
-from policy.core import values as attrs
 from policy.core.effect import Effect
+from policy.core.values import evolve
 from policy.patterns.domains import Domain
 from policy.patterns.pattern import Pattern, freeze
 from policy.patterns.search import SearchResult
@@ -57,10 +57,10 @@ class _UnaskedPair(CommandPair):
 
     def seen_as(self, sides: tuple[ListSide, ListSide]) -> tuple[ListSide, ListSide]:
         before, after = (
-            attrs.evolve(
+            evolve(
                 side,
                 views=tuple(
-                    attrs.evolve(view, default=self._default(view))
+                    evolve(view, default=self._default(view))
                     if any(view.shell.programs == one.programs for one in self._running)
                     else view
                     for view in side.views

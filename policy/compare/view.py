@@ -9,9 +9,9 @@ from itertools import count, islice
 from typing import Any, Final
 
 from policy.commands.knowledge import Program, Programs, Shell
-from policy.core import values as attrs
 from policy.core.effect import Effect
 from policy.core.memory import Key
+from policy.core.values import Factory, evolve, field, frozen
 from policy.patterns.automaton import NO_MATCH, Automaton, Indexed
 from policy.patterns.pattern import (
     Pattern,
@@ -120,7 +120,7 @@ def runs_no_more(one: Shell, other: Shell) -> bool:
 
     And whether they read commands alike in all else. False where that is not plain.
     """
-    if one.traced or attrs.evolve(one, programs=other.programs) != other:
+    if one.traced or evolve(one, programs=other.programs) != other:
         return False
     return _within(one.programs, other.programs)
 
@@ -154,7 +154,7 @@ _OF_ALL_FORMS: Final = ("texts", "piped", "spelled", "spelling")
 
 def _ways(program: Program) -> set[Program]:
     """Return the forms of a program that do no harm, each by itself."""
-    forms = (attrs.evolve(form, forms=(), subcommands={}) for form in (program, *program.forms))
+    forms = (evolve(form, forms=(), subcommands={}) for form in (program, *program.forms))
     return {form for form in forms if form.harmless}
 
 
@@ -216,7 +216,7 @@ _GRANTING: Final = (Effect.ALLOW, Effect.ASK)
 _Said = tuple[Pattern, bool, Effect]
 
 
-@attrs.frozen(slots=False, eq=False)
+@frozen(slots=False, eq=False)
 class View:
     """An ordered first-match list over one argument.
 
@@ -236,10 +236,8 @@ class View:
     default: Effect
     shared: int = 0
     _row: Row | None = None
-    unasked: Effect = attrs.field(default=attrs.Factory(lambda view: view.default, takes_self=True))
-    deferred: Effect = attrs.field(
-        default=attrs.Factory(lambda view: view.default, takes_self=True)
-    )
+    unasked: Effect = field(default=Factory(lambda view: view.default, takes_self=True))
+    deferred: Effect = field(default=Factory(lambda view: view.default, takes_self=True))
     shell: Shell = Shell()
 
     @classmethod

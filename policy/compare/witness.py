@@ -7,9 +7,9 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from itertools import product
 from typing import Final
 
-from policy.core import values as attrs
 from policy.core.decision import Decision
 from policy.core.effect import Effect
+from policy.core.values import field, frozen
 from policy.patterns.domains import BRACED, COMMANDS, DEAD, OBJECTS, TRIMMED_PATHS, Domain, joined
 from policy.patterns.pattern import readable
 from policy.patterns.tokens import BLANKS, folded
@@ -36,7 +36,7 @@ Call = dict[str, object]
 _NAMES: Final = ("argument", "input", "text", "value", "content")
 
 
-@attrs.frozen
+@frozen
 class CallShape:
     """Calls of one tool that differ in one text only.
 
@@ -53,7 +53,7 @@ class CallShape:
 
     dialect: Dialect
     argument: Argument
-    parameters: Mapping[str, str] = attrs.field(factory=dict)
+    parameters: Mapping[str, str] = field(factory=dict)
     sole: str = ""
     named: frozenset[str] = frozenset()
     behind: str = ""
@@ -246,7 +246,7 @@ Effects = tuple[Effect, Effect]
 CHANGES: Final = frozenset((one, other) for one, other in product(Effect, Effect) if one != other)
 
 
-@attrs.frozen
+@frozen
 class Difference:
     """Calls of one tool that are decided differently, shown by one of them.
 
@@ -259,7 +259,7 @@ class Difference:
     """
 
     tool: str
-    call: Call = attrs.field(eq=False)
+    call: Call = field(eq=False)
     before: Decision
     after: Decision
 

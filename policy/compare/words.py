@@ -17,7 +17,7 @@ from policy.commands.knowledge import Shell
 from policy.commands.words import ASSIGNMENT, Word
 from policy.commands.wrappers import WordPlace, is_assignment
 from policy.compare.overlap import ODD
-from policy.core import values as attrs
+from policy.core.values import frozen
 from policy.patterns.pattern import Pattern
 
 __all__ = ["ACTED_ON", "Names", "Spelling", "Step", "is_told"]
@@ -53,7 +53,7 @@ _STEPS: Final = 20_000
 _JOINED: Final = 64
 
 
-@attrs.frozen
+@frozen
 class Step:
     """A word that leads others, at some place.
 
@@ -249,7 +249,7 @@ _LETTERS: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxy
 _DIGITS: Final = frozenset("0123456789")
 
 
-@attrs.frozen(cache_hash=True)
+@frozen(cache_hash=True)
 class Spelling:
     """How much is spelled of the name of a program, one that leads no others.
 

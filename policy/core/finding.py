@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import enum
 
-from policy.core import values as attrs
 from policy.core.errors import PolicyError, PolicyErrors, show
 from policy.core.source import Edit, Place, Span
+from policy.core.values import field, frozen
 
 __all__ = ["Finding", "Severity"]
 
@@ -19,7 +19,7 @@ class Severity(enum.Enum):
     NOTE = "note"  # worth knowing
 
 
-@attrs.frozen
+@frozen
 class Finding:
     """A defect in one place.
 
@@ -38,10 +38,10 @@ class Finding:
     code: str
     message: str
     severity: Severity = Severity.WARNING
-    span: Span | None = attrs.field(default=None, repr=False)
+    span: Span | None = field(default=None, repr=False)
     file: str = ""
     help: str = ""
-    edits: tuple[Edit, ...] = attrs.field(default=(), repr=False)
+    edits: tuple[Edit, ...] = field(default=(), repr=False)
 
     @property
     def place(self) -> Place:

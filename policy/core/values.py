@@ -6,10 +6,9 @@ imported. Here a method is written when it is first called, so that a class whic
 use costs next to nothing.
 
 `frozen`, `define`, `field`, `Factory` and `evolve` mean what they mean in attrs, and to type
-checkers they are those of attrs. A module that has many values imports this one by that name.
-`attrs.fields`, `attrs.evolve` and `attrs.asdict` take these classes too, and
-classes of attrs may be derived from them. What classes need of `typing` at run time is here as
-well.
+checkers they are those of attrs. `attrs.fields`, `attrs.evolve` and `attrs.asdict` take these
+classes too, and classes of attrs may be derived from them. What classes need of `typing` at run
+time is here as well.
 """
 
 from __future__ import annotations

@@ -13,9 +13,9 @@ import enum
 from typing import Final
 
 from policy.core import expressions as re
-from policy.core import values as attrs
 from policy.core.errors import PolicyError
 from policy.core.source import Source, Span
+from policy.core.values import frozen
 from policy.files.text import BYTE_ORDER_MARK, DocumentTrap, Remark, has_byte_order_mark
 
 __all__ = ["FrontMatter", "HeaderLanguage", "misplaced_front_matter", "split_front_matter"]
@@ -28,7 +28,7 @@ class HeaderLanguage(enum.Enum):
     TOML = "toml"
 
 
-@attrs.frozen
+@frozen
 class FrontMatter:
     """A file taken apart.
 

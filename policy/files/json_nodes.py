@@ -17,9 +17,9 @@ from typing import Final, NoReturn
 
 from policy.core import expressions as re
 from policy.core import limits
-from policy.core import values as attrs
 from policy.core.errors import PolicyError, PolicyErrors
 from policy.core.source import Source, Span
+from policy.core.values import Factory, define, frozen
 from policy.files.nodes import VALUES, MappingNode, Node, NodeEntry, ScalarNode, SequenceNode, Value
 from policy.files.text import BYTE_ORDER_MARK, cite, has_byte_order_mark
 
@@ -98,14 +98,14 @@ _VALUES: Final = _KEYS | {_NUMBER, _WORD}
 _WORDS: Final[AbstractMapping[str, Value]] = {"true": True, "false": False, "null": None}
 
 
-@attrs.define
+@define
 class _Open:
     """A list or object whose end has not come yet."""
 
     start: int
     close: str
-    items: list[Node] = attrs.Factory(list)
-    entries: list[NodeEntry] = attrs.Factory(list)
+    items: list[Node] = Factory(list)
+    entries: list[NodeEntry] = Factory(list)
     key: ScalarNode | None = None
     comma: int | None = None  # the last one
 
@@ -323,7 +323,7 @@ _MEANT: Final = {
 }
 
 
-@attrs.frozen
+@frozen
 class _Stop:
     """Where the scanner stopped: before `found`, within the list or object of `bracket`."""
 

@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from typing import Final, assert_never
 
 from policy.core import expressions as re
-from policy.core import values as attrs
 from policy.core.errors import PolicyError
 from policy.core.source import Source, Span
+from policy.core.values import define, frozen
 from policy.files.frontmatter import HeaderLanguage, split_front_matter
 from policy.files.json_nodes import read_json
 from policy.files.nodes import MappingNode, Node, NodeEntry, ScalarNode, SequenceNode, walk
@@ -50,7 +50,7 @@ def layout_yaml(source: Source, start: int = 0, end: int | None = None) -> str:
     raise PolicyError(msg, source.span(start, start), help="the text is left as it is")
 
 
-@attrs.frozen
+@frozen
 class _Comment:
     """A comment; *alone* where nothing stands before it on its line."""
 
@@ -115,7 +115,7 @@ def _says_the_same(printed: str, node: Node, comments: list[_Comment]) -> bool:
     return read == node and texts == [comment.text for comment in comments]
 
 
-@attrs.define
+@define
 class _Printer:
     """Prints one document.
 

@@ -12,8 +12,8 @@ from functools import cached_property
 from typing import Final, Protocol, assert_never
 
 from policy.core import expressions as re
-from policy.core import values as attrs
 from policy.core.source import Span
+from policy.core.values import field, frozen
 
 __all__ = [
     "VALUES",
@@ -50,13 +50,13 @@ def _typed(value: Value) -> tuple[str, Value]:
     return type(value).__name__, value
 
 
-@attrs.frozen
+@frozen
 class ScalarNode:
     """A string, number, truth value or null, and the text it was read from."""
 
-    value: Value = attrs.field(eq=_typed)
-    span: Span = attrs.field(eq=False, repr=False)
-    quoted: bool = attrs.field(default=False, eq=False)
+    value: Value = field(eq=_typed)
+    span: Span = field(eq=False, repr=False)
+    quoted: bool = field(default=False, eq=False)
 
     @property
     def raw(self) -> str:
@@ -113,15 +113,15 @@ _WRITTEN: Final = {
 }
 
 
-@attrs.frozen
+@frozen
 class SequenceNode:
     """A list."""
 
     items: tuple[Node, ...]
-    span: Span = attrs.field(eq=False, repr=False)
+    span: Span = field(eq=False, repr=False)
 
 
-@attrs.frozen
+@frozen
 class NodeEntry:
     """A key and its value; the key is a `ScalarNode` so that a place in it can be shown."""
 
@@ -134,12 +134,12 @@ class NodeEntry:
         return str(self.key.value)
 
 
-@attrs.frozen
+@frozen
 class MappingNode:
     """Entries in the order written; a key may be there twice, and the last one counts."""
 
     entries: tuple[NodeEntry, ...]
-    span: Span = attrs.field(eq=False, repr=False)
+    span: Span = field(eq=False, repr=False)
 
     @cached_property
     def _last(self) -> dict[str, NodeEntry]:
@@ -222,7 +222,7 @@ def describe(node: Node) -> str:
             assert_never(node)
 
 
-@attrs.frozen
+@frozen
 class ShapeMistake:
     """A value that is not what was expected, and where it is."""
 
@@ -316,7 +316,7 @@ class ValueKind(enum.Enum):
                 return False
 
 
-@attrs.frozen(init=False)
+@frozen(init=False)
 class OneWord:
     """One of some words."""
 
@@ -338,7 +338,7 @@ class OneWord:
             yield ShapeMistake(self.wanted, f"`{name}`", node)
 
 
-@attrs.frozen
+@frozen
 class ListOf:
     """A list whose every item has one shape."""
 
@@ -354,7 +354,7 @@ class ListOf:
             yield from self.item.mistakes(item, f"{name}[]")
 
 
-@attrs.frozen
+@frozen
 class MappingOf:
     """An object of names that anybody chooses, whose every value has one shape; None is any."""
 
@@ -370,7 +370,7 @@ class MappingOf:
                 yield from self.value.mistakes(entry.value, f"{name}.{entry.name}")
 
 
-@attrs.frozen
+@frozen
 class ObjectOf:
     """An object with keys of its own; other keys may hold anything.
 
@@ -397,7 +397,7 @@ class ObjectOf:
                 yield from shape.mistakes(entry.value, f"{name}.{entry.name}".lstrip("."))
 
 
-@attrs.frozen(init=False)
+@frozen(init=False)
 class AnyOf:
     """What has one of some shapes."""
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from policy.core import expressions as re
 from policy.core import limits
-from policy.core import values as attrs
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding
+from policy.core.values import field, frozen
 from policy.files.text import cite
 from policy.files.trees import Folder, Memory, Problem, SingleFile, Tree, missing
 
@@ -33,12 +33,12 @@ __all__ = [
 ]
 
 
-@attrs.frozen
+@frozen
 class Overlay(Tree):
     """A tree with other contents at some paths; None where it has no such file any more."""
 
     tree: Tree
-    contents: Mapping[str, bytes | None] = attrs.field(repr=False)
+    contents: Mapping[str, bytes | None] = field(repr=False)
 
     @property
     def label(self) -> str:
@@ -93,7 +93,7 @@ def open_tree(text: str, folder: str | Path = ".") -> Tree:
         ) from None
 
 
-@attrs.frozen
+@frozen
 class StartPlace:
     """Where a session is started.
 

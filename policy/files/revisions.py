@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Final, Literal, overload
 
 from policy.core import limits
-from policy.core import values as attrs
 from policy.core.errors import PolicyError
 from policy.core.source import visible
+from policy.core.values import Factory, define, field, frozen
 from policy.files.text import cite
 from policy.files.trees import Problem, Tree, is_skipped, too_large, too_many
 
@@ -162,7 +162,7 @@ def _environment() -> dict[str, str]:
     }
 
 
-@attrs.frozen
+@frozen
 class _Blob:
     """What a path is at a revision."""
 
@@ -170,7 +170,7 @@ class _Blob:
     size: int
 
 
-@attrs.frozen
+@frozen
 class _Listing:
     """Every path of a revision."""
 
@@ -178,16 +178,16 @@ class _Listing:
     problems: tuple[Problem, ...]
 
 
-@attrs.define(eq=False)
+@define(eq=False)
 class GitRevision(Tree):
     """The folder *folder* as it was at *revision*: a commit, tag, branch or tree.
 
     Raises `PolicyError` where git knows no such revision, or there is no git.
     """
 
-    folder: Path = attrs.field(converter=Path)
+    folder: Path = field(converter=Path)
     revision: str
-    _tree: str | None = attrs.field(init=False, repr=False)
+    _tree: str | None = field(init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
         """Resolve the revision once, so that it cannot move while it is read."""
@@ -242,14 +242,14 @@ _LINK: Final = "120000"
 _SUBMODULE: Final = "160000"
 
 
-@attrs.define
+@define
 class _Links:
     """Sorts the records of a listing, and follows links as a checkout would."""
 
     label: str
-    blobs: dict[str, _Blob] = attrs.Factory(dict)
-    links: dict[str, _Blob] = attrs.Factory(dict)
-    problems: list[Problem] = attrs.Factory(list)
+    blobs: dict[str, _Blob] = Factory(dict)
+    links: dict[str, _Blob] = Factory(dict)
+    problems: list[Problem] = Factory(list)
 
     def take(self, record: bytes) -> None:
         """Add a record: mode, type, object, size, a tab, the path."""
@@ -293,15 +293,15 @@ class _Links:
             return None
 
 
-@attrs.define
+@define
 class _Walk:
     """Walks a revision as `Folder` walks a folder, so that the two can be compared."""
 
     label: str
     blobs: dict[str, _Blob]
     targets: dict[str, str | None]
-    files: dict[str, _Blob] = attrs.Factory(dict)
-    problems: list[Problem] = attrs.Factory(list)
+    files: dict[str, _Blob] = Factory(dict)
+    problems: list[Problem] = Factory(list)
 
     def run(self) -> None:
         """Fill in the files and problems."""

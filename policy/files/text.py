@@ -5,9 +5,9 @@ from __future__ import annotations
 import enum
 from typing import Final
 
-from policy.core import values as attrs
 from policy.core.errors import PolicyError
 from policy.core.source import Edit, Source, Span, visible
+from policy.core.values import frozen
 
 __all__ = [
     "BYTE_ORDER_MARK",
@@ -24,7 +24,7 @@ __all__ = [
 BYTE_ORDER_MARK: Final = "\ufeff"
 
 
-@attrs.frozen(slots=False)
+@frozen(slots=False)
 class FileText(Source):
     """The text of a file, without the byte order mark it may start with.
 
@@ -91,7 +91,7 @@ class DocumentTrap(enum.Enum):
     LATE_FENCE = "late-front-matter"
 
 
-@attrs.frozen
+@frozen
 class Remark:
     """One trap: where, what happened, how to mend it."""
 

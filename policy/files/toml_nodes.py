@@ -12,9 +12,9 @@ from collections.abc import Mapping as Keyed
 from typing import Final
 
 from policy.core import expressions as re
-from policy.core import values as attrs
 from policy.core.errors import PolicyError
 from policy.core.source import Source, Span
+from policy.core.values import frozen
 from policy.files.nodes import MappingNode, Node, NodeEntry, ScalarNode, SequenceNode
 
 __all__ = ["read_toml"]
@@ -55,7 +55,7 @@ def _mistake(text: str, source: Source, start: int, end: int) -> PolicyError:
     return PolicyError(message, source.span(min(offset, end), min(offset + 1, end)))
 
 
-@attrs.frozen
+@frozen
 class _Place:
     key: Span
     value: Span
@@ -103,7 +103,7 @@ def _names(key: str) -> _Path:
     return tuple(name.strip("\"'") for name in re.findall(_NAME, key))
 
 
-@attrs.frozen
+@frozen
 class _Nodes:
     places: Keyed[_Path, _Place]
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Final
 
 from policy.core import limits
-from policy.core import values as attrs
 from policy.core.errors import PolicyError
+from policy.core.values import Factory, define, field, frozen
 from policy.files.text import FileText, cite, decode
 
 __all__ = [
@@ -52,7 +52,7 @@ def is_skipped(path: str) -> bool:
     return not SKIPPED.isdisjoint(path.split("/")[:-1])
 
 
-@attrs.frozen(order=True)
+@frozen(order=True)
 class Problem:
     """Something below a tree that was not looked at, and why."""
 
@@ -137,11 +137,11 @@ def _sorted(files: Mapping[str, str | bytes]) -> Mapping[str, str | bytes]:
     return {path: files[path] for path in sorted(files)}
 
 
-@attrs.frozen
+@frozen
 class Memory(Tree):
     """Files given as text, or as bytes."""
 
-    files: Mapping[str, str | bytes] = attrs.field(converter=_sorted)
+    files: Mapping[str, str | bytes] = field(converter=_sorted)
     name: str = "<memory>"
 
     @property
@@ -168,7 +168,7 @@ class Memory(Tree):
         return data
 
 
-@attrs.frozen
+@frozen
 class Folder(Tree):
     """A folder as it is now.
 
@@ -179,7 +179,7 @@ class Folder(Tree):
 
     """
 
-    path: Path = attrs.field(converter=Path)
+    path: Path = field(converter=Path)
     follows: bool = False
     top: frozenset[str] | None = None
 
@@ -222,11 +222,11 @@ class Folder(Tree):
         return tuple(sorted(walk.files)), tuple(sorted(walk.problems))
 
 
-@attrs.frozen
+@frozen
 class SingleFile(Tree):
     """One file; its folder is where it stands, and nothing else in there is seen."""
 
-    path: Path = attrs.field(converter=Path)
+    path: Path = field(converter=Path)
 
     @property
     def label(self) -> str:
@@ -254,7 +254,7 @@ class SingleFile(Tree):
         return _read_file(self.path, None, path, limit)
 
 
-@attrs.define
+@define
 class _Walk:
     """One walk through a folder.
 
@@ -267,8 +267,8 @@ class _Walk:
     label: str
     follows: bool = False
     top: frozenset[str] | None = None
-    files: list[str] = attrs.Factory(list)
-    problems: list[Problem] = attrs.Factory(list)
+    files: list[str] = Factory(list)
+    problems: list[Problem] = Factory(list)
     seen: int = 0
 
     def run(self) -> None:

@@ -22,9 +22,9 @@ from typing import Final
 import yaml
 
 from policy.core import limits
-from policy.core import values as attrs
 from policy.core.errors import PolicyError, PolicyErrors
 from policy.core.source import Source, Span
+from policy.core.values import Factory, define, evolve, frozen
 from policy.files.nodes import (
     VALUES,
     MappingNode,
@@ -96,7 +96,7 @@ _UNPRINTABLE: Final = re.compile(
 _LEADING_TABS: Final = re.compile("^[ \t]*\t[ \t]*", re.MULTILINE)
 
 
-@attrs.frozen
+@frozen
 class _Range:
     """The part of a source that is read as YAML."""
 
@@ -148,15 +148,15 @@ class _ReadableRange(_Range):
 _MOST_MISTAKES: Final = 100
 
 
-@attrs.define
+@define
 class _Open:
     """A list or mapping whose end has not come yet."""
 
     start: int
     keyed: bool
-    items: list[Node] = attrs.Factory(list)
-    entries: list[NodeEntry] = attrs.Factory(list)
-    names: dict[str, Span] = attrs.Factory(dict)
+    items: list[Node] = Factory(list)
+    entries: list[NodeEntry] = Factory(list)
+    names: dict[str, Span] = Factory(dict)
     key: ScalarNode | None = None
 
     @property
@@ -301,7 +301,7 @@ class _LooseBuilder(_Builder):
                 node, values = self._anchored.get(event.anchor or "", nothing)
                 # What stands for a thousand values counts as a thousand.
                 self._count += values - 1
-                self._add(attrs.evolve(node, span=self._span(event)))
+                self._add(evolve(node, span=self._span(event)))
             case yaml.ScalarEvent():
                 self._add_anchored(event.anchor, self._scalar(event), 1)
             case yaml.SequenceStartEvent() | yaml.MappingStartEvent():
@@ -334,7 +334,7 @@ def _merged(node: Node) -> Node:
         for inner in entry.value.entries
     ]
     # What is written beside it counts, since of a repeated key the last one does.
-    return attrs.evolve(node, entries=(*merged, *node.entries)) if merged else node
+    return evolve(node, entries=(*merged, *node.entries)) if merged else node
 
 
 def _property(span: Span, sign: str) -> Span:
@@ -406,7 +406,7 @@ def _explain(part: _Range, offsets: Iterable[int]) -> PolicyError:
     return error or _unexpected(lines[0])
 
 
-@attrs.frozen
+@frozen
 class _Line:
     """A line, and ``key: value`` where it is that.
 

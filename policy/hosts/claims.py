@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from policy.core import values as attrs
+from policy.core import values
 from policy.core.decision import Decision
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
@@ -30,21 +30,21 @@ __all__ = [
 ]
 
 
-@attrs.frozen
+@values.frozen
 class ChainTest:
     """A `test` statement: calls of one chain and the effect that each must get."""
 
     statement: Test
 
 
-@attrs.frozen
+@values.frozen
 class NeverClaim:
     """A `never` statement: calls that no chain of a shape may make."""
 
     statement: NeverStatement
 
 
-@attrs.frozen
+@values.frozen
 class ClaimVerdict:
     """Whether one claim about one call holds.
 
@@ -62,13 +62,13 @@ class ClaimVerdict:
     claim: str
     holds: bool | None
     why: str
-    span: Span = attrs.field(repr=False)
+    span: Span = values.field(repr=False)
     decision: Decision | None = None
     chain: tuple[str, ...] = ()
-    call: tuple[str, dict[str, object]] | None = attrs.field(default=None, eq=False)
+    call: tuple[str, dict[str, object]] | None = values.field(default=None, eq=False)
 
 
-@attrs.frozen
+@values.frozen
 class Settled:
     """A claim whose verdict was known when its file was read."""
 

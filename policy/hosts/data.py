@@ -18,9 +18,9 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from policy.core import values as attrs
 from policy.core.finding import Finding, Severity
 from policy.core.source import Edit, Span
+from policy.core.values import frozen
 from policy.tables.dialect import Argument, ArgumentKind
 
 __all__ = [
@@ -56,7 +56,7 @@ def tool_classes(table: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
     return {name: tuple(tools.split()) for name, tools in table.items()}
 
 
-@attrs.frozen
+@frozen
 class FindingTexts:
     """The texts of the findings of one package, e.g. of a host.
 

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final, TypeVar
 
 from policy.core import expressions as re
-from policy.core import values as attrs
 from policy.core.errors import PolicyError
 from policy.core.source import Span
+from policy.core.values import define, evolve, field
 from policy.files.nodes import MappingNode, Node, NodeEntry, ScalarNode, SequenceNode, describe
 from policy.files.text import cite
 from policy.hosts.errors import HostError, HostErrors, as_host_errors
@@ -34,7 +34,7 @@ def is_null(node: Node | None) -> bool:
     return node is None or (isinstance(node, ScalarNode) and node.value is None)
 
 
-@attrs.define
+@define
 class Fields:
     """The keys of one mapping.
 
@@ -58,8 +58,8 @@ class Fields:
     path: str = ""
     typed: bool = True
     filled: bool = False
-    errors: list[HostError] = attrs.field(factory=list)
-    spans: dict[str, Span] = attrs.field(factory=dict)
+    errors: list[HostError] = field(factory=list)
+    spans: dict[str, Span] = field(factory=dict)
 
     @classmethod
     def read(
@@ -155,7 +155,7 @@ class Fields:
                 node = entry.value
             elif not self._is_empty(entry.value):
                 self.wrong(name, "keys and values", entry.value)
-        return attrs.evolve(self, node=node, path=f"{self.path}{name}.")
+        return evolve(self, node=node, path=f"{self.path}{name}.")
 
     def item(self, node: Node, name: str) -> Fields:
         """Return the keys of *node*, an item of a list, which is called *name* from here."""
@@ -163,7 +163,7 @@ class Fields:
         keys = node if isinstance(node, MappingNode) else None
         if keys is None:
             self.wrong(name, "keys and values", node)
-        return attrs.evolve(self, node=keys, path=f"{self.path}{name}.")
+        return evolve(self, node=keys, path=f"{self.path}{name}.")
 
     def text(self, name: str, default: str | None = None) -> str:
         """Return the text at *name*. Without a default it must be there."""

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from policy.core import expressions as re
-from policy.core import values as attrs
 from policy.core.errors import PolicyError
 from policy.core.source import Source
+from policy.core.values import evolve, frozen
 from policy.files.opening import Folder, StartPlace, Tree
 from policy.hosts.project import FrontEnd, Project
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # reading needs nothing of what writes
 __all__ = ["FRONT_ENDS", "front_ends", "writer_of"]
 
 
-@attrs.frozen
+@frozen
 class FrontEndOnDemand:
     """A front end without options, whose module is imported when a tree has a file for it.
 
@@ -100,14 +100,14 @@ def front_ends(
     if start is not None:
         main = start.main and start.main / ".claude"
         files = Folder(main, follows=True, top=claude.OF_MAIN) if main and main.is_dir() else None
-        options = attrs.evolve(options, start=start.folder, main_files=files)
+        options = evolve(options, start=start.folder, main_files=files)
     for profile in profiles:
         host, _, version = profile.partition("@")
         if host != claude.HOST:
             msg = f"expected a host and its version, found `{profile}`"
             raise PolicyError(msg, help=f"write `{claude.HOST}@{claude.VERSION}`")
         try:
-            options = attrs.evolve(options, version=version)
+            options = evolve(options, version=version)
         except ValueError as error:
             raise PolicyError(str(error)) from None
     if options == claude.ClaudeOptions():

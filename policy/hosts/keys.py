@@ -11,16 +11,16 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
 from policy.core import expressions as re
-from policy.core import values as attrs
 from policy.core.finding import Finding, Severity
 from policy.core.source import Span
+from policy.core.values import field, frozen
 from policy.files.nodes import MappingNode as Object
 from policy.files.nodes import Node, SequenceNode, plain
 
 __all__ = ["Keys", "Unapplied", "unapplied_keys"]
 
 
-@attrs.frozen
+@frozen
 class Keys:
     """The keys of a section that a host knows.
 
@@ -34,11 +34,11 @@ class Keys:
     """
 
     known: Collection[str]
-    skipped: Mapping[str, object] = attrs.field(factory=dict)
+    skipped: Mapping[str, object] = field(factory=dict)
     is_open: bool = False
 
 
-@attrs.frozen
+@frozen
 class Unapplied:
     """A key that is not applied.
 

@@ -12,7 +12,7 @@ from typing import Final, Protocol
 from policy.compare.overlap import glob_pattern
 from policy.compare.tables import differences
 from policy.core import expressions as re
-from policy.core import values as attrs
+from policy.core import values
 from policy.core.effect import Effect
 from policy.patterns.pattern import Pattern
 from policy.tables.dialect import Argument, ArgumentKind, Dialect
@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 
-@attrs.frozen
+@values.frozen
 class PortableLine:
     """One rule about the calls of a tool.
 
@@ -55,10 +55,10 @@ class PortableLine:
     effect: Effect
     pattern: Pattern
     field: str = ""
-    written: bool = attrs.field(default=True, eq=False)
+    written: bool = values.field(default=True, eq=False)
 
 
-@attrs.frozen
+@values.frozen
 class ToolRules:
     """The rules of one tool: the first that matches a call decides, else the default."""
 
@@ -72,7 +72,7 @@ class ToolRules:
         return self.default if all(one.effect is self.default for one in self.lines) else None
 
 
-@attrs.frozen
+@values.frozen
 class PortableAgent:
     """One agent.
 
@@ -90,10 +90,10 @@ class PortableAgent:
     """
 
     name: str
-    tools: Mapping[str, ToolRules] = attrs.field(hash=False)
+    tools: Mapping[str, ToolRules] = values.field(hash=False)
     otherwise: Effect = Effect.DENY
-    globs: Mapping[str, Effect] = attrs.field(factory=dict, hash=False)
-    starts: Mapping[str, Effect] = attrs.field(factory=dict, hash=False)
+    globs: Mapping[str, Effect] = values.field(factory=dict, hash=False)
+    starts: Mapping[str, Effect] = values.field(factory=dict, hash=False)
     starting: tuple[PortableLine, ...] = ()
     bounds: Bounds = Bounds()
     description: str = ""
@@ -108,7 +108,7 @@ class PortableAgent:
         return ToolRules(min(effects, default=self.otherwise))
 
 
-@attrs.frozen
+@values.frozen
 class Portable:
     """A project: the agents that chains reach, the one that starts the others first.
 
@@ -141,7 +141,7 @@ class Portable:
         return next((agent for agent in self.agents if agent.name == name), None)
 
 
-@attrs.frozen
+@values.frozen
 class Dropped:
     """Something that the files of the other host cannot express.
 
@@ -155,7 +155,7 @@ class Dropped:
     agent: str = ""
 
 
-@attrs.frozen
+@values.frozen
 class WrittenFiles:
     """The files that a writer makes of a project.
 
@@ -193,7 +193,7 @@ class Writer(Protocol):
         """Return files that grant no more than *portable*."""
 
 
-@attrs.frozen
+@values.frozen
 class HostWriter:
     """Writes the files of a host with a function.
 

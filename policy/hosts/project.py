@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from policy.core import values as attrs
 from policy.core.effect import Effect
 from policy.core.finding import Finding
 from policy.core.source import Place, Source, Span
+from policy.core.values import field, frozen
 from policy.files.opening import Tree
 from policy.tables.chain import SPAWN_TOOL, Attenuated, Link, Reading
 from policy.tables.table import Table
@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 
-@attrs.frozen
+@frozen
 class ReadFile:
     """A file that was read.
 
@@ -45,7 +45,7 @@ class ReadFile:
     assumed: str = ""
 
 
-@attrs.frozen
+@frozen
 class WrittenRule:
     """A rule as written in a file, applied or not."""
 
@@ -54,7 +54,7 @@ class WrittenRule:
     place: Place
 
 
-@attrs.frozen
+@frozen
 class AgentEntry:
     """An agent a project offers.
 
@@ -80,7 +80,7 @@ def agent_entries(
     }
 
 
-@attrs.frozen(slots=False, repr=False)
+@frozen(slots=False, repr=False)
 class Project:
     """One place where one host would be started.
 
@@ -122,10 +122,10 @@ class Project:
     claims: tuple[object, ...] = ()
     asides: tuple[str, ...] = ()
     written: tuple[WrittenRule, ...] = ()
-    bare: Callable[[], Project] | None = attrs.field(default=None, eq=False)
+    bare: Callable[[], Project] | None = field(default=None, eq=False)
     elsewhere: tuple[str, ...] = ()
-    tool_classes: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict, eq=False)
-    modes: Mapping[str, Project] = attrs.field(factory=dict, eq=False)
+    tool_classes: Mapping[str, tuple[str, ...]] = field(factory=dict, eq=False)
+    modes: Mapping[str, Project] = field(factory=dict, eq=False)
 
     def reading(self, name: str) -> Reading:
         """Return the reading called *name*. Raises KeyError for any other name."""
@@ -155,14 +155,14 @@ def default_spawn_call(agent: str) -> tuple[str, dict[str, object]]:
     return SPAWN_TOOL, {"subagent_type": agent}
 
 
-@attrs.frozen(slots=False)
+@frozen(slots=False)
 class DeclaredReading(Attenuated):
     """The attenuated reading of a host that starts agents by a call of its own."""
 
-    spawn_call: SpawnCall = attrs.field(kw_only=True, eq=False)
+    spawn_call: SpawnCall = field(kw_only=True, eq=False)
 
 
-@attrs.frozen(slots=False, eq=False)
+@frozen(slots=False, eq=False)
 class EnforcedReading:
     """What a host does, as two functions.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar, Final, Self
 
 from policy.core import expressions as re
-from policy.core import values as attrs
+from policy.core.values import frozen
 
 __all__ = ["HostVersion", "Since", "Version", "version_of"]
 
@@ -47,7 +47,7 @@ class Since:
         return version.numbers >= self._first
 
 
-@attrs.frozen
+@frozen
 class HostVersion:
     """One version of a host. A subclass lists what differs, each as `Since`."""
 

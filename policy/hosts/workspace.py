@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 
-from policy.core import values as attrs
 from policy.core.finding import Finding, Severity
 from policy.core.memory import seldom_collecting
+from policy.core.values import evolve, frozen
 from policy.files.opening import Tree, is_unreadable, kind_of_unread, open_tree
 from policy.hosts.front_ends import FRONT_ENDS
 from policy.hosts.project import FrontEnd, Project
@@ -18,7 +18,7 @@ from policy.tables.projects import Projects
 __all__ = ["Unread", "Workspace", "load", "load_tree"]
 
 
-@attrs.frozen(order=True)
+@frozen(order=True)
 class Unread:
     """A file that may be about agents and that no front end reads."""
 
@@ -26,7 +26,7 @@ class Unread:
     what: str
 
 
-@attrs.frozen(slots=False, repr=False)
+@frozen(slots=False, repr=False)
 class Workspace(Projects[Project]):
     """The projects of one tree.
 
@@ -59,7 +59,7 @@ class Workspace(Projects[Project]):
         having = [project for project in self.projects if project.modes]
         names = dict.fromkeys(name for project in having for name in project.modes)
         return {
-            name: attrs.evolve(self, projects=tuple(p.modes.get(name, p) for p in having))
+            name: evolve(self, projects=tuple(p.modes.get(name, p) for p in having))
             for name in names
         }
 

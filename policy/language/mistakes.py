@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from policy.core import expressions as re
-from policy.core import values as attrs
 from policy.core.source import visible
+from policy.core.values import frozen
 
 __all__ = [
     "AGENT_WORDS",
@@ -41,7 +41,7 @@ AGENT_WORDS: Final = (
 WORDS: Final = FILE_WORDS + AGENT_WORDS
 
 
-@attrs.frozen
+@frozen
 class Mistake:
     """The range that is wrong, what is wrong with it, and the mend."""
 

@@ -6,7 +6,7 @@ import enum
 from re import escape, sub
 
 from policy.core import expressions as re
-from policy.core import values as attrs
+from policy.core import values
 from policy.core.effect import Effect
 from policy.core.source import Span
 
@@ -43,21 +43,21 @@ __all__ = [
 
 def _span() -> Span:
     """Declare the last field of a node: where it stands."""
-    field: Span = attrs.field(eq=False, repr=False, kw_only=True)
+    field: Span = values.field(eq=False, repr=False, kw_only=True)
     return field
 
 
 # --- matchers -------------------------------------------------------------
 
 
-@attrs.frozen
+@values.frozen
 class Text:
     """``git diff *``: the specifier as written, without the parentheses."""
 
     text: str
 
 
-@attrs.frozen
+@values.frozen
 class Parameter:
     """``model:opus``: a name, a colon, a value; the host says if it is one.
 
@@ -66,15 +66,15 @@ class Parameter:
 
     name: str
     value: str
-    text: str = attrs.field(eq=False)
+    text: str = values.field(eq=False)
 
 
-@attrs.frozen
+@values.frozen
 class Agents:
     """``explore, reviewer`` in ``Task(explore, reviewer)`` or ``Agent(...)``."""
 
     names: tuple[str, ...]
-    text: str = attrs.field(eq=False)
+    text: str = values.field(eq=False)
 
 
 Specifier = Text | Parameter | Agents
@@ -97,7 +97,7 @@ def specifier(tool: str, text: str) -> Specifier:
     return Text(text)
 
 
-@attrs.frozen
+@values.frozen
 class Matcher:
     """``Tool`` or ``Tool(specifier)``; the tool may hold ``*``.
 
@@ -115,7 +115,7 @@ class Matcher:
 # --- policies: where every front end ends ----------------------------------
 
 
-@attrs.frozen
+@values.frozen
 class Rule:
     """An effect, a matcher, and where it is written."""
 
@@ -134,16 +134,16 @@ class Presence(enum.Enum):
     ILL_TYPED = "ill-typed"
 
 
-@attrs.frozen
+@values.frozen
 class DeclaredTools:
     """A list of tools as a file declares it, e.g. the ``tools`` of an agent."""
 
     presence: Presence
     matchers: tuple[Matcher, ...] = ()
-    span: Span | None = attrs.field(default=None, eq=False, repr=False, kw_only=True)
+    span: Span | None = values.field(default=None, eq=False, repr=False, kw_only=True)
 
 
-@attrs.frozen
+@values.frozen
 class Policy:
     """What one agent, or one settings scope, says.
 
@@ -169,13 +169,13 @@ class Policy:
     trust: str | None = None
     depth: int | None = None
     turns: int | None = None
-    span: Span | None = attrs.field(default=None, eq=False, repr=False, kw_only=True)
+    span: Span | None = values.field(default=None, eq=False, repr=False, kw_only=True)
 
 
 # --- statements of our own notation ----------------------------------------
 
 
-@attrs.frozen
+@values.frozen
 class Comment:
     """``# text``; *trailing* when it follows a statement on its line."""
 
@@ -189,7 +189,7 @@ class Comment:
 Comments = tuple[tuple[int, Comment], ...]
 
 
-@attrs.frozen
+@values.frozen
 class Grant:
     """``allow Read, Grep``: one effect for several matchers."""
 
@@ -199,7 +199,7 @@ class Grant:
     span: Span = _span()
 
 
-@attrs.frozen
+@values.frozen
 class Expect:
     """``expect deny Bash(git push)``: calls, and what the rules right above make of them."""
 
@@ -209,7 +209,7 @@ class Expect:
     span: Span = _span()
 
 
-@attrs.frozen
+@values.frozen
 class Delegate:
     """``delegate Read(docs/**)``: what may be handed on, instead of what may be used."""
 
@@ -218,14 +218,14 @@ class Delegate:
     span: Span = _span()
 
 
-@attrs.frozen
+@values.frozen
 class Inherit:
     """``inherit``: what is not said here is as the parent may delegate."""
 
     span: Span = _span()
 
 
-@attrs.frozen
+@values.frozen
 class Trust:
     """``trust verified``."""
 
@@ -233,7 +233,7 @@ class Trust:
     span: Span = _span()
 
 
-@attrs.frozen
+@values.frozen
 class Limit:
     """``limit depth 2, turns 20``: bounds by name, in the order written."""
 
@@ -245,7 +245,7 @@ class Limit:
 Statement = Grant | Expect | Delegate | Inherit | Trust | Limit | Comment
 
 
-@attrs.frozen
+@values.frozen
 class Agent:
     """``agent main { … }``."""
 
@@ -254,7 +254,7 @@ class Agent:
     span: Span = _span()
 
 
-@attrs.frozen
+@values.frozen
 class Root:
     """``root main``: where chains start."""
 
@@ -262,7 +262,7 @@ class Root:
     span: Span = _span()
 
 
-@attrs.frozen
+@values.frozen
 class Test:
     """``test main > reviewer { … }``: calls of that chain and what they must get."""
 
@@ -273,7 +273,7 @@ class Test:
     span: Span = _span()
 
 
-@attrs.frozen
+@values.frozen
 class Never:
     """``never ** > explore: Edit, Bash``: no chain of that shape may make such a call."""
 
@@ -283,7 +283,7 @@ class Never:
     span: Span = _span()
 
 
-@attrs.frozen
+@values.frozen
 class Document:
     """A file of our own notation."""
 

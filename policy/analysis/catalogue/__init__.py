@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Final
 
 from policy.core import expressions as re
-from policy.core import values as attrs
 from policy.core.finding import Severity
+from policy.core.values import field, frozen
 
 __all__ = ["CataloguePage", "codes", "index", "page"]
 
@@ -31,7 +31,7 @@ _FILE: Final = re.compile(
 _SECTION: Final = re.compile(r"^## (.+)\n", re.MULTILINE)
 
 
-@attrs.frozen
+@frozen
 class CataloguePage:
     """What there is to say of one code.
 
@@ -49,7 +49,7 @@ class CataloguePage:
     severity: Severity
     hosts: tuple[str, ...]
     title: str
-    text: str = attrs.field(repr=False)
+    text: str = field(repr=False)
     shown: str = ""
 
     @property

@@ -29,7 +29,7 @@ from policy.analysis.reach.worklist import Reach, reach
 from policy.commands.reader import read_command
 from policy.compare.deduplicate import internal_tools
 from policy.compare.overlap import OTHER_TOOL, glob_pattern, representatives
-from policy.core import values as attrs
+from policy.core import values
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
@@ -285,7 +285,7 @@ def _portable(project: Project, reader: FrontEnd, texts: _Texts) -> Portable:
             other: _least_starting(chains, other, depth) for other in found.edges.get(name, ())
         }
         description, prompt = texts.get(name, ("", ""))
-        agents.append(attrs.evolve(agent, starts=started, description=description, prompt=prompt))
+        agents.append(values.evolve(agent, starts=started, description=description, prompt=prompt))
     starts = tuple(agent.name for agent in agents if agent.name in project.starts)
     if not starts:
         raise PolicyError("no agent starts a chain", file=project.root)
@@ -349,23 +349,23 @@ def _weakened(portable: Portable, losses: Iterable[Loss], common: Dialect) -> Po
                 texts = _texts(loss.tool, loss.call, common)
                 said = _less(agent.tools[loss.tool], texts, effect)
                 tools = {**agent.tools, loss.tool: said}
-                agents[name] = attrs.evolve(agent, tools=tools)
+                agents[name] = values.evolve(agent, tools=tools)
             elif _others(written[name], effect) != written[name]:
                 agents[name] = _others(agent, effect)
             else:
                 agents[name] = _beginning(agent, loss.tool, effect)
-    return attrs.evolve(portable, agents=tuple(agents.values()))
+    return values.evolve(portable, agents=tuple(agents.values()))
 
 
 def _weaker_start(agent: PortableAgent, name: str, effect: Effect) -> PortableAgent:
     starts = {one: e & effect if one == name else e for one, e in agent.starts.items()}
-    return attrs.evolve(agent, starts=starts)
+    return values.evolve(agent, starts=starts)
 
 
 def _others(agent: PortableAgent, effect: Effect) -> PortableAgent:
     """Return *agent* with no more than *effect* for tools that it does not name."""
     globs = {glob: one & effect for glob, one in agent.globs.items()}
-    return attrs.evolve(agent, globs=globs, otherwise=agent.otherwise & effect)
+    return values.evolve(agent, globs=globs, otherwise=agent.otherwise & effect)
 
 
 def _beginning(agent: PortableAgent, tool: str, effect: Effect) -> PortableAgent:
@@ -375,7 +375,7 @@ def _beginning(agent: PortableAgent, tool: str, effect: Effect) -> PortableAgent
     """
     begun = {name: said for name, said in agent.tools.items() if tool.startswith(name)}
     less = {name: _less(said, (), effect) for name, said in begun.items()}
-    return attrs.evolve(agent, tools={**agent.tools, **less})
+    return values.evolve(agent, tools={**agent.tools, **less})
 
 
 def _texts(tool: str, call: Mapping[str, object], common: Dialect) -> list[str]:
@@ -401,18 +401,18 @@ def _less(said: ToolRules, texts: Iterable[str], effect: Effect) -> ToolRules:
     """Return *said* with no more than *effect* for the lines that match one of *texts*."""
     texts = list(texts)
     lines = tuple(
-        attrs.evolve(line, effect=line.effect & effect)
+        values.evolve(line, effect=line.effect & effect)
         if any(line.pattern.matches(text) for text in texts)
         else line
         for line in said.lines
     )
     if lines != said.lines:
-        return attrs.evolve(said, lines=lines)
-    every = tuple(attrs.evolve(line, effect=line.effect & effect) for line in said.lines)
+        return values.evolve(said, lines=lines)
+    every = tuple(values.evolve(line, effect=line.effect & effect) for line in said.lines)
     return ToolRules(said.default & effect, every, said.kind)
 
 
-@attrs.frozen
+@values.frozen
 class Conversion:
     """A project as another host's files.
 
@@ -431,12 +431,12 @@ class Conversion:
 
     source: str
     host: str
-    files: Mapping[str, str] = attrs.field(hash=False)
+    files: Mapping[str, str] = values.field(hash=False)
     losses: tuple[Loss, ...]
     unproven: tuple[Unproven, ...]
     dropped: tuple[Dropped, ...]
     declared: tuple[Loss, ...] = ()
-    names: Mapping[str, str] = attrs.field(factory=dict, hash=False)
+    names: Mapping[str, str] = values.field(factory=dict, hash=False)
     tools: tuple[str, ...] = ()
 
     @property

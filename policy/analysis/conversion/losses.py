@@ -24,9 +24,9 @@ from policy.compare.names import compare_others
 from policy.compare.overlap import Tools, glob_pattern
 from policy.compare.tool_pair import remembered
 from policy.compare.witness import Call, witness_call
-from policy.core import values as attrs
 from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
+from policy.core.values import evolve, field, frozen
 from policy.hosts.project import Project
 from policy.patterns.notations import is_glob
 from policy.patterns.pattern import Pattern, PatternKind, freeze
@@ -91,15 +91,15 @@ def _entries(
     """Yield what *entry* is by the names that all have in common."""
     if not is_glob(entry.tool):
         key = dialect.key(entry.tool)
-        yield attrs.evolve(entry, tool=by_key.get(key, dialect.canonical(entry.tool)))
+        yield evolve(entry, tool=by_key.get(key, dialect.canonical(entry.tool)))
         return
     pattern = glob_pattern(entry.tool)
     # A glob matches the host's names; what it matches by those keeps its place.
     for tool, name in counterparts.items():
         if tool != name and pattern.matches(tool) and not pattern.matches(name):
-            yield attrs.evolve(entry, tool=name)
+            yield evolve(entry, tool=name)
     if pattern.exact:
-        yield attrs.evolve(entry, tool=by_key.get(str(pattern), str(pattern)))
+        yield evolve(entry, tool=by_key.get(str(pattern), str(pattern)))
     else:
         yield entry
 
@@ -114,16 +114,16 @@ def _spoken(dialect: Dialect, by_key: Mapping[str, str], common: Dialect) -> Dia
         if name not in arguments and name in common.arguments:
             arguments[name] = _argument(dialect.other, common.arguments[name])
     files = dialect.shell.files
-    files = attrs.evolve(
+    files = evolve(
         files,
         output=by_key.get(files.output, files.output),
         input=by_key.get(files.input, files.input),
     )
-    return attrs.evolve(
+    return evolve(
         dialect,
         arguments=arguments,
         aliases={},
-        shell=attrs.evolve(dialect.shell, files=files),
+        shell=evolve(dialect.shell, files=files),
         cwd=common.cwd,
         home=common.home,
         fold=False,
@@ -138,7 +138,7 @@ def _unfolded(entry: Entry, dialect: Dialect) -> Entry:
     if pattern is None or pattern.kind is not PatternKind.PATH or not dialect.fold:
         return entry
     tokens = in_any_case(pattern.tokens, (dialect.cwd, dialect.home))
-    return attrs.evolve(entry, pattern=Pattern.of(PatternKind.PATH, tokens))
+    return evolve(entry, pattern=Pattern.of(PatternKind.PATH, tokens))
 
 
 def _moved(entry: Entry, dialect: Dialect, common: Dialect) -> Entry:
@@ -150,7 +150,7 @@ def _moved(entry: Entry, dialect: Dialect, common: Dialect) -> Entry:
     for old, new in ((dialect.cwd, common.cwd), (dialect.home, common.home)):
         below = first.removeprefix(old) if isinstance(first, str) and old != new else first
         if below != first and isinstance(below, str) and below[:1] in ("", "/"):
-            return attrs.evolve(entry, pattern=Pattern.of(PatternKind.PATH, [new + below, *rest]))
+            return evolve(entry, pattern=Pattern.of(PatternKind.PATH, [new + below, *rest]))
     return entry
 
 
@@ -170,10 +170,10 @@ def _argument(argument: Argument, common: Argument | None) -> Argument:
     if argument.kind in _AS_TEXT:
         # Of a call in common words there is one text; the rest of it is not said.
         return Argument(ArgumentKind.TEXT, common.fields, absent=common.absent)
-    return attrs.evolve(argument, fields=common.fields, absent=common.absent)
+    return evolve(argument, fields=common.fields, absent=common.absent)
 
 
-@attrs.frozen
+@frozen
 class Unproven:
     """A tool of which it was not proven that nothing else gets looser."""
 
@@ -186,7 +186,7 @@ class Unproven:
 _TwoTables = tuple[list[Difference], list[Unproven]]
 
 
-@attrs.frozen
+@frozen
 class KnownComparisons:
     """Comparisons of two hosts that were made: most positions of a project say the same.
 
@@ -198,9 +198,9 @@ class KnownComparisons:
 
     counterparts: tuple[Mapping[str, str], Mapping[str, str]]
     common: Dialect
-    _lines: Lines = attrs.field(factory=dict)
-    _renamed: dict[object, Table] = attrs.field(factory=dict)
-    _tables: dict[object, _TwoTables] = attrs.field(factory=dict)
+    _lines: Lines = field(factory=dict)
+    _renamed: dict[object, Table] = field(factory=dict)
+    _tables: dict[object, _TwoTables] = field(factory=dict)
 
     def tables(self, before: Table, after: Table, fixed: frozenset[str]) -> _TwoTables:
         """Return how two tables differ, but for the tools *fixed*."""
@@ -221,7 +221,7 @@ class KnownComparisons:
         sets = [[part.rules for part in table.use.parts] for table in (before, after)]
         tools = Tools.of(chained(*sets))
         # One by one, since a name that is left out must not stand for others.
-        tools = attrs.evolve(tools, special=tools.special | fixed)
+        tools = evolve(tools, special=tools.special | fixed)
         left_out = internal_tools(rules.dialect for rules in chained(*sets)) | {SPAWN_TOOL} | fixed
         found: list[Difference] = []
         unproven: list[Unproven] = []
@@ -327,7 +327,7 @@ def _is_read(difference: Difference) -> bool:
     return difference.before.reason not in (Reason.MALFORMED, Reason.TOO_LONG)
 
 
-@attrs.frozen
+@frozen
 class _Start:
     """One side of the start of an agent.
 
@@ -374,7 +374,7 @@ def _parameters(chains: Sequence[Chain]) -> list[dict[str, str]] | None:
     return beside([row for chain in chains for row, _ in chain.table.lookup(SPAWN_TOOL).rows])
 
 
-@attrs.frozen
+@frozen
 class Loss:
     """Calls that the conversion decides differently, shown by one of them.
 
@@ -391,7 +391,7 @@ class Loss:
     chain: tuple[str, ...]
     also: tuple[tuple[str, ...], ...]
     tool: str
-    call: Call = attrs.field(eq=False)
+    call: Call = field(eq=False)
     before: Decision
     after: Decision
 
@@ -406,7 +406,7 @@ class Loss:
         return "looser" if self.looser else "stricter"
 
 
-@attrs.frozen
+@frozen
 class Losses:
     """All that differs, looser first, and what was not proven."""
 
@@ -414,7 +414,7 @@ class Losses:
     unproven: tuple[Unproven, ...]
 
 
-@attrs.frozen
+@frozen
 class ConversionSide:
     """A project, and how its words become the common ones.
 
@@ -426,7 +426,7 @@ class ConversionSide:
     """
 
     project: Project
-    names: Mapping[str, str] = attrs.field(factory=dict)
+    names: Mapping[str, str] = field(factory=dict)
     above: tuple[str, ...] = ()
 
     def start(self, agent: str, reading: str) -> Chain | None:

@@ -32,12 +32,12 @@ from policy.analysis.lint.suppression import (
     suppressions,
 )
 from policy.compare.compare import Known
-from policy.core import values as attrs
 from policy.core.decision import Because
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding
 from policy.core.memory import seldom_collecting
 from policy.core.source import Edit, Place, Source
+from policy.core.values import frozen
 from policy.files.opening import Tree, is_unreadable, near_name
 from policy.hosts.workspace import Workspace
 from policy.language.mistakes import closest
@@ -57,7 +57,7 @@ __all__ = [
 Suppressing = Suppression | Ignored
 
 
-@attrs.frozen
+@frozen
 class Linted:
     """What there is to say of a workspace.
 

@@ -14,11 +14,11 @@ from typing import Any, Final, Generic, TypeVar
 
 from policy.analysis.reach.worklist import reach
 from policy.core import expressions as re
-from policy.core import values as attrs
 from policy.core.credentials import credentials, masked
 from policy.core.decision import Because, rule_span
 from policy.core.finding import Finding
 from policy.core.source import Place, Source, Span, visible
+from policy.core.values import evolve, field, frozen
 from policy.hosts.data import FindingTexts
 from policy.hosts.project import Project
 from policy.tables.chain import Chain
@@ -61,7 +61,7 @@ class Checks(Generic[_Subject]):
             yield from check(subject)
 
 
-@attrs.frozen(slots=False)
+@frozen(slots=False)
 class Positions:
     """The positions of one project as its host has them, and the rules behind them.
 
@@ -72,7 +72,7 @@ class Positions:
     """
 
     project: Project
-    source: Callable[[str], Source | None] = attrs.field(repr=False)
+    source: Callable[[str], Source | None] = field(repr=False)
 
     @cached_property
     def chains(self) -> tuple[Chain, ...]:
@@ -118,7 +118,7 @@ class Positions:
         return find(code, self.span(because), file=file, rule=because.rule, **words)
 
 
-@attrs.frozen
+@frozen
 class RuleSpelling:
     """The text of a rule as its host reads it, and where it is written."""
 
@@ -209,9 +209,7 @@ def without_secrets(finding: Finding) -> Finding:
     span = finding.span
     if span is not None:
         span = Span(_masked_source(span.source), span.start, span.end)
-    return attrs.evolve(
-        finding, message=masked(finding.message), help=masked(finding.help), span=span
-    )
+    return evolve(finding, message=masked(finding.message), help=masked(finding.help), span=span)
 
 
 @lru_cache(maxsize=8)

@@ -14,11 +14,11 @@ from typing import Final
 from policy.analysis.lint.checks import Checks, Positions
 from policy.compare.witness import witness_call
 from policy.core import expressions as re
-from policy.core import values as attrs
 from policy.core.decision import Because, Decision, Reason
 from policy.core.effect import Effect
 from policy.core.finding import Finding
 from policy.core.source import Place
+from policy.core.values import frozen
 from policy.files.text import removal
 from policy.hosts.data import data_table
 from policy.patterns.pattern import Pattern, freeze
@@ -65,7 +65,7 @@ def command_findings(positions: Positions) -> Iterator[Finding]:
                 yield finding
 
 
-@attrs.frozen
+@frozen
 class Commands:
     """The shells of one table, and the commands that they may run.
 

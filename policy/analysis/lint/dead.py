@@ -15,10 +15,10 @@ from typing import Final
 from policy.analysis.lint.checks import Positions, find
 from policy.compare.compare import Known
 from policy.compare.dead_rules import Effort, RuleStanding, shadowing
-from policy.core import values as attrs
 from policy.core.effect import Effect
 from policy.core.finding import Finding
 from policy.core.source import Place, visible
+from policy.core.values import define, field
 from policy.files.text import removal
 from policy.tables.table import Table
 
@@ -66,7 +66,7 @@ def dead_rule_findings(
     )
 
 
-@attrs.define
+@define
 class _Trials:
     """What was found of rules so far, table by table.
 
@@ -82,8 +82,8 @@ class _Trials:
     compared: Known
     most: int | None
     effort: Effort
-    found: dict[_Mark, list[RuleStanding]] = attrs.field(factory=dict)
-    open: dict[_Mark, tuple[str, ...]] = attrs.field(factory=dict)
+    found: dict[_Mark, list[RuleStanding]] = field(factory=dict)
+    open: dict[_Mark, tuple[str, ...]] = field(factory=dict)
 
     def take(self, table: Table, marks: set[_Mark]) -> None:
         """Try some rules of a table."""

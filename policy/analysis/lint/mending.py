@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from policy.core import values as attrs
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding
 from policy.core.source import Edit, edited
+from policy.core.values import evolve, frozen
 from policy.files.opening import Overlay, Tree
 from policy.files.text import BYTE_ORDER_MARK, decode
 from policy.hosts.workspace import Workspace, load_tree
@@ -22,7 +22,7 @@ from policy.hosts.workspace import Workspace, load_tree
 __all__ = ["Mended", "UnmadeEdits", "mend"]
 
 
-@attrs.frozen
+@frozen
 class UnmadeEdits:
     """Files whose edits are not made, and why."""
 
@@ -30,7 +30,7 @@ class UnmadeEdits:
     why: str
 
 
-@attrs.frozen
+@frozen
 class Mended:
     """What edits make of a tree.
 
@@ -148,7 +148,7 @@ def _edited(tree: Tree, findings: Iterable[Finding]) -> tuple[_Contents | str, l
         if any(edit.span.source.text != source.text for edit in some):
             return "the file has changed since it was read", []
         newline = "\r\n" if 2 * source.text.count("\r\n") > source.text.count("\n") else "\n"
-        fitting = [attrs.evolve(edit, text=_with(newline, edit.text)) for edit in some]
+        fitting = [evolve(edit, text=_with(newline, edit.text)) for edit in some]
         mark = BYTE_ORDER_MARK if source.byte_order_mark else ""
         contents[path] = (old, (mark + edited(source.text, fitting)).encode("utf-8"))
     return contents, taken

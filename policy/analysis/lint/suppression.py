@@ -23,10 +23,10 @@ from functools import partial
 from typing import Final
 
 from policy.core import expressions as re
-from policy.core import values as attrs
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding, Severity
 from policy.core.source import Source, Span
+from policy.core.values import evolve, field, frozen
 from policy.files.frontmatter import HeaderLanguage, split_front_matter
 from policy.files.opening import is_unreadable
 from policy.hosts.errors import HostError, HostErrors
@@ -52,7 +52,7 @@ _KEYS: Final = ("file", "code", "message", "line")
 _Key = tuple[str, str, str, str]
 
 
-@attrs.frozen
+@frozen
 class Compared:
     """Findings beside a baseline.
 
@@ -145,7 +145,7 @@ _TOML: Final = re.compile("|".join(_TOML_TOKENS), re.DOTALL)
 _LINE_COMMENT: Final = re.compile(r"[ \t]*(#.*)?$")
 
 
-@attrs.frozen
+@frozen
 class Suppression:
     """A comment that takes findings away.
 
@@ -157,7 +157,7 @@ class Suppression:
 
     """
 
-    span: Span = attrs.field(repr=False)
+    span: Span = field(repr=False)
     line: int
     codes: tuple[str, ...]
     reason: str
@@ -277,7 +277,7 @@ class _Mistake(enum.Enum):
     ENTRY = "bad-suppression"
 
 
-@attrs.frozen
+@frozen
 class Ignored:
     """An entry of the file.
 
@@ -290,7 +290,7 @@ class Ignored:
 
     """
 
-    span: Span = attrs.field(repr=False)
+    span: Span = field(repr=False)
     codes: tuple[str, ...]
     file: str
     rule: str
@@ -335,7 +335,7 @@ def ignored(source: Source) -> tuple[tuple[Ignored, ...], tuple[Finding, ...]]:
     except HostError as error:
         return (), _bad_suppression(error)
     for index, item in enumerate(items):
-        keys = attrs.evolve(document, errors=[]).item(item, f"ignore[{index}]")
+        keys = evolve(document, errors=[]).item(item, f"ignore[{index}]")
         keys.known("code", "file", "rule", "reason")
         code, file, reason = (keys.text(name) for name in ("code", "file", "reason"))
         rule = keys.text("rule", "")
@@ -353,7 +353,7 @@ _NOTHING: Final = "nothing is suppressed by it"
 
 def _bad_suppression(error: HostError) -> tuple[Finding, ...]:
     found = Finding.of(error, "bad-suppression", severity=Severity.WARNING, consequence=_NOTHING)
-    return tuple(attrs.evolve(one, span=one.span and _first_line(one.span)) for one in found)
+    return tuple(evolve(one, span=one.span and _first_line(one.span)) for one in found)
 
 
 def _first_line(span: Span) -> Span:

@@ -28,11 +28,11 @@ from policy.compare.deduplicate import is_idle, told
 from policy.compare.meets import compare_meets
 from policy.compare.overlap import representatives
 from policy.compare.tables import decided, differences
-from policy.core import values as attrs
 from policy.core.effect import Effect
 from policy.core.finding import Finding
 from policy.core.memory import seldom_collecting
 from policy.core.source import Place
+from policy.core.values import frozen
 from policy.hosts.project import Project
 from policy.hosts.workspace import Unread, Workspace
 from policy.tables.chain import Attenuated, Chain, Chains, Reading
@@ -101,7 +101,7 @@ def _said(row: Row) -> object:
 _Sets = frozenset[RuleSet]
 
 
-@attrs.frozen
+@frozen
 class _Bound:
     """What bounds an agent behind a chain.
 
@@ -222,7 +222,7 @@ def _table(sets: set[RuleSet] | _Sets) -> Table:
     return Table(Ceiling.of(map(Part, sets)))
 
 
-@attrs.frozen
+@frozen
 class ReadingGap(Difference):
     """A call of which what is declared and what the host does differ along a chain.
 
@@ -311,7 +311,7 @@ class Gaps:
         return Comparison(told(anew, declared, real), found.why)
 
 
-@attrs.frozen
+@frozen
 class AuditPosition:
     """An agent at the end of a chain, in one reading.
 
@@ -327,7 +327,7 @@ class AuditPosition:
     privileges: tuple[Privilege, ...]
 
 
-@attrs.frozen
+@frozen
 class AgentAudit:
     """One agent.
 
@@ -364,7 +364,7 @@ class AgentAudit:
         return not self.why
 
 
-@attrs.frozen
+@frozen
 class ProjectAudit:
     """One project: its agents, and what was read for it."""
 
@@ -373,7 +373,7 @@ class ProjectAudit:
     exact: bool
 
 
-@attrs.frozen
+@frozen
 class Audit:
     """A whole workspace.
 

@@ -13,10 +13,10 @@ from typing import Final
 from policy.analysis.reach.query import taken
 from policy.analysis.reach.worklist import MANY_POSITIONS, Reach, reach
 from policy.compare.compare import Difference
-from policy.core import values as attrs
 from policy.core.decision import Decision
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
+from policy.core.values import evolve, frozen
 from policy.hosts.claims import ClaimVerdict, NeverClaim, check_claim
 from policy.hosts.notation.semantics import matching
 from policy.hosts.project import Project
@@ -31,7 +31,7 @@ _ANY_NUMBER: Final = "**"
 _ANY: Final = "*"
 
 
-@attrs.frozen
+@frozen
 class ChainShape:
     """Which chains a statement is about: names of agents, ``*`` and ``**``."""
 
@@ -63,7 +63,7 @@ class ChainShape:
         return frozenset(found)
 
 
-@attrs.frozen
+@frozen
 class _Shaped(Around):
     """A reading whose links know where a shape stands; chains that cannot be of it end."""
 
@@ -80,14 +80,14 @@ class _Shaped(Around):
         behind = self.shape.after(places, link.name)
         if not behind:
             raise KeyError(link.name)
-        return attrs.evolve(link, state=(link.state, behind))
+        return evolve(link, state=(link.state, behind))
 
 
 def _split(link: Link) -> tuple[Link, frozenset[int]]:
     """Return the link as its host has it, and where the shape stands after it."""
     assert isinstance(link.state, tuple)  # noqa: S101  # every link here is of `_Shaped`
     state, places = link.state
-    return attrs.evolve(link, state=state), places
+    return evolve(link, state=state), places
 
 
 def check(project: Project, dialect: Dialect) -> Iterator[ClaimVerdict]:

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from typing import Protocol
 
-from policy.core import values as attrs
 from policy.core.effect import Effect
+from policy.core.values import define, evolve
 from policy.tables.chain import (
     SPAWN_TOOL,
     Attenuated,
@@ -208,7 +208,7 @@ def bits(mask: int) -> Iterator[int]:
         mask ^= low
 
 
-@attrs.define(eq=False)
+@define(eq=False)
 class Position:
     """An agent behind a chain.
 
@@ -428,5 +428,5 @@ class _Steps:
         if one.link is None:
             return found
         table = table_of(found, self.numbers.rule_sets)
-        found.link = attrs.evolve(one.link, table=table, depth=found.depth)
+        found.link = evolve(one.link, table=table, depth=found.depth)
         return found

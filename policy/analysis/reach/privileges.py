@@ -18,7 +18,7 @@ from itertools import combinations
 
 from policy.compare.deduplicate import internal_tools
 from policy.compare.overlap import OTHER_TOOL, glob_pattern, representatives
-from policy.core import values as attrs
+from policy.core import values
 from policy.core.decision import Because, Reason
 from policy.core.effect import Effect
 from policy.patterns.families import members
@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 
-@attrs.frozen
+@values.frozen
 class Layer:
     """What some links of a chain say of one tool.
 
@@ -60,7 +60,7 @@ class Layer:
     otherwise: Effect | None
 
 
-@attrs.frozen
+@values.frozen
 class Privilege:
     """What one table says of one tool.
 
@@ -154,7 +154,7 @@ OVERLAPPING = "what two patterns share cannot be written as a pattern"
 _PATTERNS = 150
 
 
-@attrs.frozen
+@values.frozen
 class MostGranted:
     """What some calls of a tool get at most.
 
@@ -171,10 +171,10 @@ class MostGranted:
     rule: str
     position: int
     reason: Reason | None = None
-    patterns: tuple[Pattern, ...] = attrs.field(default=(), repr=False)
+    patterns: tuple[Pattern, ...] = values.field(default=(), repr=False)
 
 
-@attrs.frozen
+@values.frozen
 class AtMost:
     """What an agent may do at most with one tool.
 
@@ -330,10 +330,10 @@ class _Tool:
                 for other in of_rule.get(grant.rule, ())
             ):
                 # One rule stands for several patterns, and only some of them get this.
-                grant = attrs.evolve(grant, rule=self._shown(pattern))
+                grant = values.evolve(grant, rule=self._shown(pattern))
             key = (grant.effect, grant.rule)
-            known = grants.get(key, attrs.evolve(grant, patterns=()))
-            grants[key] = attrs.evolve(known, patterns=(*known.patterns, pattern))
+            known = grants.get(key, values.evolve(grant, patterns=()))
+            grants[key] = values.evolve(known, patterns=(*known.patterns, pattern))
         ranked = sorted(grants.values(), key=lambda grant: (_RANKS[grant.effect], grant.rule))
         if not overlaps.exact or self._is_ambiguous(ranked, overlaps):
             self.why[OVERLAPPING] = None

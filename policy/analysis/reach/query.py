@@ -13,11 +13,11 @@ from policy.analysis.reach.worklist import MANY_POSITIONS, reach
 from policy.compare.compare import Comparison, Difference
 from policy.compare.deduplicate import told
 from policy.compare.tables import differences
-from policy.core import values as attrs
 from policy.core.decision import Because, Decision, Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.source import Source
+from policy.core.values import evolve, field, frozen
 from policy.hosts.notation import policies
 from policy.hosts.notation import project as notation_project
 from policy.hosts.notation.semantics import dialect_of, matching, semantics
@@ -66,7 +66,7 @@ def read_maximum(source: Source) -> Policy:
 Call = tuple[str, dict[str, object]]
 
 
-@attrs.frozen
+@frozen
 class CallRefusal:
     """An agent that cannot make such a call, and why.
 
@@ -87,7 +87,7 @@ class CallRefusal:
     agent: str
     chain: tuple[str, ...] = ()
     tool: str = ""
-    call: dict[str, object] = attrs.field(factory=dict, eq=False)
+    call: dict[str, object] = field(factory=dict, eq=False)
     decision: Decision | None = None
 
     @property
@@ -151,12 +151,10 @@ def refusal(
 def _explained(
     unexplained: CallRefusal, chain: Chain, call: Call, decision: Decision
 ) -> CallRefusal:
-    return attrs.evolve(
-        unexplained, chain=chain.names, tool=call[0], call=call[1], decision=decision
-    )
+    return evolve(unexplained, chain=chain.names, tool=call[0], call=call[1], decision=decision)
 
 
-@attrs.frozen
+@frozen
 class Answer:
     """An agent that can make such a call.
 
@@ -174,7 +172,7 @@ class Answer:
     reading: str
     chain: tuple[str, ...]
     tool: str
-    call: dict[str, object] = attrs.field(eq=False)
+    call: dict[str, object] = field(eq=False)
     decision: Decision
 
     @property
@@ -183,7 +181,7 @@ class Answer:
         return self.chain[-1]
 
 
-@attrs.frozen
+@frozen
 class Query:
     """Who can, and who cannot.
 
@@ -275,7 +273,7 @@ def taken(table: Table, denied: Table, effect: Effect = Effect.DENY) -> Comparis
     )
     tools = {entry.tool for part in denied.use.parts for entry in part.rules.entries}
     named = sorted(by_rule, key=lambda each: each.tool not in tools)
-    return attrs.evolve(comparison, differences=tuple(named))
+    return evolve(comparison, differences=tuple(named))
 
 
 def _granted(table: Table, denied: Table, asked: Table) -> Comparison:
@@ -299,7 +297,7 @@ def _answers(project: Project, reading: str, chain: Chain, known: Comparison) ->
             yield Answer(project.title, reading, chain.names, found.tool, found.call, decision)
 
 
-@attrs.frozen
+@frozen
 class Excess:
     """A call that a chain grants beyond a maximum.
 

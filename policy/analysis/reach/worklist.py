@@ -36,7 +36,7 @@ from policy.analysis.reach.positions import (
     startable,
     table_of,
 )
-from policy.core import values as attrs
+from policy.core.values import define, field, frozen
 from policy.hosts.project import Project
 from policy.tables.chain import Attenuated, Chain, Reading
 from policy.tables.table import UNRESTRICTED, Table
@@ -76,7 +76,7 @@ _Incoming = tuple[Any, Any]
 _WIDE = 64
 
 
-@attrs.frozen
+@frozen
 class ReadingSide:
     """One of two readings that are compared.
 
@@ -95,7 +95,7 @@ class ReadingSide:
 _NO_CHAINS = ReadingSide(Attenuated({}), ())
 
 
-@attrs.define(eq=False)
+@define(eq=False)
 class PositionPair:
     """The positions at the end of one chain on both sides.
 
@@ -362,7 +362,7 @@ def _shows_no_more(one: _Incoming, other: _Incoming) -> bool:
     )
 
 
-@attrs.frozen(slots=False, eq=False)
+@frozen(slots=False, eq=False)
 class Reach:
     """The positions of one reading that matter.
 
@@ -373,9 +373,9 @@ class Reach:
     """
 
     most: Mapping[str, Table]
-    _moves: PositionMoves = attrs.field(repr=False)
-    _pairs: tuple[PositionPair, ...] = attrs.field(repr=False)
-    _edges: Mapping[int, int] = attrs.field(repr=False)
+    _moves: PositionMoves = field(repr=False)
+    _pairs: tuple[PositionPair, ...] = field(repr=False)
+    _edges: Mapping[int, int] = field(repr=False)
 
     @property
     def exact(self) -> bool:

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Final
 
 from policy.analysis.records.record import Record
-from policy.core import values as attrs
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
+from policy.core.values import evolve, frozen
 
 __all__ = [
     "LogProblem",
@@ -120,7 +120,7 @@ def _read_transcript(
                     )
                 case {"type": "tool_result", "tool_use_id": str(key)} if key in open_calls:
                     effect = _effect(said.get("permissionDecision"))
-                    yield attrs.evolve(open_calls.pop(key), effect=effect)
+                    yield evolve(open_calls.pop(key), effect=effect)
     yield from open_calls.values()
 
 
@@ -248,7 +248,7 @@ def _value(text: str) -> object:
         return ()  # nothing that JSON can say, and so nothing that a field may hold
 
 
-@attrs.frozen
+@frozen
 class LogProblem:
     """A line that holds no call that could be read.
 
@@ -344,7 +344,7 @@ def _counted(file: Path, name: str) -> Iterator[Record | LogProblem]:
         if isinstance(read, str):
             yield from [LogProblem(name, read)] * times
         else:
-            yield attrs.evolve(read, times=times)
+            yield evolve(read, times=times)
 
 
 def _values(file: Path) -> Iterator[object]:

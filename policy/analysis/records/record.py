@@ -10,16 +10,16 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
-from policy.core import values as attrs
 from policy.core.credentials import REDACTIONS, masked
 from policy.core.decision import Decision
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
+from policy.core.values import evolve, field, frozen
 
 __all__ = ["Record", "Recorder", "line", "redacted"]
 
 
-@attrs.frozen
+@frozen
 class Record:
     """A call that was made.
 
@@ -43,7 +43,7 @@ class Record:
 
     chain: tuple[str, ...]
     tool: str
-    call: dict[str, object] = attrs.field(eq=False)
+    call: dict[str, object] = field(eq=False)
     effect: Effect | None = None
     reason: str = ""
     rules: tuple[str, ...] = ()
@@ -51,7 +51,7 @@ class Record:
     time: str = ""
     cwd: str = ""
     redacted: tuple[str, ...] = ()
-    source: str = attrs.field(default="", eq=False)
+    source: str = field(default="", eq=False)
     times: int = 1
     agent: str = ""
     project: str = ""
@@ -94,7 +94,7 @@ def _unwritable(value: object) -> str:
     return f"<{type(value).__name__}>"
 
 
-@attrs.frozen
+@frozen
 class Recorder:
     """Appends decisions to a file.
 
@@ -131,7 +131,7 @@ class Recorder:
             PolicyError: the file cannot be written.
 
         """
-        self.append(attrs.evolve(Record.of(chain, tool, call, decision), cwd=cwd))
+        self.append(evolve(Record.of(chain, tool, call, decision), cwd=cwd))
 
     def append(self, record: Record) -> None:
         """Write down *record*, with the time that it is now.
@@ -141,7 +141,7 @@ class Recorder:
 
         """
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        text = line(attrs.evolve(redacted(record, self.redact), time=now)) + "\n"
+        text = line(evolve(redacted(record, self.redact), time=now)) + "\n"
         try:
             self._append(text.encode())
         except OSError as error:
@@ -183,7 +183,7 @@ def redacted(record: Record, redact: str) -> Record:
         if (kept_name, shown) != (name, value):
             changed.append(kept_name)
         kept[kept_name] = shown
-    return attrs.evolve(
+    return evolve(
         record,
         call=kept,
         rules=tuple(map(masked, record.rules)),

@@ -14,10 +14,10 @@ from typing import Any, Final
 
 from policy.analysis.records.logs import LogProblem
 from policy.analysis.records.record import Record
-from policy.core import values as attrs
 from policy.core.decision import Decision
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
+from policy.core.values import define, evolve, frozen
 from policy.tables.chain import Chain, SpawnDenied
 from policy.tables.placement import Anchored, ProjectFolders
 from policy.tables.projects import Projects
@@ -93,7 +93,7 @@ class RecordDecider:
         return chain
 
 
-@attrs.frozen
+@frozen
 class ReplayOutcome:
     """What a call got, and what it gets: calls that share this are counted together.
 
@@ -121,7 +121,7 @@ class ReplayOutcome:
         return self.before is not None and self.before < self.after.effect
 
 
-@attrs.define
+@define
 class Replayed:
     """The calls of one outcome.
 
@@ -139,7 +139,7 @@ class Replayed:
     distinct: int = 0
 
 
-@attrs.frozen
+@frozen
 class Replay:
     """What became of a log.
 
@@ -229,7 +229,7 @@ def _decidable(record: Record | LogProblem, root: str) -> Record:
         msg = "arguments were kept from the log"
         raise PolicyError(msg)
     if root:
-        return attrs.evolve(record, chain=(root, *record.chain[1:]), project="")
+        return evolve(record, chain=(root, *record.chain[1:]), project="")
     if not record.chain:
         msg = "the log does not say which agent called"
         raise PolicyError(msg)

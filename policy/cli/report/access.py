@@ -11,9 +11,9 @@ from policy.cli.report.document import Block, Grid, Ink, Text, joined
 from policy.cli.report.words import relative
 from policy.compare.overlap import OTHER_TOOL
 from policy.core import expressions as re
-from policy.core import values as attrs
 from policy.core.decision import Because, Reason
 from policy.core.effect import Effect
+from policy.core.values import frozen
 
 __all__ = [
     "CLASSES",
@@ -55,7 +55,7 @@ _WORDS: Final = re.compile(r"[\w -]+")  # `working folder`
 _RULE: Final = re.compile(r"[^\s()]+( ?)\((.*)\)", re.DOTALL)
 
 
-@attrs.frozen
+@frozen
 class ToolAccess:
     """What some calls of a tool get, by patterns of their argument.
 

@@ -13,10 +13,10 @@ from policy.cli.report.as_json import Object
 from policy.cli.report.document import Ink, Text, joined
 from policy.cli.report.words import VERBS, call, call_text, count
 from policy.compare.ordinary import is_ordinary
-from policy.core import values as attrs
 from policy.core.decision import EVERY_TOOL, Reason
 from policy.core.effect import Effect
 from policy.core.source import visible
+from policy.core.values import define, field
 
 __all__ = ["ROLES", "ChangeRow", "Classes", "change_rows", "meaning"]
 
@@ -46,7 +46,7 @@ _RULE: Final = re.compile(r"([^\s()]+)\((?:domain:)?(.*)\)", re.DOTALL)
 _Words = tuple[str, str]
 
 
-@attrs.define
+@define
 class ChangeRow:
     """Changes of one kind.
 
@@ -61,8 +61,8 @@ class ChangeRow:
 
     kind: str
     tools: tuple[str, ...]
-    subjects: dict[_Words, dict[str, None]] = attrs.field(factory=dict)
-    changes: list[Change] = attrs.field(factory=list)
+    subjects: dict[_Words, dict[str, None]] = field(factory=dict)
+    changes: list[Change] = field(factory=list)
 
     @property
     def widened(self) -> bool:

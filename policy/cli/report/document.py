@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from policy.core import values as attrs
 from policy.core.credentials import masked
 from policy.core.source import Span, visible
+from policy.core.values import frozen
 
 if TYPE_CHECKING:
     from policy.cli.report.results import Result
@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 
-@attrs.frozen
+@frozen
 class Ink:
     """Text as it is written somewhere, which stays on one line where it fits.
 
@@ -86,7 +86,7 @@ def joined(texts: Iterable[Text], separator: str = ", ", most: int | None = None
     return tuple(part for text in shown for part in (separator, text))[1:]
 
 
-@attrs.frozen
+@frozen
 class Heading:
     """The title of a page or of a part of it."""
 
@@ -94,7 +94,7 @@ class Heading:
     level: int = 2
 
 
-@attrs.frozen
+@frozen
 class Paragraph:
     """A sentence or more; *role* applies to all of it."""
 
@@ -102,14 +102,14 @@ class Paragraph:
     role: str = ""
 
 
-@attrs.frozen
+@frozen
 class Labelled:
     """Labels, each with its text; an empty label continues the one above."""
 
     rows: tuple[tuple[str, Text], ...]
 
 
-@attrs.frozen
+@frozen
 class Item:
     """A line of a list, and the blocks that belong to it."""
 
@@ -117,7 +117,7 @@ class Item:
     body: tuple[Block, ...] = ()
 
 
-@attrs.frozen
+@frozen
 class Section:
     """A title and the blocks below it; a *folded* one is closed where a format can do that."""
 
@@ -126,7 +126,7 @@ class Section:
     folded: bool = False
 
 
-@attrs.frozen
+@frozen
 class Grid:
     """Rows of cells below heads. A cell may have a role, that of its first piece."""
 
@@ -134,7 +134,7 @@ class Grid:
     rows: tuple[tuple[Text, ...], ...]
 
 
-@attrs.frozen
+@frozen
 class Excerpt:
     """The line of a span, with carets below the span in the colour of *role*."""
 
@@ -142,7 +142,7 @@ class Excerpt:
     role: str = "error"
 
 
-@attrs.frozen
+@frozen
 class Verbatim:
     """The content of a file, or a part of it."""
 
@@ -150,7 +150,7 @@ class Verbatim:
     name: str = ""
 
 
-@attrs.frozen
+@frozen
 class Edge:
     """Agents that start others; *role* is ``added``, ``removed``, a reading or ""."""
 
@@ -159,7 +159,7 @@ class Edge:
     role: str = ""
 
 
-@attrs.frozen
+@frozen
 class Graph:
     """Which agents start which; a parent "" stands for the start of chains."""
 
@@ -175,7 +175,7 @@ def more(number: int, noun: str = "") -> tuple[Block, ...]:
     return (Paragraph(f"… {number:,} more{what}, shown with --all", "dim"),) if number > 0 else ()
 
 
-@attrs.frozen
+@frozen
 class Report:
     """The answer of a verb.
 

@@ -12,9 +12,9 @@ import policy
 from policy.analysis import catalogue
 from policy.cli.report.as_json import Object, dumps
 from policy.cli.report.document import Report
-from policy.core import values as attrs
 from policy.core.finding import Finding, Severity
 from policy.core.source import Place, Span, visible
+from policy.core.values import evolve, frozen
 from policy.files.trees import Folder, SingleFile, Tree
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 
-@attrs.frozen
+@frozen
 class Result:
     """A finding or a change, for a format that lists results one by one.
 
@@ -315,5 +315,5 @@ def path_prefix(tree: Tree) -> str:
 def _located(result: Result, prefix: str) -> Result:
     if result.place is None or not prefix:
         return result
-    place = attrs.evolve(result.place, file=prefix + result.place.file)
-    return attrs.evolve(result, place=place)
+    place = evolve(result.place, file=prefix + result.place.file)
+    return evolve(result, place=place)

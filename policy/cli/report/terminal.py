@@ -22,9 +22,9 @@ from policy.cli.report.document import (
     pieces,
 )
 from policy.core import expressions as re
-from policy.core import values as attrs
 from policy.core.credentials import masked
 from policy.core.source import Span, visible
+from policy.core.values import frozen
 
 __all__ = ["PageLayout", "clipped", "excerpt", "lines", "terminal", "width"]
 
@@ -114,7 +114,7 @@ def _words(text: Text, role: str) -> Iterator[tuple[int, _Word]]:
         yield blanks, word
 
 
-@attrs.frozen
+@frozen
 class PageLayout:
     """The width and the colour of a page."""
 

@@ -6,9 +6,9 @@ import enum
 from collections.abc import Mapping
 from typing import Final
 
-from policy.core import values as attrs
 from policy.core.effect import Effect
 from policy.core.source import Span
+from policy.core.values import field, frozen
 from policy.hosts.a3s.rules import PermissionPolicy
 from policy.hosts.a3s.versions import NEWEST, A3sErrorKind, A3sProfile
 from policy.hosts.data import host_table
@@ -34,13 +34,13 @@ __all__ = [
 ]
 
 
-@attrs.frozen
+@frozen
 class WorkerKind:
     """A kind of worker: its table, its limit of steps, and its other names."""
 
     table: str
     max_steps: int
-    aliases: list[str] = attrs.field(factory=list)
+    aliases: list[str] = field(factory=list)
 
 
 _DATA: Final = host_table("a3s", "agents")
@@ -82,7 +82,7 @@ class ConfirmationInheritance(enum.Enum):
     INHERIT_PARENT = "inherit_parent"
 
 
-@attrs.frozen
+@frozen
 class ToolNames:
     """A list of tools of an agent file, as written.
 
@@ -98,13 +98,13 @@ class ToolNames:
 
     presence: Presence = Presence.ABSENT
     items: tuple[str, ...] = ()
-    spans: tuple[Span, ...] = attrs.field(default=(), eq=False, repr=False)
+    spans: tuple[Span, ...] = field(default=(), eq=False, repr=False)
     key: str = ""
-    span: Span | None = attrs.field(default=None, eq=False, repr=False)
-    dropped: tuple[Span, ...] = attrs.field(default=(), eq=False, repr=False)
+    span: Span | None = field(default=None, eq=False, repr=False)
+    dropped: tuple[Span, ...] = field(default=(), eq=False, repr=False)
 
 
-@attrs.frozen(slots=False)
+@frozen(slots=False)
 class AgentDefinition:
     """One agent.
 
@@ -142,14 +142,14 @@ class AgentDefinition:
     tool_free: bool = False
     confirmation: ConfirmationInheritance | None = None
     kind: str = ""
-    has_confirmation_key: bool = attrs.field(default=False, eq=False, repr=False)
-    kind_span: Span | None = attrs.field(default=None, eq=False, repr=False)
-    block: PermissionPolicy | None = attrs.field(default=None, eq=False, repr=False)
-    tools: ToolNames = attrs.field(default=ToolNames(), eq=False, repr=False)
-    disallowed: ToolNames = attrs.field(default=ToolNames(), eq=False, repr=False)
-    span: Span | None = attrs.field(default=None, eq=False, repr=False)
-    unknown: tuple[tuple[str, Span], ...] = attrs.field(default=(), eq=False, repr=False)
-    second: tuple[tuple[str, Span], ...] = attrs.field(default=(), eq=False, repr=False)
+    has_confirmation_key: bool = field(default=False, eq=False, repr=False)
+    kind_span: Span | None = field(default=None, eq=False, repr=False)
+    block: PermissionPolicy | None = field(default=None, eq=False, repr=False)
+    tools: ToolNames = field(default=ToolNames(), eq=False, repr=False)
+    disallowed: ToolNames = field(default=ToolNames(), eq=False, repr=False)
+    span: Span | None = field(default=None, eq=False, repr=False)
+    unknown: tuple[tuple[str, Span], ...] = field(default=(), eq=False, repr=False)
+    second: tuple[tuple[str, Span], ...] = field(default=(), eq=False, repr=False)
 
     @property
     def has_permissions(self) -> bool:
@@ -206,7 +206,7 @@ def built_in_agents(profile: A3sProfile = NEWEST) -> dict[str, AgentDefinition]:
     return found
 
 
-@attrs.frozen
+@frozen
 class AgentRegistry:
     """The agents by name, and by the aliases of those that the host ships."""
 
@@ -243,7 +243,7 @@ class AgentRegistry:
 # --- script tools ---------------------------------------------------------------------
 
 
-@attrs.frozen
+@frozen
 class ScriptLimit:
     """A limit of a script: its key in files, its largest value, its default."""
 
@@ -262,7 +262,7 @@ LIMITS: Final = (
 _TIMEOUT_WITH_TASK: Final = 600_000
 
 
-@attrs.frozen
+@frozen
 class ScriptToolLimits:
     """The limits of a script; None is the default."""
 
@@ -282,7 +282,7 @@ class ScriptToolLimits:
         )
 
 
-@attrs.frozen
+@frozen
 class ScriptToolSpec:
     """A script that the model may call as a tool.
 
@@ -307,12 +307,12 @@ class ScriptToolSpec:
     path: str
     allowed_tools: tuple[str, ...] | None = ()
     limits: ScriptToolLimits = ScriptToolLimits()
-    omitted: bool = attrs.field(default=False, eq=False)
-    span: Span | None = attrs.field(default=None, eq=False, repr=False)
-    list_span: Span | None = attrs.field(default=None, eq=False, repr=False)
-    spans: tuple[Span, ...] = attrs.field(default=(), eq=False, repr=False)
-    unknown: tuple[tuple[str, Span], ...] = attrs.field(default=(), eq=False, repr=False)
-    unknown_limits: tuple[tuple[str, Span], ...] = attrs.field(default=(), eq=False, repr=False)
+    omitted: bool = field(default=False, eq=False)
+    span: Span | None = field(default=None, eq=False, repr=False)
+    list_span: Span | None = field(default=None, eq=False, repr=False)
+    spans: tuple[Span, ...] = field(default=(), eq=False, repr=False)
+    unknown: tuple[tuple[str, Span], ...] = field(default=(), eq=False, repr=False)
+    unknown_limits: tuple[tuple[str, Span], ...] = field(default=(), eq=False, repr=False)
 
     def effective_tools(self, profile: A3sProfile = NEWEST) -> tuple[str, ...] | None:
         """Return the listed tools that a script may call at all; None if it has no list."""

@@ -9,8 +9,8 @@ import enum
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NoReturn
 
-from policy.core import values as attrs
 from policy.core.effect import Effect
+from policy.core.values import frozen
 from policy.hosts.a3s.definitions import (
     AgentDefinition,
     ConfirmationInheritance,
@@ -151,7 +151,7 @@ class TimeoutAction(enum.Enum):
     AUTO_APPROVE = "auto_approve"
 
 
-@attrs.frozen
+@frozen
 class ConfirmationPolicy:
     """How a scope confirms calls. By default the host confirms none.
 
@@ -231,7 +231,7 @@ class GateReason(enum.Enum):
     BUDGET = "budget"
 
 
-@attrs.frozen
+@frozen
 class Passage:
     """The decision of the gate on a call.
 
@@ -251,7 +251,7 @@ class Passage:
         raise TypeError(msg)
 
 
-@attrs.frozen
+@frozen
 class GateScope:
     """One scope that a call passes: a session, or an agent that it started.
 
@@ -267,7 +267,7 @@ class GateScope:
     provider: Provider
 
 
-@attrs.frozen
+@frozen
 class Facts:
     """Facts of a running session that no file contains.
 
@@ -490,7 +490,7 @@ def admits(
     return True
 
 
-@attrs.frozen
+@frozen
 class ScriptSession:
     """The session that bounds the calls of a script.
 

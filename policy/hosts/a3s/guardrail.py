@@ -8,8 +8,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from policy.core import values as attrs
 from policy.core.effect import Effect
+from policy.core.values import field, frozen
 from policy.hosts.a3s.versions import NEWEST, A3sProfile
 from policy.hosts.data import host_table
 
@@ -25,7 +25,7 @@ class Risk(enum.Enum):
     CRITICAL = 3
 
 
-@attrs.frozen
+@frozen
 class _Part:
     """A simple command.
 
@@ -153,7 +153,7 @@ def _removes_everything(arguments: tuple[str, ...]) -> bool:
 # --- read-only commands ---------------------------------------------------------------
 
 
-@attrs.frozen
+@frozen
 class _Options:
     """Options with which a program is not read-only.
 
@@ -163,7 +163,7 @@ class _Options:
 
     """
 
-    words: tuple[str, ...] = attrs.field(default=(), converter=tuple)
+    words: tuple[str, ...] = field(default=(), converter=tuple)
     letters: str = ""
 
     def hold(self, argument: str) -> bool:
@@ -305,7 +305,7 @@ class Mode(enum.Enum):
         return next((mode for mode in cls if mode.value == name), cls.DEFAULT)
 
 
-@attrs.frozen
+@frozen
 class Guardrail:
     """The guardrail of a session.
 
@@ -319,7 +319,7 @@ class Guardrail:
 
     mode: Mode = Mode.DEFAULT
     workspace: str | None = None
-    links: frozenset[str] = attrs.field(factory=frozenset, converter=frozenset)
+    links: frozenset[str] = field(factory=frozenset, converter=frozenset)
     profile: A3sProfile = NEWEST
 
     def check(self, tool: str, args: Mapping[str, Any]) -> Effect:

@@ -11,11 +11,11 @@ from typing import Final
 
 from policy.core import expressions as re
 from policy.core import limits
-from policy.core import values as attrs
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding
 from policy.core.source import Source
+from policy.core.values import define, field, frozen
 from policy.files.layout import layout_markdown_file, layout_yaml_file
 from policy.files.opening import Tree
 from policy.hosts.a3s.definitions import AgentDefinition, ScriptToolSpec, built_in_agents
@@ -60,7 +60,7 @@ _HEADERS: Final = {
 }
 
 
-@attrs.frozen
+@frozen
 class A3sOptions:
     """The session of projects without a session file.
 
@@ -130,15 +130,15 @@ def _has_kind(tree: Tree, path: str) -> bool:
         return False
 
 
-@attrs.define
+@define
 class _Loader:
     """One project."""
 
     tree: Tree
     root: str
     options: A3sOptions
-    files: list[ReadFile] = attrs.field(factory=list)
-    findings: list[Finding] = attrs.field(factory=list)
+    files: list[ReadFile] = field(factory=list)
+    findings: list[Finding] = field(factory=list)
     has_session: bool = False  # whether a session file was read
 
     def run(self) -> Project:

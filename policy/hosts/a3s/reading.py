@@ -11,9 +11,9 @@ from functools import cached_property
 from typing import Final
 
 from policy.core import limits
-from policy.core import values as attrs
 from policy.core.decision import Reason
 from policy.core.effect import Effect
+from policy.core.values import evolve, field, frozen
 from policy.hosts.a3s.definitions import AGENT_ALIASES, AgentDefinition, ScriptToolSpec
 from policy.hosts.a3s.files import SessionSettings
 from policy.hosts.a3s.gate import Provider, own_provider, settled
@@ -30,7 +30,7 @@ MAIN: Final = "main"
 SCRIPT: Final = "script:"
 
 
-@attrs.frozen(slots=False)
+@frozen(slots=False)
 class World:
     """The session, agents and scripts of one project.
 
@@ -42,8 +42,8 @@ class World:
     """
 
     session: SessionSettings
-    agents: Mapping[str, AgentDefinition] = attrs.field(factory=dict, eq=False)
-    scripts: Mapping[str, ScriptToolSpec] = attrs.field(factory=dict, eq=False)
+    agents: Mapping[str, AgentDefinition] = field(factory=dict, eq=False)
+    scripts: Mapping[str, ScriptToolSpec] = field(factory=dict, eq=False)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -104,11 +104,11 @@ def no_spawning(world: World) -> RuleSet:
     return RuleSet(entries, Effect.ALLOW, dialect(world.session.profile))
 
 
-@attrs.frozen(slots=False)
+@frozen(slots=False)
 class _Declared(DeclaredReading):
     """The attenuated reading, in which agents may go by other names."""
 
-    world: World = attrs.field(kw_only=True, eq=False)
+    world: World = field(kw_only=True, eq=False)
 
     def step(self, parent: Link, agent: str) -> Link:
         """Return the link after *parent*; no agent starts the session."""
@@ -199,8 +199,8 @@ def answered(rules: RuleSet, provider: Provider) -> RuleSet:
     if effect is Effect.ASK:
         return rules
     entries = tuple(
-        attrs.evolve(entry, effect=effect) if entry.effect is Effect.ASK else entry
+        evolve(entry, effect=effect) if entry.effect is Effect.ASK else entry
         for entry in rules.entries
     )
     default = effect if rules.default is Effect.ASK else rules.default
-    return attrs.evolve(rules, entries=entries, default=default)
+    return evolve(rules, entries=entries, default=default)

@@ -12,10 +12,10 @@ from typing import Any, Final
 
 from policy.core import expressions as re
 from policy.core import limits
-from policy.core import values as attrs
 from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
 from policy.core.source import Span
+from policy.core.values import evolve, field, frozen
 from policy.hosts.a3s.versions import (
     MODES,
     NEWEST,
@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 
-@attrs.frozen
+@frozen
 class PermissionRule:
     """One rule, e.g. ``Bash(cargo:*)``.
 
@@ -56,7 +56,7 @@ class PermissionRule:
     text: str
     tool: str
     pattern: str | None
-    span: Span | None = attrs.field(default=None, eq=False, repr=False)
+    span: Span | None = field(default=None, eq=False, repr=False)
 
     @classmethod
     def of(
@@ -191,7 +191,7 @@ def lane_rule(text: str) -> Lane | None:
     return next((lane for lane in Lane if lane.value == name), None)
 
 
-@attrs.frozen
+@frozen
 class MatchingRules:
     """Every rule that matches a call, also those that do not decide it."""
 
@@ -200,7 +200,7 @@ class MatchingRules:
     ask: tuple[str, ...] = ()
 
 
-@attrs.frozen(slots=False)
+@frozen(slots=False)
 class PermissionPolicy:
     """The permissions of one session or agent.
 
@@ -221,7 +221,7 @@ class PermissionPolicy:
     default_decision: Effect = Effect.ASK
     enabled: bool = True
     profile: A3sProfile = NEWEST
-    enabled_span: Span | None = attrs.field(default=None, eq=False, repr=False)
+    enabled_span: Span | None = field(default=None, eq=False, repr=False)
 
     @classmethod
     def of(  # the lists, the default, and who reads them
@@ -309,7 +309,7 @@ class PermissionPolicy:
     def _without_lane(self, tool: str, ask: Iterable[Entry]) -> Iterable[Entry]:
         for entry in ask:
             if names_tool(entry.tool, tool):
-                yield attrs.evolve(entry, tool=f"={tool}")
+                yield evolve(entry, tool=f"={tool}")
         yield Entry(f"={tool}", self.default_decision, reason=Reason.DEFAULT, rule=_DEFAULT)
 
     @cached_property
@@ -357,7 +357,7 @@ class PermissionPolicy:
 _DEFAULT = "default_decision"
 
 
-@attrs.frozen(slots=False)
+@frozen(slots=False)
 class PermissionManager:
     """A policy for all sessions, and one for this session that replaces all but its deny rules.
 
@@ -374,7 +374,7 @@ class PermissionManager:
         profile = first.profile
         rules = dict.fromkeys((*first.deny, *then.deny))
         denied = [entry for rule in rules for entry in rule.entries(Effect.DENY)]
-        rest = attrs.evolve(first, deny=()).entries
+        rest = evolve(first, deny=()).entries
         return RuleSet((*denied, *rest), first.default_decision, dialect(profile))
 
     def check(self, tool: str, args: Mapping[str, Any]) -> Decision:

@@ -12,10 +12,10 @@ from collections.abc import Collection, Iterator
 from typing import Final
 
 from policy.core import expressions as re
-from policy.core import values as attrs
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding, Severity
 from policy.core.source import Place, Source, Span
+from policy.core.values import define, field, frozen
 from policy.files.frontmatter import HeaderLanguage, misplaced_front_matter, split_front_matter
 from policy.files.nodes import MappingNode, Node, NodeEntry, ScalarNode, SequenceNode, ShapeMistake
 from policy.files.text import cite
@@ -86,7 +86,7 @@ def _loosely(text: str) -> Node | None:
         return None
 
 
-@attrs.frozen
+@frozen
 class _Quoted:
     """A header with quotes around some values.
 
@@ -347,7 +347,7 @@ def _is_string(node: Node | None) -> bool:
 # --- a definition ---------------------------------------------------------------------
 
 
-@attrs.frozen
+@frozen
 class Definition:
     """What the front matter of one agent says.
 
@@ -373,7 +373,7 @@ class Definition:
     hooks: tuple[Hook, ...] = ()
     plugin: bool = False
     place: Place | None = None
-    span: Span | None = attrs.field(default=None, repr=False)
+    span: Span | None = field(default=None, repr=False)
 
     @property
     def types(self) -> tuple[str, ...] | None:
@@ -391,7 +391,7 @@ class Definition:
         return tuple(name for name in names if "*" not in name) if listed else None
 
 
-@attrs.frozen
+@frozen
 class Definitions:
     """The agent that one file defines, if any, and findings."""
 
@@ -461,13 +461,13 @@ def _error(code: str, message: str, span: Span, help: str = "") -> Finding:
     return Finding(code, message, Severity.ERROR, span, help=help)
 
 
-@attrs.define
+@define
 class _Reader:
     node: MappingNode
     opening: Span
     plugin: bool
     unnamed: str
-    findings: list[Finding] = attrs.field(factory=list)
+    findings: list[Finding] = field(factory=list)
 
     def read(self) -> Definitions:
         name = self.node.get("name")

@@ -7,9 +7,9 @@ from functools import lru_cache
 from itertools import chain
 from typing import Final
 
-from policy.core import values as attrs
 from policy.core.decision import Reason
 from policy.core.effect import Effect
+from policy.core.values import evolve
 from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.data.guarded import (
     GUARDED,
@@ -280,7 +280,7 @@ def removals(session: ClaudeSession, mode: str) -> Iterator[Entry]:
         yield built_in(known.OPERAND_REMOVE, Effect.ALLOW, pattern, why="no critical path")
     for entry in (*(line.entry for line in session.lines), *chain(*session.reopened)):
         if (entry.tool, entry.effect) == (known.OPERAND_WRITE, Effect.DENY):
-            yield attrs.evolve(entry, tool=known.OPERAND_REMOVE, effect=effect, reason=reason)
+            yield evolve(entry, tool=known.OPERAND_REMOVE, effect=effect, reason=reason)
     yield built_in(known.OPERAND_REMOVE, Effect.ALLOW, why="no critical path")
 
 

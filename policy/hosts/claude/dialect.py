@@ -15,7 +15,7 @@ from policy.commands.knowledge import (
     Variables,
     Wrapping,
 )
-from policy.core import values as attrs
+from policy.core.values import evolve
 from policy.hosts.claude.data import shell as commands
 from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.data.guarded import OWN
@@ -82,7 +82,7 @@ _SHELL: Final = Shell(
     compound=COMPOUND,
     longest=10_000,
 )
-_EDITING_SHELL: Final = attrs.evolve(_SHELL, programs=EDITING_PROGRAMS)
+_EDITING_SHELL: Final = evolve(_SHELL, programs=EDITING_PROGRAMS)
 
 
 def denies_rest(session: ClaudeSession, mode: str) -> bool:
@@ -95,16 +95,16 @@ def _shell(edits: bool, behaves: Behaviour) -> Shell:  # noqa: FBT001  # one que
     """Return what a version knows of commands, in modes that edit files or in others."""
     shell = _EDITING_SHELL if edits else _SHELL
     if behaves.longest_command != shell.longest:
-        shell = attrs.evolve(shell, longest=behaves.longest_command)
-    shell = attrs.evolve(shell, setting=not behaves.assignments_asked)
+        shell = evolve(shell, longest=behaves.longest_command)
+    shell = evolve(shell, setting=not behaves.assignments_asked)
     if not behaves.input_is_read:
-        shell = attrs.evolve(shell, files=attrs.evolve(shell.files, input=""))
+        shell = evolve(shell, files=evolve(shell.files, input=""))
     if not behaves.unopened_programs:
         return shell
     known = dict(shell.programs.items())
     for name in behaves.unopened_programs & known.keys():
-        known[name] = attrs.evolve(known[name], reads=Files.NONE, writes=Files.NONE)
-    return attrs.evolve(shell, programs=Programs(known))
+        known[name] = evolve(known[name], reads=Files.NONE, writes=Files.NONE)
+    return evolve(shell, programs=Programs(known))
 
 
 def _behind_wrappers(programs: Programs) -> Programs:
@@ -112,23 +112,23 @@ def _behind_wrappers(programs: Programs) -> Programs:
     sed = programs.known.get("sed")
     if sed is None or not sed.direct:
         return programs
-    forms = [f if f.direct else attrs.evolve(f, carried=True) for f in sed.forms]
-    carried = attrs.evolve(sed, direct=False, carried=True, forms=tuple(forms))
+    forms = [f if f.direct else evolve(f, carried=True) for f in sed.forms]
+    carried = evolve(sed, direct=False, carried=True, forms=tuple(forms))
     return Programs({**programs.known, "sed": carried})
 
 
 @lru_cache(maxsize=64)  # one object for all that is equal: much is remembered by it
 def _shell_below(cwd: str, home: str, shell: Shell) -> Shell:
     """Return what a session in the folder *cwd* knows of commands."""
-    shell = attrs.evolve(shell, cwd=cwd, kept=tuple(f"{home}/{name}" for name in OWN))
+    shell = evolve(shell, cwd=cwd, kept=tuple(f"{home}/{name}" for name in OWN))
     structures = shell.syntax.structures | commands.ITERATED
-    waited = attrs.evolve(
+    waited = evolve(
         shell,
         programs=_behind_wrappers(shell.programs),
-        syntax=attrs.evolve(shell.syntax, structures=structures),
-        kinds=attrs.evolve(shell.kinds, idle=commands.IDLE, trusting=True),
+        syntax=evolve(shell.syntax, structures=structures),
+        kinds=evolve(shell.kinds, idle=commands.IDLE, trusting=True),
     )
-    return attrs.evolve(shell, awaited=waited)
+    return evolve(shell, awaited=waited)
 
 
 def dialect(session: ClaudeSession, mode: str) -> Dialect:

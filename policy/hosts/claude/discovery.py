@@ -15,9 +15,9 @@ from typing import Final
 
 from policy.core import expressions as re
 from policy.core import limits
-from policy.core import values as attrs
 from policy.core.errors import PolicyError
 from policy.core.source import Source
+from policy.core.values import define, evolve, field, frozen
 from policy.files.json_nodes import read_json
 from policy.files.nodes import MappingNode, Node, ScalarNode, SequenceNode, describe
 from policy.files.opening import Tree
@@ -58,7 +58,7 @@ _SKILL_DEPTH: Final = 3
 _KINDS: Final = ("agents", "commands", "skills")
 
 
-@attrs.frozen
+@frozen
 class PluginFile:
     """What one file of a plugin is: the root of the plugin, the kind, and its name.
 
@@ -70,7 +70,7 @@ class PluginFile:
     name: str
 
 
-@attrs.frozen
+@frozen
 class _Manifest:
     """What a manifest says: the name, and by kind the places it lists; None where it is quiet."""
 
@@ -223,7 +223,7 @@ _NAMES: Final = {"settings.json": "project", "settings.local.json": "local"}
 _FOLDERS: Final = {"agents": "agent", "commands": "command", "skills": "skill"}
 
 
-@attrs.frozen
+@frozen
 class Role:
     """What one file is read as.
 
@@ -241,14 +241,14 @@ class Role:
     path: str
     kind: str
     scope: str = ""
-    source: Source | None = attrs.field(default=None, repr=False)
+    source: Source | None = field(default=None, repr=False)
     assumed: str = ""
     error: PolicyError | None = None
     above: bool = False
     beside: bool = False
 
 
-@attrs.define
+@define
 class FoundProject:
     """A project.
 
@@ -262,8 +262,8 @@ class FoundProject:
     """
 
     root: str
-    files: list[Role] = attrs.field(factory=list)
-    passed: list[Role] = attrs.field(factory=list)
+    files: list[Role] = field(factory=list)
+    passed: list[Role] = field(factory=list)
     refused: PolicyError | None = None
     is_home: bool = False
     servers: tuple[str, ...] = ()
@@ -288,7 +288,7 @@ def discover(tree: Tree, start: str | None = None) -> tuple[FoundProject, ...]:
     for root in found:
         if _is_home(root, discovery.paths):
             settings = [role for role in found[root].files if _is_of_user(role, root)]
-            found[root].files += (attrs.evolve(role, scope="user") for role in settings)
+            found[root].files += (evolve(role, scope="user") for role in settings)
             found[root].is_home = True
         found[root].servers = tuple(_servers(tree, f"{root}/.mcp.json".lstrip("/")))
     own = {root: tuple(found[root].files) for root in found}
@@ -301,9 +301,7 @@ def discover(tree: Tree, start: str | None = None) -> tuple[FoundProject, ...]:
                     ):
                         there = found[root]
                         holds = _holds_below(role, above, home=found[above].is_home)
-                        (there.files if holds else there.passed).append(
-                            attrs.evolve(role, above=True)
-                        )
+                        (there.files if holds else there.passed).append(evolve(role, above=True))
     return tuple(found[root] for root in sorted(found))
 
 
@@ -369,12 +367,12 @@ def _parent(path: str) -> str:
     return path.rpartition("/")[0]
 
 
-@attrs.define
+@define
 class _Discovery:
     tree: Tree
     paths: set[str]
-    found: dict[str, FoundProject] = attrs.field(factory=dict)
-    refused: dict[str, PolicyError] = attrs.field(factory=dict)
+    found: dict[str, FoundProject] = field(factory=dict)
+    refused: dict[str, PolicyError] = field(factory=dict)
 
     def run(self) -> Iterator[tuple[str, Role]]:
         plugins, self.refused = plugin_files(self.tree, self.paths)
@@ -477,7 +475,7 @@ class _Discovery:
         elif looks_like_agent(role.source, certainly=True) and not any(
             name.startswith("commands") for name in segments[:-1]
         ):
-            yield "", attrs.evolve(role, assumed=_ALONE)
+            yield "", evolve(role, assumed=_ALONE)
 
     def _stray_settings(self, path: str, segments: list[str]) -> Iterator[tuple[str, Role]]:
         try:
@@ -520,7 +518,7 @@ _MANAGED: Final = "/etc/claude-code"
 _WHOLE: Final = f"{_MANAGED}/managed-settings.json"
 
 
-@attrs.frozen
+@frozen
 class _Placed(Tree):
     """A tree as it is seen from outside: every path below one folder."""
 
@@ -536,7 +534,7 @@ class _Placed(Tree):
 
     def problems(self) -> tuple[Problem, ...]:
         return tuple(
-            attrs.evolve(problem, path=f"{self.folder}/{problem.path}".removesuffix("/."))
+            evolve(problem, path=f"{self.folder}/{problem.path}".removesuffix("/."))
             for problem in self.tree.problems()
         )
 
@@ -551,7 +549,7 @@ def user_roles(tree: Tree) -> list[Role]:
     """Return what is read of the folder of a user, ``~/.claude``."""
     roles = _roles(_Placed(tree, _USER), _HOME)
     return [
-        attrs.evolve(role, scope="user") if role.kind == "settings" else role
+        evolve(role, scope="user") if role.kind == "settings" else role
         for role in roles
         if (role.kind, role.scope) != ("settings", "local")
     ]
@@ -589,7 +587,7 @@ def managed_roles(tree: Tree) -> list[Role]:
 def _roles(tree: Tree, root: str) -> list[Role]:
     found = [each for each in discover(tree) if each.root == root]
     return [
-        attrs.evolve(role, above=True, beside=True)
+        evolve(role, above=True, beside=True)
         for each in found
         for role in each.files
         if not role.assumed and not role.above

@@ -8,11 +8,11 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from policy.core import values as attrs
 from policy.core.effect import Effect
 from policy.core.finding import Finding, Severity
 from policy.core.memory import OnDemand
 from policy.core.source import Place, Source, Span
+from policy.core.values import define, evolve, field, frozen
 from policy.files.layout import layout_json_file, layout_markdown_file
 from policy.files.opening import Tree
 from policy.hosts.claude.agents import Definition, read_agent
@@ -81,7 +81,7 @@ def load(tree: Tree, options: ClaudeOptions | None = None) -> tuple[Project, ...
     if options.start is not None:
         found = tuple(each for each in found if each.root == options.start)
     return tuple(
-        attrs.evolve(project, findings=(*project.findings, *apart[project.root]))
+        evolve(project, findings=(*project.findings, *apart[project.root]))
         for project in (_project(each, options, tree.root) for each in found)
     )
 
@@ -142,7 +142,7 @@ def canonical(path: str, source: Source) -> str | None:
             return None
 
 
-@attrs.frozen
+@frozen
 class ClaudeFrontEnd:
     """Reads files by *options*, e.g. as another version does."""
 
@@ -166,8 +166,8 @@ def _started_elsewhere(options: ClaudeOptions) -> bool:
 
 def _project(found: FoundProject, options: ClaudeOptions, top: Path | None = None) -> Project:
     if found.is_home and not options.cwd:
-        options = attrs.evolve(options, cwd=options.home or "/@home")
-    options = attrs.evolve(options, configured=found.servers)
+        options = evolve(options, cwd=options.home or "/@home")
+    options = evolve(options, configured=found.servers)
     read = _Files(options)
     if found.refused is not None:
         read.findings += Finding.of(found.refused, "plugin-not-loaded", consequence=_NOT_LOADED)
@@ -208,7 +208,7 @@ def _project(found: FoundProject, options: ClaudeOptions, top: Path | None = Non
         tool_classes=TOOL_CLASSES,
     )
     others = (mode for mode in (*MODES, _UNGUARDED) if mode != built.mode)
-    return attrs.evolve(project, modes=OnDemand(others, partial(_in_mode, project, built)))
+    return evolve(project, modes=OnDemand(others, partial(_in_mode, project, built)))
 
 
 def _missing_folders(files: Iterable[Settings], at: Path) -> Iterator[Finding]:
@@ -228,11 +228,8 @@ _UNGUARDED: Final = "unguarded"
 
 def _in_mode(project: Project, built: ClaudeSession, mode: str) -> Project:
     """Return *project* as a session in *mode* has it, even if settings switch the mode off."""
-    if mode == _UNGUARDED:
-        session = attrs.evolve(built, guarded=False)
-    else:
-        session = attrs.evolve(built, mode=mode)
-    return attrs.evolve(
+    session = evolve(built, guarded=False) if mode == _UNGUARDED else evolve(built, mode=mode)
+    return evolve(
         project,
         agents=_agents(session),
         attenuated=attenuated(session),
@@ -272,18 +269,18 @@ def _entry(built: ClaudeSession, name: str) -> AgentEntry:
     return AgentEntry(definition.name, definition.place, table)
 
 
-@attrs.define
+@define
 class _Files:
     """The files of one project, read."""
 
     options: ClaudeOptions
-    settings: list[Settings] = attrs.field(factory=list)
-    definitions: dict[str, Definition] = attrs.field(factory=dict)
-    skills: dict[str, Skill] = attrs.field(factory=dict)
-    findings: list[Finding] = attrs.field(factory=list)
+    settings: list[Settings] = field(factory=list)
+    definitions: dict[str, Definition] = field(factory=dict)
+    skills: dict[str, Skill] = field(factory=dict)
+    findings: list[Finding] = field(factory=list)
     stronger: frozenset[str] = frozenset()
-    ranks: dict[str, tuple[bool, int]] = attrs.field(factory=dict)
-    roles: list[Role] = attrs.field(factory=list)
+    ranks: dict[str, tuple[bool, int]] = field(factory=dict)
+    roles: list[Role] = field(factory=list)
 
     def take(self, files: Iterable[Role]) -> None:
         """Read *files*, and the settings that a session is started with."""
@@ -357,7 +354,7 @@ class _Files:
                     own = not (command or role.above or role.assumed)
                     below = re.search(r"(?:^|/)(\.claude/skills/[^/]+)/SKILL\.md\Z", role.path)
                     folder = below[1] if own and below else ""
-                    self.skills[role.scope] = attrs.evolve(skill, folder=folder)
+                    self.skills[role.scope] = evolve(skill, folder=folder)
             case _:
                 self._agent(source, role)
 
@@ -389,7 +386,7 @@ class _Files:
         if definition is None:
             return
         if role.scope and ":" not in definition.name:
-            definition = attrs.evolve(definition, name=f"{role.scope}:{definition.name}")
+            definition = evolve(definition, name=f"{role.scope}:{definition.name}")
         if definition.name in (MAIN, *ASIDES):
             self.findings.append(
                 Finding(

@@ -12,9 +12,9 @@ from functools import lru_cache
 from typing import Final
 
 from policy.core import expressions as re
-from policy.core import values as attrs
 from policy.core.decision import Reason
 from policy.core.effect import Effect
+from policy.core.values import evolve, frozen
 from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.data.guarded import LEFT_OPEN, LINKED
 from policy.hosts.claude.data.settings import EDITS_INSIDE, FILE_READS_INSIDE, READS_INSIDE
@@ -62,7 +62,7 @@ _EDITING: Final = known.FILE_TOOLS["Edit"]
 # --- reads and edits that settings keep in working folders ---------------------------
 
 
-@attrs.frozen
+@frozen
 class Fence:
     """The entries of one setting.
 
@@ -142,7 +142,7 @@ def guards_before(asked: Entry, session: ClaudeSession, mode: str) -> Iterator[E
     """
     waived = mode == "bypassPermissions" and session.options.behaves.bypass_of_guarded
     opened = (
-        attrs.evolve(asked, tool=tool, pattern=trees)
+        evolve(asked, tool=tool, pattern=trees)
         for tool in known.EDITING
         for trees in notations.paths("**/" + LEFT_OPEN, fold=True)
     )
@@ -178,7 +178,7 @@ def _of_work_trees(session: ClaudeSession, mode: str) -> Iterator[Entry]:
         if entry.effect is Effect.ALLOW and entry.tool in known.EDITING and not line.borrowed:
             above = entry.pattern or below("")
             for trees in within(above, LEFT_OPEN.split("/")):
-                yield attrs.evolve(entry, pattern=trees)
+                yield evolve(entry, pattern=trees)
     for folder in session.folders if mode in EDITING_MODES else ():
         for trees in notations.paths("**/" + LEFT_OPEN, folder, fold=True):
             for tool in known.EDITING:
@@ -340,7 +340,7 @@ def _lifted(entry: Entry, link: str, rests: list[Pattern]) -> Iterator[Entry]:
         both = named if named <= rest else rest if rest <= named else None
         if both is not None:
             inside = Pattern.of(both.kind, (folded(link), *both.tokens))
-            yield attrs.evolve(entry, pattern=inside)
+            yield evolve(entry, pattern=inside)
 
 
 # --- rules that are left to the model where one judges (2.1.329) ---------------------

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from policy.core import values as attrs
 from policy.core.source import Span
+from policy.core.values import field, frozen
 from policy.files.nodes import MappingNode, Node, ScalarNode, SequenceNode, ShapeMistake, ValueKind
 from policy.hosts.claude.data import settings as known_hooks
 from policy.hosts.claude.data.tools import ALIASES
@@ -19,7 +19,7 @@ from policy.hosts.claude.data.tools import ALIASES
 __all__ = ["LIST", "Hook", "read_hooks", "takes"]
 
 
-@attrs.frozen
+@frozen
 class Hook:
     """One hook.
 
@@ -38,8 +38,8 @@ class Hook:
     condition: str
     runs: str
     waits: bool
-    place: Span = attrs.field(repr=False)
-    span: Span = attrs.field(repr=False)
+    place: Span = field(repr=False)
+    span: Span = field(repr=False)
 
 
 # --- which tools a hook is for -------------------------------------------------------

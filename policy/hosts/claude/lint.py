@@ -16,11 +16,11 @@ from policy.commands.read import read_plain
 from policy.commands.words import Script, Word
 from policy.commands.wrappers import is_assignment
 from policy.core import expressions as re
-from policy.core import values as attrs
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding, Severity
 from policy.core.source import Place, Span
+from policy.core.values import evolve, field, frozen
 from policy.hosts.claude.agents import Definition
 from policy.hosts.claude.data import settings as known_hooks
 from policy.hosts.claude.data import tools as known
@@ -163,19 +163,19 @@ class _Spans:
 
 def of_conditions(dialect: Dialect) -> Dialect:
     """Return how conditions read calls that rules read as *dialect* says."""
-    wrapping = attrs.evolve(
+    wrapping = evolve(
         dialect.shell.wrapping,
         names=frozenset({"xargs"}),
         denying=Wrappers({"xargs": Wrapper()}),
         granting=Wrappers(),
     )
     # A condition does not look into `bash -c SCRIPT` either.
-    kinds = attrs.evolve(dialect.shell.kinds, scripted=frozenset())
-    shell = attrs.evolve(dialect.shell, wrapping=wrapping, kinds=kinds)
-    return attrs.evolve(dialect, shell=shell)
+    kinds = evolve(dialect.shell.kinds, scripted=frozenset())
+    shell = evolve(dialect.shell, wrapping=wrapping, kinds=kinds)
+    return evolve(dialect, shell=shell)
 
 
-@attrs.frozen(slots=False)
+@frozen(slots=False)
 class Condition:
     """The `if` of a hook, which is one rule.
 
@@ -183,7 +183,7 @@ class Condition:
     """
 
     text: str
-    span: Span = attrs.field(repr=False)
+    span: Span = field(repr=False)
 
     @cached_property
     def matcher(self) -> Matcher:
@@ -242,7 +242,7 @@ class Condition:
         text = self.content.strip(" \t")
         if not text.startswith("*"):
             return False
-        lettered = attrs.evolve(dialect, fold=False)
+        lettered = evolve(dialect, fold=False)
         try:
             path = argument_text(dialect.argument(tool), lettered, call)
         except Unreadable:
@@ -287,7 +287,7 @@ def _is_unclear(command: str, shell: Shell, content: str) -> bool:
     if _UNREAD.search(around) or (_VALUE.search(around) and _PIPE.search(around)):
         return True
     structures = shell.syntax.structures | {"subshell"}
-    looked_into = attrs.evolve(shell, syntax=attrs.evolve(shell.syntax, structures=structures))
+    looked_into = evolve(shell, syntax=evolve(shell.syntax, structures=structures))
     script = read_plain(command) or read_script(command, looked_into)
     if (
         script is None

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from policy.core import values as attrs
 from policy.core.source import Source
+from policy.core.values import field, frozen
 from policy.files.opening import Tree
 from policy.hosts.claude.data.tools import server_name
 from policy.hosts.claude.data.versions import Behaviour, behaviour
@@ -24,7 +24,7 @@ def _as_called(
     return {server_name(name): tuple(map(server_name, each)) for name, each in servers.items()}
 
 
-@attrs.frozen
+@frozen
 class ClaudeOptions:
     """How a session is started.
 
@@ -82,21 +82,21 @@ class ClaudeOptions:
     user: Source | None = None
     managed: Source | None = None
     start: str | None = None
-    main_files: Tree | None = attrs.field(default=None, hash=False)
-    user_files: Tree | None = attrs.field(default=None, hash=False)
-    managed_files: Tree | None = attrs.field(default=None, hash=False)
+    main_files: Tree | None = field(default=None, hash=False)
+    user_files: Tree | None = field(default=None, hash=False)
+    managed_files: Tree | None = field(default=None, hash=False)
     command_line: Source | None = None
     flag: Source | None = None
     flag_folder: str = ""
-    servers: Mapping[str, tuple[str, ...]] | None = attrs.field(
+    servers: Mapping[str, tuple[str, ...]] | None = field(
         default=None, hash=False, converter=_as_called
     )
     configured: tuple[str, ...] = ()
     interactive: tuple[str, ...] = ()
     preapproved: tuple[str, ...] | None = None
-    links: Mapping[str, str] = attrs.field(factory=dict, hash=False)
+    links: Mapping[str, str] = field(factory=dict, hash=False)
     hooks: tuple[str, ...] = ()
-    aliases: Mapping[str, str] = attrs.field(factory=dict, hash=False)
+    aliases: Mapping[str, str] = field(factory=dict, hash=False)
     teammate: bool = False
     unknown_agents: bool = False
     active_skill: str = ""

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from policy.core import expressions as re
-from policy.core import values as attrs
 from policy.core.effect import Effect
+from policy.core.values import frozen
 from policy.patterns import notations
 from policy.patterns.families import moved
 from policy.patterns.notations import Unusable
@@ -41,7 +41,7 @@ class GlobAnchor(enum.Enum):
     ROOT = "//"
 
 
-@attrs.frozen
+@frozen
 class Glob:
     """A glob of a rule.
 
@@ -169,7 +169,7 @@ def _above(glob: str) -> str:
 # --- patterns -------------------------------------------------------------------------
 
 
-@attrs.frozen
+@frozen
 class Anchors:
     """The folders that path rules of one scope are relative to, canonical.
 

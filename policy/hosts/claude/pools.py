@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from policy.core import values as attrs
 from policy.core.decision import EVERY_TOOL, Reason
 from policy.core.effect import Effect
 from policy.core.source import Place
+from policy.core.values import evolve, frozen
 from policy.hosts.claude.agents import Definition
 from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.paths import Anchors
@@ -27,7 +27,7 @@ from policy.tables.ruleset import Entry, RuleSet
 __all__ = ["PoolPosition", "declared", "has_no_tools", "pool"]
 
 
-@attrs.frozen
+@frozen
 class PoolPosition:
     """Where an agent stands, as far as that decides which tools it has.
 
@@ -184,12 +184,12 @@ def _types(types: tuple[str, ...] | None, entry: Entry, session: ClaudeSession) 
     # Names are compared as written here, in calls too, and a type that is not there is none.
     for name in types:
         if name in session.agents:
-            yield attrs.evolve(entry, pattern=Pattern.exactly(name))
-    yield attrs.evolve(
+            yield evolve(entry, pattern=Pattern.exactly(name))
+    yield evolve(
         entry, effect=Effect.DENY, pattern=Pattern.text("*"), field=_TYPE, reason=Reason.DEFAULT
     )
     # Without a type the call is an error: which one is meant is not said.
-    yield attrs.evolve(entry, effect=Effect.DENY, reason=Reason.MALFORMED)
+    yield evolve(entry, effect=Effect.DENY, reason=Reason.MALFORMED)
 
 
 _TYPE: Final = "subagent_type"

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from functools import lru_cache, partial
 from typing import Final
 
-from policy.core import values as attrs
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.memory import OnDemand
+from policy.core.values import evolve, frozen
 from policy.hosts.claude.agents import Definition
 from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.dialect import dialect
@@ -32,7 +32,7 @@ MAIN: Final = "main"
 WORKFLOW: Final = "workflow"
 
 
-@attrs.frozen
+@frozen
 class ClaudeState:
     """What the host's reading knows of a position.
 
@@ -53,7 +53,7 @@ class ClaudeState:
 def main_definition(session: ClaudeSession) -> Definition:
     """Return the definition of the main conversation."""
     named = session.agents.get(session.main_agent)
-    return Definition(MAIN) if named is None else attrs.evolve(named, name=MAIN, mode=None)
+    return Definition(MAIN) if named is None else evolve(named, name=MAIN, mode=None)
 
 
 def attenuated(session: ClaudeSession) -> Attenuated:
@@ -72,7 +72,7 @@ def _root(session: ClaudeSession, tables: Mapping[str, Table], name: str) -> Tab
         return tables[known.GENERAL]
     # What is allowed there beyond the settings is no narrower than they are.
     bounds = Bounds(depth=depth_limit(session))
-    return attrs.evolve(_declared_table(session, MAIN), bounds=bounds)
+    return evolve(_declared_table(session, MAIN), bounds=bounds)
 
 
 def _declared_table(session: ClaudeSession, name: str) -> Table:
@@ -124,7 +124,7 @@ def _cannot_ask(session: ClaudeSession, position: PoolPosition) -> bool:
 def _silenced(rules: RuleSet) -> RuleSet:
     """Return *rules* for an agent that cannot ask the user: what would be asked for is denied."""
     entries = tuple(
-        attrs.evolve(entry, effect=Effect.DENY) if entry.effect is Effect.ASK else entry
+        evolve(entry, effect=Effect.DENY) if entry.effect is Effect.ASK else entry
         for entry in rules.entries
     )
     default = Effect.DENY if rules.default is Effect.ASK else rules.default
@@ -133,10 +133,10 @@ def _silenced(rules: RuleSet) -> RuleSet:
 
 @lru_cache(maxsize=64)
 def _asking_nobody(dialect: Dialect) -> Dialect:
-    return attrs.evolve(dialect, asks=False)
+    return evolve(dialect, asks=False)
 
 
-@attrs.frozen(slots=False, eq=False)
+@frozen(slots=False, eq=False)
 class ClaudeEnforced:
     """What the host does, position by position.
 
@@ -168,7 +168,7 @@ class ClaudeEnforced:
         last = PoolPosition(
             main=False, background=self.session.options.in_background(limit), may_start=False
         )
-        earlier = attrs.evolve(last, may_start=True)
+        earlier = evolve(last, may_start=True)
         barred = frozenset(
             name
             for name, definition in self.session.agents.items()
@@ -186,7 +186,7 @@ class ClaudeEnforced:
         definition = (
             main_definition(self.session)
             if aside or (agent == MAIN and MAIN not in self.session.agents)
-            else attrs.evolve(self.session.agents[agent], mode=None)
+            else evolve(self.session.agents[agent], mode=None)
         )
         types = definition.types
         state = ClaudeState(self.session.mode, aside=aside, types=types)
@@ -217,10 +217,10 @@ class ClaudeEnforced:
         if agent == known.FORK and definition.place is None:  # files may define one of that name
             if state.fork:
                 raise SpawnDenied(agent, parent.name, "depth")
-            forked = attrs.evolve(state, fork=True)
+            forked = evolve(state, fork=True)
             table, depth = parent.table & self._unforked(state.mode), parent.depth + 1
             if depth >= depth_limit(self.session):
-                table = attrs.evolve(table, bounds=Bounds(depth=0))
+                table = evolve(table, bounds=Bounds(depth=0))
             return Link(agent, table, depth, forked)
         key = ("step", agent, state, parent.depth)
         found = self.session.cache.get(key)
@@ -257,7 +257,7 @@ class ClaudeEnforced:
         )
         if has_no_tools(definition, self.session, position):
             return Reason.NO_TOOLS.value
-        below = attrs.evolve(state, mode=mode, fork=False)
+        below = evolve(state, mode=mode, fork=False)
         return Link(agent, self._table(definition, position, below, agent), depth, below)
 
     def _resolved(self, agent: str) -> Definition:

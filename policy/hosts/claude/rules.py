@@ -15,7 +15,7 @@ from typing import Final
 from policy.commands.read import read_plain
 from policy.commands.words import Script, as_written
 from policy.core import expressions as re
-from policy.core import values as attrs
+from policy.core import values
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
@@ -61,7 +61,7 @@ __all__ = [
 ]
 
 
-@attrs.frozen
+@values.frozen
 class RuleLine:
     """A rule for one tool.
 
@@ -79,7 +79,7 @@ class RuleLine:
         return self.entry.form is Form.LENT
 
 
-@attrs.frozen
+@values.frozen
 class RuleLines:
     """The lines of one rule, and what is wrong with it."""
 
@@ -90,7 +90,7 @@ class RuleLines:
         return RuleLines(self.lines + other.lines, self.findings + other.findings)
 
 
-@attrs.frozen
+@values.frozen
 class RuleScope:
     """What decides the meaning of a rule beside its text, the same for all of one file.
 
@@ -109,13 +109,13 @@ class RuleScope:
     agents: frozenset[str] = frozenset()
     flag: bool = False
     behaves: Behaviour = Behaviour()
-    aliases: Mapping[str, str] = attrs.field(factory=dict, hash=False)
-    servers: Mapping[str, tuple[str, ...]] | None = attrs.field(default=None, hash=False)
+    aliases: Mapping[str, str] = values.field(factory=dict, hash=False)
+    servers: Mapping[str, tuple[str, ...]] | None = values.field(default=None, hash=False)
     configured: tuple[str, ...] = ()
-    beside: frozenset[tuple[Effect, str]] = attrs.field(default=frozenset(), hash=False)
+    beside: frozenset[tuple[Effect, str]] = values.field(default=frozenset(), hash=False)
 
 
-@attrs.frozen(slots=False)
+@values.frozen(slots=False)
 class RuleText:
     """A rule, and all that decides what it means.
 

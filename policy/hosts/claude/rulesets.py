@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final
 
-from policy.core import values as attrs
 from policy.core.decision import Reason
 from policy.core.effect import Effect
+from policy.core.values import evolve
 from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.data.tools import STARTING
 from policy.hosts.claude.data.unchecked import EXACT_ONLY
@@ -74,8 +74,8 @@ def _rule_sets(session: ClaudeSession, mode: str) -> Iterator[RuleSet]:
     )
     shell = reading.shell
     compound = (*shell.compound, *traced_patterns(shell.kinds))
-    shell = attrs.evolve(shell, traced=True, compound=compound)
-    traced = attrs.evolve(reading, shell=shell, asks=not session.asks_nobody(mode))
+    shell = evolve(shell, traced=True, compound=compound)
+    traced = evolve(reading, shell=shell, asks=not session.asks_nobody(mode))
     yield from _choices(session, reading)
     for fence in fences(session):
         said = tuple(_answered(fence.entries, session, mode))
@@ -106,7 +106,7 @@ def _answered(entries: Iterable[Entry], session: ClaudeSession, mode: str) -> It
     for entry in entries:
         asks = entry.effect is Effect.ASK and entry.reason is not Reason.CLASSIFIER
         denied = silent and asks and entry.rule != kept
-        yield attrs.evolve(entry, effect=Effect.DENY) if denied else entry
+        yield evolve(entry, effect=Effect.DENY) if denied else entry
 
 
 def _rule_set(session: ClaudeSession, mode: str) -> RuleSet:
@@ -231,9 +231,9 @@ def _in_sandbox(session: ClaudeSession, mode: str) -> Iterator[Entry]:
             reason,
             rule="Bash (outside the sandbox)",
         )
-    yield from (attrs.evolve(entry, reason=reason) for entry in session.outside)
+    yield from (evolve(entry, reason=reason) for entry in session.outside)
     place = session.sandbox.place if session.sandbox else None
-    yield attrs.evolve(built_in("Bash", Effect.ALLOW, why="in a sandbox"), place=place)
+    yield evolve(built_in("Bash", Effect.ALLOW, why="in a sandbox"), place=place)
 
 
 def _allowed(session: ClaudeSession, mode: str) -> Iterator[Entry]:
@@ -264,7 +264,7 @@ def _spelling(allowed: Iterable[RuleLine]) -> Iterator[Entry]:
             prefixes.add(entry.pattern)
         elif line.exact:
             is_behind = entry.pattern in prefixes
-            yield attrs.evolve(entry, form=Form.PREFIX) if is_behind else entry
+            yield evolve(entry, form=Form.PREFIX) if is_behind else entry
 
 
 @lru_cache(maxsize=64)

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Final
 
 from policy.core import expressions as re
-from policy.core import values as attrs
+from policy.core import values
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.finding import Finding
@@ -72,7 +72,7 @@ _STAR: Final = "\ue000"  # stands for a star while globs are intersected
 _MOST: Final = 400
 
 
-@attrs.frozen
+@values.frozen
 class Opening:
     """What negations make of one rule.
 
@@ -88,9 +88,9 @@ class Opening:
         """Return the entries in place of the *lines* of the rule; they match no more calls."""
         rule = [line.entry for line in lines.lines]
         return (
-            *(attrs.evolve(entry, pattern=shut) for entry in rule for shut in self.shut),
+            *(values.evolve(entry, pattern=shut) for entry in rule for shut in self.shut),
             *(
-                attrs.evolve(entry, effect=Effect.ALLOW, pattern=pattern, reason=Reason.DEFAULT)
+                values.evolve(entry, effect=Effect.ALLOW, pattern=pattern, reason=Reason.DEFAULT)
                 for entry in rule
                 for pattern in self.opened
             ),
@@ -215,7 +215,7 @@ def _is_literal(segment: str) -> bool:
 # --- the rules of all settings files, file by file ------------------------------------
 
 
-@attrs.define
+@values.define
 class ScopeRules:
     """The rules of all scopes, which are added from the strongest on.
 
@@ -228,10 +228,10 @@ class ScopeRules:
     """
 
     locked: bool
-    lines: list[RuleLine] = attrs.field(factory=list)
-    reopened: list[tuple[Entry, ...]] = attrs.field(factory=list)
-    findings: list[Finding] = attrs.field(factory=list)
-    paths: set[str] = attrs.field(factory=set)
+    lines: list[RuleLine] = values.field(factory=list)
+    reopened: list[tuple[Entry, ...]] = values.field(factory=list)
+    findings: list[Finding] = values.field(factory=list)
+    paths: set[str] = values.field(factory=set)
 
     def add(
         self, file: Settings, anchors: Anchors, agents: frozenset[str], options: ClaudeOptions
@@ -332,7 +332,7 @@ def _denied(skill: Skill, scope: RuleScope) -> RuleLines:
     calls are denied.
     """
     lines = RuleLines()
-    scope = attrs.evolve(scope, flag=True)
+    scope = values.evolve(scope, flag=True)
     for matcher in skill.disallowed.matchers:
         found = read_rule(str(matcher), matcher.span, Effect.DENY, scope)
         lines += RuleLines(tuple(map(_as_rule, found.lines)), found.findings)
@@ -342,7 +342,7 @@ def _denied(skill: Skill, scope: RuleScope) -> RuleLines:
 def _as_rule(line: RuleLine) -> RuleLine:
     if line.entry.tool.startswith("mcp__"):
         return line
-    return attrs.evolve(line, entry=attrs.evolve(line.entry, reason=Reason.RULE))
+    return values.evolve(line, entry=values.evolve(line.entry, reason=Reason.RULE))
 
 
 # --- the session ----------------------------------------------------------------------
@@ -360,7 +360,7 @@ SCOPES: Final = ("managed", "cli", "flag", "local", "project", "user")
 _SCOPES_OF_ANYONE: Final = frozenset({"user", "project", "local", "flag"})
 
 
-@attrs.frozen(slots=False, eq=False)
+@values.frozen(slots=False, eq=False)
 class ClaudeSession:
     """One project with everything that decides calls in it.
 
@@ -460,9 +460,9 @@ class ClaudeSession:
         """The sessions that auto-allow more, by the name that chains there start with."""
         found = {}
         if self.granted:
-            found[TURN] = attrs.evolve(self, lines=self.lines + self.granted, granted=())
+            found[TURN] = values.evolve(self, lines=self.lines + self.granted, granted=())
         if self.sandbox is not None and not self.options.sandboxed:
-            found[SANDBOX] = attrs.evolve(self, confined=True)
+            found[SANDBOX] = values.evolve(self, confined=True)
         return found
 
     @cached_property
@@ -484,9 +484,9 @@ def session(
     skills = invocable(skills, settings)
     called = {skill.called: name for name, skill in skills.items() if skill.called}
     if called:
-        options = attrs.evolve(options, aliases={**called, **options.aliases})
-    options = attrs.evolve(options, hooks=heard(options.hooks, settings))
-    options = attrs.evolve(options, links={**OF_SYSTEMS.get(options.os, {}), **options.links})
+        options = values.evolve(options, aliases={**called, **options.aliases})
+    options = values.evolve(options, hooks=heard(options.hooks, settings))
+    options = values.evolve(options, links={**OF_SYSTEMS.get(options.os, {}), **options.links})
     ruled = _ruled_links(options)
     cwd, home = _placed(options)
     folders = _folders(settings, options, cwd, home)
@@ -548,7 +548,7 @@ def _of_workspace(lines: Iterable[RuleLine]) -> Iterator[RuleLine]:
     for line in lines:
         other = known.OF_WORKSPACE.get(line.entry.tool)
         if other is not None and line.entry.reason is Reason.UNAVAILABLE:
-            yield attrs.evolve(line, entry=attrs.evolve(line.entry, tool=other))
+            yield values.evolve(line, entry=values.evolve(line.entry, tool=other))
 
 
 def _asking_tools(silent: bool) -> Iterator[RuleLine]:  # noqa: FBT001  # one question

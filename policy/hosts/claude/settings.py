@@ -15,12 +15,12 @@ from typing import Final
 
 from policy.core import expressions as re
 from policy.core import limits
-from policy.core import values as attrs
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding, Severity
 from policy.core.source import Source, Span
+from policy.core.values import define, evolve, field, frozen
 from policy.files.json_nodes import read_json
 from policy.files.nodes import (
     ListOf,
@@ -89,7 +89,7 @@ __all__ = [
 ]
 
 
-@attrs.frozen
+@frozen
 class SettingsRule:
     """A rule as it stands in a list."""
 
@@ -98,7 +98,7 @@ class SettingsRule:
     span: Span
 
 
-@attrs.frozen
+@frozen
 class Sandbox:
     """What one settings file says of the sandbox that commands run in.
 
@@ -113,7 +113,7 @@ class Sandbox:
     outside: tuple[SettingsRule, ...] = ()
 
 
-@attrs.frozen
+@frozen
 class Settings:
     """What one settings file says.
 
@@ -149,9 +149,9 @@ class Settings:
     scope: str
     rules: tuple[SettingsRule, ...] = ()
     mode: str | None = None
-    mode_span: Span | None = attrs.field(default=None, repr=False)
+    mode_span: Span | None = field(default=None, repr=False)
     folders: tuple[str, ...] = ()
-    folder_spans: tuple[Span, ...] = attrs.field(default=(), repr=False)
+    folder_spans: tuple[Span, ...] = field(default=(), repr=False)
     tools: tuple[str, ...] | None = None
     managed_only: bool = False
     fences: frozenset[str] = frozenset()
@@ -160,7 +160,7 @@ class Settings:
     silent: bool = False
     agent: str = ""
     hooks: tuple[Hook, ...] = ()
-    hooks_off: tuple[bool, Span] | None = attrs.field(default=None, repr=False)
+    hooks_off: tuple[bool, Span] | None = field(default=None, repr=False)
     hooks_managed: bool = False
     plugins: tuple[Span, ...] = ()
     sandbox: Sandbox = Sandbox()
@@ -252,7 +252,7 @@ NO_START: Final = "the host does not start"
 _SKIPPED: Final = "the host skips it; nothing it says is in force"
 
 
-@attrs.define
+@define
 class Mistakes:
     """What was found in a file so far.
 
@@ -263,7 +263,7 @@ class Mistakes:
     """
 
     scope: str
-    findings: list[Finding] = attrs.field(factory=list)
+    findings: list[Finding] = field(factory=list)
     rejected: bool = False
 
     def reject(self, code: str, message: str, span: Span, more: str = "") -> None:
@@ -365,7 +365,7 @@ UNKNOWN: Final = "every call is denied here, since the rest of it may deny any"
 _HELD_BACK: Final = "the host holds back what the file allows, its folders and its mode"
 
 
-@attrs.define
+@define
 class PermissionsReader:
     """Reads ``permissions``.
 
@@ -391,7 +391,7 @@ class PermissionsReader:
         if self.mistakes.scope == "managed" and self._holds_back(node):
             mode, folders = mode and (mode if mode in _CAREFUL else "default"), ()
             rules = rules and tuple(rule for rule in rules if rule.effect is not Effect.ALLOW)
-        return attrs.evolve(
+        return evolve(
             settings,
             rules=rules or (),
             mode=mode,
@@ -516,7 +516,7 @@ class PermissionsReader:
 def strictest(settings: Settings) -> Settings:
     """Return the settings of an administrator's file whose restrictions cannot be read."""
     fences = frozenset({READS_INSIDE, EDITS_INSIDE})
-    return attrs.evolve(settings, fences=fences, silent=True, no_bypass=True, no_auto=True)
+    return evolve(settings, fences=fences, silent=True, no_bypass=True, no_auto=True)
 
 
 def _shown(node: Node) -> str:
@@ -582,7 +582,7 @@ def invocable(skills: Mapping[str, Skill], files: Iterable[Settings]) -> dict[st
     for name, word in said.items():
         if name in found and word in ("off", "user-invocable-only"):
             allowed = _WITHOUT if word == "off" else found[name].allowed
-            found[name] = attrs.evolve(found[name], typed=True, allowed=allowed)
+            found[name] = evolve(found[name], typed=True, allowed=allowed)
     return found
 
 
@@ -652,9 +652,9 @@ def started(options: ClaudeOptions, variables: Mapping[str, str]) -> ClaudeOptio
     levels = _LEVELS.fullmatch(variables.get(known.DEPTH, ""))
     if levels:
         depth = int(levels[1][:3])  # three digits are more than enough
-        options = attrs.evolve(options, depth=min(depth, _MOST))
+        options = evolve(options, depth=min(depth, _MOST))
     if _is_on(variables, known.FOREGROUND):
-        options = attrs.evolve(options, background=False)
+        options = evolve(options, background=False)
     return options
 
 
@@ -728,7 +728,7 @@ def _read(node: MappingNode, mistakes: Mistakes, behaves: Behaviour) -> Settings
         return Settings(scope, findings=tuple(mistakes.findings), unreadable=True)
     agent = node.get("agent")
     off = node.get("disableAllHooks")
-    return attrs.evolve(
+    return evolve(
         settings,
         tools=offered,
         managed_only=scope == "managed" and is_set(node.get("allowManagedPermissionRulesOnly")),

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from policy.core import values as attrs
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding, Severity
 from policy.core.source import Source, Span
+from policy.core.values import field, frozen
 from policy.files.frontmatter import HeaderLanguage, split_front_matter
 from policy.files.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from policy.hosts.claude.agents import read_header, read_list
@@ -24,7 +24,7 @@ from policy.language.syntax import DeclaredTools, Presence
 __all__ = ["Skill", "looks_like_skill", "read_skill"]
 
 
-@attrs.frozen
+@frozen
 class Skill:
     """What the front matter of one skill or command says.
 
@@ -49,7 +49,7 @@ class Skill:
     typed: bool = False
     forked: bool = False
     hooks: tuple[Hook, ...] = ()
-    span: Span | None = attrs.field(default=None, repr=False)
+    span: Span | None = field(default=None, repr=False)
     findings: tuple[Finding, ...] = ()
     called: str = ""
     folder: str = ""

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from policy.commands.knowledge import Program
-from policy.core import values as attrs
 from policy.core.effect import Effect
 from policy.core.source import Source
+from policy.core.values import define, field, frozen
 from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.data.programs import READ_ONLY_PROGRAMS
 from policy.hosts.claude.data.tools import BUILT_IN, PREAPPROVED
@@ -93,9 +93,9 @@ _EDITING: Final = known.FILE_TOOLS["Edit"]
 _GLOB_OF_SERVER: Final = "mcp__"
 
 
-@attrs.frozen
+@frozen
 class _Writer:
-    counterparts: Mapping[str, str] = attrs.field(
+    counterparts: Mapping[str, str] = field(
         factory=lambda: {**{name: name for name in known.NAMES - {"Agent"}}, "Agent": SPAWN_TOOL}
     )
     carried: frozenset[str] = frozenset(
@@ -135,15 +135,15 @@ def _is_server(name: str) -> bool:
     return name.startswith(_GLOB_OF_SERVER) and "__" not in name.removeprefix(_GLOB_OF_SERVER)
 
 
-@attrs.define
+@define
 class _Settings:
     """The settings, as they are made: lists of rules and a mode."""
 
     agent: PortableAgent
     portable: Portable
     names: Mapping[str, str]
-    rules: dict[Effect, dict[str, None]] = attrs.field(factory=lambda: {e: {} for e in Effect})
-    granted: dict[str, ToolRules] = attrs.field(factory=dict)
+    rules: dict[Effect, dict[str, None]] = field(factory=lambda: {e: {} for e in Effect})
+    granted: dict[str, ToolRules] = field(factory=dict)
 
     @property
     def asks(self) -> bool:

@@ -11,10 +11,10 @@ from functools import lru_cache
 from typing import Final
 
 from policy.compare.overlap import glob_pattern
-from policy.core import values as attrs
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.source import Source
+from policy.core.values import field, frozen
 from policy.hosts.notation.semantics import SEMANTICS, read_rule
 from policy.hosts.portable import (
     Dropped,
@@ -42,11 +42,11 @@ __all__ = ["WRITER"]
 _DIALECT: Final = SEMANTICS.dialect
 
 
-@attrs.frozen
+@frozen
 class _Writer:
     """Writes ``*.policy`` files; the common names are those of our notation."""
 
-    counterparts: Mapping[str, str] = attrs.field(
+    counterparts: Mapping[str, str] = field(
         factory=lambda: {**{tool: tool for tool in _DIALECT.arguments}, "Agent": SPAWN_TOOL}
     )
     carried: frozenset[str] = frozenset()

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from policy.core import expressions as re
-from policy.core import values as attrs
 from policy.core.finding import Finding
 from policy.core.source import Edit, Span
+from policy.core.values import evolve
 from policy.hosts.pikuri.host import (
     AllowAll,
     Confirmer,
@@ -46,7 +46,7 @@ def _contribution(tool: Tool, host: Host) -> Contribution:
         return Contribution(tool.name, _SERVER, assumed=True)
     known = _KNOWN.get(tool.name)
     if known is not None and tool.name == "bash" and host.confirmer is not Confirmer.TERMINAL:
-        known = attrs.evolve(known, payload=Payload.UNREVIEWED)
+        known = evolve(known, payload=Payload.UNREVIEWED)
     return Contribution(tool.name, known or NONE, assumed=known is None)
 
 

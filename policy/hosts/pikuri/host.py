@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from policy.core import limits
-from policy.core import values as attrs
 from policy.core.effect import Effect
 from policy.core.source import Span
+from policy.core.values import evolve, field, frozen
 from policy.hosts.errors import HostError, HostErrors
 from policy.hosts.pikuri.trifecta import TrifectaLegs
 from policy.hosts.pikuri.versions import NEWEST, TOOLS, PikuriErrorKind, PikuriProfile
@@ -65,7 +65,7 @@ def _targets(links: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-@attrs.frozen
+@frozen
 class Filesystem:
     """The folders that bound tools, all absolute; relative paths start at the first.
 
@@ -77,10 +77,10 @@ class Filesystem:
 
     """
 
-    project_root: str = attrs.field(converter=_folder)
-    readable: tuple[str, ...] = attrs.field(default=(), converter=_folders)
-    writable: tuple[str, ...] = attrs.field(default=(), converter=_folders)
-    links: Mapping[str, str] = attrs.field(factory=dict, converter=_targets, hash=False)
+    project_root: str = field(converter=_folder)
+    readable: tuple[str, ...] = field(default=(), converter=_folders)
+    writable: tuple[str, ...] = field(default=(), converter=_folders)
+    links: Mapping[str, str] = field(factory=dict, converter=_targets, hash=False)
 
     def roots(self, *, write: bool) -> tuple[str, ...]:
         """Return the folders that may be written, or read, and the targets of those."""
@@ -112,7 +112,7 @@ class Filesystem:
         return None
 
 
-@attrs.frozen
+@frozen
 class AllowAll:
     """No bound on files; a finding reports it."""
 
@@ -171,7 +171,7 @@ def _tuple(value: Any) -> tuple[str, ...]:  # noqa: ANN401  # checked here
     return tuple(value)
 
 
-@attrs.frozen
+@frozen
 class Persona:
     """One kind of agent that a host may start.
 
@@ -189,12 +189,12 @@ class Persona:
 
     name: str
     description: str = ""
-    tool_names: tuple[str, ...] = attrs.field(default=(), converter=_tuple)
+    tool_names: tuple[str, ...] = field(default=(), converter=_tuple)
     system_prompt: str = ""
     max_steps: int = STEPS
     needs_temp_workspace: bool = False
-    span: Span | None = attrs.field(default=None, eq=False, repr=False, kw_only=True)
-    spans: tuple[Span, ...] = attrs.field(default=(), eq=False, repr=False, kw_only=True)
+    span: Span | None = field(default=None, eq=False, repr=False, kw_only=True)
+    spans: tuple[Span, ...] = field(default=(), eq=False, repr=False, kw_only=True)
 
     # True of every persona: it gets nothing of its parent's prompt and messages, and returns
     # its last message.
@@ -224,7 +224,7 @@ def bundled(profile: PikuriProfile = NEWEST) -> dict[str, Persona]:
     if profile.lists_files:
         miner = shipped["FILE_MINER"]
         tools = ("file_list", *miner.tool_names)
-        shipped["FILE_MINER"] = attrs.evolve(miner, tool_names=tools)
+        shipped["FILE_MINER"] = evolve(miner, tool_names=tools)
     return shipped
 
 
@@ -246,7 +246,7 @@ def excludes(persona: Persona, tools: frozenset[str]) -> bool:
 # pool. One persona that names any other tool stops the whole host.
 
 
-@attrs.frozen
+@frozen
 class Tool:
     """One tool.
 
@@ -265,15 +265,15 @@ class Tool:
     server: str = ""
     legs: TrifectaLegs | None = None
     sandbox: ToolSandbox = ToolSandbox.NONE
-    span: Span | None = attrs.field(default=None, eq=False, repr=False)
+    span: Span | None = field(default=None, eq=False, repr=False)
 
 
-@attrs.frozen
+@frozen
 class PersonaSet:
     """The extension that makes personas available (`Extension.new(personas:)`)."""
 
-    personas: tuple[Persona, ...] = attrs.field(converter=tuple[Persona, ...])
-    span: Span | None = attrs.field(default=None, eq=False, repr=False)
+    personas: tuple[Persona, ...] = field(converter=tuple[Persona, ...])
+    span: Span | None = field(default=None, eq=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
         errors = list(_duplicates(self.personas))
@@ -298,11 +298,11 @@ class PersonaSet:
             raise HostErrors(errors)
 
 
-@attrs.frozen
+@frozen
 class SubAgent:
     """The sub-agent of versions up to 0.0.3: it has the tools registered before it."""
 
-    span: Span | None = attrs.field(default=None, eq=False, repr=False)
+    span: Span | None = field(default=None, eq=False, repr=False)
 
 
 Registration = Tool | PersonaSet | SubAgent
@@ -330,7 +330,7 @@ def _unknown(persona: Persona, tool: str, known: Iterable[str]) -> HostError:
     )
 
 
-@attrs.frozen
+@frozen
 class Registered:
     """What a host has registered.
 
@@ -398,7 +398,7 @@ class Registered:
         return tool in (self.tools_of(chain[0]) if chain else self.callable)
 
 
-@attrs.frozen
+@frozen
 class Host:
     """A host as its file describes it.
 
@@ -417,7 +417,7 @@ class Host:
     workspace: Workspace | None = None
     confirmer: Confirmer = Confirmer.TERMINAL
     profile: PikuriProfile = NEWEST
-    spans: Mapping[str, Span] = attrs.field(factory=dict, eq=False, repr=False)
+    spans: Mapping[str, Span] = field(factory=dict, eq=False, repr=False)
 
 
 def configure(host: Host) -> Registered:
@@ -435,16 +435,16 @@ def configure(host: Host) -> Registered:
         match registration:
             case PersonaSet(personas=personas):
                 registration.configure(done)
-                done = attrs.evolve(done, personas=(*done.personas, *personas))
+                done = evolve(done, personas=(*done.personas, *personas))
             case SubAgent():
                 snapshot = tuple(tool.name for tool in done.tools)
-                done = attrs.evolve(done, snapshot=snapshot)
+                done = evolve(done, snapshot=snapshot)
             case Tool(sub_agents_only=True):
-                done = attrs.evolve(done, sub_agent_tools=(*done.sub_agent_tools, registration))
+                done = evolve(done, sub_agent_tools=(*done.sub_agent_tools, registration))
             case Tool(server=""):
-                done = attrs.evolve(done, tools=(*done.tools, registration))
+                done = evolve(done, tools=(*done.tools, registration))
             case Tool():
-                done = attrs.evolve(done, server_tools=(*done.server_tools, registration))
+                done = evolve(done, server_tools=(*done.server_tools, registration))
     return done
 
 

@@ -11,10 +11,10 @@ from functools import partial
 from typing import Final
 
 from policy.core import expressions as re
-from policy.core import values as attrs
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding
 from policy.core.source import Source, Span
+from policy.core.values import evolve
 from policy.files.layout import layout_yaml_file
 from policy.files.nodes import MappingNode, Node, ScalarNode
 from policy.files.opening import Tree
@@ -215,7 +215,7 @@ def _persona(item: Node, fields: Fields, name: str, profile: PikuriProfile) -> P
             help_ = f"known are {known}; any other is written out"
             fields.note(f"there is no bundled persona {cite(item.raw)}", item.span, help_)
             return None
-        return attrs.evolve(shipped, span=item.span)
+        return evolve(shipped, span=item.span)
     keys = fields.item(item, name)
     keys.known(*_PERSONA)
     tools = keys.items("tool_names")

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from policy.core import values as attrs
 from policy.core.decision import Reason
 from policy.core.effect import Effect
+from policy.core.values import evolve
 from policy.hosts.data import arguments_of
 from policy.hosts.pikuri.host import (
     Confirmer,
@@ -54,7 +54,7 @@ def dialect(host: Host, workspace: Workspace | None) -> Dialect:
     if not isinstance(workspace, Filesystem):
         return plain
     links = tuple(sorted((link, to.rstrip("/")) for link, to in workspace.links.items()))
-    return attrs.evolve(plain, cwd=workspace.project_root.rstrip("/"), links=links)
+    return evolve(plain, cwd=workspace.project_root.rstrip("/"), links=links)
 
 
 def _tool_entries(tool: Tool, workspace: Workspace | None, confirmer: Confirmer) -> Iterator[Entry]:
@@ -135,8 +135,8 @@ def enforced_reading(host: Host, done: Registered) -> EnforcedReading:
         if persona is None or not persona.needs_temp_workspace:
             return link
         pools = _pool(host, (*done.tools, *done.sub_agent_tools), temp=True)
-        named = attrs.evolve(_named(host, persona), dialect=pools.dialect)
+        named = evolve(_named(host, persona), dialect=pools.dialect)
         parts = [Part(pools, (host.name,)), Part(named, (agent,))]
-        return attrs.evolve(link, table=Table(Ceiling.of(parts), bounds=link.table.bounds))
+        return evolve(link, table=Table(Ceiling.of(parts), bounds=link.table.bounds))
 
     return EnforcedReading(declared.agents, declared.start, step, declared.spawn_call)

@@ -11,7 +11,7 @@ from functools import reduce, total_ordering
 from operator import or_
 from typing import Final
 
-from policy.core import values as attrs
+from policy.core.values import evolve, field, frozen
 from policy.hosts.errors import HostError
 from policy.hosts.pikuri.versions import PikuriErrorKind
 
@@ -59,7 +59,7 @@ class TrifectaVerdict(_Grade):
     LOUD = "loud"
 
 
-@attrs.frozen
+@frozen
 class TrifectaLegs:
     """The three legs of an agent or of a tool. ``|`` takes the worse of each.
 
@@ -69,9 +69,9 @@ class TrifectaLegs:
     """
 
     private: bool = False
-    untrusted: Untrusted = attrs.field(default=Untrusted.NONE, converter=Untrusted)
-    destination: Destination = attrs.field(default=Destination.NO_EGRESS, converter=Destination)
-    payload: Payload = attrs.field(default=Payload.NO_EGRESS, converter=Payload)
+    untrusted: Untrusted = field(default=Untrusted.NONE, converter=Untrusted)
+    destination: Destination = field(default=Destination.NO_EGRESS, converter=Destination)
+    payload: Payload = field(default=Payload.NO_EGRESS, converter=Payload)
 
     def __attrs_post_init__(self) -> None:
         if (self.destination is Destination.NO_EGRESS) != (self.payload is Payload.NO_EGRESS):
@@ -94,12 +94,12 @@ class TrifectaLegs:
         """Return the legs seen through a channel whose payload is reviewed as *channel* is."""
         payload = min(self.payload, channel)
         if payload is Payload.NO_EGRESS:
-            return attrs.evolve(self, destination=Destination.NO_EGRESS, payload=payload)
-        return attrs.evolve(self, payload=payload)
+            return evolve(self, destination=Destination.NO_EGRESS, payload=payload)
+        return evolve(self, payload=payload)
 
     def relabel_inbound(self) -> TrifectaLegs:
         """Return the legs that a child passes to its parent: a report is not the text itself."""
-        return attrs.evolve(self, untrusted=min(self.untrusted, Untrusted.SOFT))
+        return evolve(self, untrusted=min(self.untrusted, Untrusted.SOFT))
 
     @property
     def verdict(self) -> TrifectaVerdict:
@@ -116,7 +116,7 @@ class TrifectaLegs:
 NONE: Final = TrifectaLegs()
 
 
-@attrs.frozen
+@frozen
 class Contribution:
     """The legs of one tool or extension; *assumed* if it declares none."""
 
@@ -125,7 +125,7 @@ class Contribution:
     assumed: bool = False
 
 
-@attrs.frozen
+@frozen
 class AgentNode:
     """An agent, what it holds, and the agents it may start.
 
@@ -148,7 +148,7 @@ class AgentNode:
         return reduce(or_, (contribution.legs for contribution in self.contributions), NONE)
 
 
-@attrs.frozen
+@frozen
 class TrifectaReport:
     """Where the legs meet. It reports and decides no call.
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
-from policy.core import values as attrs
 from policy.core.finding import Finding
 from policy.core.source import Source
+from policy.core.values import evolve, frozen
 from policy.files.layout import layout_markdown_file
 from policy.files.opening import Tree
 from policy.hosts.data import host_table, tool_classes
@@ -56,7 +56,7 @@ def canonical(path: str, source: Source) -> str | None:
     return layout_markdown_file(source) if is_definition(path) else None
 
 
-@attrs.frozen
+@frozen
 class ZephFrontEnd:
     """A front end with *options*, e.g. another profile."""
 
@@ -80,10 +80,10 @@ def _project(
         configured = read_config(tree, known, found.root, options)
     if configured is not None:
         # A person may ask for an agent, so the project shows what is possible then.
-        asked = attrs.evolve(options.context, origin=SpawnOrigin.EXPLICIT)
-        options = attrs.evolve(options, config=configured.config, context=asked)
+        asked = evolve(options.context, origin=SpawnOrigin.EXPLICIT)
+        options = evolve(options, config=configured.config, context=asked)
         if options.session == ZephSession():
-            options = attrs.evolve(options, session=configured.session)
+            options = evolve(options, session=configured.session)
     loader, files = read(tree, found, options, configured)
     findings = [*(configured.findings if configured else ()), *loader.findings]
     if configured is not None:

@@ -10,9 +10,9 @@ from typing import Final
 
 from policy.core import expressions as re
 from policy.core import limits
-from policy.core import values as attrs
 from policy.core.effect import Effect
 from policy.core.source import Place, Source, Span
+from policy.core.values import field, frozen
 from policy.files.frontmatter import HeaderLanguage as Language
 from policy.files.nodes import Node
 from policy.files.text import BYTE_ORDER_MARK, has_byte_order_mark
@@ -55,7 +55,7 @@ class ZephProfile(enum.Enum):
     SPEC = "zeph-spec"
 
 
-@attrs.frozen
+@frozen
 class ToolPolicy:
     """The lists of tools of a definition; None is a list that it does not have."""
 
@@ -68,28 +68,28 @@ class ToolPolicy:
         return bool(self.allow) or isinstance(self, AllowList)
 
 
-@attrs.frozen
+@frozen
 class InheritAll(ToolPolicy):
     """No list of tools: every tool."""
 
 
-@attrs.frozen
+@frozen
 class AllowList(ToolPolicy):
     """``tools.allow``: only these tools."""
 
     allow: tuple[str, ...] = ()
-    deny: None = attrs.field(default=None, init=False)
+    deny: None = field(default=None, init=False)
 
 
-@attrs.frozen
+@frozen
 class DenyList(ToolPolicy):
     """``tools.deny``: every tool but these."""
 
-    allow: None = attrs.field(default=None, init=False)
+    allow: None = field(default=None, init=False)
     deny: tuple[str, ...] = ()
 
 
-@attrs.frozen
+@frozen
 class Both(ToolPolicy):
     """``tools.allow`` and ``tools.deny`` together, as issue 970 proposes."""
 
@@ -115,7 +115,7 @@ class MemoryScope(enum.Enum):
     LOCAL = "local"
 
 
-@attrs.frozen
+@frozen
 class Permissions:
     """``permissions``, with their defaults."""
 
@@ -129,7 +129,7 @@ class Permissions:
     worktree: bool = False
 
 
-@attrs.frozen
+@frozen
 class SkillFilter:
     """``skills``: globs over the skills that an agent sees (`policy.hosts.zeph.spawning`)."""
 
@@ -142,7 +142,7 @@ class SkillFilter:
         return {"include": self.include, "exclude": self.exclude}
 
 
-@attrs.frozen
+@frozen
 class HookDef:
     """One hook. Hooks are read and never run.
 
@@ -168,7 +168,7 @@ class HookDef:
     condition: str | None = None
 
 
-@attrs.frozen
+@frozen
 class HookMatcher:
     """A matcher over tools, and its hooks (`policy.hosts.zeph.findings`)."""
 
@@ -176,7 +176,7 @@ class HookMatcher:
     hooks: tuple[HookDef, ...] = ()
 
 
-@attrs.frozen
+@frozen
 class Hooks:
     """``hooks``: the hooks before and after calls."""
 
@@ -192,7 +192,7 @@ class Hooks:
         return len(self.pre_tool_use) + len(self.post_tool_use)
 
 
-@attrs.frozen(slots=False)
+@frozen(slots=False)
 class SubAgentDef:
     """One agent.
 
@@ -227,11 +227,11 @@ class SubAgentDef:
     hooks: Hooks = Hooks()
     memory: MemoryScope | None = None
     allowed_spawns: tuple[str, ...] | None = None
-    source: str | None = attrs.field(default=None, eq=False)
-    file_path: Path | None = attrs.field(default=None, eq=False, repr=False)
-    text: Source | None = attrs.field(default=None, eq=False, repr=False)
-    spans: Mapping[str, Span] = attrs.field(factory=dict, eq=False, repr=False)
-    ignored: tuple[tuple[str, Span], ...] = attrs.field(default=(), eq=False, repr=False)
+    source: str | None = field(default=None, eq=False)
+    file_path: Path | None = field(default=None, eq=False, repr=False)
+    text: Source | None = field(default=None, eq=False, repr=False)
+    spans: Mapping[str, Span] = field(factory=dict, eq=False, repr=False)
+    ignored: tuple[tuple[str, Span], ...] = field(default=(), eq=False, repr=False)
 
     def span(self, *names: str) -> Span | None:
         """Return where the first of *names* that the file has is written."""
@@ -270,7 +270,7 @@ def default_template(name: str, description: str) -> SubAgentDef:
 # first line break that is followed by the same three signs; the body starts after those.
 
 
-@attrs.frozen
+@frozen
 class Framed:
     """The offsets of the header of a definition, and the text below it."""
 

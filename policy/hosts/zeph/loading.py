@@ -15,11 +15,11 @@ from pathlib import Path, PurePath
 from typing import Final
 
 from policy.core import expressions as re
-from policy.core import values as attrs
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding
 from policy.core.source import Source, Span
+from policy.core.values import define, evolve, field, frozen
 from policy.files.nodes import MappingNode
 from policy.files.opening import Tree
 from policy.files.text import decode
@@ -89,7 +89,7 @@ _OURS: Final = re.compile(r"\b(?:anchors|aliases|tags) are not read")
 _NOT_DECIDED: Final = "Zeph reads it, and this program does not know what the agent may do"
 
 
-@attrs.frozen
+@frozen
 class Loaded:
     """The definitions of some folders.
 
@@ -145,10 +145,10 @@ def with_scope(
         return definition, ()
     span = definition.span("hooks")
     stripped = find("hooks-stripped", span, agent=definition.name, scope=scope)
-    return attrs.evolve(definition, hooks=Hooks()), (stripped,)
+    return evolve(definition, hooks=Hooks()), (stripped,)
 
 
-@attrs.define
+@define
 class Loader:
     """Collects definitions; the first of a name is in force.
 
@@ -160,11 +160,11 @@ class Loader:
 
     profile: ZephProfile = ZephProfile.ZEPH
     strict: bool = False
-    definitions: dict[str, SubAgentDef] = attrs.field(factory=dict)
-    findings: list[Finding] = attrs.field(factory=list)
-    absent: list[str] = attrs.field(factory=list)
-    errors: list[HostError] = attrs.field(factory=list)
-    _unread: dict[str, HostError] = attrs.field(factory=dict)
+    definitions: dict[str, SubAgentDef] = field(factory=dict)
+    findings: list[Finding] = field(factory=list)
+    absent: list[str] = field(factory=list)
+    errors: list[HostError] = field(factory=list)
+    _unread: dict[str, HostError] = field(factory=dict)
 
     def take(self, definition: SubAgentDef, scope: str | None) -> None:
         """Add *definition*, unless its name is taken."""
@@ -340,7 +340,7 @@ def load(
     check_size(len(data), name)
     definition = parse_file(name, data, profile)
     label = PurePath(path).name
-    return attrs.evolve(definition, source=f"{scope}/{label}" if scope else label, file_path=real)
+    return evolve(definition, source=f"{scope}/{label}" if scope else label, file_path=real)
 
 
 def load_all(
@@ -465,7 +465,7 @@ _NAMED: Final = ".zeph/config.toml"
 CONFIG_FILES: Final = ("config/default.toml", ".config/zeph/config.toml", _NAMED)
 
 
-@attrs.frozen
+@frozen
 class Configured:
     """A configuration.
 
@@ -610,7 +610,7 @@ _SECTIONS: Final = ("agents", "tools", "security")
 Open = Callable[[str], Source]
 
 
-@attrs.frozen
+@frozen
 class ReadSession:
     """The session in a configuration.
 
@@ -639,7 +639,7 @@ def read_session(root: Fields, opened: Open) -> ReadSession:
         return ReadSession(ZephSession())
     shell = tools.below("shell")
     autonomy = security.choice("autonomy_level", Autonomy.SUPERVISED)
-    policy = attrs.evolve(_permissions(tools, shell), autonomy=autonomy)
+    policy = evolve(_permissions(tools, shell), autonomy=autonomy)
     session = ZephSession(policy, blocked=tuple(_blocked(shell)))
     section = tools.below("policy")
     enabled = section.truth("enabled")
@@ -660,8 +660,8 @@ def read_session(root: Fields, opened: Open) -> ReadSession:
         span = section.spans.get("tools.policy.policy_file")
         placed = error if error.span else PolicyError(error.message, span, help=error.help)
         findings = Finding.of(placed, "unreadable-config", consequence=_ALL_DENIED)
-        return ReadSession(attrs.evolve(session, rules=NOTHING), findings, file)
-    return ReadSession(attrs.evolve(session, rules=enforcer), policy_file=file)
+        return ReadSession(evolve(session, rules=NOTHING), findings, file)
+    return ReadSession(evolve(session, rules=enforcer), policy_file=file)
 
 
 # Used if the policy rules cannot be read, since those might deny any call.
@@ -671,7 +671,7 @@ _ALL_DENIED: Final = "every call is denied here, since the policy rules cannot b
 
 def _enforcer(rules: tuple[PolicyRule, ...], default: Effect) -> PolicyEnforcer:
     """Return the rules. Those that deny hold in every environment, since none is known here."""
-    always = (attrs.evolve(rule, env=()) if rule.effect is Effect.DENY else rule for rule in rules)
+    always = (evolve(rule, env=()) if rule.effect is Effect.DENY else rule for rule in rules)
     return PolicyEnforcer.of(always, default)
 
 
@@ -690,7 +690,7 @@ def _permissions(tools: Fields, shell: Fields) -> SessionPermissions:
             shell.spans.get(f"tools.shell.confirm_patterns[{i}]")
             for i in range(len(confirmed or ()))
         ]
-        return attrs.evolve(policy, spans={"bash": tuple(found)})
+        return evolve(policy, spans={"bash": tuple(found)})
     section = tools.below("permissions")
     rules: dict[str, tuple[tuple[str, Effect], ...]] = {}
     spans: dict[str, tuple[Span | None, ...]] = {}
@@ -734,7 +734,7 @@ _SCOPES: Final = {PROJECT: "project", USER: "user"}
 _FOLDERS: Final = re.compile(rf"(?:(.*)/)?({'|'.join(map(re.escape, _SCOPES))})/(.+)")
 
 
-@attrs.frozen
+@frozen
 class ZephFolder:
     """A folder in which Zeph would be started.
 
@@ -745,7 +745,7 @@ class ZephFolder:
     """
 
     root: str
-    files: dict[str, list[str]] = attrs.field(factory=dict)
+    files: dict[str, list[str]] = field(factory=dict)
 
 
 def discover(tree: Tree) -> tuple[ZephFolder, ...]:
@@ -792,7 +792,7 @@ def read(
             except HostError as error:
                 loader.skip(error)
             else:
-                loader.take(attrs.evolve(definition, source=f"{scope}/{name}"), scope)
+                loader.take(evolve(definition, source=f"{scope}/{name}"), scope)
     return loader, tuple(files)
 
 

@@ -15,7 +15,7 @@ from typing import Final
 
 from policy.commands.knowledge import FileTools, Shell, Wrapping
 from policy.compare.dead_rules import placed
-from policy.core import values as attrs
+from policy.core import values
 from policy.core.decision import Decision
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
@@ -198,7 +198,7 @@ _EFFECTS: Final = (Effect.ALLOW, Effect.DENY)
 _KEYS: Final = ("effect", "tool", "paths", "env", "trust_level", "args_match", "capabilities")
 
 
-@attrs.frozen
+@values.frozen
 class PolicyRule:
     """One rule as written. A condition that is None or empty always holds.
 
@@ -220,8 +220,8 @@ class PolicyRule:
     env: tuple[str, ...] = ()
     trust_level: TrustLevel | None = None
     args_match: str | None = None
-    span: Span | None = attrs.field(default=None, eq=False, repr=False)
-    ignored: tuple[tuple[str, Span], ...] = attrs.field(default=(), eq=False, repr=False)
+    span: Span | None = values.field(default=None, eq=False, repr=False)
+    ignored: tuple[tuple[str, Span], ...] = values.field(default=(), eq=False, repr=False)
 
     def findings(self, number: int) -> Iterator[Finding]:
         """Yield the findings about the rule, the *number*-th of its policy."""
@@ -334,7 +334,7 @@ _REGEX_BYTES: Final = 1024
 _TEXT: Final = 4096
 
 
-@attrs.frozen
+@values.frozen
 class RuleVerdict:
     """The decision of the rules on a call.
 
@@ -350,7 +350,7 @@ class RuleVerdict:
     trace: str
 
 
-@attrs.frozen
+@values.frozen
 class _Compiled:
     number: int
     rule: PolicyRule
@@ -370,7 +370,7 @@ class _Compiled:
         return plain and not self.rule.paths and self.expression is None
 
 
-@attrs.frozen
+@values.frozen
 class PolicyEnforcer:
     """Policy rules, compiled.
 
@@ -382,7 +382,7 @@ class PolicyEnforcer:
 
     rules: tuple[PolicyRule, ...]
     default: Effect
-    _compiled: tuple[_Compiled, ...] = attrs.field(eq=False, repr=False)
+    _compiled: tuple[_Compiled, ...] = values.field(eq=False, repr=False)
 
     @classmethod
     def of(cls, rules: Iterable[PolicyRule], default: Effect = Effect.DENY) -> PolicyEnforcer:
@@ -574,7 +574,7 @@ class GrantState(enum.Enum):
     SWEPT = "swept"  # removed from the list of grants after it expired
 
 
-@attrs.frozen
+@values.frozen
 class PermissionGrants:
     """The grants of a run, in the order in which they were given. Names are compared as written.
 
@@ -648,7 +648,7 @@ class Strictness(enum.Enum):
     PROVISIONAL = "provisional_for_dynamic_namespaces"  # patterns over static namespaces
 
 
-@attrs.frozen
+@values.frozen
 class ToolScope:
     """The tools in scope.
 
@@ -800,7 +800,7 @@ DECLARED: Final = Dialect(
 
 # The shell, which refuses commands: whether names are compared loosely -> dialect.
 SHELL_DIALECTS: Final = {
-    loose: attrs.evolve(DECLARED, name="zeph, its shell", aliases=_ALIASES, loose=loose)
+    loose: values.evolve(DECLARED, name="zeph, its shell", aliases=_ALIASES, loose=loose)
     for loose in (False, True)
 }
 
@@ -808,7 +808,7 @@ SHELL_DIALECTS: Final = {
 # --- commands that the shell refuses, whatever the rules of a session allow -----------
 
 
-@attrs.frozen
+@values.frozen
 class BlockedCommand:
     """A refused program, or a refused start of a command.
 
@@ -819,7 +819,7 @@ class BlockedCommand:
     """
 
     text: str
-    span: Span | None = attrs.field(default=None, eq=False, repr=False)
+    span: Span | None = values.field(default=None, eq=False, repr=False)
 
 
 def blocked_rules(commands: Iterable[BlockedCommand], dialect: Dialect) -> RuleSet:
@@ -879,7 +879,7 @@ def _rules(rules: Mapping[str, Iterable[tuple[str, Effect]]]) -> Mapping[str, Ru
     return {tool: tuple(listed) for tool, listed in rules.items()}
 
 
-@attrs.frozen(slots=False)
+@values.frozen(slots=False)
 class SessionPermissions:
     """The permissions of a session.
 
@@ -892,9 +892,9 @@ class SessionPermissions:
     """
 
     autonomy: Autonomy = Autonomy.SUPERVISED
-    rules: Mapping[str, Rules] = attrs.field(factory=dict, converter=_rules, hash=False)
-    spans: Mapping[str, Spans] = attrs.field(factory=dict, eq=False, repr=False)
-    ordered: bool = attrs.field(default=True, eq=False, repr=False)
+    rules: Mapping[str, Rules] = values.field(factory=dict, converter=_rules, hash=False)
+    spans: Mapping[str, Spans] = values.field(factory=dict, eq=False, repr=False)
+    ordered: bool = values.field(default=True, eq=False, repr=False)
 
     @classmethod
     def from_legacy(cls, blocked: Iterable[str], confirm: Iterable[str]) -> SessionPermissions:
@@ -1016,7 +1016,7 @@ def _denies_all(rules: Rules) -> bool:
 # --- sessions and options -------------------------------------------------------------
 
 
-@attrs.frozen
+@values.frozen
 class ZephSession:
     """The gates that every call of a session passes.
 
@@ -1044,7 +1044,7 @@ class ZephSession:
     blocked: tuple[BlockedCommand, ...] = ()
 
 
-@attrs.frozen
+@values.frozen
 class ZephOptions:
     """How agents are started.
 

@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import total_ordering
 from typing import Final
 
-from policy.core import values as attrs
 from policy.core.effect import Effect
 from policy.core.finding import Finding
 from policy.core.source import Place, Span
+from policy.core.values import evolve, field, frozen
 from policy.hosts.errors import HostError
 from policy.hosts.zeph.definition import (
     AllowList,
@@ -89,7 +89,7 @@ def fold(levels: Iterable[TrustLevel]) -> TrustLevel:
     return min(levels, default=TrustLevel.TRUSTED)
 
 
-@attrs.frozen
+@frozen
 class TrustGate:
     """The tools that a level of trust denies.
 
@@ -153,7 +153,7 @@ def _names(names: Iterable[str] | None) -> frozenset[str] | None:
     return None if names is None else frozenset(names)
 
 
-@attrs.frozen
+@frozen
 class SpawnContext:
     """The context that a started agent gets. The default is that of the session.
 
@@ -178,7 +178,7 @@ class SpawnContext:
     """
 
     max_trust_level: TrustLevel | None = None
-    inherited_tool_allowlist: frozenset[str] | None = attrs.field(default=None, converter=_names)
+    inherited_tool_allowlist: frozenset[str] | None = field(default=None, converter=_names)
     network_denied: bool = False
     spawn_depth: int = 0
     origin: SpawnOrigin = SpawnOrigin.AUTONOMOUS
@@ -218,11 +218,11 @@ class SpawnContext:
 
         """
         if forward is Forward.NOTHING:
-            return attrs.evolve(own, spawn_depth=0)
+            return evolve(own, spawn_depth=0)
         caps = [c for c in (self.max_trust_level, own.max_trust_level) if c is not None]
         scores = (self.seed_trajectory_score, own.seed_trajectory_score)
         inherited = self.inherited_tool_allowlist if forward is Forward.RECEIVED else allowlist
-        return attrs.evolve(
+        return evolve(
             self,
             max_trust_level=min(caps, default=None),
             inherited_tool_allowlist=inherited,
@@ -234,7 +234,7 @@ class SpawnContext:
         )
 
 
-@attrs.frozen
+@frozen
 class AgentsConfig:
     """The section ``[agents]`` of the configuration.
 
@@ -265,7 +265,7 @@ class AgentsConfig:
     allow_bypass_permissions: bool = False
     worktree_manager: bool = False
     bg_isolation: str = "worktree"
-    spans: Mapping[str, Span] = attrs.field(factory=dict, eq=False, repr=False)
+    spans: Mapping[str, Span] = field(factory=dict, eq=False, repr=False)
 
     @property
     def effective_delegation_mode(self) -> DelegationMode:
@@ -278,7 +278,7 @@ class AgentsConfig:
         return span.place if span else None
 
 
-@attrs.frozen
+@frozen
 class SpawnUsage:
     """The agents of a session.
 
@@ -355,7 +355,7 @@ def filter_skills(names: Iterable[str], *filters: SkillFilter) -> tuple[str, ...
 TOP: Final = SpawnContext()
 
 
-@attrs.frozen
+@frozen
 class Effective:
     """The permissions that an agent is started with.
 
@@ -387,7 +387,7 @@ class Effective:
         return frozenset(_left(allow or (), deny or ())) if self.tools.restricts else None
 
 
-@attrs.frozen(slots=False)
+@frozen(slots=False)
 class SubAgentManager:
     """A session that starts agents.
 
@@ -398,7 +398,7 @@ class SubAgentManager:
 
     """
 
-    definitions: Mapping[str, SubAgentDef] = attrs.field(hash=False)
+    definitions: Mapping[str, SubAgentDef] = field(hash=False)
     config: AgentsConfig = AgentsConfig()
     usage: SpawnUsage = SpawnUsage()
 
@@ -429,7 +429,7 @@ class SubAgentManager:
         isolated = config.worktree_manager and config.bg_isolation != "none"
         if definition.permissions.worktree and isolated:
             disallowed = (*effective.disallowed, WORKING_DIRECTORY)
-            effective = attrs.evolve(effective, disallowed=disallowed)
+            effective = evolve(effective, disallowed=disallowed)
         check_globs(definition.skills, definition)
         return effective
 
@@ -590,4 +590,4 @@ def _with_memory(effective: Effective, config: AgentsConfig) -> Effective:
     added = memory_grants(effective.tools, effective.disallowed)
     if added is None:
         return effective
-    return attrs.evolve(effective, memory=scope, added=added)
+    return evolve(effective, memory=scope, added=added)

@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final
 
-from policy.core import values as attrs
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.source import Place
+from policy.core.values import evolve, frozen
 from policy.hosts.errors import HostError
 from policy.hosts.project import EnforcedReading
 from policy.hosts.zeph.definition import (
@@ -461,7 +461,7 @@ def declared_reading(definitions: Mapping[str, SubAgentDef], options: ZephOption
     return Attenuated(tables, {**roots, MAIN: session})
 
 
-@attrs.frozen
+@frozen
 class ZephState:
     """The state of Zeph at a position of a chain.
 
@@ -491,7 +491,7 @@ def enforced_reading(
         state = ZephState(options.context)
         table = _table(session_rules(options.session, RAW), MAIN)
         root = Link(MAIN, bounded(table, state), 0, state)
-        return root if agent == MAIN else attrs.evolve(step(root, agent), depth=0)
+        return root if agent == MAIN else evolve(step(root, agent), depth=0)
 
     def step(parent: Link, agent: str) -> Link:
         state = parent.state if isinstance(parent.state, ZephState) else ZephState(options.context)
@@ -503,7 +503,7 @@ def enforced_reading(
         key = (agent, listed, context, state.trust)
         if key not in known:
             known[key] = spawned(agent, parent.name, starter, context, state.trust)
-        return attrs.evolve(known[key], depth=parent.depth + 1)
+        return evolve(known[key], depth=parent.depth + 1)
 
     def handed(state: ZephState) -> SpawnContext:
         forward = options.forwarding
@@ -512,7 +512,7 @@ def enforced_reading(
     def bounded(table: Table, state: ZephState) -> Table:
         context = handed(state) if state.agent else state.context
         depth = max(options.config.max_spawn_depth - context.spawn_depth, 0)
-        return attrs.evolve(table, bounds=Bounds(depth))
+        return evolve(table, bounds=Bounds(depth))
 
     def spawned(
         agent: str,

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, cast, get_origin
 import policy
 from policy.commands.knowledge import Program
 from policy.core import limits
-from policy.core import values as attrs
 from policy.core.effect import Effect
-from policy.core.values import Protocol
+from policy.core.values import Protocol, define, evolve, field
 from policy.patterns.pattern import Pattern
 from policy.patterns.tokens import Alternatives, Gap, OneOf, Run, Token
 from policy.tables.chain import SPAWN_TOOL, Chain, Link, Reading, SpawnDenied, attenuate, spawn_call
@@ -194,13 +193,13 @@ def header(content: str) -> str:
     return HEADER % (COMPILED, policy.__version__, digest)
 
 
-@attrs.define
+@define
 class _Pool:
     """What tables share, each once, by its number."""
 
-    tables: dict[TableShape, int] = attrs.field(factory=dict)
-    sets: dict[int, tuple[int, RuleSet]] = attrs.field(factory=dict)
-    dialects: dict[Dialect, int] = attrs.field(factory=dict)
+    tables: dict[TableShape, int] = field(factory=dict)
+    sets: dict[int, tuple[int, RuleSet]] = field(factory=dict)
+    dialects: dict[Dialect, int] = field(factory=dict)
 
     def number(self, table: Table) -> int:
         """Return the number of *table*."""
@@ -209,7 +208,7 @@ class _Pool:
         numbers = TableShape(use, links, bounds=table.bounds)
         if table.delegate is not None:
             parts = table.delegate.parts
-            numbers = attrs.evolve(
+            numbers = evolve(
                 numbers,
                 delegate=tuple(self._set(part.rules) for part in parts),
                 delegate_links=tuple(part.links for part in parts),

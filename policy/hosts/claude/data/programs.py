@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from policy.commands.knowledge import Files, Program, Programs, Wrapper, Wrappers
-from policy.core import values as attrs
+from policy.core.values import evolve
 from policy.hosts.claude.data import table
 from policy.hosts.claude.data.unchecked import SETTLED, UNCHECKED, UNEXPANDED
 
@@ -162,7 +162,7 @@ _UNKNOWN: Final = Program(harmless=False)
 READ_ONLY_PROGRAMS: Final = Programs(
     _KNOWN
     | {
-        name: attrs.evolve(
+        name: evolve(
             _KNOWN.get(name, _UNKNOWN),
             unchecked=UNCHECKED.get(name),
             settled=name in SETTLED,

@@ -9,14 +9,14 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, Final
 
-from policy.core import values as attrs
+from policy.core import values
 from policy.hosts.claude.data import table
 from policy.hosts.versions import version_of
 
 __all__ = ["CHANGES", "UNTOLD", "Behaviour", "VersionChange", "behaviour"]
 
 
-@attrs.frozen
+@values.frozen
 class Behaviour:
     """How one version behaves, where versions differ.
 
@@ -112,7 +112,7 @@ def _set_of_list(value: object) -> object:
     return frozenset(value) if isinstance(value, list) else value
 
 
-@attrs.frozen
+@values.frozen
 class VersionChange:
     """What was otherwise before a version.
 
@@ -124,7 +124,7 @@ class VersionChange:
 
     since: str
     field: str
-    before: Any = attrs.field(converter=_set_of_list)
+    before: Any = values.field(converter=_set_of_list)
 
 
 _DATA: Final = table("versions")
@@ -157,5 +157,5 @@ def behaviour(version: str) -> Behaviour:
     found = Behaviour()
     for change in CHANGES:
         if asked < version_of(change.since, "claude-code", "2.1.329"):
-            found = attrs.evolve(found, **{change.field: change.before})
+            found = values.evolve(found, **{change.field: change.before})
     return found
