@@ -696,8 +696,8 @@ def results(report: DiffReport) -> list[Result]:
             by = f", by {row.who()}" if row.agents else ""
             told = plain((row.phrase(report.renamed), ": ", row.arrow())).replace("→", "->")
             detail = "\n".join(plain(edit_text(report, edit)) for edit in effect.edits)
-            code = meaning(row.changes[0])
-            found.append(_result(code, f"{told}, as {calls}{by}", detail, where))
+            kind = meaning(row.changes[0])
+            found.append(_result(kind, f"{told}, as {calls}{by}", detail, where))
     for one, readings in report.beyond:
         difference = one.difference
         named = quoted([call_text(difference.tool, difference.call)])
@@ -713,19 +713,19 @@ def results(report: DiffReport) -> list[Result]:
         message = f"more calls may be decided differently than could be compared ({reasons})"
         found.append(_result("not-exact", message, "", elsewhere))
     found += map(of_finding, report.findings)
-    for effect_, code, told in (
+    for effect_, kind, told in (
         ("unread", "not-read", "this file changed, and is not read: what it grants is unknown"),
         ("error", "in-error", "this file changed and is not understood: what it grants is unknown"),
     ):
         for file in report.files(effect_):
-            found.append(_result(code, f"{told} ({file.what})", "", (Place(file.path), None)))
+            found.append(_result(kind, f"{told} ({file.what})", "", (Place(file.path), None)))
     return found
 
 
-def _result(code: str, message: str, detail: str, where: _Where) -> Result:
-    level = Severity.NOTE if code in _NOTES else Severity.WARNING
-    level = Severity.ERROR if code in _ERRORS else level
-    return Result(code, level, visible(message), detail, *where, title=_TITLES[code])
+def _result(kind: str, message: str, detail: str, where: _Where) -> Result:
+    level = Severity.NOTE if kind in _NOTES else Severity.WARNING
+    level = Severity.ERROR if kind in _ERRORS else level
+    return Result(kind, level, visible(message), detail, *where, title=_TITLES[kind])
 
 
 def _reason(label: str, decision: Decision, chain: Sequence[str]) -> str:

@@ -179,6 +179,7 @@ def _commands(pattern: str) -> Iterator[str]:
     start = re.sub(r"(?::| )\*$", "", pattern)
     if "*" in start:
         words = _PROGRAMS if start[0] == "*" else _WORDS
+        words = ("", *words) if re.search(r"\w\*", start) else words
         words = ("push origin", *words) if start.startswith("git *") else words
         yield from (" ".join(start.replace("*", word).split()) for word in words)
     elif start == pattern:

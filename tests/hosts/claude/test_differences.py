@@ -292,7 +292,7 @@ def test_what_a_host_lets_run_without_a_rule_is_compared_exactly(edited, modes) 
     ("mode", "added", "command"),
     [
         ("default", {"ask": ["Bash(sed *)"]}, "sed -n p"),
-        ("default", {"ask": ["Bash(git *)"]}, "git log"),
+        ("default", {"ask": ["Bash(git *)"]}, "git status"),
         ("dontAsk", {"deny": ["Read(a)"]}, None),
         # A test ends where it is closed.
         ("dontAsk", {"deny": ["Bash([ -f *)"]}, "[ -f x ]"),

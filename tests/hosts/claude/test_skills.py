@@ -213,7 +213,7 @@ def test_a_change_of_what_a_skill_allows_is_a_change() -> None:
         for change in diff_workspaces(old, new).changes
         if change.difference.tool == "Bash"
     }
-    assert changes == {("widened", "git fetch"), ("narrowed", "git push")}
+    assert changes == {("widened", "git fetch"), ("narrowed", "git push origin main")}
 
 
 def test_the_first_skill_that_allows_something_shows_the_calls_it_allows() -> None:

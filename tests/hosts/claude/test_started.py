@@ -185,9 +185,7 @@ def test_the_folder_that_one_stands_in_is_where_a_session_starts(
         assert f"claude-code@{folder}" in capsys.readouterr().out
     monkeypatch.chdir(places / "srv/app/lib/deep")
     main(["audit"])
-    assert (
-        "read .claude/agents/b.md (agent), .claude/settings.local.json" in capsys.readouterr().out
-    )
+    assert "read .claude/agents/b.md, .claude/settings.local.json" in capsys.readouterr().out
 
 
 def test_a_folder_that_is_not_there_is_an_error(places, monkeypatch, capsys) -> None:
