@@ -123,7 +123,8 @@ def test_a_rule_about_files_that_goes_is_told_by_a_command_that_it_denied() -> N
     before = notation("allow Bash", "deny Bash(rm *), Write(.bashrc)")
     compared = differences(before, notation("allow Bash"))
     told = {each.call["command"] for each in compared.differences}
-    assert {"rm", "x > .bashrc"} <= told
+    assert any(command.split(" ")[0] == "rm" for command in told)
+    assert any(command.endswith(" > .bashrc") for command in told)
 
 
 @pytest.mark.parametrize("other", ["p", "p *"])
