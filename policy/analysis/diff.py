@@ -15,9 +15,7 @@ import attrs
 
 from policy.analysis.reach.worklist import MANY_CHAINS, PositionPair, ReadingSide, Worklist
 from policy.compare.compare import Difference, Known
-from policy.compare.deduplicate import told
-from policy.compare.meets import compare_meets
-from policy.compare.tables import decided
+from policy.compare.tables import compare_meets, decided, told
 from policy.compare.witness import Call
 from policy.core.decision import Because, Decision, Reason
 from policy.core.effect import Effect

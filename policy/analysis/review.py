@@ -16,7 +16,7 @@ import attrs
 from policy.analysis.diff import Diff, paired
 from policy.analysis.reach.worklist import reach
 from policy.compare.compare import Difference, Known
-from policy.compare.meets import compare_meets
+from policy.compare.tables import compare_meets
 from policy.compare.witness import Call
 from policy.core.decision import Reason
 from policy.core.effect import Effect

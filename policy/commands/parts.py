@@ -6,6 +6,7 @@ from policy.core.values import Final, frozen
 
 __all__ = [
     "DIFFER",
+    "MORE",
     "NO_COMMAND",
     "UNCLOSED",
     "UNKNOWN",
@@ -29,6 +30,9 @@ class Ambiguity:
     text: str
     why: str
 
+
+# Any other argument, or the text that a command is given to read: to rules it is part of it.
+MORE: Final = " \x1f"
 
 UNKNOWN: Final = "is not known before it runs"
 UNSEEN: Final = "is not looked into"

@@ -1,6 +1,6 @@
 """Exactly which calls of one tool two tables decide differently, with a witness for each.
 
-The argument that rules speak of is the text of the comparison (`policy.compare.pair`).
+The argument that rules apply to is the text of the comparison (`policy.compare.lists`).
 Other arguments that rules name are told apart first: one case for each set of
 values that the same rules match. Calls whose argument cannot be read are one
 case more; those that are too long are decided like these.
@@ -8,24 +8,25 @@ case more; those that are too long are decided like these.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 import attrs
 
-from policy.compare.command_pair import CommandPair
-from policy.compare.disguised_pair import disguised_differences
-from policy.compare.formed import formed_commands, formed_paths
-from policy.compare.joined import joined_differences
-from policy.compare.known import Calls, Known, key_of, known_calls, shared
-from policy.compare.manners import manner
-from policy.compare.meaning import meaning
-from policy.compare.pair import Difference
-from policy.compare.simple_pair import hidden_differences
-from policy.compare.strangers import stranger_differences
-from policy.compare.tool_pair import ToolPair, remembered
-from policy.compare.unasked_pair import unasked_differences
-from policy.compare.view import by_rules, denies_all, grants_whole
-from policy.compare.witness import CHANGES, CallShape, Effects, signature
+from policy.compare.calls import (
+    Calls,
+    Known,
+    ToolPair,
+    key_of,
+    known_calls,
+    manner,
+    meaning,
+    remembered,
+    shared,
+)
+from policy.compare.commands import CommandPair, are_rewritten
+from policy.compare.lists import Difference, denies_all
+from policy.compare.paths import folder_case_differences
+from policy.compare.witness import CallShape, Effects, signature
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.tables.dialect import ArgumentKind, Dialect
@@ -63,6 +64,7 @@ class Comparison:
 
 
 DIFFERENT_KINDS = "some rules read their calls otherwise than others do"
+_FORMS = "a rule that is written in another way may decide otherwise behind a link"
 
 
 def compare(tool: str, before: Lookup, after: Lookup, known: Known | None = None) -> Comparison:
@@ -168,9 +170,14 @@ def _differing(
         found: Iterable[Difference]
         match shape.argument.kind:
             case ArgumentKind.COMMAND:
-                pair = command_pair = CommandPair(tool, before, after, shape)
-                searched = _of_commands(command_pair, known, effects, why)
-                found = shared(pair, map(command_pair.in_words, searched), known, why)
+
+                def of_files(tool: str, one: Lookup, other: Lookup) -> tuple[Difference, ...]:
+                    compared = compare(tool, one, other, known)
+                    why.update(dict.fromkeys(compared.why))
+                    return compared.differences
+
+                pair = commands = CommandPair(tool, before, after, shape, of_files)
+                found = shared(pair, commands.search(effects), known, why)
             case ArgumentKind.PATH:
                 pair = ToolPair(tool, before, after, shape)
                 found = shared(pair, _of_paths(pair, effects, why), known, why)
@@ -190,30 +197,10 @@ def _differing(
         why.update(dict.fromkeys((*pair.why, *pair.left(effects))))
 
 
-def _of_commands(
-    pair: CommandPair, known: Known, effects: Collection[Effects], why: dict[str, None]
-) -> Iterator[Difference]:
-    """Yield every difference of commands; *effects* are those that were found so far."""
-    yield from pair.differences()
-    yield from formed_commands(pair)
-    yield from unasked_differences(pair)
-    opened = _opened(*pair.lookups, known, why)
-    yield from pair.opening(opened, pair.settled(effects))
-    if pair.settled(effects) >= CHANGES:
-        return  # no further command is to be found
-    files = [
-        str(path) for found in opened.values() for each in found for path in each.call.values()
-    ]
-    yield from joined_differences(pair, files, pair.settled(effects))
-    exact = DIFFERENT_KINDS not in why
-    yield from disguised_differences(pair, pair.settled(effects), exact=exact)
-    yield from hidden_differences(pair, pair.settled(effects) | pair.unheard)
-
-
 def _awaited(
     tool: str, before: Lookup, after: Lookup, known: Known, why: dict[str, None]
 ) -> Iterator[Difference]:
-    """Yield how commands change that nobody waits for, where all others are allowed.
+    """Yield how commands change in the background, where all others are allowed.
 
     What rules allow beside the one for every command is asked for then.
     """
@@ -237,7 +224,7 @@ def _awaited(
 
 
 def _unawaited(lookup: Lookup, like: Row) -> Lookup:
-    """Return what asks for commands that nobody waits for, by those that it allows; or for none."""
+    """Return what asks for background commands, by those that it allows; or for none."""
     rows = [row.beside or row for row, _ in lookup.rows]
     if not any(row.beside for row, _ in lookup.rows):
         rows = [Row((), Effect.DENY, Reason.DEFAULT, like.tool, like.ruleset)]
@@ -253,33 +240,15 @@ def _allows_any(lookup: Lookup) -> bool:
 
 
 def _of_paths(
-    pair: ToolPair, effects: Collection[Effects], why: Mapping[str, None]
+    pair: ToolPair, effects: Collection[Effects], why: dict[str, None]
 ) -> Iterator[Difference]:
     """Yield the same of paths."""
     yield from pair.differences()
-    yield from formed_paths(pair)
+    rows = [[row for row, _ in lookup.rows] for lookup in pair.lookups]
+    if pair.shape.dialect.links and are_rewritten(*rows):
+        why[_FORMS] = None
     if DIFFERENT_KINDS not in why:  # or the letters of a folder are the least of it
-        yield from stranger_differences(pair, set(effects))
-
-
-def _opened(
-    before: Lookup, after: Lookup, known: Known, why: dict[str, None]
-) -> dict[str, list[Difference]]:
-    """Return how both sides decide files that commands may open, by tools with other lines."""
-    rows = [[row for row, _ in lookup.rows] for lookup in (before, after)]
-    shell = rows[0][0].ruleset.dialect.shell if rows[0] else rows[1][0].ruleset.dialect.shell
-    whole = any(grants_whole(row) for side in rows for row in side)
-    found: dict[str, list[Difference]] = {}
-    for tool in shell.files.opening:
-        sides = [[row.opening(tool) for row in side] for side in rows]
-        if [*map(meaning, sides[0])] == [*map(meaning, sides[1])]:
-            continue
-        for each in (sides, [[by_rules(row) for row in side] for side in sides])[: 1 + whole]:
-            lookups = [Lookup(((row, ()) for row in side), "") for side in each]
-            comparison = compare(tool, lookups[0], lookups[1], known)
-            why.update(dict.fromkeys(comparison.why))
-            found.setdefault(tool, []).extend(comparison.differences)
-    return found
+        yield from folder_case_differences(pair, set(effects))
 
 
 def _shapes(rows: Sequence[Row]) -> list[CallShape] | None:

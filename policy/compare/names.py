@@ -2,8 +2,8 @@
 
 Rules name tools, or match names by ``*``. To a rule that looks at no argument a
 name is a text like any other, so all tools are compared at once: the text is the
-name of a tool and, behind a mark, the argument that rules of any tool speak of
-(`policy.compare.pair`). Left out are the tools of which a host says more, e.g. that their
+name of a tool and, behind a mark, the argument that rules of any tool apply to
+(`policy.compare.lists`). Left out are the tools of which a host says more, e.g. that their
 argument is a command; these are compared one by one.
 """
 
@@ -18,10 +18,8 @@ from weakref import ReferenceType, WeakValueDictionary, ref
 import attrs
 
 from policy.compare.compare import DIFFERENT_KINDS, Comparison, Known, compare
+from policy.compare.lists import Difference, ListSide, TextPair, View
 from policy.compare.overlap import OTHER_TOOL, Tools, further_tools, glob_pattern, loosely
-from policy.compare.pair import Difference, TextPair
-from policy.compare.sides import ListSide
-from policy.compare.view import View
 from policy.compare.witness import Call, CallShape
 from policy.core.decision import Reason
 from policy.core.effect import Effect

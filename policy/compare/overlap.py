@@ -29,9 +29,9 @@ __all__ = [
     "contains",
     "further_tools",
     "glob_pattern",
-    "is_disguise",
     "leads_another",
     "loosely",
+    "may_unwrap",
     "representatives",
     "runners",
 ]
@@ -40,7 +40,7 @@ __all__ = [
 # Spellings of one name that are told apart before the answer is no longer exact.
 _SPELLINGS: Final = 256
 
-# Stands for every tool that no rule speaks of.
+# Stands for every tool that no rule applies to.
 OTHER_TOOL = "OtherTool"
 
 
@@ -150,7 +150,7 @@ def loosely(name: str) -> str:
     return name + " "
 
 
-# The lines of a rule set that speak of one tool, by what their patterns start and end with.
+# The lines of a rule set that apply to one tool, by what their patterns start and end with.
 #
 # Which lines can share a call with a given one is read off an index, so that of thousands
 # only a few are looked at. None that does is left out: where a command is known by several
@@ -201,7 +201,7 @@ class ToolLines:
         """Whether a line may share a call with any other, whatever they start with."""
         if entry.pattern is None or entry.field:
             return True
-        return self._shell is not None and is_disguise(entry.pattern, self._shell)
+        return self._shell is not None and may_unwrap(entry.pattern, self._shell)
 
     def take_out(self, entries: Sequence[Entry]) -> None:
         """Take lines out."""
@@ -304,7 +304,7 @@ class ToolLines:
         if ranked and entry.effect is not Effect.ALLOW:
             return ""  # other texts of a command may meet what stands between
         odd = self._shell is not None or self._opened or bool(self.rules.dialect.links)
-        # Of commands, the files they open, and links, what nobody wrote counts otherwise.
+        # Of commands, the files they open, and links, what the host adds counts otherwise.
         alike = {(entry.effect, reason) for reason in ([entry.reason] if odd else Reason)}
         behind = wider[0] if wider else len(self.entries)
         if self._says_otherwise(entry, range(at + 1, behind + 1), own, alike):
@@ -320,7 +320,7 @@ class ToolLines:
     def _is_beside(self, entry: Entry, number: int) -> bool:
         """Whether a line allows commands that another allows as one of all.
 
-        It is asked for then what nobody waits for (`policy.tables.dialect.Shell.awaited`).
+        It is asked for then background commands (`policy.tables.dialect.Shell.awaited`).
         """
         other = self.entries[number]
         awaited = self._shell is not None and self._shell.awaited is not None
@@ -441,8 +441,8 @@ def runners(shell: Shell) -> frozenset[str]:
     return frozenset(known | running | KEYWORDS | SHELLS | BOXES)
 
 
-def is_disguise(pattern: Pattern, shell: Shell) -> bool:
-    """Return whether commands that *pattern* matches may have texts that start otherwise."""
+def may_unwrap(pattern: Pattern, shell: Shell) -> bool:
+    """Return whether commands that *pattern* matches may have match texts that start otherwise."""
     if any(isinstance(token, str) and not ODD.isdisjoint(token) for token in pattern.tokens):
         return True
     start = pattern.tokens[0] if pattern.tokens else ""

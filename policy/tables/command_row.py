@@ -29,6 +29,7 @@ __all__ = [
     "PartRules",
     "account",
     "decide_command",
+    "denies_files",
     "may_join",
     "redirection_outcome",
     "rules_of",
@@ -209,6 +210,16 @@ def denied(row: Row, command: Command, outcomes: tuple[Outcome, ...]) -> Iterato
             ):
                 yield row.at(index)
                 break
+
+
+def denies_files(row: Row, tool: str) -> bool:
+    """Return whether a rule denies some file, or every one, as a call of *tool*."""
+    shadows = row.ruleset.dialect.shell.files.shadows
+    any_file = row.ruleset.row(shadows) if shadows else row
+    entries = row.ruleset.row(tool).entries + (any_file.entries if shadows else ())
+    said = {(entry.effect, entry.reason) for entry in entries}
+    said.add((any_file.default.effect, any_file.default.reason))
+    return (Effect.DENY, Reason.RULE) in said
 
 
 def may_join(pattern: Pattern) -> bool:

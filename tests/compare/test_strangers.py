@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from itertools import product
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from policy.analysis.diff import diff_workspaces
-from policy.compare.strangers import left_behind
+from policy.compare.paths import left_behind
 from policy.compare.tables import differences
 from policy.core.decision import Reason
 from policy.core.effect import Effect
-from policy.files.opening import Memory
-from policy.hosts.workspace import load_tree
 from policy.patterns import notations
 from policy.patterns.tokens import folded
 from policy.tables.dialect import Argument, ArgumentKind, Dialect
@@ -70,16 +66,6 @@ def test_what_differs_in_any_letters_is_found(before, after, old, new, default) 
         assert two.decide("Read", difference.call) == difference.after
     if comparison.exact:
         assert found >= _directions(one, two)
-
-
-def test_other_folders_beside_all_names_that_a_host_guards_are_compared_exactly() -> None:
-    settings = [
-        {"deny": ["Read(**/*.pem)"], "additionalDirectories": ["../b"], "defaultMode": "dontAsk"},
-        {"deny": ["Edit(src/**)"], "allow": ["Edit"], "defaultMode": "default"},
-    ]
-    texts = [json.dumps({"permissions": permissions}) for permissions in settings]
-    one, other = (load_tree(Memory({".claude/settings.json": text})) for text in texts)
-    assert diff_workspaces(one, other).exact
 
 
 @pytest.mark.parametrize("folder", ["/P", "/W/x", "/q"])

@@ -8,9 +8,7 @@ import attrs
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from policy.compare.pair import Runs, search_together
-from policy.compare.sides import ListSide, Sides, counterparts
-from policy.compare.view import View
+from policy.compare.lists import ListSide, Runs, Sides, View, counterparts, search_together
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.patterns import notations

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import strategies as st
 
 from policy.analysis.reach.audit import AgentAudit, AuditPosition, Gaps, ReadingGap, audit
-from policy.compare.pair import OVERLAPS
+from policy.compare.lists import OVERLAPS
 from policy.core.effect import Effect
 from policy.hosts.project import Project
 from policy.tables.chain import Chain, SpawnDenied

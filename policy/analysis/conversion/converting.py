@@ -29,8 +29,8 @@ from policy.analysis.conversion.losses import (
 )
 from policy.analysis.reach.worklist import Reach, reach
 from policy.commands.reader import read_command
-from policy.compare.deduplicate import internal_tools
 from policy.compare.overlap import OTHER_TOOL, glob_pattern, representatives
+from policy.compare.tables import internal_tools
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError

@@ -19,12 +19,12 @@ from typing import Final
 
 import attrs
 
+from policy.compare.calls import remembered
 from policy.compare.compare import Comparison, Difference, compare
 from policy.compare.compare import Known as Lines
-from policy.compare.deduplicate import internal_tools
 from policy.compare.names import compare_others
 from policy.compare.overlap import Tools, glob_pattern
-from policy.compare.tool_pair import remembered
+from policy.compare.tables import internal_tools
 from policy.compare.witness import Call, witness_call
 from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect

@@ -26,10 +26,8 @@ from policy.analysis.reach.worklist import (
     reach,
 )
 from policy.compare.compare import Comparison, Difference, Known
-from policy.compare.deduplicate import is_idle, told
-from policy.compare.meets import compare_meets
 from policy.compare.overlap import representatives
-from policy.compare.tables import decided, differences
+from policy.compare.tables import compare_meets, decided, differences, is_idle, told
 from policy.core.effect import Effect
 from policy.core.finding import Finding
 from policy.core.memory import seldom_collecting

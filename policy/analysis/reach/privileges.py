@@ -17,8 +17,8 @@ from itertools import combinations
 
 import attrs
 
-from policy.compare.deduplicate import internal_tools
 from policy.compare.overlap import OTHER_TOOL, glob_pattern, representatives
+from policy.compare.tables import internal_tools
 from policy.core.decision import Because, Reason
 from policy.core.effect import Effect
 from policy.patterns.families import members

@@ -14,8 +14,7 @@ import attrs
 
 from policy.analysis.reach.worklist import MANY_POSITIONS, reach
 from policy.compare.compare import Comparison, Difference
-from policy.compare.deduplicate import told
-from policy.compare.tables import differences
+from policy.compare.tables import differences, told
 from policy.core.decision import Because, Decision, Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from itertools import dropwhile, islice, takewhile
 
 from policy.commands.compound import KEYWORDS
+from policy.commands.parts import MORE
 from policy.commands.words import (
     ASSIGNMENT,
     VANISHING,
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DOCUMENT",
-    "MORE",
     "ExactCommand",
     "ExactMatch",
     "around",
@@ -439,10 +439,6 @@ def possible_texts(words: Sequence[Word], shell: Shell) -> tuple[str, ...]:
             run = text.removeprefix("xargs ")
             found += (run, run + MORE)
     return tuple(text for text in dict.fromkeys(found) if text not in known)
-
-
-# Any other argument, or the text that a command is given to read: to rules it is part of it.
-MORE: Final = " \x1f"
 
 
 def _behind_each(words: Sequence[Word], shell: Shell) -> Iterator[Sequence[Word]]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import product
 
-from policy.commands.parts import Command, CommandPart, Redirection
+from policy.commands.parts import MORE, Command, CommandPart, Redirection
 from policy.commands.words import in_home
 from policy.commands.wrappers import basename
 from policy.core import expressions as re
@@ -14,7 +14,7 @@ from policy.core import limits
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.values import TYPE_CHECKING, Final, evolve, frozen
-from policy.hosts.claude.shell.match_texts import MORE, ExactCommand, ExactMatch
+from policy.hosts.claude.shell.match_texts import ExactCommand, ExactMatch
 from policy.hosts.claude.shell.parts import ClaudeCommand, ClaudePart, ClaudeRedirection
 from policy.patterns.automaton import NO_MATCH
 from policy.patterns.pattern import Pattern
@@ -26,7 +26,7 @@ from policy.tables.calls import (
     is_within,
     rooted_path,
 )
-from policy.tables.command_row import PARTING, PartRules, may_join
+from policy.tables.command_row import PARTING, PartRules, denies_files, may_join
 from policy.tables.entry import (
     BY_DEFAULT,
     HARMLESS,
@@ -528,16 +528,6 @@ def _kept_below(files: Row, name: str) -> Outcome:
         file_outcome(files, *paths) for paths in kept if (paths[0] + "/").startswith(path + "/")
     ]
     return min(found, key=strictness, default=HARMLESS)
-
-
-def denies_files(row: Row, tool: str) -> bool:
-    """Return whether a rule denies some file, or every one, as a call of *tool*."""
-    shadows = row.ruleset.dialect.shell.files.shadows
-    any_file = row.ruleset.row(shadows) if shadows else row
-    entries = row.ruleset.row(tool).entries + (any_file.entries if shadows else ())
-    said = {(entry.effect, entry.reason) for entry in entries}
-    said.add((any_file.default.effect, any_file.default.reason))
-    return (Effect.DENY, Reason.RULE) in said
 
 
 def _adrift(files: Row, name: str) -> Outcome:

@@ -6,10 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import attrs
 
-from policy.compare.pair import Difference
-from policy.compare.sides import ListSide
-from policy.compare.tool_pair import ToolPair
-from policy.compare.view import View
+from policy.compare.calls import ToolPair
+from policy.compare.lists import Difference, ListSide, View
 from policy.core.effect import Effect
 from policy.patterns.pattern import Pattern
 from policy.patterns.tokens import Alternatives, Gap, OneOf, Run, Token, folded
@@ -18,8 +16,14 @@ from policy.tables.dialect import Dialect
 from policy.tables.entry import RowEntry
 from policy.tables.lookup import Lookup
 
-__all__ = ["NESTED", "Strange", "behind", "left_behind", "strange_folders", "stranger_differences"]
-
+__all__ = [
+    "NESTED",
+    "Strange",
+    "behind",
+    "folder_case_differences",
+    "left_behind",
+    "strange_folders",
+]
 
 NESTED = "folders inside one another are named in other letters than their own"
 
@@ -136,7 +140,9 @@ def _after(
 # Paths that name folders in other letters than their own, as two lookups decide them.
 
 
-def stranger_differences(pair: ToolPair, seen: set[tuple[Effect, Effect]]) -> Iterator[Difference]:
+def folder_case_differences(
+    pair: ToolPair, seen: set[tuple[Effect, Effect]]
+) -> Iterator[Difference]:
     """Yield differences of paths that name folders in other letters than their own.
 
     One for each pair of effects that was not *seen* in others.
@@ -145,10 +151,10 @@ def stranger_differences(pair: ToolPair, seen: set[tuple[Effect, Effect]]) -> It
     if not exact:
         pair.why[NESTED] = None
     for folder in folders:
-        yield from _StrangerPair(pair, folder, seen).differences()
+        yield from _FolderCasePair(pair, folder, seen).differences()
 
 
-class _StrangerPair(ToolPair):
+class _FolderCasePair(ToolPair):
     """Paths below a folder, in other letters than its own."""
 
     def __init__(self, pair: ToolPair, folder: Strange, shown: set[tuple[Effect, Effect]]) -> None:

@@ -14,9 +14,9 @@ from collections.abc import Iterable, Iterator
 
 import pytest
 
-from policy.compare.command_pair import CommandPair
+from policy.compare.commands import CommandPair
 from policy.compare.compare import Comparison
-from policy.compare.pair import Difference
+from policy.compare.lists import Difference
 from policy.compare.tables import differences
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError

@@ -1,0 +1,1414 @@
+"""Lists over one text, as rows have them, and the search for a text that two of them decide apart.
+
+A row is a `View`: patterns in order, with an index over them. `Sides` pairs the lists of both sides
+and finds the edits, the lines without a counterpart: one of them decides any difference. `TextPair`
+looks for a text that an edit decides, and asks both sides for the call that it stands for.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from functools import cache, cached_property, lru_cache
+from itertools import chain, count, islice, product
+from typing import Any, Final
+
+import attrs
+
+from policy.commands.knowledge import Program, Programs, Shell
+from policy.compare.witness import Difference, Effects
+from policy.core import limits
+from policy.core.decision import Reason
+from policy.core.effect import Effect
+from policy.core.memory import Key
+from policy.patterns.automaton import NO_MATCH, Automaton, Indexed
+from policy.patterns.domains import Domain
+from policy.patterns.families import members
+from policy.patterns.pattern import (
+    Pattern,
+    PatternKind,
+    excluded_characters,
+    freeze,
+    is_stars,
+    named,
+    readable,
+    tokens_of,
+)
+from policy.patterns.search import SearchResult, fresh_character, search
+from policy.patterns.tokens import Alternatives, Gap, Token
+from policy.tables.dialect import ArgumentKind
+from policy.tables.entry import BY_DEFAULT, RowEntry, unsure
+from policy.tables.lookup import Lookup
+from policy.tables.row import Row
+
+__all__ = [
+    "HIDING",
+    "OPAQUE",
+    "OVERLAPS",
+    "UNREAD",
+    "Difference",
+    "Edited",
+    "LineIndex",
+    "ListSide",
+    "Runs",
+    "Sides",
+    "TextPair",
+    "View",
+    "by_rules",
+    "counterparts",
+    "deferred",
+    "denies_all",
+    "grants_whole",
+    "hidden_by",
+    "is_inside",
+    "is_stricter",
+    "may_meet",
+    "prefix_of",
+    "runs_no_more",
+    "search_together",
+    "unasked",
+]
+
+
+class LineIndex:
+    """Some lines of a list.
+
+    Args:
+        lines: the number of each, its pattern and what it says, in order.
+
+    """
+
+    def __init__(self, lines: Iterable[tuple[int, Pattern, Effect]]) -> None:
+        # effect -> what lines start with -> their numbers
+        self._by_prefix: dict[Effect, dict[str, list[int]]] = {effect: {} for effect in Effect}
+        self._suffixes: dict[int, str] = {}  # what each ends with
+        for number, pattern, effect in lines:
+            prefix, by_prefix = prefix_of(pattern), self._by_prefix[effect]
+            numbers = by_prefix.get(prefix)
+            if numbers is None:
+                by_prefix[prefix] = [number]
+            else:
+                numbers.append(number)
+            self._suffixes[number] = _suffix(pattern)
+        self._prefixes = {effect: sorted(index) for effect, index in self._by_prefix.items()}
+
+    def near(self, pattern: Pattern, effect: Effect, first: int, last: int) -> Iterator[int]:
+        """Yield the lines of *effect* that may share a text with *pattern*.
+
+        Only those from *first* to *last*.
+        """
+        index, prefix, suffix = self._by_prefix[effect], prefix_of(pattern), _suffix(pattern)
+        suffixes = self._suffixes
+        for start in self._starts(effect, prefix):
+            numbers = index[start]
+            if numbers[-1] < first or numbers[0] > last:
+                continue
+            for number in islice(numbers, bisect_left(numbers, first), None):
+                if number > last:
+                    break
+                end = suffixes[number]
+                if suffix.endswith(end) or end.endswith(suffix):
+                    yield number
+
+    def _starts(self, effect: Effect, prefix: str) -> Iterator[str]:
+        """Yield what lines of *effect* start with, if *prefix* starts with it, or it with that."""
+        index, prefixes = self._by_prefix[effect], self._prefixes[effect]
+        yield from (start for n in range(len(prefix)) if (start := prefix[:n]) in index)
+        for at in range(bisect_left(prefixes, prefix), len(prefixes)):
+            if not prefixes[at].startswith(prefix):
+                return
+            yield prefixes[at]
+
+
+def may_meet(one: Pattern, other: Pattern) -> bool:
+    """Return whether two patterns may share a text, by how both start and end."""
+    (start, end), (prefix, suffix) = ((prefix_of(p), _suffix(p)) for p in (one, other))
+    return (start.startswith(prefix) or prefix.startswith(start)) and (
+        end.endswith(suffix) or suffix.endswith(end)
+    )
+
+
+def prefix_of(pattern: Pattern) -> str:
+    """Return the text that a pattern starts with."""
+    first = pattern.tokens[0] if pattern.tokens else ""
+    return first if isinstance(first, str) else ""
+
+
+def _suffix(pattern: Pattern) -> str:
+    last = pattern.tokens[-1] if pattern.tokens else ""
+    return last if isinstance(last, str) else ""
+
+
+# Which of two hosts runs no more commands unasked: one mode edits files where others ask.
+
+
+@lru_cache(maxsize=64)  # a host has two or three
+def runs_no_more(one: Shell, other: Shell) -> bool:
+    """Return whether all commands that *one* runs where no rule applies to them *other* does too.
+
+    And whether they read commands alike in all else. False where that is not plain.
+    """
+    if one.traced or attrs.evolve(one, programs=other.programs) != other:
+        return False
+    return _within(one.programs, other.programs)
+
+
+def _within(some: Programs, others: Programs) -> bool:
+    return some == others or (
+        some.keys() == others.keys() and all(_is_within(some[name], others[name]) for name in some)
+    )
+
+
+def _is_within(one: Program, other: Program) -> bool:
+    """Return whether each way to call a program that *one* knows to do no harm *other* knows."""
+    if one == other:
+        return True
+    known = _ways(one)
+    alike = not known or all(getattr(one, name) == getattr(other, name) for name in _OF_ALL_FORMS)
+    listed = not known or (one.flags is None) is (other.flags is None)
+    return (
+        alike
+        and listed
+        and known <= _ways(other)
+        and one.opening == other.opening
+        and one.subcommands.keys() == other.subcommands.keys()
+        and all(_is_within(each, other.subcommands[n]) for n, each in one.subcommands.items())
+    )
+
+
+# What holds of a program in whichever form it is called, beside the files that it opens.
+_OF_ALL_FORMS: Final = ("texts", "piped", "spelled", "spelling")
+
+
+def _ways(program: Program) -> set[Program]:
+    """Return the forms of a program that do no harm, each by itself."""
+    forms = (attrs.evolve(form, forms=(), subcommands={}) for form in (program, *program.forms))
+    return {form for form in forms if form.harmless}
+
+
+# What comparisons ask of a row: what it grants by its rules, by default, and at all.
+
+
+def grants_whole(row: Row) -> bool:
+    """Return whether files that a command opens count only where a rule applies to them."""
+    return row.ruleset.dialect.shell.whole and row.default.effect is Effect.ALLOW
+
+
+def by_rules(row: Row) -> Row:
+    """Return the same row where nothing counts that is said by default."""
+    entries = (
+        entry._replace(effect=Effect.ALLOW) if entry.reason in BY_DEFAULT else entry
+        for entry in row.entries
+    )
+    return Row(entries, unasked(row), row.default.reason, row.tool, row.ruleset)
+
+
+def unasked(row: Row) -> Effect:
+    """Return the effect of what runs where no rule applies to it, where no entry matches."""
+    by_default = row.default.reason in BY_DEFAULT
+    return Effect.ALLOW if by_default else row.default.effect
+
+
+def deferred(row: Row) -> Effect:
+    """Return the effect of what runs unasked in the foreground, without an entry."""
+    if row.default.reason in BY_DEFAULT:
+        return row.default.effect
+    return row.default.effect & unsure(row.ruleset).effect
+
+
+def denies_all(lookup: Lookup) -> bool:
+    """Return whether it is plain that every call is denied."""
+    return lookup.floor is Effect.DENY or any(_grants_nothing(row) for row, _ in lookup.rows)
+
+
+def _grants_nothing(row: Row) -> bool:
+    """Return whether it is plain that every call is denied; a host may know more of commands."""
+    dialect, kind = row.ruleset.dialect, row.argument.kind
+    plain = kind is not ArgumentKind.POWERSHELL and not (
+        kind is ArgumentKind.COMMAND and dialect.shell.programs
+    )
+    return (
+        plain
+        and not dialect.links
+        and row.default.effect is Effect.DENY
+        and all(entry.effect is Effect.DENY for entry in row.entries)
+    )
+
+
+# A row as the exact comparison sees it: patterns in order, with an index over them.
+
+
+_GRANTING: Final = (Effect.ALLOW, Effect.ASK)
+
+# Of a line: what it matches, whether the host adds it, and what it says.
+_Said = tuple[Pattern, bool, Effect]
+
+
+@attrs.frozen(slots=False, eq=False)
+class View:
+    """An ordered first-match list over one argument.
+
+    Attributes:
+        kind: of its patterns.
+        entries: each with a pattern.
+        default: the effect where none matches.
+        shared: lines at the start that every list it is compared with has too.
+        unasked: the effect, where none matches, of what its host runs unasked.
+        deferred: the same, of what it would run unasked in the foreground.
+        shell: what that host knows of commands.
+
+    """
+
+    kind: PatternKind
+    entries: tuple[RowEntry, ...]
+    default: Effect
+    shared: int = 0
+    _row: Row | None = None
+    unasked: Effect = attrs.field(default=attrs.Factory(lambda view: view.default, takes_self=True))
+    deferred: Effect = attrs.field(
+        default=attrs.Factory(lambda view: view.default, takes_self=True)
+    )
+    shell: Shell = Shell()
+
+    @classmethod
+    def of(cls, row: Row, parameters: Mapping[str, str], sole: str = "") -> View:
+        """Return what remains of *row* for calls with these parameters and no others.
+
+        Where the text itself is that of a *sole* parameter, rules about it remain too.
+        """
+        shell = row.ruleset.dialect.shell
+        said: dict[str, Any] = {"shell": shell}
+        if shell.programs:
+            said |= {"unasked": unasked(row), "deferred": deferred(row)}
+        if not row.has_parameters:
+            return cls(row.kind, row.entries, row.default.effect, row=row, **said)
+        entries: list[RowEntry] = []
+        for entry in row.entries:
+            if not entry.field or entry.field == sole:
+                entries.append(entry)
+            elif entry.pattern is not None and _holds(entry, parameters):
+                return cls(row.kind, tuple(entries), entry.effect)
+        return cls(row.kind, tuple(entries), row.default.effect, **said)
+
+    @cached_property
+    def key(self) -> Key:
+        """What two views that decide alike line by line have in common."""
+        effects = tuple([entry.effect for entry in self.entries])
+        return Key((self.kind, self.patterns, effects, self.default))
+
+    @cached_property
+    def patterns(self) -> tuple[Pattern, ...]:
+        """The patterns in order."""
+        return tuple(entry.pattern for entry in self.entries if entry.pattern is not None)
+
+    @cached_property
+    def _tokens(self) -> frozenset[Token]:
+        """What the patterns are made of."""
+        return tokens_of(self.patterns)
+
+    @cached_property
+    def letters(self) -> frozenset[str]:
+        """Every character that some pattern names."""
+        return frozenset(named(self._tokens))
+
+    @cached_property
+    def excluded(self) -> frozenset[str]:
+        """The characters that some pattern excludes."""
+        return excluded_characters(self._tokens)
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether all patterns are star patterns."""
+        return is_stars(self._tokens)
+
+    @cached_property
+    def automaton(self) -> Automaton:
+        """All patterns at once: those of the row itself, where these are all it has."""
+        if self._row is not None:
+            return self._row.automaton
+        return Indexed([p.tokens for p in self.patterns], self.kind.separator)
+
+    @cached_property
+    def most(self) -> Effect:
+        """The most that it grants of anything."""
+        said = [entry.effect for entry in self.entries]
+        return max((self.default, self.unasked, self.deferred, *said))
+
+    @cached_property
+    def nobody_said(self) -> tuple[bool, ...]:
+        """Whether the host adds what holds without a line, and what each line says.
+
+        Of commands such lines give way where others say something of the whole.
+        """
+        default = self._row is not None and self._row.default.reason in BY_DEFAULT
+        return (default, *(entry.reason in BY_DEFAULT for entry in self.entries))
+
+    @cached_property
+    def last_strict(self) -> int:
+        """The index of the last line that does not allow; -1 where all do."""
+        strict = (n for n, e in enumerate(self.entries) if e.effect is not Effect.ALLOW)
+        return max(strict, default=-1)
+
+    @cached_property
+    def halves(self) -> tuple[list[_Said], set[_Said]]:
+        """The lines down to the last that does not allow, and those that follow."""
+        effects = (entry.effect for entry in self.entries)
+        lines = [*zip(self.patterns, self.nobody_said[1:], effects, strict=True)]
+        end = self.last_strict + 1
+        return lines[:end], set(lines[end:])
+
+    @cached_property
+    def _least_behind(self) -> list[Effect]:
+        """The strictest effect of what stands behind each line, the default included."""
+        least = [self.default]
+        for entry in reversed(self.entries[1:]):
+            least.append(entry.effect & least[-1])
+        return least[::-1]
+
+    def is_strictest(self, line: int) -> bool:
+        """Return whether nothing behind a line grants less than it does."""
+        return line == NO_MATCH or self.effect(line) <= self._least_behind[line]
+
+    def effect(self, index: int) -> Effect:
+        """Return the effect of the line at *index*, or of the default."""
+        return self.default if index == NO_MATCH else self.entries[index].effect
+
+    @cached_property
+    def lines(self) -> LineIndex:
+        """The lines by what they start and end with."""
+        effects = (entry.effect for entry in self.entries)
+        return LineIndex(zip(count(), self.patterns, effects))
+
+    def denies(self, pattern: Pattern) -> bool:
+        """Return whether it is plain that all is denied that *pattern* matches.
+
+        But for what lines decide that every list has.
+        """
+        last = len(self.entries) - 1
+        near = self.lines.near
+        granting = (near(pattern, effect, self.shared, last) for effect in _GRANTING)
+        return self.default is Effect.DENY and all(next(lines, None) is None for lines in granting)
+
+    @cached_property
+    def _wide(self) -> tuple[dict[str, int], dict[str, int]]:
+        """The first line for each text that matches all that starts with it, or is below it."""
+        starting: dict[str, int] = {}
+        below: dict[str, int] = {}
+        for number, pattern in enumerate(self.patterns):
+            first, *rest = pattern.tokens or ("",)
+            text, gaps = (first, rest) if isinstance(first, str) else ("", [first, *rest])
+            whole = text.endswith(pattern.kind.separator) and gaps == [Gap.PART, Gap.DEEP]
+            if whole or gaps == [Gap.ANY]:
+                starting.setdefault(text, number)
+            elif gaps == [Gap.DEEP]:
+                below.setdefault(text, number)
+        return starting, below
+
+    @cached_property
+    def _numbers(self) -> dict[tuple[Token, ...], int]:
+        """The first line of each form."""
+        return {pattern.tokens: n for n, pattern in reversed([*enumerate(self.patterns)])}
+
+    def covering(self, pattern: Pattern) -> int:
+        """Return a line that matches all that *pattern* does, or NO_MATCH where none is known.
+
+        It is the first of those that are equal, or that leave open all that is below some
+        folder, or starts with some text.
+        """
+        starting, below = self._wide
+        prefix, separator = prefix_of(pattern), pattern.kind.separator
+        found = self._numbers.get(pattern.tokens, NO_MATCH)
+        for end in range(len(prefix) + 1):
+            text = prefix[:end]
+            found = min(found, starting.get(text, NO_MATCH))
+            parted = prefix.startswith(separator, end) if end < len(prefix) else _parts(pattern)
+            if separator and parted:
+                found = min(found, below.get(text, NO_MATCH))
+        return found
+
+    def is_hidden(self, number: int, pattern: Pattern) -> bool:
+        """Return whether a line before another is known to match all that both it and *pattern* do.
+
+        Below a folder, what is at any depth is what is at any depth of the folder.
+        """
+        tokens = self.patterns[number].tokens
+        separator = pattern.kind.separator
+        starts = _starts(tokens[1]) if len(tokens) > 1 and tokens[0] is Gap.DEEP else ()
+        if not starts:
+            return False
+        prefix = prefix_of(pattern)
+        end = prefix.find(separator, 1)
+        while end > 0:
+            folder = prefix[:end]
+            before = self._numbers.get((folder, *tokens), NO_MATCH)
+            if before < number and not any(
+                _begins_in(start, folder, separator) for start in starts
+            ):
+                return True
+            end = prefix.find(separator, end + 1)
+        return False
+
+
+def is_stricter(one: View, other: View) -> bool:
+    """Return whether *one* has the lines of *other*, and is known to grant no more of anything.
+
+    Of those lines it may deny what the others ask for; what it has besides denies, and what
+    it lacks allows and stands behind all that does not. No caller is granted more so, whichever
+    texts of a command the lines know.
+    """
+    if one.nobody_said[:1] != other.nobody_said[:1]:
+        return False
+    if one.shell != other.shell and not (
+        one.nobody_said[0] and runs_no_more(one.shell, other.shell)
+    ):
+        return False  # what runs in the background is reported where a file says what holds
+    if one.default > other.default or one.unasked > other.unasked or one.deferred > other.deferred:
+        return False
+    (own, allows), (others, allowed) = one.halves, other.halves
+    if not allows <= allowed:
+        return False
+    wanted = iter(others)
+    line = next(wanted, None)
+    for pattern, by_nobody, effect in own:
+        if line in (
+            (pattern, by_nobody, effect),
+            (pattern, by_nobody, Effect.ASK if effect is Effect.DENY else effect),
+        ):
+            line = next(wanted, None)
+        elif by_nobody or effect is not Effect.DENY:
+            return False
+    return line is None
+
+
+def _holds(entry: RowEntry, parameters: Mapping[str, str]) -> bool:
+    value = parameters.get(entry.field)
+    return value is not None and entry.pattern is not None and entry.pattern.matches(value)
+
+
+def _starts(token: Token) -> tuple[str, ...]:
+    """Return the texts that what *token* matches starts with; none where these are not known."""
+    firsts = (
+        [each[:1] for each in token.alternatives] if isinstance(token, Alternatives) else [(token,)]
+    )
+    texts = tuple(text for first in firsts for text in first if isinstance(text, str))
+    return texts if len(texts) == len(firsts) else ()
+
+
+def _begins_in(text: str, folder: str, separator: str) -> bool:
+    """Return whether *text* may begin at a separator of what starts with *folder*."""
+    whole = folder + separator
+    ends = (whole[at:] for at, letter in enumerate(folder) if letter == separator)
+    return any(end.startswith(text) or text.startswith(end) for end in ends)
+
+
+def _parts(pattern: Pattern) -> bool:
+    """Return whether a separator, or nothing, follows the text that a pattern starts with."""
+    rest = pattern.tokens[1:] if prefix_of(pattern) else pattern.tokens
+    if not rest or rest == (Gap.DEEP,):
+        return True
+    following = rest[1] if rest[0] is Gap.DEEP else ""
+    return isinstance(following, str) and following[:1] == pattern.kind.separator != ""
+
+
+def counterparts(
+    before: Sequence[RowEntry], after: Sequence[RowEntry], *, alike: bool = True
+) -> dict[int, int]:
+    """Return which lines of *before* stand in *after* too, in the same order.
+
+    Whatever call is decided differently is decided, on one side or the other,
+    by a line without a counterpart: of two lists with the same lines in the
+    same order the first that matches is the same.
+
+    Args:
+        before: the lines of one list.
+        after: those of the other.
+        alike: whether a line that says something else of the same texts is none. If it
+            is one, both may decide a call differently too, and no others do beside either.
+
+    """
+    pairs = [*_same(before, after, range(len(before)), range(len(after)), alike=True)]
+    if not alike:
+        paired, others = dict(pairs), {place for _, place in pairs}
+        left = [number for number in range(len(before)) if number not in paired]
+        over = [number for number in range(len(after)) if number not in others]
+        pairs = sorted([*pairs, *_same(before, after, left, over, alike=False)])
+    return dict(pairs[i] for i in _increasing([second for _, second in pairs]))
+
+
+def _same(
+    before: Sequence[RowEntry],
+    after: Sequence[RowEntry],
+    some: Sequence[int],
+    others: Sequence[int],
+    *,
+    alike: bool,
+) -> Iterator[tuple[int, int]]:
+    """Yield two by two *some* lines of *before* and *others* of *after* that are the same."""
+    # Hardly a line stands twice in a list: where one does, the places behind the first.
+    places: dict[object, int] = {}
+    further: dict[object, list[int]] = {}
+    for number in reversed(others):
+        said = after[number].pattern, alike and after[number].effect
+        if said in places:
+            further.setdefault(said, []).append(places[said])
+        places[said] = number
+    for number in some:
+        said = before[number].pattern, alike and before[number].effect
+        place = places.pop(said, None)
+        if place is not None:
+            yield number, place
+            if further.get(said):
+                places[said] = further[said].pop()
+
+
+def _increasing(numbers: Sequence[int]) -> list[int]:
+    """Return the positions of a longest increasing subsequence."""
+    tails: list[int] = []
+    at: list[int] = []
+    previous: list[int] = []
+    for position, number in enumerate(numbers):
+        length = bisect_left(tails, number)
+        previous.append(at[length - 1] if length else -1)
+        tails[length : length + 1] = [number]
+        at[length : length + 1] = [position]
+    result: list[int] = []
+    position = at[-1] if at else -1
+    while position >= 0:
+        result.append(position)
+        position = previous[position]
+    return result[::-1]
+
+
+# Two sides of a comparison, and the lines one of which decides any difference between them.
+#
+# Only lines without a counterpart on the other side can be among those that decide a text
+# differently, so the cost is that of the edit, not of the lists.
+
+
+@attrs.frozen
+class ListSide:
+    """A meet of lists over one text.
+
+    Attributes:
+        views: the lists.
+        floor: what holds whatever the text is.
+
+    """
+
+    views: tuple[View, ...]
+    floor: Effect = Effect.ALLOW
+
+
+class Edited:
+    """The lists of two sides, and the lines that one of them alone has or that say something else.
+
+    Args:
+        before: one side.
+        after: the other.
+
+    Attributes:
+        views: the lists, each once.
+        sides: the numbers of those that are on each side.
+        floors: what each side grants at most.
+        kept: view -> line -> the same line in the view it is compared with.
+        kept_lines: view -> those lines, in order.
+        own: view -> its other lines.
+        own_lines: the same, by what they start and end with.
+        partners: a line that says something else of the same texts, and that line of the
+            other view.
+        aligned: the same by the entries of two views: other defaults change nothing of it.
+
+    """
+
+    def __init__(self, before: ListSide, after: ListSide) -> None:
+        by_key: dict[object, int] = {}
+        self.views: list[View] = []
+        self.sides: list[set[int]] = []
+        for side in (before, after):
+            numbers = set()
+            for view in side.views:
+                number = by_key.setdefault(view.key, len(self.views))
+                if number == len(self.views):
+                    self.views.append(view)
+                numbers.add(number)
+            self.sides.append(numbers)
+        self.floors = [before.floor, after.floor]
+        self.kept: dict[int, dict[int, int]] = {}
+        self.kept_lines: dict[int, list[int]] = {}
+        self.own: dict[int, list[int]] = {}
+        self.own_lines: dict[int, LineIndex] = {}
+        self.partners: dict[tuple[int, int], tuple[int, int]] = {}
+        self.aligned: dict[tuple[int, int, bool], dict[int, int]] = {}
+
+    @cached_property
+    def edits(self) -> list[tuple[int, int]]:
+        """The lines, as view and index, one of which decides any difference."""
+        return list(self._edits())
+
+    def _edits(self) -> Iterator[tuple[int, int]]:
+        only = [self.sides[0] - self.sides[1], self.sides[1] - self.sides[0]]
+        if len(only[0]) == len(only[1]) == 1 and self.floors[0] is self.floors[1]:
+            (before,), (after,) = only
+            yield from self._edits_of_two(before, after)
+            return
+        if self.floors[0] is not self.floors[1]:
+            only = [set(), set(range(len(self.views)))]
+        same: dict[int, set[int]] = {}
+        alike: dict[int, bool] = {}
+        for one, other in self._pairs(*only):
+            aligned = self._aligned(self.views[one], self.views[other])
+            default = self.views[one].default is self.views[other].default
+            for number, alone in ((one, {*aligned}), (other, {*aligned.values()})):
+                same[number] = same.get(number, alone) & alone
+                alike[number] = alike.get(number, True) and default
+        for number in sorted(
+            {*only[0], *only[1], *same}, key=lambda n: (n not in self.sides[1], n)
+        ):
+            list_ = self.views[number]
+            for line in range(list_.shared, len(list_.entries)):
+                if line not in same.get(number, ()):
+                    yield number, line
+            if not alike.get(number):
+                yield number, NO_MATCH
+
+    def _edits_of_two(self, before: int, after: int) -> Iterator[tuple[int, int]]:
+        """Yield the same of two lists: lines that only one has, or that say something else."""
+        kept = self._aligned(self.views[before], self.views[after], alike=False)
+        self.kept = {before: kept, after: {new: old for old, new in kept.items()}}
+        says: dict[int, list[int]] = {}
+        for view, other in ((after, before), (before, after)):
+            counterpart = self.kept[view]
+            lines = range(len(self.views[view].entries))
+            self.own[view] = [line for line in lines if line not in counterpart]
+            patterns, entries = self.views[view].patterns, self.views[view].entries
+            self.own_lines[view] = LineIndex(
+                (n, patterns[n], entries[n].effect) for n in self.own[view]
+            )
+            self.kept_lines[view] = sorted(counterpart)
+            others = self.views[other].entries
+            changed = {
+                n: at for n, at in counterpart.items() if entries[n].effect is not others[at].effect
+            }
+            self.partners |= {(view, line): (other, at) for line, at in changed.items()}
+            says[view] = sorted((*self.own[view], *changed))
+        for view, lines_of in says.items():
+            yield from ((view, line) for line in lines_of)
+        if self.views[before].default is not self.views[after].default:
+            yield after, NO_MATCH
+
+    def instead(self, view: int, line: int) -> Effect | None:
+        """Return what the other side says of the same texts in the same place, if it does.
+
+        And the host adds both, or files have both.
+        """
+        other, place = self.partners.get((view, line), (view, line))
+        views = self.views[view], self.views[other]
+        alike = views[0].nobody_said[line + 1] is views[1].nobody_said[place + 1]
+        return views[1].effect(place) if alike and other != view else None
+
+    def _pairs(self, before: set[int], after: set[int]) -> Iterator[tuple[int, int]]:
+        """Yield lists of both sides two by two, those with most lines in common first.
+
+        However they are paired: where the sides differ, what grants less on one of them decides
+        otherwise than any list of the other. One that is left over is paired with one that both
+        sides have, or that is paired already, where few lines tell these two apart.
+        """
+        common = [
+            (len(self._aligned(self.views[one], self.views[other])), one, other)
+            for one in sorted(before)
+            for other in sorted(after)
+        ]
+        left = before | after
+        for _, one, other in sorted(common, key=lambda each: -each[0]):
+            if {one, other} <= left:
+                left -= {one, other}
+                yield one, other
+        for one in sorted(left) if self.floors[0] is self.floors[1] else ():
+            others = sorted(self.sides[one in before])
+            other = max(others, key=lambda each: self._saved(one, each), default=one)
+            if self._saved(one, other) > 0 and other != one:
+                yield one, other
+
+    def _saved(self, one: int, other: int) -> int:
+        """Return how many lines fewer are to be looked at where a list is paired with another."""
+        lists = self.views[one], self.views[other]
+        return 2 * len(self._aligned(*lists)) - len(lists[1].entries)
+
+    def _aligned(self, before: View, after: View, *, alike: bool = True) -> dict[int, int]:
+        key = id(before.entries), id(after.entries), alike
+        if key not in self.aligned:
+            self.aligned[key] = counterparts(before.entries, after.entries, alike=alike)
+        return self.aligned[key]
+
+
+# Two sides of a comparison, as lists over one text: which lines may decide one together.
+#
+# Two lists A and B decide some text differently just when there are a line of A
+# and a line of B with different effects, and a text that both lines match and
+# both lists decide by those lines (`policy.compare.lists`). One of them is an edit
+# (`policy.compare.lists`).
+#
+# Where a side is a meet of several lists, a line is chosen for each of them.
+
+
+class Sides(Edited):
+    """The lists of two sides, and the lines that may decide a text together.
+
+    Args:
+        before: one side.
+        after: the other.
+        letters: characters for "any text", the best first, where a call can
+            hold no others.
+
+    Attributes:
+        by_default: whether only texts count that no line decides on one of the sides.
+
+    """
+
+    def __init__(self, before: ListSide, after: ListSide, *, letters: str = "") -> None:
+        super().__init__(before, after)
+        self._letters = letters
+        self.by_default = False
+        # pattern, view -> the line that matches all that the pattern does
+        self._containing: dict[tuple[Pattern, int], int] = {}
+
+    @cached_property
+    def patterns(self) -> list[Pattern]:
+        """The patterns of all views."""
+        return [pattern for view in self.views for pattern in view.patterns]
+
+    @cached_property
+    def fresh(self) -> str:
+        """A character that no pattern names, and that a call can hold."""
+        letters = set[str]().union(*(view.letters for view in self.views))
+        chosen = next((c for c in self._letters if c not in letters), None)
+        return chosen or fresh_character(letters)
+
+    @cached_property
+    def extra(self) -> frozenset[str]:
+        """The characters that sets of the patterns tell apart from a fresh one."""
+        return frozenset[str]().union(*(view.excluded for view in self.views))
+
+    @cached_property
+    def plain(self) -> bool:
+        """Whether all patterns are star patterns."""
+        return all(view.is_plain for view in self.views)
+
+    @cached_property
+    def denying(self) -> Sequence[View]:
+        """The lists of both sides that deny whatever no line of theirs grants."""
+        shared = (self.views[number] for number in sorted(self.sides[0] & self.sides[1]))
+        return [view for view in shared if view.default is Effect.DENY]
+
+    def pattern(self, view: int, line: int) -> Pattern | None:
+        """Return the pattern of a line; None for the default."""
+        return None if line == NO_MATCH else self.views[view].patterns[line]
+
+    def combinations(
+        self, chosen: dict[int, int], firsts: Sequence[int], seen: Container[object]
+    ) -> Iterator[dict[int, int]]:
+        """Yield *chosen* with a deciding line for every other view as well.
+
+        Left out is what cannot be, or shows nothing new: effects that are equal
+        or *seen*; a line whose counterpart decides before a chosen one. Of star
+        patterns, the line that matches the frozen one contains all of it
+        (*firsts*), so no later line decides any of it.
+        """
+        rest = [number for number in range(len(self.views)) if number not in chosen]
+        if not rest:
+            effects = self.effects(chosen)
+            by_line = self.by_default and NO_MATCH not in chosen.values()
+            if effects[0] is not effects[1] and effects not in seen and not by_line:
+                yield chosen
+            return
+        if all(effect is Effect.DENY for effect in self._so_far(chosen)):
+            return  # whatever the other views say
+        if len(chosen) == 1:
+            (decides,) = chosen.items()
+            other, line = self.partners.get(decides, decides)
+            if other not in chosen:
+                # Lines that stand before either are edits of their own.
+                yield from self.combinations({**chosen, other: line}, firsts, seen)
+                return
+        # Where little is granted little has to be tried, and most of that ends there.
+        number = min(rest, key=self._granting.__getitem__)
+        view = self.views[number]
+        patterns = [p for other, line in chosen.items() if (p := self.pattern(other, line))]
+        nearest = max(patterns, key=_literal, default=None)
+        last = firsts[number] if patterns else NO_MATCH
+        # Only the effect of the last view tells whether there is something new.
+        is_last = len(rest) == 1
+        earliest = max((line for other, line in chosen.items() if other in self.kept), default=-1)
+        # What lines decide on both sides is the same whoever runs it.
+        open_ = not (is_last and self.by_default and NO_MATCH not in chosen.values())
+        only = next((pattern for pattern in patterns if pattern.exact), None)
+        if only is not None:
+            # Of a single text each view says at once which line decides it.
+            line = view.automaton.first(freeze(only, self.fresh))
+            if (line == NO_MATCH or (open_ and line >= view.shared)) and (
+                not is_last or self._tells(number, view.effect(line), chosen, seen)
+            ):
+                yield from self.combinations({**chosen, number: line}, firsts, seen)
+            return
+        telling = (e for e in Effect if not is_last or self._tells(number, e, chosen, seen))
+        for effect in telling if open_ else ():
+            for line in self._lines(number, nearest, effect, earliest, last):
+                if nearest is not None and view.is_hidden(line, nearest):
+                    continue
+                if is_last and not self._tells(number, effect, chosen, seen):
+                    break
+                yield from self.combinations({**chosen, number: line}, firsts, seen)
+        if last == NO_MATCH and (not is_last or self._tells(number, view.default, chosen, seen)):
+            yield from self.combinations({**chosen, number: NO_MATCH}, firsts, seen)
+
+    def _lines(
+        self, number: int, nearest: Pattern | None, effect: Effect, earliest: int, last: int
+    ) -> Iterator[int]:
+        """Yield the lines of a view that can decide beside those chosen so far."""
+        view = self.views[number]
+        first = view.shared
+        kept = self.kept.get(number)
+        if kept is not None:
+            if earliest == NO_MATCH:
+                return  # what no line matches there is matched by no kept one here
+            # Those that are kept are in the same order on both sides.
+            first = max(first, self._first_kept(number, earliest))
+            before = min(first - 1, last)
+            if nearest is not None:
+                yield from sorted(self.own_lines[number].near(nearest, effect, 0, before))
+            else:
+                yield from self._saying(
+                    effect, number, (n for n in self.own[number] if n <= before)
+                )
+        if nearest is not None:
+            yield from view.lines.near(nearest, effect, first, last)
+            return
+        yield from self._saying(effect, number, range(first, min(last + 1, len(view.entries))))
+
+    def _saying(self, effect: Effect, number: int, lines: Iterable[int]) -> Iterator[int]:
+        return (line for line in lines if self.views[number].entries[line].effect is effect)
+
+    def _first_kept(self, number: int, earliest: int) -> int:
+        """Return the first line whose counterpart is not before *earliest*."""
+        kept = self.kept_lines[number]
+        at = bisect_left(kept, earliest, key=self.kept[number].__getitem__)
+        return kept[at] if at < len(kept) else len(self.views[number].entries)
+
+    def _tells(
+        self, number: int, effect: Effect, chosen: Mapping[int, int], seen: Container[object]
+    ) -> bool:
+        """Return whether *effect* of the last view would show something new."""
+        before, after = (
+            min([floor, *(effect if n == number else self._effect(n, chosen[n]) for n in side)])
+            for floor, side in zip(self.floors, self.sides, strict=True)
+        )
+        return before is not after and (before, after) not in seen
+
+    def _effect(self, view: int, line: int) -> Effect:
+        return self.views[view].effect(line)
+
+    @cached_property
+    def _granting(self) -> list[tuple[bool, int]]:
+        """What each view grants by default, and how many lines it has, to compare views by."""
+        return [(view.default is not Effect.DENY, len(view.entries)) for view in self.views]
+
+    def _so_far(self, chosen: Mapping[int, int]) -> tuple[Effect, Effect]:
+        """Return the most that both sides can grant where these lines decide."""
+        before, after = (
+            min([floor, *(self._effect(n, line) for n, line in chosen.items() if n in side)])
+            for floor, side in zip(self.floors, self.sides, strict=True)
+        )
+        return before, after
+
+    def containing(self, pattern: Pattern, view: int) -> int:
+        """Return the first line of a view that may decide a text of *pattern*, if it has all of it.
+
+        NO_MATCH where that is not known of the line.
+        """
+        key = pattern, view
+        if key not in self._containing:
+            first = self.views[view].automaton.first(freeze(pattern, self.fresh))
+            known = first != NO_MATCH and is_inside(pattern, self.views[view].patterns[first])
+            self._containing[key] = first if known else NO_MATCH
+        return self._containing[key]
+
+    def effects(self, combination: Mapping[int, int]) -> tuple[Effect, Effect]:
+        """Return what both sides grant where each list decides by its line of *combination*."""
+        return self.granted({n: self._effect(n, line) for n, line in combination.items()})
+
+    def granted(self, effects: Mapping[int, Effect] | Sequence[Effect]) -> tuple[Effect, Effect]:
+        """Return what both sides grant where each list says its one of *effects*."""
+        before, after = (
+            min([floor, *(effects[n] for n in side)])
+            for floor, side in zip(self.floors, self.sides, strict=True)
+        )
+        return before, after
+
+
+def _literal(pattern: Pattern) -> int:
+    return sum(len(token) for token in pattern.tokens if isinstance(token, str))
+
+
+@lru_cache(maxsize=65_536)  # tools share most of their lines
+def is_inside(narrow: Pattern, wide: Pattern) -> bool:
+    """Return whether *wide* is known to match all that *narrow* does."""
+    try:
+        return narrow <= wide
+    except OverflowError:
+        return False
+
+
+# Lines before another one that are looked at one by one, before all of them are.
+HIDING = 8
+
+# What both sides grant.
+_Effects = tuple[Effect, Effect]
+
+
+def search_together(
+    lists: Sides,
+    domains: Sequence[Domain],
+    but: Sequence[Domain],
+    *,
+    seen: Container[_Effects],
+    view: int | None = None,
+    line: int = NO_MATCH,
+) -> SearchResult:
+    """Return a shortest text that both sides decide differently.
+
+    What it costs grows with what lines tell apart, not with the number of combinations.
+
+    Args:
+        lists: both sides.
+        domains: the text is in all of them.
+        but: it is in none of these.
+        seen: the effects that it does not show.
+        view: the list of the line that decides it; None where any does.
+        line: that line, or no line of that list.
+
+    """
+    pattern = None if view is None else lists.pattern(view, line)
+    before = () if view is None else lists.views[view].patterns[:line]
+    # What these hide decides nothing, in no list.
+    hidden = set(before)
+    if view is not None:
+        hidden.update(each for each in lists.patterns if lists.containing(each, view) < line)
+    runs = [Runs.of(each, pattern, hidden) for each in lists.views]
+    runs += map(Runs.outside, but)
+    # Most lines before it match nothing that would be found.
+    hiding: Sequence[Pattern] = ()
+    while True:
+        if view is not None:
+            own = lists.views[view]
+            effects = {0: None, NO_MATCH: own.effect(line)}
+            runs[view] = Runs(hidden_by(own.kind, hiding), effects)
+        found = _found(lists, [*domains, *([pattern.automaton] if pattern else [])], runs, seen)
+        if found.text is None or view is None:
+            return found
+        first = lists.views[view].automaton.first(found.text)
+        if first == line:
+            return found
+        hiding = (*hiding, before[first]) if len(hiding) < HIDING else before
+
+
+@attrs.frozen(eq=False)
+class Runs:
+    """The runs of lines of a list, as they are searched.
+
+    Attributes:
+        automaton: which run decides.
+        effects: what each says; None where no such text is looked for.
+
+    """
+
+    automaton: Automaton | Domain
+    effects: Mapping[int, Effect | None]
+
+    @classmethod
+    def of(cls, view: View, pattern: Pattern | None, but: Collection[Pattern]) -> Runs:
+        """Return the runs of a list for texts of *pattern*, if given, that match none of *but*."""
+        default = view.default
+        patterns: list[Pattern] = []
+        ranks: list[int] = []
+        effects: list[Effect] = []
+        for entry, each in zip(view.entries, view.patterns, strict=True):
+            if each in but or (pattern is not None and not may_meet(each, pattern)):
+                continue
+            if pattern is not None and is_inside(pattern, each):
+                default = entry.effect
+                break
+            if effects[-1:] != [entry.effect]:
+                effects.append(entry.effect)
+            patterns.append(each)
+            ranks.append(len(effects) - 1)
+        automaton = _by_rank(view.kind, tuple(patterns), tuple(ranks))
+        return cls(automaton, {**dict(enumerate(effects)), NO_MATCH: default})
+
+    @classmethod
+    def outside(cls, domain: Domain) -> Runs:
+        """Return that the texts of *domain* are not looked for."""
+        return cls(domain, {0: None, NO_MATCH: Effect.ALLOW})
+
+
+# Several tools have the same lists, and what one search walked need not be built for the next.
+@lru_cache(maxsize=32)
+def _by_rank(kind: PatternKind, patterns: tuple[Pattern, ...], ranks: tuple[int, ...]) -> Automaton:
+    tokens = [pattern.tokens for pattern in patterns]
+    return Automaton(tokens, kind.separator, ranks=ranks)
+
+
+def hidden_by(kind: PatternKind, patterns: Sequence[Pattern]) -> Automaton:
+    """Return an automaton that tells whether any of *patterns* matches, not which."""
+    return _by_rank(kind, tuple(patterns), (0,) * len(patterns))
+
+
+def _found(
+    lists: Sides,
+    guides: Sequence[Automaton | Domain],
+    runs: Sequence[Runs],
+    seen: Container[_Effects],
+) -> SearchResult:
+    wanted = _shows(lists, runs, seen)
+    return search(
+        guides,
+        [each.automaton for each in runs],
+        wanted,
+        fresh=lists.fresh,
+        extra=lists.extra,
+        budget=limits.SEARCH_STATES,
+        hoped=cache(lambda possible: any(map(wanted, product(*possible)))),
+    )
+
+
+def _shows(
+    lists: Sides, runs: Sequence[Runs], seen: Container[_Effects]
+) -> Callable[[tuple[int, ...]], bool]:
+    """Return whether those of the *runs* that decide show effects that are not *seen*."""
+
+    @cache
+    def shows(deciding: tuple[int, ...]) -> bool:
+        said = [each.effects[run] for each, run in zip(runs, deciding, strict=True)]
+        effects = [effect for effect in said if effect is not None]
+        if len(effects) < len(said):
+            return False
+        before, after = lists.granted(effects)
+        return before is not after and (before, after) not in seen
+
+    return shows
+
+
+# Where two sides decide differently: a text for lines that decide it, and the call it is of.
+#
+# Of the texts that some lines match (`policy.compare.lists`) it is enough to try those in which
+# a fresh character fills what all of them leave open (`policy.patterns.search`). Where too many
+# lines overlap, all lists are searched together. Every text is asked of both sides before it is
+# told.
+
+
+# Reasons of a decision that no rule gave: the call could not be read.
+UNREAD = frozenset({Reason.MALFORMED, Reason.TOO_LONG})
+
+# Combinations of deciding lines that are tried for one edit, before all lists are searched
+# together; and those that take a search each.
+_COMBINATIONS = 2_000
+_SEARCHES = 50
+
+# Lines that show a change but not all that they say, of which other texts are looked for.
+_LESSER = 20
+
+OVERLAPS = "more rules overlap than are tried together"
+_SEARCHED = "patterns overlap in more ways than are searched"
+_DOMAIN = "whether calls have some of the texts that rules tell apart is not known"
+OPAQUE = "what the host knows of commands decides beside the rules"
+
+
+class TextPair(Sides):
+    """The two sides, and what a text of theirs stands for.
+
+    Args:
+        before: one side.
+        after: the other.
+        domain: the texts that are possible.
+        ask: the call that a text stands for, as it is decided by both sides.
+        wider: the texts that are possible, where *domain* is only some of them.
+        letters: characters for "any text", the best first, where a call can
+            hold no others.
+        words: texts that people can read and that may stand for one.
+
+    Attributes:
+        why: why something was left undecided so far; nothing where nothing was.
+        told: the effects of all differences so far.
+        also: domains that a text must be in too.
+        but: domains that it must not be in.
+
+    """
+
+    def __init__(
+        self,
+        before: ListSide,
+        after: ListSide,
+        *,
+        domain: Domain,
+        ask: Callable[[str], Difference],
+        wider: Domain | None = None,
+        letters: str = "",
+        words: Callable[[str], Iterable[str]] = readable,
+    ) -> None:
+        super().__init__(before, after, letters=letters)
+        self.domain = domain
+        self._wider = wider
+        self.ask = ask
+        self.why: dict[str, None] = {}
+        self.told: set[Effects] = set()
+        self._lesser: dict[Effects, int] = {}
+        self.also: list[Domain] = []
+        self.but: list[Domain] = []
+        self._words = words
+
+    def differences(self) -> Iterator[Difference]:
+        """Yield a difference for every pair of deciding lines that gives one.
+
+        Lines of no file, those a host has built in and what is decided without any,
+        are told together: one difference for each pair of effects, of the latter if it has one.
+        """
+        if self.sides[0] == self.sides[1] and self.floors[0] is self.floors[1]:
+            return
+        together: set[Effects] = set()
+        for view, line in sorted(self.edits, key=lambda edit: edit[1] != NO_MATCH):
+            pattern = self.pattern(view, line)
+            if pattern is not None and any(each.denies(pattern) for each in self.denying):
+                continue
+            written = line != NO_MATCH and self.views[view].entries[line].place is not None
+            yield from self.by_line(view, line, set() if written else together)
+
+    def holds(self, text: str) -> bool:
+        """Return whether a text is possible."""
+        return all(each.holds(text) for each in (self.domain, *self.also)) and not any(
+            each.holds(text) for each in self.but
+        )
+
+    def by_line(self, view: int, line: int, seen: set[Effects]) -> Iterator[Difference]:
+        """Yield differences decided by one line, one for each pair of effects not *seen*."""
+        if len(self.views) == 1:
+            effects = self.effects({view: line})
+            if effects[0] is effects[1] or effects in seen:
+                return
+        pattern = self.pattern(view, line)
+        frozen = freeze(pattern, self.fresh) if pattern is not None else self.fresh
+        if self.plain or pattern is None:
+            firsts = [other.automaton.first(frozen) for other in self.views]
+        else:
+            firsts = [other.covering(pattern) for other in self.views]
+        if line != NO_MATCH and firsts[view] < line:
+            return  # a line before this one matches all that it matches
+        chosen = {view: line}
+        sample = self._confirmed(frozen, chosen) if self.holds(frozen) else None
+        if sample is not None and sample.effects not in seen:
+            seen.add(sample.effects)
+            self.told.add(sample.effects)
+            yield sample
+        searched = 0
+        for tried, combination in enumerate(self.combinations(chosen, firsts, seen)):
+            if tried >= _COMBINATIONS or (searched >= _SEARCHES and not self.plain):
+                yield from self._all_at_once(seen, view, line)
+                return
+            if self._is_precluded(combination):
+                continue
+            searched += 1
+            text = self._text(combination)
+            if text is None:
+                continue
+            effects = self.effects(combination)
+            for difference in self._shown(text, combination, effects):
+                self.told.add(difference.effects)
+                yield difference
+                if difference.is_like(effects) and effects in self.told:
+                    seen.add(effects)
+
+    def _shown(self, text: str, chosen: Mapping[int, int], wanted: Effects) -> Iterator[Difference]:
+        """Yield what *text* shows, and if that is not the change *wanted* what others show.
+
+        Where it is one in that direction it is enough that any line shows the one that is wanted.
+        """
+        difference = self._confirmed(text, chosen)
+        if difference is not None:
+            yield difference
+        shown = None if difference is None else difference.effects
+        if difference is not None and difference.is_like(wanted):
+            if wanted in self.told:
+                return
+            self._lesser[wanted] = self._lesser.get(wanted, 0) + 1
+            if self._lesser[wanted] > _LESSER:
+                self.doubt(OVERLAPS, wanted)
+                return
+        # The search and the table disagree, since a host knows more of
+        # commands than rules say, e.g. that `ls` only reads.
+        for each in self.otherwise(text, chosen, wanted) if shown != wanted else ():
+            if each.effects != shown:
+                yield each
+
+    def _all_at_once(
+        self, seen: set[Effects], view: int | None = None, line: int = NO_MATCH
+    ) -> Iterator[Difference]:
+        """Yield differences by searching all lists together, those that one line decides if given.
+
+        One for each pair of effects not *seen*. What it costs grows with what lines tell
+        apart, not with the number of combinations.
+        """
+        while True:
+            domains = [self.domain, *self.also]
+            found = search_together(self, domains, self.but, seen=seen, view=view, line=line)
+            if not found.exact:
+                self.why[OVERLAPS] = None
+            if found.text is None:
+                return
+            firsts = {n: each.automaton.first(found.text) for n, each in enumerate(self.views)}
+            difference = self._confirmed(found.text, firsts)
+            if difference is None:
+                self.why[OVERLAPS] = None
+            else:
+                yield difference
+            seen.add(self.effects(firsts))
+
+    def _is_precluded(self, combination: Mapping[int, int]) -> bool:
+        """Return whether a line before a chosen one matches all that another chosen one does.
+
+        Of star patterns one match tells; of plain lists most of these are never chosen.
+        """
+        if self.plain and not self.by_default:
+            return False
+        for view, line in combination.items():
+            pattern = self.pattern(view, line)
+            if pattern is not None and any(
+                self.containing(pattern, other) < last for other, last in combination.items()
+            ):
+                return True
+        return False
+
+    def otherwise(
+        self, text: str, chosen: Mapping[int, int], wanted: Effects
+    ) -> Iterator[Difference]:
+        """Yield a difference that other texts than *text* show, which the same lines decide.
+
+        Of one text it is settled that there is none; of many it may hold for this one alone.
+
+        Args:
+            text: one that the lines decide, and that shows no such difference.
+            chosen: the lines.
+            wanted: how calls change by what the lines say.
+
+        """
+        del text
+        patterns = [self.pattern(view, line) for view, line in chosen.items()]
+        if not any(pattern is not None and pattern.exact for pattern in patterns):
+            self.doubt(OPAQUE, wanted)
+        yield from ()
+
+    def doubt(self, why: str, wanted: Effects) -> None:
+        """Admit that calls may change as *wanted* of which none was found, and *why*."""
+        del wanted
+        self.why[why] = None
+
+    def _text(self, combination: Mapping[int, int]) -> str | None:
+        """Return a text that every view decides by its line of *combination*, or None."""
+        guides = [p for view, line in combination.items() if (p := self.pattern(view, line))]
+        if self.plain and all(self.holds(freeze(p, self.fresh)) for p in guides):
+            decided = False
+            try:
+                for text in members([freeze(p, self.fresh) for p in guides], self.fresh):
+                    if self._decided(text, combination):
+                        if self.holds(text):
+                            return text
+                        decided = True
+            except OverflowError:
+                return self._searched(guides, combination)
+            if not decided or self.domain.closed:
+                return None
+        return self._searched(guides, combination)
+
+    def _searched(
+        self,
+        guides: Sequence[Pattern],
+        combination: Mapping[int, int],
+        but: Sequence[Domain] = (),
+    ) -> str | None:
+        found = self._search(self.domain, guides, combination, but)
+        if not found.exact:
+            self.why[_SEARCHED] = None
+        elif (
+            found.text is None
+            and self._wider is not None
+            and self._search(self._wider, guides, combination) != SearchResult(None)
+        ):
+            self.why[_DOMAIN] = None
+        return found.text
+
+    def _search(
+        self,
+        domain: Domain,
+        guides: Sequence[Pattern],
+        combination: Mapping[int, int],
+        but: Sequence[Domain] = (),
+    ) -> SearchResult:
+        """Search *domain* for a text of *guides* that *combination* decides, and not in *but*."""
+        outside = (*but, *self.but)
+        # Most lines before those that are to decide match nothing that would be found.
+        hiding: dict[int, tuple[Pattern, ...]] = dict.fromkeys(combination, ())
+        while True:
+            watched = [
+                (hidden_by(self.views[number].kind, hiding[number]), NO_MATCH)
+                if len(hiding[number]) < HIDING
+                else (self.views[number].automaton, line)
+                for number, line in combination.items()
+            ]
+            wanted = tuple(line for _, line in watched)
+            found = search(
+                [domain, *self.also, *(pattern.automaton for pattern in guides)],
+                [*(automaton for automaton, _ in watched), *outside],
+                (*wanted, *(NO_MATCH for _ in outside)).__eq__,
+                fresh=self.fresh,
+                extra=self.extra,
+                budget=limits.SEARCH_STATES,
+                least=wanted,
+            )
+            hides = {} if found.text is None else self._hides(found.text, combination)
+            if not hides:
+                return found
+            for number, pattern in hides.items():
+                hiding[number] = (*hiding[number], pattern)
+
+    def _hides(self, text: str, combination: Mapping[int, int]) -> dict[int, Pattern]:
+        """Return the pattern of each line that decides a text before one of *combination* does."""
+        firsts = {number: self.views[number].automaton.first(text) for number in combination}
+        return {
+            number: self.views[number].patterns[firsts[number]]
+            for number, line in combination.items()
+            if firsts[number] < line
+        }
+
+    def _decided(self, text: str, combination: Mapping[int, int]) -> bool:
+        return all(
+            self.views[view].automaton.first(text) == line for view, line in combination.items()
+        )
+
+    def _confirmed(self, text: str, chosen: Mapping[int, int]) -> Difference | None:
+        """Return the difference that *text* shows when both tables are asked, or None."""
+        if not self._decided(text, chosen):
+            return None
+        # A fresh character is in no host name, but a word may stand for it.
+        words = chain(self._words(text), (text.replace(self.fresh, "q7z"), text))
+        tried: set[str] = set()
+        for candidate in words:
+            if candidate in tried:
+                continue
+            tried.add(candidate)
+            if candidate != text and not (
+                self.holds(candidate) and self._decided(candidate, chosen)
+            ):
+                continue
+            found = self.ask(candidate)
+            if found.before.effect is found.after.effect:
+                continue
+            if not {found.before.reason, found.after.reason} & UNREAD:
+                return found
+        return None
