@@ -608,8 +608,9 @@ class _Search:
         for project in workspace.projects:
             if project.title == title:
                 return project
-        titles = {project.title for side in self._sides for project in side.projects}
-        if len(titles) > 1 and all(len(s.projects) == 1 for s in (workspace, *self._sides)):
+        roots = {file.path for side in self._sides for p in side.projects for file in p.files}
+        alone = all(len(each.projects) == 1 for each in (workspace, *self._sides))
+        if alone and len(roots) == len(self._sides):
             return workspace.projects[0]  # two files of other names
         known = (p for side in self._sides for p in side.projects if p.title == title)
         return next((without(project, workspace) for project in known), None)
