@@ -264,7 +264,7 @@ class ChainChanges:
             comparison = compare_meets(before.use.linked, after.use.linked, self._known)
             self.why.update(dict.fromkeys(comparison.why))
             causes: dict[_Cause, Difference] = {}
-            found_calls = (ordinary(each, *tables) for each in comparison.differences)
+            found_calls = ordinary(comparison.differences, *tables)
             for difference in told(found_calls, *tables):
                 causes.setdefault(_Cause.of(difference), difference)
             shown = tuple(causes.values())

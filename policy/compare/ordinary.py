@@ -17,6 +17,9 @@ from policy.tables.table import Table
 
 __all__ = ["is_ordinary", "ordinary"]
 
+# Of so many differences a better call is looked for: a reader sees fewer.
+_MOST: Final = 100
+
 # The first words of a command -> what follows, the most ordinary first.
 _COMMANDS: Final = {
     "git": "commit -m fix|push origin main|status",
@@ -100,7 +103,13 @@ _FOUND: Final = re.compile(r"~\d|worktrees|<|(?<!echo )(?:^|(?<=[\s/'>]))[a-z0](
 _RULE: Final = re.compile(r"([^\s()]+)\((?:domain:)?(.*)\)", re.DOTALL)
 
 
-def ordinary(difference: Difference, old: Table, new: Table) -> Difference:
+def ordinary(differences: Iterable[Difference], old: Table, new: Table) -> Iterator[Difference]:
+    """Yield differences of two tables, the first ones by the calls that people think of first."""
+    for number, difference in enumerate(differences):
+        yield _ordinary(difference, old, new) if number < _MOST else difference
+
+
+def _ordinary(difference: Difference, old: Table, new: Table) -> Difference:
     """Return a difference by the call that people think of first, of those decided like its own.
 
     Args:

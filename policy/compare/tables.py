@@ -29,7 +29,7 @@ def differences(old: Table, new: Table, known: Known | None = None) -> Compariso
     """
     found = compare_meets(old.use.linked, new.use.linked, known)
     anew = (decided(old, new, each) for each in found.differences)
-    return Comparison(tuple(ordinary(each, old, new) for each in anew), found.why)
+    return Comparison(tuple(ordinary(anew, old, new)), found.why)
 
 
 def decided(old: Table, new: Table, difference: Difference) -> Difference:

@@ -11,7 +11,7 @@ import policy
 
 ROOT = Path(policy.__file__).parent
 
-LINES = 74_326
+LINES = 74_335
 MODULES = 274
 ENTRIES = 15  # files and folders directly in `policy/`
 PRIVATE_WORDS = 132
