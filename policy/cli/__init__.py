@@ -14,10 +14,10 @@ from importlib import import_module
 
 import policy
 
-__all__ = ["main"]
+__all__ = ["VERBS", "main"]
 
 # Verb -> its module, and what it does.
-_VERBS = {
+VERBS = {
     "check": ("check", "decide calls, and explain"),
     "audit": ("audit", "what every agent may do, through every chain"),
     "lint": ("lint", "report findings in policies, and fix some of them"),
@@ -102,14 +102,14 @@ def _run(given: list[str]) -> int:
     if verb in {"-V", "--version"}:
         print(f"policy {policy.__version__}")
         return 0
-    if verb not in _VERBS:
+    if verb not in VERBS:
         return _unknown(verb)
     # The help of the command needs none of these.
     from policy.core.memory import never_at_the_end, seldom_collecting  # noqa: PLC0415
 
     never_at_the_end()
     with seldom_collecting:
-        return _run_verb(_VERBS[verb][0], verb, given[1:])
+        return _run_verb(VERBS[verb][0], verb, given[1:])
 
 
 def _run_verb(module: str, verb: str, arguments: list[str]) -> int:
@@ -136,7 +136,7 @@ def _run_verb(module: str, verb: str, arguments: list[str]) -> int:
 
 
 def _help() -> str:
-    verbs = [f"  {verb:<9} {does}" for verb, (_, does) in _VERBS.items()]
+    verbs = [f"  {verb:<9} {does}" for verb, (_, does) in VERBS.items()]
     return _HELP.format(first="\n".join(verbs[:4]), verbs="\n".join(verbs[4:]))
 
 
@@ -144,7 +144,7 @@ def _unknown(verb: str) -> int:
     from policy.core.source import visible  # noqa: PLC0415
     from policy.language.mistakes import closest  # noqa: PLC0415  # needed only here
 
-    meant = closest(verb, list(_VERBS))
+    meant = closest(verb, list(VERBS))
     print(f"policy: error: there is no verb `{visible(verb)}`", file=sys.stderr)
-    print(f"  = help: {meant or 'one of ' + ', '.join(_VERBS)}", file=sys.stderr)
+    print(f"  = help: {meant or 'one of ' + ', '.join(VERBS)}", file=sys.stderr)
     return 2

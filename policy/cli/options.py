@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from policy.files.opening import StartPlace
     from policy.hosts.project import FrontEnd
 
-__all__ = ["AS_OBSERVED", "VERBS", "Arguments", "Hosts", "Verb", "parse_options"]
+__all__ = ["AS_OBSERVED", "VERBS", "Arguments", "Hosts", "Verb", "parse_options", "parser_of"]
 
 # Formats of every answer, and of those that list findings or changes one by one.
 _DOCUMENT: Final = ("text", "json", "markdown", "html")
@@ -112,23 +112,15 @@ class Arguments:
 
     def reading(self, default: str | None, help: str) -> None:
         """Add ``--reading``."""
-        self.own.add_argument(
-            "--reading", choices=READINGS, default=default, metavar="READING", help=help
-        )
+        self.value("--reading", choices=READINGS, default=default, metavar="READING", help=help)
 
     def record(self) -> None:
         """Add ``--record`` and ``--redact``."""
-        self.further.add_argument(
-            "--record",
-            metavar="FILE",
-            help="append each decision to FILE, a JSON line each, for `policy replay`",
-        )
-        self.further.add_argument(
-            "--redact",
-            choices=REDACTIONS,
-            default="credentials",
-            help="what of the arguments to keep from the record (default: credentials)",
-        )
+        add = self.further.add_argument
+        told = "append each decision to FILE, a JSON line each, for `policy replay`"
+        add("--record", metavar="FILE", help=told)
+        told = "what of the arguments to keep from the record (default: credentials)"
+        add("--redact", choices=REDACTIONS, default="credentials", help=told)
 
     def start(self) -> None:
         """Add ``--from``."""
@@ -205,20 +197,9 @@ def _verb(
     return register
 
 
-def parse_options(module: str, name: str, arguments: list[str]) -> argparse.Namespace:
-    """Return the options in *arguments* of the verb called *name*, which *module* runs.
-
-    They include `command`, the words after ``--``; `output` is file -> format.
-
-    Raises:
-        PolicyError: an output has no file, or an unknown format.
-
-    """
+def parser_of(module: str, name: str) -> argparse.ArgumentParser:
+    """Return the parser of the verb called *name*, which *module* runs."""
     verb = VERBS[module]
-    command: list[str] = []
-    if verb.takes_command and "--" in arguments:
-        at = arguments.index("--")
-        arguments, command = arguments[:at], arguments[at + 1 :]
     parser = argparse.ArgumentParser(
         prog=f"policy {name}",
         formatter_class=partial(
@@ -233,8 +214,25 @@ def parse_options(module: str, name: str, arguments: list[str]) -> argparse.Name
         adding.answer(verb.formats)
     told = "colour; by default on a terminal, unless NO_COLOR is set"
     further.add_argument("--color", choices=("auto", "always", "never"), default="auto", help=told)
-    parser.set_defaults(command=command)
-    options = parser.parse_intermixed_args(arguments)
+    return parser
+
+
+def parse_options(module: str, name: str, arguments: list[str]) -> argparse.Namespace:
+    """Return the options in *arguments* of the verb called *name*, which *module* runs.
+
+    They include `command`, the words after ``--``; `output` is file -> format.
+
+    Raises:
+        PolicyError: an output has no file, or an unknown format.
+
+    """
+    verb = VERBS[module]
+    command: list[str] = []
+    if verb.takes_command and "--" in arguments:
+        at = arguments.index("--")
+        arguments, command = arguments[:at], arguments[at + 1 :]
+    options = parser_of(module, name).parse_intermixed_args(arguments)
+    options.command = command
     if verb.formats:
         options.output = _outputs(options.output, verb.formats)
     return options

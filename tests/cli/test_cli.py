@@ -13,7 +13,7 @@ from importlib.util import find_spec
 import pytest
 
 import policy
-from policy.cli import _VERBS, main
+from policy.cli import VERBS, main
 from policy.cli.console import Console
 from tests.conftest import FIXTURES
 
@@ -524,7 +524,7 @@ def test_a_verb_loads_nothing_that_it_does_not_need(arguments, unneeded) -> None
         assert find_spec(module) is not None
 
 
-@pytest.mark.parametrize("verb", sorted(_VERBS.keys() - {"convert"}))  # which knows the hosts
+@pytest.mark.parametrize("verb", sorted(VERBS.keys() - {"convert"}))  # which knows the hosts
 def test_a_verb_explains_itself_without_a_parser(verb) -> None:
     parsers = ["policy.hosts", "policy.hosts.workspace", "policy.language.parse", "yaml"]
     assert _loaded([verb, "--help"], parsers) == []

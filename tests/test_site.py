@@ -1,0 +1,87 @@
+"""What the site is made of besides the pages of `docs`."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import policy
+from policy.cli import VERBS
+from policy.cli.options import VERBS as PARSERS
+
+ROOT = Path(__file__).parent.parent
+SPEC = importlib.util.spec_from_file_location("site_of_docs", ROOT / "docs" / "site.py")
+assert SPEC
+site = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(site)
+
+
+def test_the_page_of_the_command_line_has_every_verb_and_option() -> None:
+    text = site.command_line()
+    assert re.findall(r"^## policy (\S+)$", text, re.MULTILINE) == list(VERBS)
+    assert "| `--fail-on WHAT` |" in text
+    assert "{}" not in re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+
+
+def test_the_page_of_python_names_what_is_public_where_it_is_defined() -> None:
+    page = (ROOT / "docs" / "reference" / "python.md").read_text("utf-8")
+    listed = re.findall(r"^::: (\S+)\.(\w+)$", page, re.MULTILINE)
+    assert all(hasattr(import_module(module), name) for module, name in listed)
+    public = {(home, name) for name, home in policy._HOMES.items()}
+    guards = {("policy.adapters.guard", name) for name in ("CallDenied", "Guard", "Verdict")}
+    assert {*listed} == public | guards
+
+
+def test_every_answer_in_json_has_its_shape_on_the_page() -> None:
+    answering = {verb for verb, (module, _) in VERBS.items() if "json" in _formats(module)}
+    assert {*site.RUNS} == answering
+
+
+def _formats(module: str) -> tuple[str, ...]:
+    return PARSERS[module].formats if module in PARSERS else ()
+
+
+def test_a_shape_merges_the_items_of_a_list() -> None:
+    found = json.loads('[{"a": 1, "b": null}, {"a": "x", "c": [{}, {"d": true}]}]')
+    assert site.shape(site.kinds(found)) == (
+        '[{\n  "a": string or number,\n  "b": null,\n  "c": [{\n    "d": boolean\n  }, …]\n}, …]'
+    )
+
+
+def test_links_lead_to_pages_of_the_site_or_to_the_repository() -> None:
+    text = "[a](../policy/analysis/catalogue/README.md) [b](../action.yml#x) [c](limits.md#paths)"
+    assert site.relinked(text, "review.md") == (
+        f"[a](reference/findings.md) [b]({site.REPOSITORY}action.yml#x) [c](limits.md#paths)"
+    )
+    assert site.relinked("[a](README.md)", "reference/findings/unreadable.md") == (
+        "[a](../findings.md)"
+    )
+
+
+def test_pages_beside_the_code_exist_and_each_host_says_which_files_it_reads() -> None:
+    assert all((ROOT / source).exists() for source in site.PAGES.values())
+    titles = re.findall(r"^## (.+)$", site.files_of_hosts(), re.MULTILINE)
+    assert titles == ["Claude Code", "Zeph", "A3S Code", "Pikuri"]
+
+
+@pytest.mark.slow
+def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
+    if importlib.util.find_spec("mkdocs") is None:
+        pytest.skip("mkdocs is not installed: pip install '.[docs]'")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet"]
+    done = subprocess.run(
+        [*command, "--site-dir", str(tmp_path)],
+        cwd=ROOT,
+        env={"NO_MKDOCS_2_WARNING": "1", "PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
