@@ -12,6 +12,7 @@ import policy
 from policy.cli import main
 from policy.core.source import Source
 from policy.language.parse import parse_notation
+from tests.screens import PICTURES, SCREENS, picture
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -90,6 +91,20 @@ def test_what_a_page_links_to_is_there(page: Path) -> None:
     links = re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text("utf-8"))
     for link in links:
         assert link.startswith("https://") or (page.parent / link).exists(), link
+
+
+@pytest.mark.parametrize("name", SCREENS)
+def test_a_picture_shows_what_its_command_prints(name: str) -> None:
+    written = (PICTURES / f"{name}.svg").read_text("utf-8")
+    assert written == picture(SCREENS[name]), "out of date: python -m tests.screens"
+
+
+def test_every_picture_is_of_a_command_and_stands_on_a_page() -> None:
+    assert {path.stem for path in PICTURES.glob("*.svg")} == {*SCREENS}
+    shown = {
+        name for page in PAGES for name in re.findall(r"pictures/(\w+)\.svg\)", page.read_text())
+    }
+    assert shown == {*SCREENS}
 
 
 def test_the_page_of_the_shell_names_each_of_its_modules() -> None:
