@@ -57,11 +57,11 @@ def picture(command: str) -> str:
         for number, line in enumerate(lines)
         for span in _spans(line, _MARGIN + _LINE * number + 15)
     )
+    fonts = "ui-monospace,SFMono-Regular,Menlo,Consolas,monospace"
     return "\n".join(
         (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" width="{wide}"'
-            ' role="img" font-family="ui-monospace,SFMono-Regular,Menlo,Consolas,monospace"'
-            ' font-size="14" fill="#e6edf3">',
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" width="{wide}"',
+            f'  role="img" font-family="{fonts}" font-size="14" fill="#e6edf3">',
             f"<title>{escape(command)}</title>",
             '<rect width="100%" height="100%" rx="8" fill="#161b22"/>',
             *rows,
