@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 from pathlib import Path
 
 import pytest
@@ -37,10 +38,16 @@ def printed(text: str, capsys: pytest.CaptureFixture[str]) -> tuple[str, str]:
     return capsys.readouterr().out, expected
 
 
+# A page can say where its commands run: in an empty folder, or in a copy of a folder.
+WHERE = re.compile(
+    r"^<!-- commands run in (an empty folder|(\S+), as a repository) -->$", re.MULTILINE
+)
+GUIDES = [page for page in PAGES if WHERE.search(page.read_text("utf-8"))]
+
 SHOWN = [
     pytest.param(text, id=f"{page.stem}: {text.splitlines()[0][2:42]}")
     for page in PAGES
-    if page.stem != "start"
+    if page not in GUIDES
     for text in consoles(page)
 ]
 
@@ -54,20 +61,35 @@ def test_a_command_prints_what_a_page_says(
     assert found == expected
 
 
-def test_the_steps_of_the_tutorial_print_what_it_says(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("page", GUIDES, ids=lambda page: page.stem)
+def test_the_steps_of_a_guide_print_what_it_says(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    steps = 0
-    for language, text in blocks(ROOT / "docs" / "start.md"):
+    where = WHERE.search(page.read_text("utf-8"))
+    assert where
+    folder = tmp_path / "folder"
+    if where[2]:
+        shutil.copytree(ROOT / where[2], folder)
+        (folder / ".git").mkdir()
+    else:
+        folder.mkdir()
+    monkeypatch.chdir(folder)
+    for language, text in blocks(page):
         first, _, rest = text.partition("\n")
         if language == "console":
             found, expected = printed(text, capsys)
             assert found == expected
-            steps += 1
-        elif first.startswith("# team"):  # a file, whose name is its first line
-            (tmp_path / first.removeprefix("# ")).write_text(rest)
-    assert steps > 5
+        elif name := re.fullmatch(r"# (\S+\.policy)", first):
+            (folder / name[1]).write_text(rest)
+        elif language == "python":
+            exec(compile(text, str(page), "exec"), {})  # noqa: S102  # code of our own pages
+
+
+def test_the_tutorial_and_the_guides_have_steps() -> None:
+    steps = {page.stem: len(consoles(page)) for page in GUIDES}
+    assert steps.keys() == {"start", "testing", "monorepos", "compiled"}
+    assert steps["start"] > 5
+    assert min(steps.values()) > 1
 
 
 def test_the_policy_of_the_readme_compiles_and_restricts_spawns(tmp_path: Path) -> None:
@@ -91,6 +113,12 @@ def test_what_a_page_links_to_is_there(page: Path) -> None:
     links = re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text("utf-8"))
     for link in links:
         assert link.startswith("https://") or (page.parent / link).exists(), link
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_tests_that_a_page_names_are_there(page: Path) -> None:
+    named = re.findall(r"`(tests/[\w/]+(?:\.py)?)`", page.read_text("utf-8"))
+    assert all((ROOT / name).exists() for name in named), named
 
 
 @pytest.mark.parametrize("name", SCREENS)
