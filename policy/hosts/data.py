@@ -23,13 +23,7 @@ from policy.core.source import Edit, Span
 from policy.core.values import frozen
 from policy.tables.dialect import Argument, ArgumentKind
 
-__all__ = [
-    "FindingTexts",
-    "arguments_of",
-    "data_table",
-    "host_table",
-    "tool_classes",
-]
+__all__ = ["FindingTexts", "arguments_of", "data_table", "host_table", "tool_classes"]
 
 
 @cache

@@ -1,31 +1,273 @@
-"""Reads the keys of a mapping: each value as what it must be, or a mistake with its place.
+"""Reads the keys of files of hosts, with a place for every mistake.
 
-A wrong value does not stop the reading. `Fields` notes the mistake, returns what holds where
-nothing is written, and `Fields.check` raises all mistakes of the document at once.
+`HostError` is a mistake of a kind that the host reports, `HostVersion` a version of a host and what
+differs in it, `Keys` the keys that a host knows, and `Fields` reads each value as what it must be.
 """
 
 from __future__ import annotations
 
+import difflib
 import enum
-from collections.abc import Callable, Iterable, Mapping
-from typing import Final, TypeVar
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import ClassVar, Final, Self, TypeVar
 
 from policy.core import expressions as re
-from policy.core.errors import PolicyError
+from policy.core.errors import PolicyError, PolicyErrors
+from policy.core.finding import Finding, Severity
 from policy.core.source import Span
-from policy.core.values import define, evolve, field
-from policy.files.nodes import MappingNode, Node, NodeEntry, ScalarNode, SequenceNode, describe
+from policy.core.values import define, evolve, field, frozen
+from policy.files.nodes import (
+    MappingNode,
+    Node,
+    NodeEntry,
+    ScalarNode,
+    SequenceNode,
+    describe,
+    plain,
+)
 from policy.files.text import cite
-from policy.hosts.errors import HostError, HostErrors, as_host_errors
-from policy.hosts.keys import Keys, Unapplied, unapplied_keys
-from policy.hosts.versions import HostVersion
 
-__all__ = ["U32", "U64", "Fields", "is_null"]
+__all__ = [
+    "U32",
+    "U64",
+    "Fields",
+    "HostError",
+    "HostErrors",
+    "HostVersion",
+    "Keys",
+    "Since",
+    "Unapplied",
+    "as_host_errors",
+    "is_null",
+    "unapplied_keys",
+    "version_of",
+]
+
+
+class HostError(PolicyError):
+    """One mistake that makes a host refuse a file, an agent or a call.
+
+    Attributes:
+        kind: a member of the host's own enumeration. Its value is a contract: kinds are added
+            and never renamed.
+
+    """
+
+    def __init__(
+        self,
+        kind: enum.Enum,
+        message: str,
+        span: Span | None = None,
+        *,
+        help: str = "",
+        file: str = "",
+    ) -> None:
+        super().__init__(message, span, help=help, file=file)
+        self.kind = kind
+
+
+class HostErrors(HostError, PolicyErrors):
+    """Every independent mistake of one file; the kind is that of the first."""
+
+    def __init__(self, errors: Iterable[HostError]) -> None:
+        PolicyErrors.__init__(self, errors)
+        self.kind = next(error.kind for error in self.errors if isinstance(error, HostError))
+
+    __str__ = PolicyErrors.__str__
+
+
+def as_host_errors(error: PolicyError, kind: enum.Enum, prefix: str = "") -> HostErrors:
+    """Return *error* as mistakes of a host; those that are already keep their own kind.
+
+    Args:
+        error: one mistake or several, e.g. of a reader of YAML.
+        kind: of those that have none.
+        prefix: what the host prints before their messages.
+
+    """
+    errors = error.errors if isinstance(error, PolicyErrors) else (error,)
+    return HostErrors(
+        one
+        if isinstance(one, HostError)
+        else HostError(kind, f"{prefix}{one.message}", one.span, help=one.help, file=one.file)
+        for one in errors
+    )
+
+
+# --- versions of hosts, as people write them: ``9.0`` or ``a3s@9.0.1`` ----------------
+
+# Major, minor and patch.
+Version = tuple[int, int, int]
+
+_TEXT: Final = re.compile(r"(?:(?P<host>[a-z0-9-]+)@)?(?P<numbers>\d+(?:\.\d+){0,2})")
+
+
+def version_of(text: str, host: str, example: str) -> Version:
+    """Return the version that *text* names; numbers that are left out are zero.
+
+    Args:
+        text: with or without the name of the host.
+        host: the name.
+        example: a version for the error message, with as few numbers as are accepted.
+
+    Raises:
+        ValueError: *text* is no version of that host.
+
+    """
+    found = _TEXT.fullmatch(text)
+    numbers = found["numbers"].split(".") if found else []
+    if found is None or found["host"] not in (None, host) or len(numbers) <= example.count("."):
+        msg = f"expected a version such as `{example}`, found `{text}`"
+        raise ValueError(msg)
+    major, minor, patch = (int(number) for number in (*numbers, "0", "0")[:3])
+    return major, minor, patch
+
+
+class Since:
+    """A line in the table of a host's versions: true from one version on."""
+
+    def __init__(self, *first: int) -> None:
+        self._first = first
+
+    def __get__(self, version: HostVersion, owner: type[HostVersion]) -> bool:
+        """Return whether *version* is the first one or a later one."""
+        return version.numbers >= self._first
+
+
+@frozen
+class HostVersion:
+    """One version of a host. A subclass lists what differs, each as `Since`."""
+
+    HOST: ClassVar[str]
+    EXAMPLE: ClassVar[str]
+
+    numbers: Version
+
+    @classmethod
+    def of(cls, text: str) -> Self:
+        """Return the version that *text* names (see `version_of`)."""
+        return cls(version_of(text, cls.HOST, cls.EXAMPLE))
+
+    def __str__(self) -> str:
+        return f"{self.HOST}@" + ".".join(map(str, self.numbers))
+
+
+# --- keys that are not applied --------------------------------------------------------
+#
+# Most hosts ignore a key that they do not know, without a message. In a section about permissions
+# such a key is a rule that is not in force, so each front end reports it.
+
+
+@frozen
+class Keys:
+    """The keys of a section that a host knows.
+
+    Attributes:
+        known: keys that are applied, or that are not about permissions.
+        skipped: keys that the host applies and this program does not, each with the value
+            that has no effect; None where every value has one.
+        is_open: whether the host has more keys than these. Then an unknown key is reported
+            only if its name is about permissions, or close to one of `known`.
+
+    """
+
+    known: Collection[str]
+    skipped: Mapping[str, object] = field(factory=dict)
+    is_open: bool = False
+
+
+@frozen
+class Unapplied:
+    """A key that is not applied.
+
+    Attributes:
+        name: the path of the key from the top of the document.
+        span: where it is written.
+        help: the key that may be meant, or "".
+        is_skipped: whether the host applies it, and this program does not.
+
+    """
+
+    name: str
+    span: Span
+    help: str = ""
+    is_skipped: bool = False
+
+    @property
+    def finding(self) -> Finding:
+        """The finding that reports the key."""
+        why = "decides calls in the host" if self.is_skipped else "is not a known key"
+        message = f"`{self.name}` {why}, and is not applied"
+        return Finding("key-not-applied", message, Severity.WARNING, self.span, help=self.help)
+
+
+def unapplied_keys(node: Node, sections: Mapping[str, Keys]) -> Iterator[Unapplied]:
+    """Yield the keys of *node* that are not applied.
+
+    Args:
+        node: the document.
+        sections: by path. A path is names with dots between them; ``[]`` is each item of a
+            list, ``*`` each value of an object. ``""`` is the document.
+
+    """
+    for path, keys in sections.items():
+        start = f"{path}." if path else ""
+        inner = [other.removeprefix(start) for other in sections if other.startswith(start)]
+        known = {*keys.known, *(other.partition(".")[0] for other in inner)}
+        for section, at in _sections(node, path.split(".") if path else [], ""):
+            for entry in section.entries:
+                name, key = at + entry.name, entry.name
+                if not key[:1].isalpha():
+                    continue  # such a key holds a comment
+                if key in keys.skipped:
+                    if not _has_no_effect(plain(entry.value), keys.skipped[key]):
+                        yield Unapplied(name, entry.key.span, is_skipped=True)
+                elif key not in known:
+                    near = difflib.get_close_matches(key, [*known, *keys.skipped], 1, 0.8)
+                    if near or not keys.is_open or _PERMISSIONS.search(key):
+                        help_ = f"did you mean `{near[0]}`?" if near else ""
+                        yield Unapplied(name, entry.key.span, help_)
+
+
+def _has_no_effect(value: object, default: object) -> bool:
+    """Return whether *value* is *default*, or an object with all that *default* has."""
+    if isinstance(value, dict) and isinstance(default, dict):
+        return all(value.get(key, known) == known for key, known in default.items())
+    return value == default
+
+
+# Parts of the names of keys that are about permissions.
+_PERMISSIONS: Final = re.compile(
+    "allow|deny|denied|permi|block|forbid|restrict|sandbox|trust|polic|approv|bypass|tools",
+    re.IGNORECASE,
+)
+
+
+def _sections(node: Node, path: list[str], at: str) -> Iterator[tuple[MappingNode, str]]:
+    """Yield the objects at *path* below *node*, each with the path of its keys."""
+    if not path:
+        if isinstance(node, MappingNode):
+            yield node, at
+        return
+    name, rest = path[0], path[1:]
+    if name == "[]" and isinstance(node, SequenceNode):
+        for item in node.items:
+            yield from _sections(item, rest, at)
+    for entry in node.entries if isinstance(node, MappingNode) else ():
+        if name in ("*", entry.name):
+            yield from _sections(entry.value, rest, f"{at}{entry.name}.")
+
+
+# --- the keys of a mapping ------------------------------------------------------------
+#
+# A wrong value does not stop the reading. `Fields` notes the mistake, returns what holds where
+# nothing is written, and `Fields.check` raises all mistakes of the document at once.
 
 U32: Final = 2**32 - 1
 U64: Final = 2**64 - 1
 
 _E = TypeVar("_E", bound=enum.Enum)
+_T = TypeVar("_T")
 _V = TypeVar("_V", bound=HostVersion)
 
 
@@ -235,13 +477,18 @@ class Fields:
     def choice(self, name: str, default: _E, among: Iterable[_E] | None = None) -> _E:
         """Return the member that the text at *name* is, of the kind of *default* or of *among*."""
         node = self.get(name)
-        found = None if node is None else self._member(node, name, among or type(default))
+        words = _words(among or type(default))
+        found = None if node is None else self._named(node, name, words)
         return default if found is None else found
 
     def optional_choice(self, name: str, kind: Iterable[_E]) -> _E | None:
         """Return the member of *kind* at *name*, or None where it is null or absent."""
+        return self.optional_word(name, _words(kind))
+
+    def optional_word(self, name: str, values: Mapping[str, _T]) -> _T | None:
+        """Return what *values* has for the text at *name*, or None where it is null or absent."""
         node = self.get(name)
-        return None if node is None or is_null(node) else self._member(node, name, kind)
+        return None if node is None or is_null(node) else self._named(node, name, values)
 
     def version(self, name: str, newest: _V, help: str = "") -> _V:
         """Return the version at *name*; *newest* where it is absent, or is none of that host."""
@@ -295,8 +542,7 @@ class Fields:
         self.wrong(name, "a string", node)
         return ""
 
-    def _member(self, node: Node, name: str, members: Iterable[_E]) -> _E | None:
-        known = {str(member.value): member for member in members}
+    def _named(self, node: Node, name: str, known: Mapping[str, _T]) -> _T | None:
         before = len(self.errors)
         text = self._text(node, name)
         if text not in known and len(self.errors) == before:
@@ -304,6 +550,10 @@ class Fields:
             help_ = f"did you mean `{text.lower()}`?" if text.lower() in known else ""
             self.note(f"unknown variant `{text}`, expected one of {listed}", node.span, help_)
         return known.get(text)
+
+
+def _words(members: Iterable[_E]) -> dict[str, _E]:
+    return {str(member.value): member for member in members}
 
 
 def _content(node: Node) -> Span:

@@ -34,7 +34,7 @@ NAMING_A_HOST = {
     "cli/options.py",
     "files/opening.py",
     "hosts/front_ends.py",
-    "hosts/a3s/loading.py",
+    "hosts/a3s/__init__.py",
     "hosts/project.py",
 }
 

@@ -9,20 +9,22 @@ from typing import Any
 from policy.core.effect import Effect
 from policy.core.source import Source
 from policy.files.opening import Memory
-from policy.hosts.a3s.definitions import (
+from policy.hosts.a3s.agents import (
     AgentDefinition,
     AgentRegistry,
     ConfirmationInheritance,
+    Provider,
     ScriptToolLimits,
     ScriptToolSpec,
     built_in_agents,
+    load_agent_dir,
+    read_agent,
+    register,
 )
-from policy.hosts.a3s.files import load_agent_dir, read_agent, register
 from policy.hosts.a3s.gate import (
     ConfirmationPolicy,
     Facts,
     GateScope,
-    Provider,
     ScriptSession,
     TimeoutAction,
     check_program,
@@ -36,9 +38,15 @@ from policy.hosts.a3s.gate import (
     verifier_preflight,
 )
 from policy.hosts.a3s.guardrail import Guardrail, Mode
-from policy.hosts.a3s.rules import PermissionManager, PermissionPolicy
-from policy.hosts.a3s.versions import NEWEST, SHIPPED, A3sProfile, Lane
-from policy.hosts.errors import HostError
+from policy.hosts.a3s.rules import (
+    NEWEST,
+    SHIPPED,
+    A3sProfile,
+    Lane,
+    PermissionManager,
+    PermissionPolicy,
+)
+from policy.hosts.fields import HostError
 from tests.conformance.suite import Case
 
 __all__ = ["decide"]

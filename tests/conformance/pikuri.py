@@ -7,30 +7,29 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from policy.core.effect import Effect
-from policy.hosts.errors import HostError
+from policy.hosts.fields import HostError
 from policy.hosts.pikuri.host import (
+    NEWEST,
+    AgentNode,
     AllowAll,
     Confirmer,
-    Filesystem,
-    Host,
-    Persona,
-    PersonaSet,
-    SubAgent,
-    Tool,
-    configure,
-    confirmation,
-)
-from policy.hosts.pikuri.reading import declared_reading, enforced_reading
-from policy.hosts.pikuri.trifecta import (
-    AgentNode,
     Contribution,
     Destination,
+    Filesystem,
+    Host,
     Payload,
+    Persona,
+    PersonaSet,
+    PikuriProfile,
+    SubAgent,
+    Tool,
     TrifectaLegs,
     Untrusted,
+    configure,
+    confirmation,
     walk,
 )
-from policy.hosts.pikuri.versions import NEWEST, PikuriProfile
+from policy.hosts.pikuri.reading import declared_reading, enforced_reading
 from policy.tables.chain import Chain, SpawnDenied
 from tests.conformance.suite import Case
 

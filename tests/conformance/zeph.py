@@ -10,7 +10,7 @@ from typing import Any
 
 from policy.core.effect import Effect
 from policy.hosts import zeph
-from policy.hosts.errors import HostError
+from policy.hosts.fields import HostError
 from policy.hosts.zeph import findings as fences
 from policy.hosts.zeph import findings as hooks
 from policy.hosts.zeph import loading
@@ -18,7 +18,7 @@ from policy.hosts.zeph import session as autonomy
 from policy.hosts.zeph import session as enforcer
 from policy.hosts.zeph import session as grants
 from policy.hosts.zeph import session as scopes
-from policy.hosts.zeph import spawning as trust
+from policy.hosts.zeph import session as trust
 from policy.hosts.zeph.definition import (
     AllowList,
     Both,
@@ -28,21 +28,26 @@ from policy.hosts.zeph.definition import (
     SubAgentDef,
     ZephProfile,
     default_template,
+    intersect_allowlists,
+    normalize,
     parse,
+    upstream_text,
 )
-from policy.hosts.zeph.names import intersect_allowlists, normalize, upstream_text
-from policy.hosts.zeph.session import RAW, ZephOptions, ZephSession
+from policy.hosts.zeph.session import RAW, ZephSession
 from policy.hosts.zeph.spawning import (
     AgentsConfig,
     DelegationMode,
     Forward,
     SpawnContext,
     SpawnOrigin,
+    SpawnRefused,
     SpawnUsage,
     SubAgentManager,
+    ZephOptions,
+    network_rules,
+    resume,
     sees,
 )
-from policy.hosts.zeph.tables import SpawnRefused, network_rules, resume
 from policy.hosts.zeph.writer import (
     as_derived,
     as_zeph_saves,

@@ -9,7 +9,7 @@ import pytest
 from policy.core.source import Source
 from policy.files.json_nodes import read_json
 from policy.files.trees import Memory
-from policy.hosts.keys import Keys, unapplied_keys
+from policy.hosts.fields import Keys, unapplied_keys
 from policy.hosts.workspace import load_tree
 
 

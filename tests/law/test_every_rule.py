@@ -19,7 +19,7 @@ from policy.core.effect import Effect
 from policy.files.opening import Memory
 from policy.hosts.project import Project
 from policy.hosts.workspace import Workspace, load_tree
-from policy.hosts.zeph.names import EDITING, normalize
+from policy.hosts.zeph.definition import EDITING, normalize
 from policy.tables.ruleset import RuleSet
 from policy.tables.table import Ceiling, Part, Table
 from tests.universes import UNIVERSES, Model, Universe, models, tried

@@ -29,8 +29,7 @@ from policy.core.source import Source, Span
 from policy.core.values import evolve, field, frozen
 from policy.files.frontmatter import HeaderLanguage, split_front_matter
 from policy.files.opening import is_unreadable
-from policy.hosts.errors import HostError, HostErrors
-from policy.hosts.fields import Fields
+from policy.hosts.fields import Fields, HostError, HostErrors
 from policy.language.parse import parse_notation
 from policy.language.syntax import Comment
 

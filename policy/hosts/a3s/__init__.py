@@ -1,7 +1,276 @@
-"""A3S Code: agent files, agent directories and script tools, and what a version makes of them."""
+"""A3S Code: every project below a tree, with the findings about its files.
+
+A folder with ``.a3s/`` is a project, and so is an agent directory. Both may
+have an ``a3s.session.yaml`` (`policy.hosts.a3s.agents`).
+"""
 
 from __future__ import annotations
 
-from policy.hosts.a3s.loading import HOST, A3sOptions, canonical, load
+from collections.abc import Iterable
+from typing import Final
 
-__all__ = ["HOST", "A3sOptions", "canonical", "load"]
+from policy.core import expressions as re
+from policy.core import limits
+from policy.core.effect import Effect
+from policy.core.errors import PolicyError
+from policy.core.finding import Finding
+from policy.core.source import Source
+from policy.core.values import define, field
+from policy.files.layout import layout_markdown_file, layout_yaml_file
+from policy.files.opening import Tree
+from policy.hosts.a3s.agents import (
+    SESSION_FILE,
+    AgentDefinition,
+    AgentDir,
+    ScriptToolSpec,
+    SessionSettings,
+    built_in_agents,
+    header_of,
+    load_agent_dir,
+    read_agent,
+    read_session,
+    register,
+)
+from policy.hosts.a3s.gate import SOURCE_BYTES, check_source
+from policy.hosts.a3s.lint import (
+    agent_findings,
+    directory_findings,
+    header_findings,
+    override_findings,
+    session_findings,
+    unconfirmed_findings,
+)
+from policy.hosts.a3s.reading import MAIN, World, declared_reading, enforced_reading
+from policy.hosts.a3s.rules import SHIPPED, A3sProfile, PermissionPolicy, finding
+from policy.hosts.data import host_table, tool_classes
+from policy.hosts.project import Project, ReadFile, agent_entries
+
+__all__ = ["HOST", "canonical", "load"]
+
+
+HOST: Final = "a3s"
+_FOLDER: Final = ".a3s/"
+
+# The folders of agents; a later definition of a name replaces an earlier one.
+_AGENTS: Final = (".claude/agents/", ".a3s/agents/")
+_SUFFIXES: Final = (".yaml", ".yml", ".md")
+_KIND: Final = re.compile(r"\A\s*---\s*\n(?:.*\n)*?kind\s*:")
+# Folder of an agent directory -> how the headers of its files start.
+_HEADERS: Final = {
+    "tools": _KIND,
+    "schedules": re.compile(r"\A\s*---\s*\n(?:.*\n)*?cron\s*:"),
+}
+
+
+def load(tree: Tree) -> tuple[Project, ...]:
+    """Return every project of A3S below *tree*, in the order of their folders."""
+    return tuple(_Loader(tree, root).run() for root in _roots(tree))
+
+
+def canonical(path: str, source: Source) -> str | None:
+    """Return a session, an agent or a tool laid out, None for any other file.
+
+    Raises:
+        PolicyError: it cannot be read, or cannot be laid out without loss.
+
+    """
+    parts = path.split("/")
+    if path.endswith((".yaml", ".yml")):
+        read = parts[-1] == SESSION_FILE or ".a3s/agents/" in path
+        return layout_yaml_file(source) if read else None
+    header = _HEADERS.get(parts[-2]) if parts[1:] else None
+    inside = ".a3s/agents/" in path or (header is not None and header.match(source.text))
+    return layout_markdown_file(source) if path.endswith(".md") and inside else None
+
+
+def _roots(tree: Tree) -> list[str]:
+    roots = set()
+    for path in tree.named():
+        before, found, _ = f"/{path}".partition(f"/{_FOLDER}")
+        if found:
+            roots.add(before.removeprefix("/"))
+        if path == SESSION_FILE or path.endswith(f"/{SESSION_FILE}"):
+            roots.add(path.rpartition("/")[0])
+    return sorted(roots | _directories(tree))
+
+
+def _directories(tree: Tree) -> set[str]:
+    """Return the folders that are agent directories, readable or not."""
+    paths = set(tree.paths())
+    found = set()
+    for path in paths:
+        folder, _, name = path.rpartition("/")
+        parent, _, inner = folder.rpartition("/")
+        if name == "agent.acl":
+            found.add(folder)
+        elif name.endswith(".md") and inner in {"tools", "schedules"}:
+            beside = f"{parent}/instructions.md" if parent else "instructions.md"
+            if beside in paths and (inner == "schedules" or _has_kind(tree, path)):
+                found.add(parent)
+    return found
+
+
+def _has_kind(tree: Tree, path: str) -> bool:
+    try:
+        return bool(_KIND.match(tree.source(path, limits.AGENT_BYTES).text))
+    except PolicyError:
+        return False
+
+
+@define
+class _Loader:
+    """One project."""
+
+    tree: Tree
+    root: str
+    files: list[ReadFile] = field(factory=list)
+    findings: list[Finding] = field(factory=list)
+    has_session: bool = False  # whether a session file was read
+
+    def run(self) -> Project:
+        """Return the project."""
+        session = self._session()
+        agents = self._agents(session.profile)
+        directory = self._directory(session.profile)
+        known = frozenset(tool.name.lower() for tool in directory.tools) if directory else ()
+        if self.has_session:
+            self.findings += session_findings(session, frozenset(known))
+        for agent in agents.values():
+            self.findings += unconfirmed_findings(agent, session)
+        scripts = self._scripts(directory) if directory is not None else {}
+        world = World(session, agents, scripts)
+        reading = declared_reading(world)
+        spans = {name: agent.span for name, agent in agents.items()}
+        spans.update({f"script:{name}": script.span for name, script in scripts.items()})
+        return Project(
+            host=HOST,
+            profile=str(session.profile),
+            root=self.root,
+            agents=agent_entries(reading.tables, spans),
+            starts=(MAIN,),
+            attenuated=reading,
+            enforced=enforced_reading(world),
+            files=tuple(self.files),
+            findings=tuple(sorted(dict.fromkeys(self.findings), key=lambda found: found.place)),
+            tool_classes=tool_classes(host_table("a3s", "tools")["classes"]),
+        )
+
+    def _path(self, name: str) -> str:
+        return f"{self.root}/{name}" if self.root else name
+
+    def _session(self) -> SessionSettings:
+        path = self._path(SESSION_FILE)
+        if path not in self.tree.named():
+            return SessionSettings()
+        self.files.append(ReadFile(path, "session"))
+        try:
+            session = read_session(self.tree.source(path))
+        except PolicyError as error:
+            self.findings += Finding.of(
+                error, "a3s-bad-session", consequence="nothing is granted until it can be read"
+            )
+            # A session that cannot be read denies every call, since a rule of it might.
+            return SessionSettings(permissions=PermissionPolicy(default_decision=Effect.DENY))
+        self.has_session = True
+        return session
+
+    def _agents(self, profile: A3sProfile) -> dict[str, AgentDefinition]:
+        agents = built_in_agents(profile)
+        unread: list[tuple[Source, PolicyError]] = []
+        for path in self._agent_paths():
+            self.files.append(ReadFile(path, "agent"))
+            try:
+                source: Source = self.tree.source(path, limits.AGENT_BYTES)
+            except PolicyError as error:
+                self._skipped(error)
+                continue
+            try:
+                agent = read_agent(source, profile)
+                if path.endswith(".md"):
+                    self.findings += header_findings(source, header_of(source)[1])
+            except PolicyError as error:
+                self._skipped(error)
+                unread.append((source, error))
+                continue
+            self._add(agents, agent)
+        for source, mistake in unread:
+            self._exposed(agents, source, mistake)
+        return agents
+
+    def _agent_paths(self) -> Iterable[str]:
+        if not any(path.startswith(self._path(_FOLDER)) for path in self.tree.paths()):
+            return
+        for folder in _AGENTS:
+            for path in self.tree.paths():
+                if path.startswith(self._path(folder)) and path.endswith(_SUFFIXES):
+                    yield path
+
+    def _skipped(self, error: PolicyError) -> None:
+        self.findings += Finding.of(
+            error, "a3s-agent-skipped", consequence="the host skips the file and goes on"
+        )
+
+    def _add(self, agents: dict[str, AgentDefinition], agent: AgentDefinition) -> None:
+        self.findings += agent_findings(agent)
+        if agent.name == MAIN or agent.name.startswith("script:"):
+            self.findings.append(finding("a3s-reserved-name", agent.span, agent=agent.name))
+            return
+        earlier = agents.get(agent.name)
+        if earlier is not None:
+            self.findings += override_findings(earlier, agent)
+        agents[agent.name] = agent
+
+    def _exposed(
+        self, agents: dict[str, AgentDefinition], source: Source, error: PolicyError
+    ) -> None:
+        named = re.search(r"^name\s*:\s*['\"]?([^'\"\n#]+?)['\"]?\s*$", source.text, re.MULTILINE)
+        exposed = agents.get(named[1]) if named else None
+        if named is None or exposed is None:
+            return
+        which = f"the one at {exposed.span.place}" if exposed.span else "the one the host ships"
+        span, name, why = source.span(*named.span(1)), exposed.name, error.message
+        self.findings.append(
+            finding("a3s-exposed-definition", span, agent=name, which=which, why=why)
+        )
+
+    def _directory(self, profile: A3sProfile) -> AgentDir | None:
+        if self.root not in _directories(self.tree):
+            return None
+        try:
+            directory = load_agent_dir(self.tree, self.root)
+        except PolicyError as error:
+            prefix = self._path("")
+            inside = ("instructions.md", "agent.acl", "tools/", "schedules/")
+            self.files += [
+                ReadFile(path, "agent directory")
+                for path in self.tree.paths()
+                if path.startswith(tuple(prefix + name for name in inside))
+            ]
+            self.findings += Finding.of(
+                error, "a3s-bad-directory", consequence="nothing of the directory is in force"
+            )
+            return None
+        self.files += [ReadFile(path, "agent directory") for path in directory.files]
+        self.findings += directory_findings(directory, profile)
+        return directory
+
+    def _scripts(self, directory: AgentDir) -> dict[str, ScriptToolSpec]:
+        """Return the scripts that the host registers and runs, by name."""
+        registered, _ = register(directory, SHIPPED)
+        scripts = (tool for tool in registered if isinstance(tool, ScriptToolSpec))
+        return {script.name: script for script in scripts if self._runs(script)}
+
+    def _runs(self, script: ScriptToolSpec) -> bool:
+        """Return whether the host runs a script; one whose source is absent counts as run."""
+        path = self._path(script.path)
+        if path not in self.tree.paths():
+            return True
+        try:
+            check_source(self.tree.source(path, SOURCE_BYTES).text)
+        except PolicyError as error:
+            why, help_ = error.message, error.help
+            self.findings.append(
+                finding("a3s-script-refused", script.span, path=path, why=why, help=help_)
+            )
+            return False
+        return True

@@ -11,52 +11,49 @@ from typing import Any, Final, NoReturn
 
 from policy.core.effect import Effect
 from policy.core.values import frozen
-from policy.hosts.a3s.definitions import (
+from policy.hosts.a3s.agents import (
     AgentDefinition,
-    ConfirmationInheritance,
+    Provider,
     ScriptToolSpec,
     excluded,
 )
-from policy.hosts.a3s.rules import PermissionPolicy, PermissionRule
-from policy.hosts.a3s.versions import (
+from policy.hosts.a3s.rules import (
     MODES,
     NEWEST,
     SPAWNING,
     A3sErrorKind,
     A3sProfile,
     Lane,
+    PermissionPolicy,
+    PermissionRule,
+    dialect,
     lane_of,
 )
 from policy.hosts.data import host_table
-from policy.hosts.errors import HostError
+from policy.hosts.fields import HostError
+from policy.tables.ruleset import RuleSet
+from policy.tables.table import Table
 
 __all__ = [
     "INHERITED",
+    "SOURCE_BYTES",
     "ConfirmationPolicy",
     "Facts",
     "GateReason",
     "GateScope",
-    "Passage",
-    "Provider",
     "ScriptSession",
     "TimeoutAction",
-    "admits",
-    "bound_of",
     "check_program",
     "check_source",
     "check_task",
+    "child_scopes",
     "child_visible",
-    "compose",
     "delegate",
     "evaluate",
-    "evaluate_call",
     "inner_call",
     "mcp_needs_confirmation",
-    "own_provider",
     "program_tools",
-    "settled",
     "skill_policy",
-    "skill_restricts",
     "verifier_preflight",
 ]
 
@@ -120,30 +117,6 @@ def skill_restricts(tool: str, active: Iterable[str]) -> bool:
 # --- confirmation ---------------------------------------------------------------------
 
 
-class Provider(enum.Enum):
-    """Who confirms the calls of a scope."""
-
-    NONE = "none"  # no provider is configured
-    UNAVAILABLE = "unavailable"  # the provider cannot be reached
-    DISABLED = "disabled"  # calls go on without confirmation
-    AUTO = "auto"  # every call is approved
-    MANAGER = "manager"  # a person
-
-
-_SETTLED: Final = {
-    Provider.NONE: Effect.DENY,
-    Provider.UNAVAILABLE: Effect.DENY,
-    Provider.DISABLED: Effect.ALLOW,
-    Provider.AUTO: Effect.ALLOW,
-    Provider.MANAGER: Effect.ASK,
-}
-
-
-def settled(provider: Provider) -> Effect:
-    """Return the effect that replaces ASK: it stays ASK only if a person confirms."""
-    return _SETTLED[provider]
-
-
 class TimeoutAction(enum.Enum):
     """What happened after a timeout before version 9."""
 
@@ -168,19 +141,6 @@ class ConfirmationPolicy:
     timeout_action: TimeoutAction = TimeoutAction.REJECT
     yolo_lanes: frozenset[Lane] = frozenset()
 
-    @property
-    def provider(self) -> Provider:
-        """The provider of a manager with this policy."""
-        return Provider.MANAGER if self.enabled else Provider.DISABLED
-
-    def is_yolo(self, tool: str, profile: A3sProfile = NEWEST) -> bool:
-        """Return whether *tool* is in a lane that is not confirmed."""
-        return not profile.waits_for_people and lane_of(tool) in self.yolo_lanes
-
-    def requires_confirmation(self, tool: str, profile: A3sProfile = NEWEST) -> bool:
-        """Return whether a person confirms a call of *tool*."""
-        return self.enabled and not self.is_yolo(tool, profile)
-
     def request(
         self,
         tool: str,
@@ -190,14 +150,15 @@ class ConfirmationPolicy:
         duplicate_id: bool = False,
     ) -> Effect:
         """Return the effect of a request for confirmation that gets no answer."""
-        if not self.requires_confirmation(tool, profile):
+        if not self.enabled:
             return Effect.ALLOW
-        if duplicate_id and profile.waits_for_people:
-            return Effect.DENY  # two requests with one id reject each other
-        if timed_out and not profile.waits_for_people:
-            approves = self.timeout_action is TimeoutAction.AUTO_APPROVE
-            return Effect.ALLOW if approves else Effect.DENY
-        return Effect.ASK
+        if profile.waits_for_people:
+            # Two requests with one id reject each other.
+            return Effect.DENY if duplicate_id else Effect.ASK
+        approves = timed_out and self.timeout_action is TimeoutAction.AUTO_APPROVE
+        if approves or lane_of(tool) in self.yolo_lanes:
+            return Effect.ALLOW
+        return Effect.DENY if timed_out else Effect.ASK
 
     def __and__(self, other: ConfirmationPolicy) -> ConfirmationPolicy:
         """Return the policy of two scopes together: the stricter in every respect."""
@@ -337,28 +298,10 @@ def _confirmed(asking: list[GateScope]) -> Passage:
             return Passage(Effect.DENY, GateReason.NO_MANAGER)
         if scope.provider is Provider.UNAVAILABLE:
             return Passage(Effect.DENY, GateReason.UNAVAILABLE)
-    people = tuple(scope.name for scope in asking if settled(scope.provider) is Effect.ASK)
+    people = tuple(scope.name for scope in asking if scope.provider.settled is Effect.ASK)
     if people:
         return Passage(Effect.ASK, GateReason.ASKED, people)
     return Passage(Effect.ALLOW, GateReason.NOT_REQUIRED)
-
-
-def compose(scopes: Iterable[Effect | None]) -> Effect:
-    """Return the strictest effect of scopes; those without permissions are ignored."""
-    return min((effect for effect in scopes if effect is not None), default=Effect.ASK)
-
-
-def evaluate_call(
-    tool: str,
-    args: Mapping[str, Any],
-    policy: PermissionPolicy | None,
-    provider: Provider,
-    facts: Facts = _NO_FACTS,
-) -> Passage:
-    """Return the decision on a call in a session with this policy."""
-    effect = None if policy is None else policy.check(tool, args).effect
-    profile = NEWEST if policy is None else policy.profile
-    return evaluate(tool, [GateScope("session", effect, provider)], facts, profile)
 
 
 # --- started agents -------------------------------------------------------------------
@@ -366,29 +309,27 @@ def evaluate_call(
 # An agent whose permissions are not in force (`PermissionPolicy.is_in_force`) has those of its
 # parent.
 
-
-def own_provider(agent: AgentDefinition, parent: Provider) -> Provider:
-    """Return who confirms calls that the agent's own permissions ask for."""
-    if agent.tool_free:
-        return Provider.NONE
-    match agent.confirms:
-        case ConfirmationInheritance.AUTO_APPROVE:
-            return Provider.AUTO
-        case ConfirmationInheritance.DENY_ON_ASK:
-            return Provider.NONE
-        case ConfirmationInheritance.INHERIT_PARENT:
-            return parent
+# A name, the rules of a scope, and who confirms its calls.
+Scope = tuple[str, RuleSet, Provider]
 
 
-def bound_of(
-    parent: PermissionPolicy | None, agent: AgentDefinition
-) -> tuple[PermissionPolicy | None, PermissionPolicy | None]:
-    """Return the permissions that bound the agent: those of its parent, and its own."""
-    profile = agent.permissions.profile
-    own = agent.permissions if agent.has_permissions else None
-    if not profile.children_are_checked or (own is not None and not profile.parent_bounds):
-        return None, own
-    return parent, own
+def child_scopes(
+    parent: Iterable[Scope], agent: AgentDefinition, confirmation: Provider
+) -> list[Scope]:
+    """Return the scopes that a call of a started agent passes: of *parent*, and its own.
+
+    Args:
+        parent: the scopes of the session that starts it; none if it has no permissions.
+        agent: the started agent.
+        confirmation: who confirms the calls of that session.
+
+    """
+    profile, confirms = agent.permissions.profile, agent.provider(confirmation)
+    if agent.has_permissions:
+        own = (agent.name, agent.permissions.rules, confirms)
+        return [*parent, own] if profile.parent_bounds else [own]
+    found = [*parent] if profile.children_are_checked else []
+    return found or [(agent.name, RuleSet((), Effect.ASK, dialect(profile)), confirms)]
 
 
 def delegate(  # a parent, who confirms for it, an agent and a call
@@ -417,18 +358,13 @@ def delegate(  # a parent, who confirms for it, an agent and a call
         return Passage(Effect.DENY, GateReason.NO_MANAGER)
     if tool.lower() in SPAWNING:
         return Passage(Effect.DENY, GateReason.DENIED)
-    above, own = bound_of(parent, agent)
-    scopes = []
-    for name, policy, provider in (
-        ("parent", above, confirmation),
-        (agent.name, own, own_provider(agent, confirmation)),
-    ):
-        if policy is not None:
-            scopes.append(GateScope(name, policy.check(tool, args).effect, provider))
-    if not scopes:
-        scopes.append(GateScope(agent.name, None, own_provider(agent, confirmation)))
+    above = () if parent is None else (("parent", parent.rules, confirmation),)
+    scopes = [
+        GateScope(name, Table.of(rules).decide(tool, args).effect, provider)
+        for name, rules, provider in child_scopes(above, agent, confirmation)
+    ]
     if only_permissions:
-        effect = compose(scope.effect for scope in scopes)
+        effect = min(scope.effect or Effect.ASK for scope in scopes)
         return Passage(effect, GateReason.DENIED if effect is Effect.DENY else GateReason.ALLOWED)
     facts = Facts(needs_confirmation=needs_confirmation)
     if needs_confirmation and scopes[0].name != "parent":
@@ -538,8 +474,10 @@ def inner_call(  # a call has a script, a tool, arguments, a number, a session, 
         return Effect.DENY
     if session is None or not profile.governs_inner_calls:
         return Effect.ALLOW
-    passage = evaluate_call(tool, args, session.policy, session.provider, session.facts)
-    return passage.effect
+    policy = session.policy
+    effect = None if policy is None else policy.check(tool, args).effect
+    scope = GateScope("session", effect, session.provider)
+    return evaluate(tool, [scope], session.facts, policy.profile if policy else NEWEST).effect
 
 
 # --- the `program` tool: which sources the host runs. No source is run here. ----------

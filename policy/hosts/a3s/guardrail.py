@@ -8,12 +8,14 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from policy.commands.knowledge import Shell, Wrapping
+from policy.commands.reader import read_command
 from policy.core.effect import Effect
 from policy.core.values import field, frozen
-from policy.hosts.a3s.versions import NEWEST, A3sProfile
+from policy.hosts.a3s.rules import NEWEST, A3sProfile
 from policy.hosts.data import host_table
 
-__all__ = ["Guardrail", "Mode", "Risk", "assess", "command_risk", "git_risk", "words_of"]
+__all__ = ["Guardrail", "Mode"]
 
 
 class Risk(enum.Enum):
@@ -25,59 +27,11 @@ class Risk(enum.Enum):
     CRITICAL = 3
 
 
-@frozen
-class _Part:
-    """A simple command.
-
-    Attributes:
-        words: its words, without quotes.
-        operator: the operator before it.
-
-    """
-
-    words: tuple[str, ...]
-    operator: str
-
-
-_TOKEN: Final = re.compile(
-    r"(?P<blank>[ \t]+)|(?P<operator>&&|\|\||\|&|[;|&\n]|[()])"
-    r"|(?P<redirect>\d*(?:>>|>\||>&|&>|<<<|<<|<>|>|<))"
-    r"|(?P<word>(?:'[^']*'|\"(?:[^\"\\]|\\.)*\"|\\.|[^\s;|&()<>'\"\\])+)|(?P<other>.)",
-    re.DOTALL,
-)
-_LONGEST: Final = 100_000
-
-
-def _parts(command: str) -> list[_Part]:
-    found: list[_Part] = []
-    words: list[str] = []
-    operator = ""
-    for token in _TOKEN.finditer(command):
-        match token.lastgroup:
-            case "operator":
-                if words:
-                    found.append(_Part(tuple(words), operator))
-                words, operator = [], token[0]
-            case "word":
-                words.append(_unquoted(token[0]))
-            case _:
-                pass
-    if words:
-        found.append(_Part(tuple(words), operator))
-    return found
-
-
-def _unquoted(word: str) -> str:
-    return re.sub(
-        r"'([^']*)'|\"((?:[^\"\\]|\\.)*)\"|\\(.)", lambda m: m[1] or m[2] or m[3] or "", word
-    )
-
-
 # --- critical commands ----------------------------------------------------------------
 
 _DATA: Final = host_table("a3s", "guardrail")
-_SHELLS: Final = frozenset(_DATA["shells"])
-_WRAPPERS: Final = frozenset(_DATA["wrappers"])
+_SHELL: Final = Shell(wrapping=Wrapping(names=frozenset(_DATA["wrappers"])))
+_LONGEST: Final = 100_000
 _FORK_BOMB: Final = re.compile(r"(\S{1,80})\s*\(\)\s*\{[^}]{0,200}\1\s*\|\s*\1\s*&?[^}]{0,200}\}")
 
 
@@ -95,53 +49,38 @@ def _is_catastrophe(command: str) -> bool:
     )
 
 
-_SUBSTITUTED: Final = re.compile(r"\$\(([^()]*)\)|`([^`]*)`")
-
-
-def _command_words(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the words from the program on, without wrappers and assignments."""
-    position = 0
-    while position < len(words):
-        word = words[position].rpartition("/")[2]
-        if re.fullmatch(r"[A-Za-z_]\w*=.*", words[position], re.DOTALL):
-            position += 1
-        elif word in _WRAPPERS:
-            position += 1
-            while position < len(words) and (
-                words[position].startswith("-") or re.fullmatch(r"[0-9.]+[smhd]?", words[position])
-            ):
-                position += 1
-        else:
-            break
-    return words[position:]
-
-
-def _is_critical(parts: list[_Part]) -> bool:
+def _is_critical(command: str) -> bool:
+    """Return whether a simple command of *command*, also within a substitution, is critical."""
     fetched = False
-    for part in parts:
-        words = _command_words(part.words)
-        if not words:
-            continue
-        program, arguments = words[0].rpartition("/")[2], words[1:]
-        if part.operator in {"|", "|&"} and fetched and program in _SHELLS:
-            return True
-        fetched = program in _DATA["fetchers"] or (fetched and part.operator in {"|", "|&"})
-        if program in _DATA["root"] or program.startswith("mkfs"):
-            return True
-        if program == "diskutil" and any(a.lower().startswith("erase") for a in arguments):
-            return True
-        if program == "dd" and any(a.startswith("of=/dev") for a in arguments):
-            return True
-        if program == "rm" and _removes_everything(arguments):
-            return True
-        if program in _SHELLS and "-c" in arguments[:-1]:
-            inner = arguments[arguments.index("-c") + 1]
-            if command_risk(inner) is Risk.CRITICAL:
+    for part in read_command(command, _SHELL).parts:
+        for text in (part.text, *part.match_texts, *part.possible_texts):
+            first, *arguments = text.split() or [""]
+            program = first.rpartition("/")[2]
+            if program in _DATA["shells"]:
+                if fetched and "|" in command:
+                    return True
+                script = arguments[arguments.index("-c") + 1 :] if "-c" in arguments else ()
+                if script and command_risk(" ".join(script)) is Risk.CRITICAL:
+                    return True
+            elif _is_critical_program(program, arguments):
                 return True
+            fetched |= program in _DATA["fetchers"]
     return False
 
 
-def _removes_everything(arguments: tuple[str, ...]) -> bool:
+def _is_critical_program(program: str, arguments: list[str]) -> bool:
+    match program:
+        case "diskutil":
+            return any(argument.lower().startswith("erase") for argument in arguments)
+        case "dd":
+            return any(argument.startswith("of=/dev") for argument in arguments)
+        case "rm":
+            return _removes_everything(arguments)
+        case _:
+            return program in _DATA["root"] or program.startswith("mkfs")
+
+
+def _removes_everything(arguments: list[str]) -> bool:
     options = [a for a in arguments if a.startswith("-")]
     recursive = any(
         option == "--recursive" or (not option.startswith("--") and set(option) & {"r", "R"})
@@ -204,11 +143,8 @@ def command_risk(command: str, outside: Callable[[str], bool] = bool) -> Risk:
     command = command.strip()
     if len(command) > _LONGEST:
         return Risk.HIGH
-    if _is_catastrophe(command) or _is_critical(_parts(command)):
+    if _is_catastrophe(command) or _is_critical(command):
         return Risk.CRITICAL
-    for found in _SUBSTITUTED.finditer(command):
-        if command_risk(found[1] or found[2] or "") is Risk.CRITICAL:
-            return Risk.CRITICAL
     if not command or _NOT_PLAIN.search(command) or any(map(outside, words_of(command))):
         return Risk.HIGH
     read_only = all(_is_read_only(segment.split()) for segment in command.split("|"))

@@ -9,26 +9,30 @@ from policy.core import expressions as re
 from policy.core.effect import Effect
 from policy.core.finding import Finding, Severity
 from policy.core.source import Edit, Source, Span
-from policy.hosts.a3s.definitions import (
+from policy.hosts.a3s.agents import (
     LIMITS,
     AgentDefinition,
+    AgentDir,
     ConfirmationInheritance,
+    McpTool,
+    Provider,
     ScriptToolSpec,
+    SessionSettings,
     excluded,
     kind_of,
     policy_of,
 )
-from policy.hosts.a3s.files import AgentDir, McpTool, SessionSettings
-from policy.hosts.a3s.gate import Provider, own_provider, settled
-from policy.hosts.a3s.rules import PermissionPolicy, PermissionRule, lane_rule
-from policy.hosts.a3s.versions import (
+from policy.hosts.a3s.rules import (
     MODES,
     QUERIES,
     SHIPPED,
     SPAWNING,
     A3sProfile,
     Lane,
+    PermissionPolicy,
+    PermissionRule,
     finding,
+    lane_rule,
 )
 from policy.hosts.portable import covers
 from policy.language.mistakes import closest
@@ -39,8 +43,6 @@ __all__ = [
     "directory_findings",
     "header_findings",
     "override_findings",
-    "policy_findings",
-    "rule_findings",
     "session_findings",
     "unconfirmed_findings",
 ]
@@ -369,7 +371,7 @@ def unconfirmed_findings(agent: AgentDefinition, session: SessionSettings) -> It
     bounded = session.permissions is not None or session.style is not None
     if bounded or agent.has_permissions or agent.tool_free or agent.span is None:
         return
-    if settled(own_provider(agent, session.provider)) is Effect.DENY:
+    if agent.provider(session.provider).settled is Effect.DENY:
         yield finding("a3s-nobody-asked", agent.span, agent=agent.name)
 
 
@@ -430,7 +432,7 @@ def _script(script: ScriptToolSpec, profile: A3sProfile) -> Iterator[Finding]:
         yield finding("a3s-script-without-tools", span, script=script.name)
     if script.effective_tools(profile) and not profile.governs_inner_calls:
         yield finding("a3s-script-list-only", span, script=script.name)
-    keys = ", ".join(f"`{limit.key}`" for limit in LIMITS)
+    keys = ", ".join(f"`{key}`" for key in LIMITS)
     for key, at in script.unknown_limits:
         yield finding("a3s-limit-ignored", at, key=key, keys=keys)
     for key, at in script.unknown:
@@ -439,16 +441,13 @@ def _script(script: ScriptToolSpec, profile: A3sProfile) -> Iterator[Finding]:
         yield finding("a3s-unknown-key", at, key=key, help=help_)
 
 
-_UNASKED: Final = frozenset({Provider.DISABLED, Provider.AUTO})
-
-
 def session_findings(
     session: SessionSettings, known: frozenset[str] = frozenset()
 ) -> Iterator[Finding]:
     """Yield the findings about a session; *known* are the tools of its directory."""
     if session.permissions is not None:
         yield from policy_findings(session.permissions, session.span, known)
-    if session.provider in _UNASKED:
+    if session.provider.settled is Effect.ALLOW:
         span = session.confirmation_span
         edits = [Edit(span, Provider.MANAGER.value)] if span else ()
         yield finding("a3s-confirmation-off", span, edits=edits)

@@ -14,17 +14,22 @@ from policy.core import limits
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.values import evolve, field, frozen
-from policy.hosts.a3s.definitions import AGENT_ALIASES, AgentDefinition, ScriptToolSpec
-from policy.hosts.a3s.files import SessionSettings
-from policy.hosts.a3s.gate import Provider, own_provider, settled
-from policy.hosts.a3s.versions import MODES, SPAWNING, dialect
+from policy.hosts.a3s.agents import (
+    AGENT_ALIASES,
+    AgentDefinition,
+    Provider,
+    ScriptToolSpec,
+    SessionSettings,
+)
+from policy.hosts.a3s.gate import child_scopes
+from policy.hosts.a3s.rules import MODES, SPAWNING, dialect
 from policy.hosts.project import DeclaredReading, EnforcedReading
 from policy.patterns.notations import slashed
 from policy.tables.chain import Link, SpawnDenied
 from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Bounds, Ceiling, Part, Table
 
-__all__ = ["MAIN", "SCRIPT", "World", "declared_reading", "enforced_reading"]
+__all__ = ["MAIN", "World", "declared_reading", "enforced_reading"]
 
 MAIN: Final = "main"
 SCRIPT: Final = "script:"
@@ -145,7 +150,7 @@ def enforced_reading(world: World) -> EnforcedReading:
 
     def start(agent: str) -> Link:
         if agent != MAIN:
-            return Link(agent, _table(_child_rules(world, agent, None, Provider.NONE)))
+            return Link(agent, _table(_child_rules(world, agent, (), Provider.NONE)))
         sets = [answered(rules, session.provider) for rules in world.own_rules]
         return Link(MAIN, _table([(rules, MAIN) for rules in sets]))
 
@@ -155,38 +160,28 @@ def enforced_reading(world: World) -> EnforcedReading:
             raise KeyError(agent)
         if parent.depth and not (parent.depth == 1 and parent.name.startswith(SCRIPT)):
             raise SpawnDenied(agent, parent.name, "depth")
-        sets = _child_rules(world, name, session, session.provider)
+        sets = _child_rules(world, name, world.own_rules, session.provider)
         return Link(name, _table(sets), parent.depth + 1)
 
     return EnforcedReading(world.names, start, step, world.spawn_call)
 
 
 def _child_rules(
-    world: World, link: str, above: SessionSettings | None, provider: Provider
+    world: World, link: str, above: tuple[RuleSet, ...], provider: Provider
 ) -> list[tuple[RuleSet, str]]:
     """Return the rule sets that bound a started agent or script, each with its link."""
-    parent = [] if above is None else [answered(r, provider) for r in world.own_rules]
-    bounds = [(rules, MAIN) for rules in parent]
+    session = world.session
     if link.startswith(SCRIPT):
         listed = (world.script_rules(link.removeprefix(SCRIPT)), link)
-        return [*bounds, listed] if world.session.profile.governs_inner_calls else [listed]
+        bounds = [(answered(rules, provider), MAIN) for rules in above]
+        return [*bounds, listed] if session.profile.governs_inner_calls else [listed]
     agent = world.agents[link]
-    found = [(no_spawning(world), link)]
-    names = dialect(world.session.profile)
     if agent.tool_free:
-        return [(RuleSet((), Effect.DENY, names, Reason.UNAVAILABLE), link)]
-    has_parent = above is not None and bool(above.permissions or above.style)
-    own = agent.permissions if agent.has_permissions else None
-    profile = world.session.profile
-    bounded = profile.children_are_checked if own is None else profile.parent_bounds
-    confirms = own_provider(agent, provider)
-    if has_parent and bounded:
-        found += bounds
-    if own is not None:
-        found.append((answered(own.rules, confirms), link))
-    if len(found) == 1:
-        found.append((answered(RuleSet((), Effect.ASK, names), confirms), link))
-    return found
+        return [(RuleSet((), Effect.DENY, dialect(session.profile), Reason.UNAVAILABLE), link)]
+    bounded = session.permissions is not None or session.style is not None
+    parent = [(MAIN, rules, provider) for rules in above if bounded]
+    scopes = child_scopes(parent, agent, provider)
+    return [(no_spawning(world), link), *((answered(r, by), name) for name, r, by in scopes)]
 
 
 def _table(sets: list[tuple[RuleSet, str]]) -> Table:
@@ -195,7 +190,7 @@ def _table(sets: list[tuple[RuleSet, str]]) -> Table:
 
 def answered(rules: RuleSet, provider: Provider) -> RuleSet:
     """Return *rules* with the effect that *provider* gives instead of ASK."""
-    effect = settled(provider)
+    effect = provider.settled
     if effect is Effect.ASK:
         return rules
     entries = tuple(

@@ -12,7 +12,7 @@ from typing import Final
 from policy.core import expressions as re
 from policy.core.effect import Effect
 from policy.hosts.a3s.reading import MAIN
-from policy.hosts.a3s.versions import TOOLS
+from policy.hosts.a3s.rules import TOOLS
 from policy.hosts.portable import (
     HostWriter,
     Portable,

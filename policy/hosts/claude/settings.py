@@ -52,7 +52,7 @@ from policy.hosts.claude.hooks import Hook, read_hooks
 from policy.hosts.claude.options import ClaudeOptions
 from policy.hosts.claude.rules import RuleLine, is_set, lost_lists
 from policy.hosts.claude.skills import Skill
-from policy.hosts.keys import unapplied_keys
+from policy.hosts.fields import unapplied_keys
 from policy.language.syntax import DeclaredTools, Presence
 from policy.tables.ruleset import Entry
 

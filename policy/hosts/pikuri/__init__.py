@@ -1,7 +1,294 @@
-"""Pikuri: hosts, their two pools of tools, and the personas that use both."""
+"""Pikuri: ``pikuri.host.yaml``, the host that a file describes, and every such file below a tree.
+
+A mistake anywhere in a file refuses the whole file, since the host would not start either.
+"""
 
 from __future__ import annotations
 
-from policy.hosts.pikuri.loading import HOST, canonical, load
+import posixpath
+from collections.abc import Iterable
+from functools import partial
+from typing import Final
 
-__all__ = ["HOST", "canonical", "load"]
+from policy.core import expressions as re
+from policy.core.errors import PolicyError
+from policy.core.finding import Finding
+from policy.core.source import Source, Span
+from policy.core.values import evolve
+from policy.files.layout import layout_yaml_file
+from policy.files.nodes import MappingNode, Node, ScalarNode
+from policy.files.opening import Tree
+from policy.files.text import cite
+from policy.files.yaml_nodes import read_yaml
+from policy.hosts.data import host_table, tool_classes
+from policy.hosts.fields import U32, Fields, HostError, is_null
+from policy.hosts.pikuri.audit import findings
+from policy.hosts.pikuri.host import (
+    BUNDLED,
+    NEWEST,
+    STEPS,
+    AllowAll,
+    Confirmer,
+    Destination,
+    Filesystem,
+    Host,
+    Payload,
+    Persona,
+    PersonaSet,
+    PikuriErrorKind,
+    PikuriProfile,
+    Registration,
+    SubAgent,
+    Tool,
+    ToolSandbox,
+    TrifectaLegs,
+    Untrusted,
+    Workspace,
+    bundled,
+    configure,
+)
+from policy.hosts.pikuri.reading import declared_reading, enforced_reading
+from policy.hosts.project import Project, ReadFile, agent_entries
+from policy.tables.chain import Attenuated
+
+__all__ = ["HOST", "canonical", "load", "read_host"]
+
+
+HOST: Final = "pikuri"
+HOST_FILE: Final = "pikuri.host.yaml"
+
+# A registration, by its first key -> the keys it may have beside it.
+_REGISTRATIONS: Final = {
+    "tool": ("legs", "sandbox"),
+    "sub_agent_tool": ("legs", "sandbox"),
+    "mcp": (),
+    "personas": (),
+}
+_PERSONA: Final = (
+    "name",
+    "description",
+    "tool_names",
+    "system_prompt",
+    "max_steps",
+    "needs_temp_workspace",
+)
+_HOST_NAME: Final = re.compile(r"[\w.-]+")
+
+
+# --- projects -------------------------------------------------------------------------
+
+
+def load(tree: Tree) -> tuple[Project, ...]:
+    """Return the project of every ``pikuri.host.yaml`` below *tree*."""
+    return tuple(_loaded(tree, path) for path in tree.paths() if _is_host_file(path))
+
+
+def canonical(path: str, source: Source) -> str | None:
+    """Return a ``pikuri.host.yaml`` laid out, None for any other file.
+
+    Raises:
+        PolicyError: it cannot be read.
+
+    """
+    return layout_yaml_file(source) if _is_host_file(path) else None
+
+
+def _is_host_file(path: str) -> bool:
+    return path.rpartition("/")[2] == HOST_FILE
+
+
+def _loaded(tree: Tree, path: str) -> Project:
+    root = path.rpartition("/")[0]
+    try:
+        return project(tree.source(path), root)
+    except PolicyError as error:
+        nothing = Attenuated({})
+        consequence = "nothing of the host is in force"
+        found = Finding.of(error, "pikuri-unreadable-host", consequence=consequence)
+        files = (ReadFile(path, "host"),)
+        return Project(HOST, str(NEWEST), root, {}, (), nothing, nothing, files, found)
+
+
+def project(source: Source, root: str = "") -> Project:
+    """Return the project of one file.
+
+    Raises:
+        HostErrors: every mistake in the file, or in what its host registers.
+
+    """
+    host = read_host(source)
+    done = configure(host)
+    declared = declared_reading(host, done)
+    spans = {persona.name: persona.span for persona in done.personas}
+    return Project(
+        host=HOST,
+        profile=str(host.profile),
+        root=root,
+        agents=agent_entries(declared.tables, spans),
+        starts=(host.name,),
+        attenuated=declared,
+        enforced=enforced_reading(host, done),
+        files=(ReadFile(source.name, "host"),),
+        findings=tuple(findings(host, done, source.whole())),
+        tool_classes=tool_classes(host_table("pikuri", "tools")["classes"]),
+    )
+
+
+# --- one file -------------------------------------------------------------------------
+
+
+def read_host(source: Source) -> Host:
+    """Return the host that *source* describes.
+
+    Raises:
+        HostErrors: every mistake in it.
+
+    """
+    fields = Fields.read(partial(read_yaml, source), PikuriErrorKind.HOST_FILE, filled=True)
+    fields.known("pikuri", "host", "workspace", "confirmer", "register")
+    profile = fields.version("pikuri", NEWEST)
+    listed = () if is_null(fields.get("register")) else fields.sequence("register")
+    registered = [
+        registration
+        for index, item in enumerate(listed)
+        for registration in _registration(item, fields, f"register[{index}]", profile)
+    ]
+    name = fields.text("host", "host")
+    if name and not _HOST_NAME.fullmatch(name):
+        help_ = "letters, digits, `-`, `_` and `.`"
+        fields.note(f"expected a name, found {cite(name)}", fields.span("host"), help_)
+    host = Host(
+        name,
+        tuple(registered),
+        _workspace(fields),
+        fields.choice("confirmer", Confirmer.TERMINAL),
+        profile,
+        {entry.name: entry.value.span for entry in fields.entries},
+    )
+    fields.check()
+    return host
+
+
+def _registration(
+    item: Node, fields: Fields, name: str, profile: PikuriProfile
+) -> Iterable[Registration]:
+    if isinstance(item, ScalarNode) and item.value == "sub_agent":
+        if profile.has_personas:
+            message = f"{profile} has personas in place of `sub_agent`"
+            help_ = "write `personas`, or the version that is meant under `pikuri`"
+            fields.note(message, item.span, help_)
+        return (SubAgent(item.span),)
+    keys = fields.item(item, name)
+    if keys.node is None:
+        return ()
+    kinds = [entry for entry in keys.node.entries if entry.name in _REGISTRATIONS]
+    if len(kinds) != 1:
+        known = ", ".join(f"`{kind}`" for kind in _REGISTRATIONS)
+        found = " and ".join(f"`{entry.name}`" for entry in kinds) or "none"
+        keys.note(f"expected one of {known}, found {found}", kinds[1].key.span if kinds else None)
+        return ()
+    kind = kinds[0].name
+    keys.known(kind, *_REGISTRATIONS[kind])
+    if kind == "personas":
+        return _personas(keys, kinds[0].key.span, profile)
+    if kind == "mcp":
+        return [Tool(tool, server="mcp", span=span) for tool, span in keys.items("mcp")]
+    sandbox = keys.choice("sandbox", ToolSandbox.NONE)
+    pool = kind == "sub_agent_tool"
+    return (Tool(keys.text(kind), pool, "", _legs(keys), sandbox, keys.span(kind)),)
+
+
+def _personas(fields: Fields, span: Span, profile: PikuriProfile) -> Iterable[Registration]:
+    if not profile.has_personas:
+        fields.note(f"{profile} has no personas", span, "write `- sub_agent`")
+        return ()
+    found = [
+        persona
+        for index, item in enumerate(fields.sequence("personas"))
+        if (persona := _persona(item, fields, f"personas[{index}]", profile))
+    ]
+    if fields.errors:
+        return ()
+    return (PersonaSet(tuple(found), span),)
+
+
+def _persona(item: Node, fields: Fields, name: str, profile: PikuriProfile) -> Persona | None:
+    if isinstance(item, ScalarNode):
+        shipped = bundled(profile).get(str(item.value))
+        if shipped is None:
+            known = ", ".join(f"`{name}`" for name in BUNDLED)
+            help_ = f"known are {known}; any other is written out"
+            fields.note(f"there is no bundled persona {cite(item.raw)}", item.span, help_)
+            return None
+        return evolve(shipped, span=item.span)
+    keys = fields.item(item, name)
+    keys.known(*_PERSONA)
+    tools = keys.items("tool_names")
+    needs_temp = keys.truth("needs_temp_workspace")
+    if needs_temp and not profile.has_temp_workspaces:
+        keys.note(f"{profile} has no temporary workspaces", keys.span("needs_temp_workspace"))
+    values = (
+        keys.text("name"),
+        keys.text("description", ""),
+        tuple(tool for tool, _ in tools),
+        keys.text("system_prompt", ""),
+        keys.number("max_steps", STEPS, U32, least=1),
+        needs_temp,
+    )
+    spans = tuple(span for _, span in tools)
+    return None if keys.errors else Persona(*values, span=keys.span("name"), spans=spans)
+
+
+def _workspace(fields: Fields) -> Workspace | None:
+    """Return the folders in which tools open files, None where the file does not say."""
+    node = fields.get("workspace")
+    if node is None:
+        return None
+    if isinstance(node, ScalarNode) and node.value == "allow_all":
+        return AllowAll()
+    if not isinstance(node, MappingNode):
+        fields.wrong("workspace", "keys and values, or `allow_all`", node)
+        return None
+    keys = fields.below("workspace")
+    keys.known("project_root", "readable", "writable", "links")
+    root = keys.text("project_root")
+    links = keys.below("links")
+    found = {
+        _absolute(links, entry.name, entry.key.span): links.text(entry.name)
+        for entry in links.entries
+    }
+    readable, writable = (
+        tuple(_absolute(keys, path, span) for path, span in keys.items(key))
+        for key in ("readable", "writable")
+    )
+    return Filesystem(_absolute(keys, root, keys.span("project_root")), readable, writable, found)
+
+
+def _absolute(fields: Fields, path: str, span: Span | None) -> str:
+    if not path.startswith("/") or "\0" in path:
+        fields.note(f"expected an absolute path, found {cite(path)}", span)
+    elif ".." in path.split("/"):
+        help_ = f"write {cite(posixpath.normpath(path))}"
+        fields.note(f"expected a path without `..`, found {cite(path)}", span, help_)
+    return path
+
+
+def _legs(fields: Fields) -> TrifectaLegs | None:
+    """Return the legs that a tool declares, None where it declares none."""
+    if fields.get("legs") is None:
+        return None
+    keys = fields.below("legs")
+    keys.known("private", "untrusted", "egress", "review")
+    values = (
+        keys.truth("private"),
+        keys.choice("untrusted", Untrusted.NONE),
+        keys.choice("egress", Destination.NO_EGRESS),
+        keys.choice("review", Payload.NO_EGRESS),
+    )
+    try:
+        return TrifectaLegs(*values)
+    except HostError as error:
+        missing = "review" if keys.get("egress") else "egress"
+        help_ = "" if keys.get(missing) else f"write `{missing}` too"
+        keys.errors.append(HostError(error.kind, error.message, keys.span(""), help=help_))
+        return None

@@ -10,26 +10,25 @@ from policy.core.finding import Finding
 from policy.core.source import Edit, Span
 from policy.core.values import evolve
 from policy.hosts.pikuri.host import (
+    NONE,
+    TOOLS,
+    AgentNode,
     AllowAll,
     Confirmer,
+    Contribution,
     Host,
+    Payload,
     Persona,
     Registered,
     Tool,
     ToolSandbox,
-)
-from policy.hosts.pikuri.reading import FILES, SUB_AGENT
-from policy.hosts.pikuri.trifecta import (
-    NONE,
-    AgentNode,
-    Contribution,
-    Payload,
     TrifectaLegs,
     TrifectaReport,
     TrifectaVerdict,
+    find,
     walk,
 )
-from policy.hosts.pikuri.versions import TOOLS, find
+from policy.hosts.pikuri.reading import FILES, SUB_AGENT
 
 __all__ = ["findings", "tree_of", "trifecta"]
 

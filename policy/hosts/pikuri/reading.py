@@ -15,6 +15,7 @@ from policy.core.effect import Effect
 from policy.core.values import evolve
 from policy.hosts.data import arguments_of
 from policy.hosts.pikuri.host import (
+    TOOLS,
     Confirmer,
     Filesystem,
     Host,
@@ -23,7 +24,6 @@ from policy.hosts.pikuri.host import (
     Tool,
     Workspace,
 )
-from policy.hosts.pikuri.versions import TOOLS
 from policy.hosts.project import DeclaredReading, EnforcedReading
 from policy.patterns.pattern import Pattern, PatternKind
 from policy.patterns.tokens import Gap
@@ -32,7 +32,7 @@ from policy.tables.dialect import Argument, ArgumentKind, Dialect
 from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Bounds, Ceiling, Part, Table
 
-__all__ = ["FILES", "SUB_AGENT", "declared_reading", "dialect", "enforced_reading"]
+__all__ = ["FILES", "SUB_AGENT", "declared_reading", "enforced_reading"]
 
 # Stands for the folder that is made for one start of an agent and removed after it.
 TEMP: Final = "/@temp"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from policy.core.effect import Effect
-from policy.hosts.pikuri.versions import TOOLS
+from policy.hosts.pikuri.host import TOOLS
 from policy.hosts.portable import (
     HostWriter,
     Portable,

@@ -19,19 +19,17 @@ from policy.hosts.project import Project, ReadFile, agent_entries
 from policy.hosts.zeph.definition import SubAgentDef
 from policy.hosts.zeph.findings import definition_findings, session_findings
 from policy.hosts.zeph.loading import ZephFolder, discover, is_definition, read, read_config
-from policy.hosts.zeph.session import ZephOptions, ZephSession
-from policy.hosts.zeph.spawning import AgentsConfig, SpawnOrigin
-from policy.hosts.zeph.tables import MAIN, declared_reading, enforced_reading
+from policy.hosts.zeph.session import ZephSession
+from policy.hosts.zeph.spawning import (
+    MAIN,
+    AgentsConfig,
+    SpawnOrigin,
+    ZephOptions,
+    declared_reading,
+    enforced_reading,
+)
 
-__all__ = [
-    "HOST",
-    "MAIN",
-    "ZephFrontEnd",
-    "ZephOptions",
-    "canonical",
-    "load",
-    "project",
-]
+__all__ = ["HOST", "ZephFrontEnd", "canonical", "load", "project"]
 
 HOST: Final = "zeph"
 

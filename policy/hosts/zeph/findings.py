@@ -12,8 +12,12 @@ from policy.core.finding import Finding
 from policy.core.source import Edit, Span
 from policy.files.frontmatter import HeaderLanguage
 from policy.files.text import cite
-from policy.hosts.errors import HostError
+from policy.hosts.fields import HostError
 from policy.hosts.zeph.definition import (
+    EDITING,
+    KNOWN,
+    SESSION,
+    SHELLS,
     AllowList,
     Both,
     DenyList,
@@ -23,17 +27,17 @@ from policy.hosts.zeph.definition import (
     Permissions,
     SubAgentDef,
     ZephProfile,
+    find,
     frame,
+    normalize,
 )
-from policy.hosts.zeph.names import EDITING, KNOWN, SESSION, SHELLS, find, normalize
-from policy.hosts.zeph.session import ZephOptions, ZephSession
+from policy.hosts.zeph.session import TrustLevel, ZephSession, effective_trust
 from policy.hosts.zeph.spawning import (
     AgentsConfig,
     Forward,
     SpawnContext,
-    TrustLevel,
+    ZephOptions,
     check_globs,
-    effective_trust,
     memory_grants,
 )
 from policy.hosts.zeph.writer import as_zeph_saves
@@ -46,9 +50,7 @@ __all__ = [
     "definition_findings",
     "entry_findings",
     "fires",
-    "hook_findings",
     "matches",
-    "rewritten",
     "session_findings",
 ]
 

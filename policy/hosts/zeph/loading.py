@@ -25,23 +25,23 @@ from policy.files.opening import Tree
 from policy.files.text import decode
 from policy.files.toml_nodes import read_toml
 from policy.hosts.data import host_table
-from policy.hosts.errors import HostError, HostErrors, as_host_errors
-from policy.hosts.fields import U32, U64, Fields
-from policy.hosts.keys import Keys
+from policy.hosts.fields import U32, U64, Fields, HostError, HostErrors, Keys, as_host_errors
 from policy.hosts.project import ReadFile
 from policy.hosts.zeph.definition import (
     DEFINITION_BYTES,
+    PROGRAMS,
     TOO_LARGE,
     Hooks,
     MemoryScope,
     PermissionMode,
     SubAgentDef,
+    ZephErrorKind,
     ZephProfile,
     check_size,
+    find,
     parse,
 )
 from policy.hosts.zeph.findings import entry_findings
-from policy.hosts.zeph.names import PROGRAMS, ZephErrorKind, find
 from policy.hosts.zeph.session import (
     FILE_BYTES,
     Autonomy,
@@ -49,18 +49,14 @@ from policy.hosts.zeph.session import (
     PolicyEnforcer,
     PolicyRule,
     SessionPermissions,
-    ZephOptions,
     ZephSession,
     read_rules,
     rules_at,
 )
-from policy.hosts.zeph.spawning import AgentsConfig, DelegationMode
+from policy.hosts.zeph.spawning import AgentsConfig, DelegationMode, ZephOptions
 
 __all__ = [
     "MOST_FILES",
-    "PROJECT",
-    "Loaded",
-    "Loader",
     "ZephFolder",
     "discover",
     "is_definition",
@@ -68,7 +64,6 @@ __all__ = [
     "load_all",
     "load_all_with_sources",
     "load_definitions",
-    "parse_file",
     "read",
     "read_config",
     "resolve_paths",

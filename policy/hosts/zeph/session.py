@@ -1,4 +1,4 @@
-"""The gates of a session: policy rules, grants, scopes, autonomy, and refused commands.
+"""The gates of a session: rules, grants, scopes, trust, autonomy, and refused commands.
 
 All agents of a session pass the same gates.
 """
@@ -9,27 +9,25 @@ import enum
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from functools import partial
+from functools import partial, total_ordering
 from pathlib import Path
 from typing import Final
 
 from policy.commands.knowledge import FileTools, Shell, Wrapping
 from policy.compare.dead_rules import placed
-from policy.core import values
 from policy.core.decision import Decision
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding
 from policy.core.source import Source, Span
+from policy.core.values import evolve, field, frozen
 from policy.files.json_nodes import read_json
 from policy.files.nodes import Node
 from policy.files.text import decode
 from policy.files.toml_nodes import read_toml
 from policy.hosts.data import arguments_of
-from policy.hosts.errors import HostError, as_host_errors
-from policy.hosts.fields import Fields
-from policy.hosts.zeph.definition import ZephProfile
-from policy.hosts.zeph.names import (
+from policy.hosts.fields import Fields, HostError, as_host_errors
+from policy.hosts.zeph.definition import (
     GROUPS,
     PROGRAMS,
     SHELLS,
@@ -37,14 +35,6 @@ from policy.hosts.zeph.names import (
     ZephErrorKind,
     find,
     normalize,
-)
-from policy.hosts.zeph.spawning import (
-    AgentsConfig,
-    Forward,
-    SpawnContext,
-    SpawnUsage,
-    TrustLevel,
-    fold,
 )
 from policy.patterns.notations import Unusable, characters_of, is_glob
 from policy.patterns.pattern import Pattern, PatternKind
@@ -56,29 +46,27 @@ from policy.tables.table import Table
 
 __all__ = [
     "DECLARED",
+    "DEFAULT_TRUST",
     "ENFORCED",
     "FILE_BYTES",
     "RAW",
-    "SHELL_DIALECTS",
     "Autonomy",
     "BlockedCommand",
     "GrantState",
     "PermissionGrants",
     "PolicyEnforcer",
     "PolicyRule",
-    "RuleVerdict",
     "SessionPermissions",
     "Strictness",
     "ToolScope",
-    "Unusable",
-    "ZephOptions",
+    "TrustGate",
+    "TrustLevel",
     "ZephSession",
     "blocked_rules",
-    "build_spawn_context",
-    "cased",
     "check_secret",
+    "effective_trust",
+    "fold",
     "glob",
-    "qualify",
     "read_policy_file",
     "read_rules",
     "rules_at",
@@ -198,7 +186,7 @@ _EFFECTS: Final = (Effect.ALLOW, Effect.DENY)
 _KEYS: Final = ("effect", "tool", "paths", "env", "trust_level", "args_match", "capabilities")
 
 
-@values.frozen
+@frozen
 class PolicyRule:
     """One rule as written. A condition that is None or empty always holds.
 
@@ -220,8 +208,8 @@ class PolicyRule:
     env: tuple[str, ...] = ()
     trust_level: TrustLevel | None = None
     args_match: str | None = None
-    span: Span | None = values.field(default=None, eq=False, repr=False)
-    ignored: tuple[tuple[str, Span], ...] = values.field(default=(), eq=False, repr=False)
+    span: Span | None = field(default=None, eq=False, repr=False)
+    ignored: tuple[tuple[str, Span], ...] = field(default=(), eq=False, repr=False)
 
     def findings(self, number: int) -> Iterator[Finding]:
         """Yield the findings about the rule, the *number*-th of its policy."""
@@ -334,7 +322,7 @@ _REGEX_BYTES: Final = 1024
 _TEXT: Final = 4096
 
 
-@values.frozen
+@frozen
 class RuleVerdict:
     """The decision of the rules on a call.
 
@@ -350,7 +338,7 @@ class RuleVerdict:
     trace: str
 
 
-@values.frozen
+@frozen
 class _Compiled:
     number: int
     rule: PolicyRule
@@ -370,7 +358,7 @@ class _Compiled:
         return plain and not self.rule.paths and self.expression is None
 
 
-@values.frozen
+@frozen
 class PolicyEnforcer:
     """Policy rules, compiled.
 
@@ -382,7 +370,7 @@ class PolicyEnforcer:
 
     rules: tuple[PolicyRule, ...]
     default: Effect
-    _compiled: tuple[_Compiled, ...] = values.field(eq=False, repr=False)
+    _compiled: tuple[_Compiled, ...] = field(eq=False, repr=False)
 
     @classmethod
     def of(cls, rules: Iterable[PolicyRule], default: Effect = Effect.DENY) -> PolicyEnforcer:
@@ -574,7 +562,7 @@ class GrantState(enum.Enum):
     SWEPT = "swept"  # removed from the list of grants after it expired
 
 
-@values.frozen
+@frozen
 class PermissionGrants:
     """The grants of a run, in the order in which they were given. Names are compared as written.
 
@@ -648,7 +636,7 @@ class Strictness(enum.Enum):
     PROVISIONAL = "provisional_for_dynamic_namespaces"  # patterns over static namespaces
 
 
-@values.frozen
+@frozen
 class ToolScope:
     """The tools in scope.
 
@@ -800,7 +788,7 @@ DECLARED: Final = Dialect(
 
 # The shell, which refuses commands: whether names are compared loosely -> dialect.
 SHELL_DIALECTS: Final = {
-    loose: values.evolve(DECLARED, name="zeph, its shell", aliases=_ALIASES, loose=loose)
+    loose: evolve(DECLARED, name="zeph, its shell", aliases=_ALIASES, loose=loose)
     for loose in (False, True)
 }
 
@@ -808,7 +796,7 @@ SHELL_DIALECTS: Final = {
 # --- commands that the shell refuses, whatever the rules of a session allow -----------
 
 
-@values.frozen
+@frozen
 class BlockedCommand:
     """A refused program, or a refused start of a command.
 
@@ -819,7 +807,7 @@ class BlockedCommand:
     """
 
     text: str
-    span: Span | None = values.field(default=None, eq=False, repr=False)
+    span: Span | None = field(default=None, eq=False, repr=False)
 
 
 def blocked_rules(commands: Iterable[BlockedCommand], dialect: Dialect) -> RuleSet:
@@ -854,6 +842,70 @@ def _patterns(words: list[str]) -> Iterator[Pattern]:
             yield Pattern.of(PatternKind.TEXT, [*before, *text, *end])
 
 
+# --- trust ------------------------------------------------------------------------------
+
+
+@total_ordering
+class TrustLevel(enum.Enum):
+    """``BLOCKED < QUARANTINED < VERIFIED < TRUSTED``, in the order of what they grant."""
+
+    BLOCKED = "blocked"
+    QUARANTINED = "quarantined"
+    VERIFIED = "verified"
+    TRUSTED = "trusted"
+
+    def __lt__(self, other: TrustLevel) -> bool:
+        """Return whether *self* grants less than *other*."""
+        return _RANK[self] < _RANK[other]
+
+
+_RANK = {level: rank for rank, level in enumerate(TrustLevel)}
+
+# The trust of a skill without one.
+DEFAULT_TRUST: Final = TrustLevel.QUARANTINED
+
+
+def effective_trust(own: TrustLevel, cap: TrustLevel | None) -> TrustLevel:
+    """Return the lesser of both; None is no cap."""
+    return own if cap is None else min(own, cap)
+
+
+def fold(levels: Iterable[TrustLevel]) -> TrustLevel:
+    """Return the least trust of the active skills; TRUSTED if there is none."""
+    return min(levels, default=TrustLevel.TRUSTED)
+
+
+@frozen
+class TrustGate:
+    """The tools that a level of trust denies.
+
+    Attributes:
+        level: the level.
+        servers: ids of the tools that servers offer, all of which quarantine denies.
+        quarantined: the other tools that quarantine denies.
+
+    """
+
+    level: TrustLevel
+    servers: tuple[str, ...] = ()
+    quarantined: tuple[str, ...] = tuple(GROUPS["quarantined"])
+
+    def rules(self, dialect: Dialect) -> RuleSet:
+        """Return the gate as rules. A loose dialect compares names loosely."""
+        if self.level >= TrustLevel.VERIFIED:
+            return RuleSet((), Effect.ALLOW, dialect)
+        rule = f"trust: {self.level.value}"
+        spawns = Entry(SPAWN_TOOL, Effect.ALLOW, rule=rule)
+        if self.level is TrustLevel.BLOCKED:
+            return RuleSet((spawns, Entry("*", Effect.DENY, rule=rule)), Effect.DENY, dialect)
+        names = [*self.quarantined, *(f"*_{name}" for name in self.quarantined), *self.servers]
+        return RuleSet(
+            (spawns, *(Entry(name, Effect.DENY, rule=rule) for name in names)),
+            Effect.ALLOW,
+            dialect,
+        )
+
+
 # --- autonomy, and the ordered rules of a session -------------------------------------
 #
 # Under ``supervised`` the first rule of a tool whose glob matches the input decides, and an
@@ -879,7 +931,7 @@ def _rules(rules: Mapping[str, Iterable[tuple[str, Effect]]]) -> Mapping[str, Ru
     return {tool: tuple(listed) for tool, listed in rules.items()}
 
 
-@values.frozen(slots=False)
+@frozen(slots=False)
 class SessionPermissions:
     """The permissions of a session.
 
@@ -892,9 +944,9 @@ class SessionPermissions:
     """
 
     autonomy: Autonomy = Autonomy.SUPERVISED
-    rules: Mapping[str, Rules] = values.field(factory=dict, converter=_rules, hash=False)
-    spans: Mapping[str, Spans] = values.field(factory=dict, eq=False, repr=False)
-    ordered: bool = values.field(default=True, eq=False, repr=False)
+    rules: Mapping[str, Rules] = field(factory=dict, converter=_rules, hash=False)
+    spans: Mapping[str, Spans] = field(factory=dict, eq=False, repr=False)
+    ordered: bool = field(default=True, eq=False, repr=False)
 
     @classmethod
     def from_legacy(cls, blocked: Iterable[str], confirm: Iterable[str]) -> SessionPermissions:
@@ -1016,7 +1068,7 @@ def _denies_all(rules: Rules) -> bool:
 # --- sessions and options -------------------------------------------------------------
 
 
-@values.frozen
+@frozen
 class ZephSession:
     """The gates that every call of a session passes.
 
@@ -1042,48 +1094,3 @@ class ZephSession:
     env: tuple[str, ...] = ()
     grants: PermissionGrants = PermissionGrants()
     blocked: tuple[BlockedCommand, ...] = ()
-
-
-@values.frozen
-class ZephOptions:
-    """How agents are started.
-
-    Attributes:
-        profile: which Zeph.
-        config: the section ``[agents]`` of its configuration.
-        context: the context that the session hands to the agents that it starts.
-        usage: what the session has used.
-        forward: what agents hand on; None is the behaviour of the profile.
-        session: the gates of every call.
-
-    """
-
-    profile: ZephProfile = ZephProfile.ZEPH
-    config: AgentsConfig = AgentsConfig()
-    context: SpawnContext = SpawnContext()
-    usage: SpawnUsage = SpawnUsage()
-    forward: Forward | None = None
-    session: ZephSession = ZephSession()
-
-    @property
-    def forwarding(self) -> Forward:
-        """What agents hand on."""
-        if self.forward is not None:
-            return self.forward
-        return Forward.EFFECTIVE if self.profile is ZephProfile.SPEC else Forward.NOTHING
-
-
-def build_spawn_context(
-    session: ZephSession, universe: Iterable[str], skills: Iterable[TrustLevel] = ()
-) -> SpawnContext:
-    """Return the context that Zeph hands to an agent that the session starts.
-
-    Args:
-        session: the session, whose rules may deny tools.
-        universe: all tools.
-        skills: the trust of each active skill.
-
-    """
-    policy = session.policy
-    left = policy.effective_tool_allowlist(universe) if policy else None
-    return SpawnContext(max_trust_level=fold(skills), inherited_tool_allowlist=left)

@@ -19,7 +19,7 @@ import attrs
 from policy.core.effect import Effect
 from policy.core.finding import Finding
 from policy.files.nodes import plain
-from policy.hosts.errors import HostError
+from policy.hosts.fields import HostError
 from policy.hosts.portable import (
     Dropped,
     HostWriter,
@@ -32,18 +32,21 @@ from policy.hosts.portable import (
     renamed,
 )
 from policy.hosts.zeph.definition import (
+    TOOLS,
     AllowList,
     HookDef,
     HookMatcher,
     InheritAll,
     Permissions,
     SubAgentDef,
+    ZephErrorKind,
     ZephProfile,
+    find,
+    normalize,
     parse,
     validate_name,
 )
-from policy.hosts.zeph.names import TOOLS, ZephErrorKind, find, normalize
-from policy.hosts.zeph.tables import MAIN
+from policy.hosts.zeph.spawning import MAIN
 
 __all__ = [
     "WRITER",
@@ -52,7 +55,6 @@ __all__ = [
     "delete_file",
     "from_derived",
     "from_dict",
-    "header",
     "save_atomic",
     "serialize_to_markdown",
     "to_dict",

@@ -13,9 +13,16 @@ from hypothesis import strategies as st
 from policy.compare.tables import differences
 from policy.core import limits
 from policy.core.effect import Effect
-from policy.hosts.a3s.rules import PermissionManager, PermissionPolicy, PermissionRule
-from policy.hosts.a3s.versions import NEWEST, A3sProfile, Lane, lane_of
-from policy.hosts.errors import HostError
+from policy.hosts.a3s.rules import (
+    NEWEST,
+    A3sProfile,
+    Lane,
+    PermissionManager,
+    PermissionPolicy,
+    PermissionRule,
+    lane_of,
+)
+from policy.hosts.fields import HostError
 from policy.patterns.notations import Unusable, slashed
 from policy.tables.codec.reading import table_from_json
 from policy.tables.codec.writing import table_to_json

@@ -10,17 +10,17 @@ from policy.core.effect import Effect
 from policy.core.source import Source
 from policy.files.opening import Memory
 from policy.hosts import a3s
-from policy.hosts.a3s.definitions import (
+from policy.hosts.a3s.agents import (
     AgentDefinition,
     AgentRegistry,
     ConfirmationInheritance,
+    Provider,
     built_in_agents,
+    read_agent,
 )
-from policy.hosts.a3s.files import read_agent
-from policy.hosts.a3s.gate import Provider, child_visible, delegate
-from policy.hosts.a3s.rules import PermissionPolicy
-from policy.hosts.a3s.versions import A3sErrorKind, A3sProfile
-from policy.hosts.errors import HostError
+from policy.hosts.a3s.gate import child_visible, delegate
+from policy.hosts.a3s.rules import A3sErrorKind, A3sProfile, PermissionPolicy
+from policy.hosts.fields import HostError
 from policy.hosts.workspace import load_tree
 from policy.language.syntax import Presence
 from tests.underline import assert_underlines

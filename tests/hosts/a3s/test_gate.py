@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from policy.core.effect import Effect
+from policy.hosts.a3s.agents import Provider
 from policy.hosts.a3s.gate import (
     INHERITED,
     ConfirmationPolicy,
     Facts,
     GateReason,
     GateScope,
-    Provider,
     TimeoutAction,
     check_task,
     evaluate,
@@ -20,8 +20,8 @@ from policy.hosts.a3s.gate import (
     verifier_preflight,
 )
 from policy.hosts.a3s.guardrail import Guardrail, Mode
-from policy.hosts.a3s.versions import A3sProfile, Lane
-from policy.hosts.errors import HostError
+from policy.hosts.a3s.rules import A3sProfile, Lane
+from policy.hosts.fields import HostError
 
 # --- the gate (S13, A45 to A53, A56) -----------------------------------------------------------
 

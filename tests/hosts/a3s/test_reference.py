@@ -12,10 +12,9 @@ from policy.core.effect import Effect
 from policy.core.source import Source
 from policy.files.opening import Memory
 from policy.hosts import a3s
-from policy.hosts.a3s.files import read_agent
-from policy.hosts.a3s.gate import Provider, delegate
-from policy.hosts.a3s.rules import PermissionManager, PermissionPolicy
-from policy.hosts.a3s.versions import QUERIES, A3sProfile
+from policy.hosts.a3s.agents import Provider, read_agent, read_session
+from policy.hosts.a3s.gate import delegate
+from policy.hosts.a3s.rules import QUERIES, A3sProfile, PermissionManager, PermissionPolicy
 from policy.hosts.workspace import load_tree
 from policy.tables.chain import SpawnDenied
 
@@ -227,9 +226,7 @@ def test_a35_the_enforced_chain_decides_as_the_gate_does(  # noqa: PLR0917
     }
     args = {"command": command, "file_path": command}
     agent = read_agent(Source("a.yaml", text), A3sProfile.of(version))
-    parent = a3s.files.read_session(
-        Source("a3s.session.yaml", files["a3s.session.yaml"])
-    ).permissions
+    parent = read_session(Source("a3s.session.yaml", files["a3s.session.yaml"])).permissions
     try:
         chain = load_tree(Memory(files), front_ends=(a3s,)).chain("main", "a", reading="enforced")
     except SpawnDenied:

@@ -10,12 +10,17 @@ import pytest
 from policy.core.effect import Effect
 from policy.files.opening import Folder, Memory
 from policy.hosts import a3s
-from policy.hosts.a3s.definitions import ScriptToolLimits, ScriptToolSpec, built_in_agents
-from policy.hosts.a3s.files import load_agent_dir, register
-from policy.hosts.a3s.gate import Provider, ScriptSession, check_program, inner_call, program_tools
-from policy.hosts.a3s.rules import PermissionPolicy
-from policy.hosts.a3s.versions import SHIPPED, A3sErrorKind, A3sProfile
-from policy.hosts.errors import HostError
+from policy.hosts.a3s.agents import (
+    Provider,
+    ScriptToolLimits,
+    ScriptToolSpec,
+    built_in_agents,
+    load_agent_dir,
+    register,
+)
+from policy.hosts.a3s.gate import ScriptSession, check_program, inner_call, program_tools
+from policy.hosts.a3s.rules import SHIPPED, A3sErrorKind, A3sProfile, PermissionPolicy
+from policy.hosts.fields import HostError
 from policy.hosts.workspace import load_tree
 from tests.underline import assert_underlines
 

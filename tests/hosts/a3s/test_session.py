@@ -12,9 +12,9 @@ from policy.core.effect import Effect
 from policy.core.source import Source
 from policy.files.opening import Memory
 from policy.hosts import a3s
-from policy.hosts.a3s.files import AutoDelegation, load_agent_dir, read_agent, read_session
-from policy.hosts.a3s.versions import A3sErrorKind, A3sProfile
-from policy.hosts.errors import HostError, HostErrors
+from policy.hosts.a3s.agents import AutoDelegation, load_agent_dir, read_agent, read_session
+from policy.hosts.a3s.rules import A3sErrorKind, A3sProfile
+from policy.hosts.fields import HostError, HostErrors
 from policy.hosts.workspace import Workspace, load_tree
 from policy.tables.chain import SpawnDenied
 

@@ -22,36 +22,36 @@ from policy.core.effect import Effect
 from policy.core.source import Source
 from policy.files.opening import Memory
 from policy.hosts import pikuri
-from policy.hosts.errors import HostError, HostErrors
+from policy.hosts.fields import HostError, HostErrors
+from policy.hosts.pikuri import read_host
 from policy.hosts.pikuri.audit import tree_of, trifecta
 from policy.hosts.pikuri.host import (
     EXCLUDED,
+    NONE,
+    SPAWN_NAMES,
+    AgentNode,
     AllowAll,
     Confirmer,
+    Contribution,
+    Destination,
     Filesystem,
     Host,
+    Payload,
     Persona,
     PersonaSet,
+    PikuriErrorKind,
+    PikuriProfile,
     Tool,
+    TrifectaLegs,
+    TrifectaVerdict,
+    Untrusted,
     available_agents,
     bundled,
     configure,
     confirmation,
     excludes,
-)
-from policy.hosts.pikuri.loading import read_host
-from policy.hosts.pikuri.trifecta import (
-    NONE,
-    AgentNode,
-    Contribution,
-    Destination,
-    Payload,
-    TrifectaLegs,
-    TrifectaVerdict,
-    Untrusted,
     walk,
 )
-from policy.hosts.pikuri.versions import SPAWN_NAMES, PikuriErrorKind, PikuriProfile
 from policy.hosts.workspace import load_tree
 from tests.conftest import FIXTURES
 from tests.underline import assert_underlines

@@ -10,17 +10,16 @@ from hypothesis import strategies as st
 
 from policy.core.effect import Effect
 from policy.hosts import zeph
-from policy.hosts.errors import HostError
-from policy.hosts.zeph.definition import SubAgentDef
-from policy.hosts.zeph.names import ZephErrorKind, upstream_text
+from policy.hosts.fields import HostError
+from policy.hosts.zeph.definition import SubAgentDef, ZephErrorKind, upstream_text
 from policy.hosts.zeph.session import (
     PolicyEnforcer,
-    ZephOptions,
+    TrustLevel,
     ZephSession,
     read_policy_file,
     rules_of,
 )
-from policy.hosts.zeph.spawning import SpawnContext, TrustLevel
+from policy.hosts.zeph.spawning import SpawnContext, ZephOptions
 from policy.tables.chain import Chain
 from policy.tables.table import Table
 

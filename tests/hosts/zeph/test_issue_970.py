@@ -8,12 +8,10 @@ import policy
 from policy.core.effect import Effect
 from policy.files.trees import Memory
 from policy.hosts import zeph
-from policy.hosts.errors import HostError
+from policy.hosts.fields import HostError
 from policy.hosts.workspace import load_tree
-from policy.hosts.zeph.definition import Both, ZephProfile, parse
-from policy.hosts.zeph.names import ZephErrorKind
-from policy.hosts.zeph.session import ZephOptions
-from policy.hosts.zeph.spawning import SpawnContext, SubAgentManager
+from policy.hosts.zeph.definition import Both, ZephErrorKind, ZephProfile, parse
+from policy.hosts.zeph.spawning import SpawnContext, SubAgentManager, ZephOptions
 from policy.tables.chain import Chain, SpawnDenied
 
 ASKED = zeph.ZephFrontEnd(ZephOptions(ZephProfile.ISSUE_970))

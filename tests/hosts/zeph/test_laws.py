@@ -17,8 +17,8 @@ from policy.hosts.zeph.definition import (
     Permissions,
     SubAgentDef,
 )
-from policy.hosts.zeph.session import ZephOptions
-from policy.hosts.zeph.spawning import AgentsConfig, Forward, SpawnContext, TrustLevel
+from policy.hosts.zeph.session import TrustLevel
+from policy.hosts.zeph.spawning import AgentsConfig, Forward, SpawnContext, ZephOptions
 from policy.tables.chain import Chain, SpawnDenied
 
 TOOLS = ("read", "write", "bash", "fetch", "mcp__a__b")

@@ -9,9 +9,9 @@ import pytest
 
 from policy.files.trees import Memory
 from policy.hosts import zeph
-from policy.hosts.errors import HostError
+from policy.hosts.fields import HostError
 from policy.hosts.workspace import load_tree
-from policy.hosts.zeph.definition import DEFINITION_BYTES, parse
+from policy.hosts.zeph.definition import DEFINITION_BYTES, ZephErrorKind, parse, upstream_text
 from policy.hosts.zeph.loading import (
     MOST_FILES,
     load,
@@ -22,7 +22,6 @@ from policy.hosts.zeph.loading import (
     scope_label,
     with_scope,
 )
-from policy.hosts.zeph.names import ZephErrorKind, upstream_text
 
 
 def _text(name: str = "a", keys: str = "") -> str:

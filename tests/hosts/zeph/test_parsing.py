@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from policy.hosts.errors import HostError
+from policy.hosts.fields import HostError
 from policy.hosts.zeph.definition import (
     AllowList,
     DenyList,
@@ -13,9 +13,10 @@ from policy.hosts.zeph.definition import (
     PermissionMode,
     Permissions,
     SkillFilter,
+    ZephErrorKind,
     parse,
+    upstream_text,
 )
-from policy.hosts.zeph.names import ZephErrorKind, upstream_text
 from tests.underline import assert_underlines
 
 HEAD = "name: a\ndescription: b\n"

@@ -9,11 +9,17 @@ import pytest
 from policy.core.effect import Effect
 from policy.core.finding import Finding
 from policy.hosts import zeph
-from policy.hosts.errors import HostError
+from policy.hosts.fields import HostError
 from policy.hosts.zeph import session as scopes
-from policy.hosts.zeph.definition import HookDef, HookMatcher, SkillFilter, parse
+from policy.hosts.zeph.definition import (
+    HookDef,
+    HookMatcher,
+    SkillFilter,
+    ZephErrorKind,
+    normalize,
+    parse,
+)
 from policy.hosts.zeph.findings import blocked_fence, fires, matches
-from policy.hosts.zeph.names import ZephErrorKind, normalize
 from policy.hosts.zeph.session import (
     RAW,
     Autonomy,
@@ -23,16 +29,21 @@ from policy.hosts.zeph.session import (
     PolicyRule,
     SessionPermissions,
     ToolScope,
-    ZephOptions,
+    TrustLevel,
     ZephSession,
-    build_spawn_context,
     check_secret,
     glob,
     read_policy_file,
     rules_of,
 )
-from policy.hosts.zeph.spawning import SpawnContext, TrustLevel, filter_skills, sees
-from policy.hosts.zeph.tables import network_rules
+from policy.hosts.zeph.spawning import (
+    SpawnContext,
+    ZephOptions,
+    build_spawn_context,
+    filter_skills,
+    network_rules,
+    sees,
+)
 from policy.patterns.notations import Unusable
 from policy.tables.chain import Chain
 from policy.tables.table import Table

@@ -7,7 +7,7 @@ import pytest
 
 from policy.core.effect import Effect
 from policy.hosts import zeph
-from policy.hosts.errors import HostError
+from policy.hosts.fields import HostError
 from policy.hosts.zeph.definition import (
     AllowList,
     Both,
@@ -19,25 +19,26 @@ from policy.hosts.zeph.definition import (
     SkillFilter,
     SubAgentDef,
     ToolPolicy,
+    ZephErrorKind,
     ZephProfile,
+    intersect_allowlists,
+    upstream_text,
 )
-from policy.hosts.zeph.names import ZephErrorKind, intersect_allowlists, upstream_text
-from policy.hosts.zeph.session import ZephOptions, ZephSession
+from policy.hosts.zeph.session import TrustLevel, ZephSession, effective_trust, fold
 from policy.hosts.zeph.spawning import (
     AgentsConfig,
     DelegationMode,
     Forward,
     SpawnContext,
     SpawnOrigin,
+    SpawnRefused,
     SpawnUsage,
     SubAgentManager,
-    TrustLevel,
-    effective_trust,
+    ZephOptions,
     find_transcript,
-    fold,
     propagate,
+    resume,
 )
-from policy.hosts.zeph.tables import SpawnRefused, resume
 from policy.tables.chain import Chain, SpawnDenied
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policy.hosts.errors import HostError
+from policy.hosts.fields import HostError
 from policy.hosts.zeph.definition import (
     AllowList,
     Both,
@@ -23,12 +23,13 @@ from policy.hosts.zeph.definition import (
     Permissions,
     SkillFilter,
     SubAgentDef,
+    ZephErrorKind,
     ZephProfile,
     default_template,
     parse,
+    upstream_text,
 )
 from policy.hosts.zeph.loading import load
-from policy.hosts.zeph.names import ZephErrorKind, upstream_text
 from policy.hosts.zeph.writer import (
     as_derived,
     as_zeph_saves,

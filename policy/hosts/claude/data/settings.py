@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from policy.files.nodes import AnyOf, ListOf, MappingOf, ObjectOf, OneWord, ValueKind, ValueShape
 from policy.hosts.claude.data import table
-from policy.hosts.keys import Keys
+from policy.hosts.fields import Keys
 
 __all__ = [
     "AGENTS_OFF",

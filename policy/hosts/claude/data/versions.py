@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from policy.core import values
 from policy.hosts.claude.data import table
-from policy.hosts.versions import version_of
+from policy.hosts.fields import version_of
 
 __all__ = ["CHANGES", "UNTOLD", "Behaviour", "VersionChange", "behaviour"]
 

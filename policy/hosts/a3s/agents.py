@@ -1,64 +1,363 @@
-"""The files of A3S: agents, agent directories, and sessions."""
+"""Agents, script tools, agent directories and sessions of A3S: what one is, and its files."""
 
 from __future__ import annotations
 
 import enum
+from collections.abc import Mapping
 from functools import partial
 from typing import Final
-
-import attrs
 
 from policy.core import expressions as re
 from policy.core.effect import Effect
 from policy.core.source import Source, Span
+from policy.core.values import evolve, field, frozen
 from policy.files.nodes import MappingNode, Node, ScalarNode, SequenceNode, describe, plain
 from policy.files.opening import Tree
 from policy.files.yaml_nodes import read_yaml
-from policy.hosts.a3s.definitions import (
-    LIMITS,
-    AgentDefinition,
-    ConfirmationInheritance,
-    ScriptToolLimits,
-    ScriptToolSpec,
-    ToolNames,
-    kind_of,
-    policy_of,
+from policy.hosts.a3s.rules import (
+    NEWEST,
+    SPAWNING,
+    A3sErrorKind,
+    A3sProfile,
+    PermissionPolicy,
+    PermissionRule,
 )
-from policy.hosts.a3s.gate import Provider
-from policy.hosts.a3s.rules import PermissionPolicy, PermissionRule
-from policy.hosts.a3s.versions import NEWEST, SPAWNING, A3sErrorKind, A3sProfile
-from policy.hosts.errors import HostError
-from policy.hosts.fields import Fields, is_null
-from policy.hosts.keys import Keys, Unapplied
+from policy.hosts.data import host_table
+from policy.hosts.fields import Fields, HostError, Keys, Unapplied, is_null
 from policy.language.syntax import Presence
+from policy.tables.ruleset import RuleSet
 
 __all__ = [
-    "ALLOWED_KEYS",
-    "DENIED_KEYS",
+    "AGENT_ALIASES",
+    "LIMITS",
     "SESSION_FILE",
+    "AgentDefinition",
     "AgentDir",
+    "AgentRegistry",
     "AutoDelegation",
+    "ConfirmationInheritance",
     "McpTool",
-    "Schedule",
+    "Provider",
+    "ScriptToolLimits",
+    "ScriptToolSpec",
     "SessionSettings",
-    "ToolSpec",
-    "check_path",
+    "built_in_agents",
+    "excluded",
     "header_of",
+    "kind_of",
     "load_agent_dir",
-    "mapped",
-    "permissions",
+    "policy_of",
     "read_agent",
-    "read_schedule",
     "read_session",
-    "read_tool",
     "register",
 ]
+
+
+@frozen
+class WorkerKind:
+    """A kind of worker: its table, its limit of steps, and its other names."""
+
+    table: str
+    max_steps: int
+    aliases: list[str] = field(factory=list)
+
+
+_DATA: Final = host_table("a3s", "agents")
+_KINDS: Final = {name: WorkerKind(**kind) for name, kind in _DATA["kinds"].items()}
+
+AGENT_ALIASES: Final = {
+    alias: name for name, agent in _DATA["agents"].items() for alias in agent.get("aliases", ())
+}
+
+
+def policy_of(table: str, profile: A3sProfile) -> PermissionPolicy:
+    """Return the policy of that table in a version."""
+    found = _DATA["tables"][table]
+    allow = found["allow"]
+    if not profile.one_search:
+        allow = [
+            name for tool in allow for name in (("grep", "glob") if tool == "search" else (tool,))
+        ]
+    if not profile.has_plan_tool:
+        allow = [tool for tool in allow if tool != "update_plan"]
+    default = Effect(found["default"])
+    return PermissionPolicy.of(allow=allow, deny=found["deny"], default=default, profile=profile)
+
+
+def kind_of(name: str) -> WorkerKind | None:
+    """Return the kind of worker with that name or alias, or None."""
+    aliases = (kind for kind in _KINDS.values() if name in kind.aliases)
+    return _KINDS.get(name) or next(aliases, None)
+
+
+# --- agents ---------------------------------------------------------------------------
+
+
+class Provider(enum.Enum):
+    """Who confirms the calls of a scope."""
+
+    NONE = "none"  # no provider is configured
+    UNAVAILABLE = "unavailable"  # the provider cannot be reached
+    DISABLED = "disabled"  # calls go on without confirmation
+    AUTO = "auto"  # every call is approved
+    MANAGER = "manager"  # a person
+
+    @property
+    def settled(self) -> Effect:
+        """The effect that replaces ASK: it stays ASK only if a person confirms."""
+        if self is Provider.MANAGER:
+            return Effect.ASK
+        return Effect.ALLOW if self in (Provider.DISABLED, Provider.AUTO) else Effect.DENY
+
+
+class ConfirmationInheritance(enum.Enum):
+    """Who confirms the calls of a started agent."""
+
+    AUTO_APPROVE = "auto_approve"
+    DENY_ON_ASK = "deny_on_ask"
+    INHERIT_PARENT = "inherit_parent"
+
+
+@frozen
+class ToolNames:
+    """A list of tools of an agent file, as written.
+
+    Attributes:
+        presence: whether the file has the list, and in which form.
+        items: the tools that it names.
+        spans: where each of them is written.
+        key: its key in the file.
+        span: where the value is written.
+        dropped: where items are written that are not strings; the host ignores them.
+
+    """
+
+    presence: Presence = Presence.ABSENT
+    items: tuple[str, ...] = ()
+    spans: tuple[Span, ...] = field(default=(), eq=False, repr=False)
+    key: str = ""
+    span: Span | None = field(default=None, eq=False, repr=False)
+    dropped: tuple[Span, ...] = field(default=(), eq=False, repr=False)
+
+
+@frozen(slots=False)
+class AgentDefinition:
+    """One agent.
+
+    Attributes:
+        name: its name in calls that start it.
+        description: one line.
+        permissions: the permissions that the host reads out of the file.
+        native: whether the host ships it.
+        hidden: whether lists of agents leave it out.
+        model: its model, or None.
+        prompt: its prompt.
+        max_steps: its limit of steps, or None.
+        tool_free: whether it has no tool at all.
+        confirmation: who confirms its calls, or None if neither key nor list decides that.
+        has_confirmation_key: whether the file has the key.
+        kind: its kind of worker, or "".
+        kind_span: where the kind is written.
+        block: the permissions as written, before a list of tools replaced them.
+        tools: the list of its tools.
+        disallowed: the list of tools that it does not have.
+        span: where its name is written.
+        unknown: keys that the host ignores, with their places.
+        second: keys that are ignored because another key of the same list comes first.
+
+    """
+
+    name: str
+    description: str
+    permissions: PermissionPolicy = PermissionPolicy()
+    native: bool = False
+    hidden: bool = False
+    model: str | None = None
+    prompt: str = ""
+    max_steps: int | None = None
+    tool_free: bool = False
+    confirmation: ConfirmationInheritance | None = None
+    kind: str = ""
+    has_confirmation_key: bool = field(default=False, eq=False, repr=False)
+    kind_span: Span | None = field(default=None, eq=False, repr=False)
+    block: PermissionPolicy | None = field(default=None, eq=False, repr=False)
+    tools: ToolNames = field(default=ToolNames(), eq=False, repr=False)
+    disallowed: ToolNames = field(default=ToolNames(), eq=False, repr=False)
+    span: Span | None = field(default=None, eq=False, repr=False)
+    unknown: tuple[tuple[str, Span], ...] = field(default=(), eq=False, repr=False)
+    second: tuple[tuple[str, Span], ...] = field(default=(), eq=False, repr=False)
+
+    @property
+    def has_permissions(self) -> bool:
+        """Whether the host gives it permissions of its own (`PermissionPolicy.is_in_force`)."""
+        return self.permissions.is_in_force
+
+    @property
+    def confirms(self) -> ConfirmationInheritance:
+        """Who confirms its calls, by its file or by default."""
+        if self.confirmation is not None:
+            return self.confirmation
+        if self.has_permissions:
+            return ConfirmationInheritance.AUTO_APPROVE
+        return ConfirmationInheritance.DENY_ON_ASK
+
+    def provider(self, parent: Provider) -> Provider:
+        """Return who confirms the calls that its own permissions ask for."""
+        if self.tool_free or self.confirms is ConfirmationInheritance.DENY_ON_ASK:
+            return Provider.NONE
+        approves = self.confirms is ConfirmationInheritance.AUTO_APPROVE
+        return Provider.AUTO if approves else parent
+
+    @property
+    def declared(self) -> tuple[RuleSet, ...]:
+        """The rule sets that the file declares, all of which hold.
+
+        An empty list of tools, or a value that is not a list, declares no tool. A list of tools
+        does not cancel the deny rules of `permissions`.
+        """
+        permissions = self.permissions
+        if self.tool_free:
+            return (RuleSet((), Effect.DENY, permissions.rules.dialect),)
+        found: list[RuleSet] = []
+        if self.tools.presence in _NO_TOOL:
+            found.append(RuleSet((), Effect.DENY, permissions.rules.dialect))
+        block = self.block
+        if block is not None:
+            found.append(block.rules)
+        if permissions not in (block, PermissionPolicy(profile=permissions.profile)):
+            found.append(permissions.rules)
+        return tuple(found)
+
+
+_NO_TOOL: Final = frozenset({Presence.EMPTY, Presence.ILL_TYPED, Presence.NULL})
+
+
+def built_in_agents(profile: A3sProfile = NEWEST) -> dict[str, AgentDefinition]:
+    """Return the agents that the host ships, by name."""
+    found = {}
+    for name, agent in _DATA["agents"].items():
+        confirmation = agent.get("confirmation")
+        found[name] = AgentDefinition(
+            name,
+            agent["description"],
+            policy_of(agent["table"], profile),
+            native=True,
+            hidden=agent.get("hidden", False),
+            tool_free=agent.get("tool_free", False),
+            confirmation=ConfirmationInheritance(confirmation) if confirmation else None,
+        )
+    return found
+
+
+@frozen
+class AgentRegistry:
+    """The agents by name, and by the aliases of those that the host ships."""
+
+    agents: Mapping[str, AgentDefinition]
+
+    def find(self, name: str) -> AgentDefinition:
+        """Return the agent with that name or alias, in exact case.
+
+        Raises:
+            HostError: there is none.
+
+        """
+        found = self.agents.get(name) or self.agents.get(AGENT_ALIASES.get(name, ""))
+        if found is None:
+            help_ = "known are " + ", ".join(f"`{known}`" for known in sorted(self.agents))
+            msg = f"Unknown agent type: '{name}'"
+            raise HostError(A3sErrorKind.UNKNOWN_AGENT, msg, help=help_)
+        return found
+
+    def project(self, agent: AgentDefinition) -> AgentRegistry:
+        """Return the registry with an agent that another system adds.
+
+        Raises:
+            HostError: its name is an alias of a registered agent.
+
+        """
+        if agent.name in AGENT_ALIASES and AGENT_ALIASES[agent.name] in self.agents:
+            msg = f"projected agent name '{agent.name}' conflicts with the compatibility registry"
+            help_ = f"`{agent.name}` is another name of `{AGENT_ALIASES[agent.name]}`"
+            raise HostError(A3sErrorKind.ALIAS_CONFLICT, msg, agent.span, help=help_)
+        return AgentRegistry({**self.agents, agent.name: agent})
+
+
+# --- script tools ---------------------------------------------------------------------
+
+
+# Key of a limit of scripts -> its largest value.
+LIMITS: Final = {"timeoutMs": 600_000, "maxToolCalls": 1_000, "maxOutputBytes": 16 * 1024 * 1024}
+
+
+@frozen
+class ScriptToolLimits:
+    """The limits of a script; None is the default."""
+
+    timeout_ms: int | None = None
+    max_tool_calls: int | None = None
+    max_output_bytes: int | None = None
+
+    def effective(self, allowed: tuple[str, ...]) -> tuple[int, int, int]:
+        """Return the limits in force for a script that may call *allowed*."""
+        timeout = 600_000 if "task" in allowed else 30_000
+        return (
+            timeout if self.timeout_ms is None else self.timeout_ms,
+            20 if self.max_tool_calls is None else self.max_tool_calls,
+            64 * 1024 if self.max_output_bytes is None else self.max_output_bytes,
+        )
+
+
+@frozen
+class ScriptToolSpec:
+    """A script that the model may call as a tool.
+
+    Attributes:
+        name: its name as a tool.
+        description: shown to the model.
+        path: the path of the source, relative to the workspace.
+        allowed_tools: the tools that it may call; None, which no file can express, is every
+            tool that `program` may call.
+        limits: its limits.
+        omitted: whether the list is absent from the file.
+        span: where its name is written.
+        list_span: where the list is written.
+        spans: where each item of the list is written.
+        unknown: keys that the host ignores, with their places.
+        unknown_limits: keys of the limits that the host ignores, with their places.
+
+    """
+
+    name: str
+    description: str
+    path: str
+    allowed_tools: tuple[str, ...] | None = ()
+    limits: ScriptToolLimits = ScriptToolLimits()
+    omitted: bool = field(default=False, eq=False)
+    span: Span | None = field(default=None, eq=False, repr=False)
+    list_span: Span | None = field(default=None, eq=False, repr=False)
+    spans: tuple[Span, ...] = field(default=(), eq=False, repr=False)
+    unknown: tuple[tuple[str, Span], ...] = field(default=(), eq=False, repr=False)
+    unknown_limits: tuple[tuple[str, Span], ...] = field(default=(), eq=False, repr=False)
+
+    def effective_tools(self, profile: A3sProfile = NEWEST) -> tuple[str, ...] | None:
+        """Return the listed tools that a script may call at all; None if it has no list."""
+        if self.allowed_tools is None:
+            return None
+        return tuple(name for name in self.allowed_tools if name not in excluded(profile))
+
+
+def excluded(profile: A3sProfile = NEWEST) -> frozenset[str]:
+    """Return the tools that no script may call, listed or not."""
+    if profile.one_search:
+        return frozenset({"program", "parallel_task", "dynamic_workflow"})
+    return frozenset({"program", "parallel_task"})
 
 
 _PERMISSIONS: Final = ("deny", "allow", "ask", "default_decision", "enabled")
 
 
-def permissions(fields: Fields, profile: A3sProfile) -> PermissionPolicy:
+def _permissions(fields: Fields, profile: A3sProfile) -> PermissionPolicy:
     """Return the policy in a mapping; unknown keys are ignored."""
     deny, allow, ask = (_rules(fields, key, profile) for key in ("deny", "allow", "ask"))
     default = fields.choice("default_decision", Effect.ASK)
@@ -148,7 +447,7 @@ def read_agent(
     )
     if fields.get("kind") is not None:
         what = "worker frontmatter" if markdown else "worker agent YAML"
-        fields = attrs.evolve(fields, prefix=f"Failed to parse {what}: ")
+        fields = evolve(fields, prefix=f"Failed to parse {what}: ")
     prompt = "" if body is None else source.text[body:].strip()
     return _definition(fields, prompt, profile)
 
@@ -160,7 +459,7 @@ def _definition(fields: Fields, prompt: str, profile: A3sProfile) -> AgentDefini
     if fields.get("kind") is not None and preset is None:
         fields.note(f"unknown worker agent kind '{kind}'", fields.span("kind"))
     inner = fields.below("permissions")
-    block = None if inner.node is None else permissions(inner, profile)
+    block = None if inner.node is None else _permissions(inner, profile)
     base = PermissionPolicy(profile=profile)
     if block is not None:
         base = block
@@ -274,7 +573,7 @@ _MAPPED: Final = {
 }
 
 
-def mapped(text: str) -> str:
+def _mapped(text: str) -> str:
     """Return the rule that the host makes of an item in a list of tools."""
     if text.lower() in _MAPPED:
         return f"{_MAPPED[text.lower()]}(*)"
@@ -293,39 +592,39 @@ def _with_lists(
         )
     if not disallowed.items:
         return base
-    return attrs.evolve(base, deny=(*base.deny, *_mapped_rules(disallowed, profile)))
+    return evolve(base, deny=(*base.deny, *_mapped_rules(disallowed, profile)))
 
 
 def _mapped_rules(listed: ToolNames, profile: A3sProfile) -> tuple[PermissionRule, ...]:
     pairs = zip(listed.items, listed.spans, strict=True)
-    return tuple(PermissionRule.of(mapped(text), profile, span) for text, span in pairs)
+    return tuple(PermissionRule.of(_mapped(text), profile, span) for text, span in pairs)
 
 
 # --- tools and schedules of an agent directory: Markdown files with a header ----------
 
 
-@attrs.frozen
+@frozen
 class McpTool:
     """A server of tools, whose tools are bound like all others."""
 
     name: str
-    transport: object = attrs.field(hash=False)
-    span: Span | None = attrs.field(default=None, eq=False, repr=False)
-    unapplied: tuple[Unapplied, ...] = attrs.field(default=(), eq=False, repr=False)
+    transport: object = field(hash=False)
+    span: Span | None = field(default=None, eq=False, repr=False)
+    unapplied: tuple[Unapplied, ...] = field(default=(), eq=False, repr=False)
 
 
 ToolSpec = ScriptToolSpec | McpTool
 
 
-@attrs.frozen
+@frozen
 class Schedule:
     """A time at which the agent starts unattended."""
 
     name: str
     cron: str
     enabled: bool = True
-    span: Span | None = attrs.field(default=None, eq=False, repr=False)
-    unapplied: tuple[Unapplied, ...] = attrs.field(default=(), eq=False, repr=False)
+    span: Span | None = field(default=None, eq=False, repr=False)
+    unapplied: tuple[Unapplied, ...] = field(default=(), eq=False, repr=False)
 
 
 # --- headers --------------------------------------------------------------------------
@@ -358,7 +657,7 @@ def _stem(source: Source) -> str:
 # --- tools ----------------------------------------------------------------------------
 
 
-def read_tool(source: Source) -> ToolSpec:
+def _read_tool(source: Source) -> ToolSpec:
     """Return the tool that a file of ``tools/`` defines.
 
     Raises:
@@ -372,11 +671,11 @@ def read_tool(source: Source) -> ToolSpec:
     match kind:
         case "script":
             prefix = f"{what} (kind=script)"
-            fields = attrs.evolve(header, prefix=f"{prefix} frontmatter: ")
+            fields = evolve(header, prefix=f"{prefix} frontmatter: ")
             return _script(fields, prefix, _stem(source), body)
         case "mcp":
             prefix = f"{what} (kind=mcp) is not a valid MCP server config: "
-            return _mcp(attrs.evolve(header, kind=A3sErrorKind.MCP_CONFIG, prefix=prefix))
+            return _mcp(evolve(header, kind=A3sErrorKind.MCP_CONFIG, prefix=prefix))
         case _:
             msg = f"{what} has unsupported kind `{kind}` (supported: `mcp`, `script`)"
             raise HostError(A3sErrorKind.UNKNOWN_KIND, msg, header.span("kind"))
@@ -390,16 +689,16 @@ def _script(fields: Fields, what: str, stem: str, body: str) -> ScriptToolSpec:
     description = (fields.optional("description") or "").strip()
     is_listed = not is_null(fields.get("allowed_tools"))
     allowed = fields.items("allowed_tools") if is_listed else ()
-    limits = attrs.evolve(fields, node=None)
+    limits = evolve(fields, node=None)
     if not is_null(fields.get("limits")):
         limits = fields.below("limits")
-    numbers = [limits.optional_number(limit.key) for limit in LIMITS]
+    numbers = [limits.optional_number(key) for key in LIMITS]
     fields.check()
-    check_path(path, what, fields.span("path"))
-    for limit, number in zip(LIMITS, numbers, strict=True):
-        if number is not None and not 1 <= number <= limit.largest:
-            msg = f"{what}: limit {limit.key}={number} is out of range [1, {limit.largest}]"
-            raise HostError(A3sErrorKind.LIMIT, msg, limits.span(limit.key))
+    _check_path(path, what, fields.span("path"))
+    for (key, largest), number in zip(LIMITS.items(), numbers, strict=True):
+        if number is not None and not 1 <= number <= largest:
+            msg = f"{what}: limit {key}={number} is out of range [1, {largest}]"
+            raise HostError(A3sErrorKind.LIMIT, msg, limits.span(key))
     return ScriptToolSpec(
         stem if name is None else name,
         description or body,
@@ -411,7 +710,7 @@ def _script(fields: Fields, what: str, stem: str, body: str) -> ScriptToolSpec:
         list_span=fields.span("allowed_tools") if fields.get("allowed_tools") else None,
         spans=tuple(span for _, span in allowed),
         unknown=fields.unknown(*_TOOL_KEYS),
-        unknown_limits=limits.unknown(*(limit.key for limit in LIMITS)),
+        unknown_limits=limits.unknown(*LIMITS),
     )
 
 
@@ -429,7 +728,7 @@ _SERVER_KEYS: Final = {"": Keys("kind name description transport".split(), is_op
 _SCHEDULE_KEYS: Final = {"": Keys("cron name enabled".split(), is_open=True)}
 
 
-def check_path(path: str, what: str, span: Span | None = None) -> None:
+def _check_path(path: str, what: str, span: Span | None) -> None:
     """Refuse a path that cannot be the source of a script.
 
     Raises:
@@ -450,7 +749,7 @@ def check_path(path: str, what: str, span: Span | None = None) -> None:
 # --- schedules ------------------------------------------------------------------------
 
 
-def read_schedule(source: Source) -> Schedule:
+def _read_schedule(source: Source) -> Schedule:
     """Return the schedule that a file of ``schedules/`` defines.
 
     Raises:
@@ -459,7 +758,7 @@ def read_schedule(source: Source) -> Schedule:
     """
     what = f"schedule {source.name}"
     header, _ = _header(source, what, "need `cron:`")
-    fields = attrs.evolve(header, kind=A3sErrorKind.SCHEDULE)
+    fields = evolve(header, kind=A3sErrorKind.SCHEDULE)
     cron, name = fields.text("cron"), fields.optional("name")
     enabled = is_null(fields.get("enabled")) or fields.truth("enabled")
     fields.check()
@@ -471,7 +770,7 @@ def read_schedule(source: Source) -> Schedule:
 # --- agent directories: one mistake refuses the whole directory -----------------------
 
 
-@attrs.frozen
+@frozen
 class AgentDir:
     """One directory.
 
@@ -530,7 +829,7 @@ def load_agent_dir(tree: Tree, root: str = "") -> AgentDir:
     )
     tools: dict[str, ToolSpec] = {}
     for path in tool_files:
-        tool = read_tool(tree.source(path))
+        tool = _read_tool(tree.source(path))
         if tool.name in tools:
             msg = f"duplicate tool name `{tool.name}` in {path}"
             raise HostError(A3sErrorKind.DUPLICATE_TOOL, msg, tool.span, file=path)
@@ -540,7 +839,7 @@ def load_agent_dir(tree: Tree, root: str = "") -> AgentDir:
         root,
         tree.source(instructions).text,
         tuple(tools.values()),
-        tuple(read_schedule(tree.source(path)) for path in schedule_files),
+        tuple(_read_schedule(tree.source(path)) for path in schedule_files),
         tree.source(acl).text if acls else None,
         tuple(path for path in outside if path.startswith(f"{prefix}tools/")),
         (instructions, *acls, *tool_files, *schedule_files),
@@ -573,26 +872,7 @@ SESSION_FILE: Final = "a3s.session.yaml"
 _SESSION: Final = ("version", "permissions", "confirmation", "style", "auto_delegation")
 
 
-class Style(enum.Enum):
-    """How a session works; some styles bound what it may do."""
-
-    EXPLORE = "explore"
-    PLAN = "plan"
-    VERIFICATION = "verification"
-    CODE_REVIEW = "code-review"
-    GENERAL_PURPOSE = "general-purpose"
-
-
-# Style -> the table of permissions that bounds it.
-_STYLE_TABLES: Final = {
-    Style.EXPLORE: "explore",
-    Style.PLAN: "plan",
-    Style.VERIFICATION: "verification",
-    Style.CODE_REVIEW: "verification",
-}
-
-
-@attrs.frozen
+@frozen
 class AutoDelegation:
     """When the host starts agents by itself. None of it denies a call.
 
@@ -612,7 +892,7 @@ class AutoDelegation:
     max_tasks: int | None = None
 
 
-@attrs.frozen(slots=False)
+@frozen(slots=False)
 class SessionSettings:
     """What bounds the session that starts agents.
 
@@ -633,9 +913,9 @@ class SessionSettings:
     provider: Provider = Provider.MANAGER
     style: PermissionPolicy | None = None
     auto_delegation: AutoDelegation = AutoDelegation()
-    span: Span | None = attrs.field(default=None, eq=False, repr=False)
-    confirmation_span: Span | None = attrs.field(default=None, eq=False, repr=False)
-    hiding_span: Span | None = attrs.field(default=None, eq=False, repr=False)
+    span: Span | None = field(default=None, eq=False, repr=False)
+    confirmation_span: Span | None = field(default=None, eq=False, repr=False)
+    hiding_span: Span | None = field(default=None, eq=False, repr=False)
 
     def visible(self, tool: str) -> bool:
         """Return whether the model is shown *tool*, which does not mean that calls are allowed."""
@@ -657,10 +937,12 @@ def read_session(source: Source) -> SessionSettings:
     profile = fields.version("version", NEWEST, _QUOTED)
     inner, switches = fields.below("permissions"), fields.below("auto_delegation")
     inner.known(*_PERMISSIONS)
-    switches.known(*(field.name for field in attrs.fields(AutoDelegation)))
+    switches.known(
+        "enabled", "auto_parallel", "allow_manual_delegation", "min_confidence", "max_tasks"
+    )
     settings = SessionSettings(
         profile,
-        permissions(inner, profile) if inner.node else None,
+        _permissions(inner, profile) if inner.node else None,
         fields.optional_choice("confirmation", Provider) or Provider.MANAGER,
         _style(fields, profile),
         AutoDelegation(
@@ -693,6 +975,5 @@ _QUOTED: Final = 'write the version in quotes, as in `version: "9.0"`'
 
 
 def _style(fields: Fields, profile: A3sProfile) -> PermissionPolicy | None:
-    style = fields.optional_choice("style", Style)
-    table = _STYLE_TABLES.get(style, "") if style else ""
+    table = fields.optional_word("style", _DATA["styles"])
     return policy_of(table, profile) if table and profile.has_styles else None
