@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from typing import Final
 
+from policy.core import expressions as re
 from policy.core.errors import PolicyError
 from policy.core.source import Edit, Source, Span, visible
 from policy.core.values import frozen
@@ -102,7 +103,7 @@ class Remark:
 
 
 def removal(span: Span) -> tuple[Edit, ...]:
-    """Return what takes an item out of a list that commas separate.
+    """Return what takes an item out of a list that commas separate, or one a line as in YAML.
 
     Nothing where it is alone, but in JSON: elsewhere an empty list may mean something else.
     """
@@ -117,4 +118,17 @@ def removal(span: Span) -> tuple[Edit, ...]:
     if text[before - 1 : before] == ",":
         return (Edit(span.source.span(before - 1, span.end), ""),)
     alone = text[before - 1 : before] + text[after : after + 1] == "[]"
-    return (Edit(span, ""),) if alone and span.source.name.endswith(".json") else ()
+    if alone and span.source.name.endswith(".json"):
+        return (Edit(span, ""),)
+    start = text.rfind("\n", 0, span.start) + 1
+    item, rest = _ITEM.fullmatch(text, start, span.start), _REST.match(text, span.end)
+    if item is None or rest is None:
+        return ()
+    above = text[:start].rstrip("\n").rpartition("\n")[2]
+    beside = above.startswith(item[1]) or text.startswith(item[1], rest.end())
+    return (Edit(span.source.span(start, rest.end()), ""),) if beside else ()
+
+
+# What may stand on the line of an item beside it: `- rule`, `- "rule"` and `- {rule: …}`.
+_ITEM: Final = re.compile(r"([ \t]*-[ \t]+)(?:\{[ \t]*rule:[ \t]*)?['\"]?")
+_REST: Final = re.compile(r"['\"]?[ \t]*\}?[ \t]*\r?(?:\n|\Z)")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from typing import Final
 
 from policy.core import expressions as re
@@ -34,7 +34,6 @@ from policy.hosts.a3s.rules import (
     finding,
     lane_rule,
 )
-from policy.hosts.portable import covers
 from policy.language.mistakes import closest
 from policy.language.syntax import Presence
 
@@ -201,71 +200,11 @@ def policy_findings(
         for rule in rules:
             if rule.span is not None:  # else it is not written in a file
                 yield from rule_findings(rule, effect, policy, known)
-    yield from _shadowed("a3s-ask-after-allow", policy.ask, policy.allow)
-    yield from _shadowed("a3s-allow-after-deny", policy.allow, policy.deny)
     if Lane.QUERY in policy.lanes and policy.default_decision is Effect.DENY:
         hidden = [tool for tool in QUERIES if not policy.visible(tool)]
         lane = next(rule for rule in policy.allow if lane_rule(rule.text) is Lane.QUERY)
         if hidden:
             yield finding("a3s-allowed-but-hidden", lane.span, tool=hidden[0])
-
-
-def _shadowed(
-    code: str, rules: Sequence[PermissionRule], before: Sequence[PermissionRule]
-) -> Iterator[Finding]:
-    """Yield a finding for every rule that an earlier rule shadows."""
-    never = _never(rules, before)
-    for rule, by in never:
-        edits = _without_line(rule, len(rules) - len(never))
-        yield finding(code, rule.span, rule=rule.text, by=by.text, edits=edits)
-
-
-def _never(
-    rules: Sequence[PermissionRule], before: Sequence[PermissionRule]
-) -> list[tuple[PermissionRule, PermissionRule]]:
-    """Return the written rules that an earlier rule covers, each with that rule."""
-    found = []
-    for rule in rules:
-        cover = next((earlier for earlier in before if _covers(earlier, rule)), None)
-        if cover is not None and rule.span and not rule.problem:
-            found.append((rule, cover))
-    return found
-
-
-def _covers(larger: PermissionRule, smaller: PermissionRule) -> bool:
-    """Return whether *larger* is shown to match every call that *smaller* matches."""
-    if larger.problem or smaller.problem or smaller.is_glob:
-        return larger.tool == smaller.tool and larger.any_argument and not larger.problem
-    if not larger.names(smaller.tool):
-        return False
-    if larger.any_argument:
-        return True
-    if smaller.any_argument:
-        return False
-    wide, narrow = larger.entries(Effect.ALLOW), smaller.entries(Effect.ALLOW)
-    by = [wide[0].pattern] if wide and wide[0].pattern is not None else []
-    return bool(narrow) and covers(narrow[0].pattern, by)
-
-
-_ITEM = re.compile(r"[ \t]*-[ \t]+(?:\{[ \t]*rule:[ \t]*)?['\"]?")
-_REST = re.compile(r"['\"]?[ \t]*\}?[ \t]*\r?(?:\n|\Z)")
-
-
-def _without_line(rule: PermissionRule, others: int) -> tuple[Edit, ...]:
-    """Return the edit that removes the line of a rule that never decides.
-
-    There is no edit if the line contains anything else, or if the list would become empty.
-    """
-    span = rule.span
-    # The prefix of a server matches names with a slash, which an earlier `*` may not.
-    if span is None or others < 1 or rule.tool.startswith("mcp__"):
-        return ()
-    text = span.source.text
-    start = text.rfind("\n", 0, span.start) + 1
-    rest = _REST.match(text, span.end)
-    if rest is None or not _ITEM.fullmatch(text, start, span.start):
-        return ()
-    return (Edit(span.source.span(start, rest.end()), ""),)
 
 
 # --- one agent ------------------------------------------------------------------------
