@@ -121,12 +121,12 @@ def removal(span: Span) -> tuple[Edit, ...]:
     if alone and span.source.name.endswith(".json"):
         return (Edit(span, ""),)
     start = text.rfind("\n", 0, span.start) + 1
-    item, rest = _ITEM.fullmatch(text, start, span.start), _REST.match(text, span.end)
-    if item is None or rest is None:
+    item, behind = _ITEM.fullmatch(text, start, span.start), _REST.match(text, span.end)
+    if item is None or behind is None:
         return ()
     above = text[:start].rstrip("\n").rpartition("\n")[2]
-    beside = above.startswith(item[1]) or text.startswith(item[1], rest.end())
-    return (Edit(span.source.span(start, rest.end()), ""),) if beside else ()
+    beside = above.startswith(item[1]) or text.startswith(item[1], behind.end())
+    return (Edit(span.source.span(start, behind.end()), ""),) if beside else ()
 
 
 # What may stand on the line of an item beside it: `- rule`, `- "rule"` and `- {rule: …}`.

@@ -48,14 +48,14 @@ class HostError(PolicyError):
     """One mistake that makes a host refuse a file, an agent or a call.
 
     Attributes:
-        kind: a member of the host's own enumeration. Its value is a contract: kinds are added
-            and never renamed.
+        kind: one of ``data/errors.toml`` of the host. Kinds are a contract: they are added and
+            never renamed.
 
     """
 
     def __init__(
         self,
-        kind: enum.Enum,
+        kind: str,
         message: str,
         span: Span | None = None,
         *,
@@ -76,7 +76,7 @@ class HostErrors(HostError, PolicyErrors):
     __str__ = PolicyErrors.__str__
 
 
-def as_host_errors(error: PolicyError, kind: enum.Enum, prefix: str = "") -> HostErrors:
+def as_host_errors(error: PolicyError, kind: str, prefix: str = "") -> HostErrors:
     """Return *error* as mistakes of a host; those that are already keep their own kind.
 
     Args:
@@ -295,7 +295,7 @@ class Fields:
     """
 
     node: MappingNode | None
-    kind: enum.Enum
+    kind: str
     prefix: str = ""
     path: str = ""
     typed: bool = True
@@ -307,7 +307,7 @@ class Fields:
     def read(
         cls,
         read: Callable[[], Node],
-        kind: enum.Enum,
+        kind: str,
         prefix: str = "",
         *,
         at: Span | None = None,

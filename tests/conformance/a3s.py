@@ -60,7 +60,7 @@ def decide(case: Case) -> tuple[str, str]:
     try:
         got = str(_KINDS.get(kind, _of_projected)(case, _profile(case.get("profile"))))
     except HostError as error:
-        got = f"error:{error.kind.value}"
+        got = f"error:{error.kind}"
     return str(case["expected"]), got
 
 

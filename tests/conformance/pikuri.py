@@ -51,7 +51,7 @@ def decide(case: Case) -> tuple[str, str]:
     try:
         got = _KINDS[kind](case)
     except HostError as error:
-        got = f"error:{error.kind.value}"
+        got = f"error:{error.kind}"
     return str(case["expected"]), str(got)
 
 

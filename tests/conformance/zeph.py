@@ -71,9 +71,9 @@ def decide(case: Case) -> tuple[str, str]:
     try:
         got, found = _ANSWERS[case["query"]["kind"]](case)
     except SpawnRefused as refused:
-        got, found = f"error:{refused.error.kind.value}", upstream_text(refused.error)
+        got, found = f"error:{refused.error.kind}", upstream_text(refused.error)
     except HostError as error:
-        got, found = f"error:{error.kind.value}", upstream_text(error)
+        got, found = f"error:{error.kind}", upstream_text(error)
     for text in case.get("error_contains") or _context(case).get("error_contains") or ():
         expected, got = f"{expected} {text}", f"{got} {text if text in str(found) else found}"
     if wanted is None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from policy import hosts
 from policy.analysis import catalogue
 from policy.hosts.data import FindingTexts, data_table
 from tests.yielded import yielded
@@ -73,3 +77,25 @@ def test_a_table_of_data_has_the_keys_that_are_read(
     data = data_table(f"policy.hosts.{package}", name)
     for entry in (data[section] if section else data).values():
         assert needed <= entry.keys() <= needed | allowed
+
+
+def kinds_of(module: Path) -> Iterator[str]:
+    """Yield the kinds of errors that a module names, where they are not those of another one."""
+    places = {"HostError": 0, "as_host_errors": 1, "Fields": 1, "read": 1}
+    for node in ast.walk(ast.parse(module.read_text())):
+        if isinstance(node, ast.Call):
+            name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+            given = node.args[places[name] :][:1] if name in places else []
+            given += [each.value for each in node.keywords if each.arg == "kind"]
+            yield from (each.value for each in given if isinstance(each, ast.Constant))
+
+
+@pytest.mark.parametrize("host", PACKAGES.values())
+def test_the_kinds_of_errors_stand_in_the_data_of_their_host(host: str) -> None:
+    folder = Path(hosts.__file__).with_name(host)
+    data = data_table(f"policy.hosts.{host}", "errors")
+    known = set(data) if host == "zeph" else {kind for kinds in data.values() for kind in kinds}
+    named = {kind for module in folder.glob("*.py") for kind in kinds_of(module)}
+
+    assert named
+    assert named <= known

@@ -15,7 +15,6 @@ Without ``rule`` every finding of that code in the file is meant.
 
 from __future__ import annotations
 
-import enum
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -270,12 +269,6 @@ def _outside_texts(found: Iterable[Span], start: int, end: int) -> Iterator[Span
 IGNORED_FILE: Final = "policy-lint.yaml"
 
 
-class _Mistake(enum.Enum):
-    """The kind of every mistake in that file."""
-
-    ENTRY = "bad-suppression"
-
-
 @frozen
 class Ignored:
     """An entry of the file.
@@ -327,7 +320,7 @@ def ignored(source: Source) -> tuple[tuple[Ignored, ...], tuple[Finding, ...]]:
     entries: list[Ignored] = []
     problems: list[Finding] = []
     try:
-        document = Fields.read(partial(read_yaml, source), _Mistake.ENTRY, filled=True)
+        document = Fields.read(partial(read_yaml, source), "bad-suppression", filled=True)
         document.known("ignore")
         items = document.sequence("ignore") if document.entry("ignore") else ()
         document.check()

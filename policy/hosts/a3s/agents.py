@@ -17,7 +17,6 @@ from policy.files.yaml_nodes import read_yaml
 from policy.hosts.a3s.rules import (
     NEWEST,
     SPAWNING,
-    A3sErrorKind,
     A3sProfile,
     PermissionPolicy,
     PermissionRule,
@@ -266,7 +265,7 @@ class AgentRegistry:
         if found is None:
             help_ = "known are " + ", ".join(f"`{known}`" for known in sorted(self.agents))
             msg = f"Unknown agent type: '{name}'"
-            raise HostError(A3sErrorKind.UNKNOWN_AGENT, msg, help=help_)
+            raise HostError("unknown_agent", msg, help=help_)
         return found
 
     def project(self, agent: AgentDefinition) -> AgentRegistry:
@@ -279,7 +278,7 @@ class AgentRegistry:
         if agent.name in AGENT_ALIASES and AGENT_ALIASES[agent.name] in self.agents:
             msg = f"projected agent name '{agent.name}' conflicts with the compatibility registry"
             help_ = f"`{agent.name}` is another name of `{AGENT_ALIASES[agent.name]}`"
-            raise HostError(A3sErrorKind.ALIAS_CONFLICT, msg, agent.span, help=help_)
+            raise HostError("alias_conflict", msg, agent.span, help=help_)
         return AgentRegistry({**self.agents, agent.name: agent})
 
 
@@ -414,7 +413,7 @@ def header_of(source: Source) -> tuple[int, int, int]:
     closing = source.text.find(_FENCE, opening + len(_FENCE)) if opening >= 0 else -1
     if closing < 0:
         raise HostError(
-            A3sErrorKind.NO_FRONT_MATTER,
+            "no_frontmatter",
             "Invalid markdown format: missing YAML frontmatter",
             source.whole(),
             help="start the file with `---`, the keys, and `---` again",
@@ -442,9 +441,7 @@ def read_agent(
     what = "agent frontmatter" if markdown else "agent YAML"
     prefix = f"Failed to parse {what}: "
     at = None if source.text[start:end].strip() else source.whole()
-    fields = Fields.read(
-        partial(read_yaml, source, start, end), A3sErrorKind.AGENT_PARSE, prefix, at=at
-    )
+    fields = Fields.read(partial(read_yaml, source, start, end), "agent_parse", prefix, at=at)
     if fields.get("kind") is not None:
         what = "worker frontmatter" if markdown else "worker agent YAML"
         fields = evolve(fields, prefix=f"Failed to parse {what}: ")
@@ -494,7 +491,7 @@ def _definition(fields: Fields, prompt: str, profile: A3sProfile) -> AgentDefini
     )
     fields.check()
     if not name.strip():
-        raise HostError(A3sErrorKind.NAME_REQUIRED, "Agent name is required", fields.span("name"))
+        raise HostError("agent_name_required", "Agent name is required", fields.span("name"))
     return definition
 
 
@@ -644,9 +641,9 @@ def _header(source: Source, what: str, need: str) -> tuple[Fields, str]:
     if opening is None or end < 0:
         msg = f"{what} has no YAML frontmatter ({need})"
         help_ = "start the file with `---`, the keys, and `---` on a line of its own"
-        raise HostError(A3sErrorKind.NO_FRONT_MATTER, msg, source.whole(), help=help_)
+        raise HostError("no_frontmatter", msg, source.whole(), help=help_)
     read = partial(read_yaml, source, start, end)
-    fields = Fields.read(read, A3sErrorKind.BAD_FRONT_MATTER, f"{what} frontmatter: ")
+    fields = Fields.read(read, "bad_frontmatter", f"{what} frontmatter: ")
     return fields, text[end + len(fence) :].strip()
 
 
@@ -675,10 +672,10 @@ def _read_tool(source: Source) -> ToolSpec:
             return _script(fields, prefix, _stem(source), body)
         case "mcp":
             prefix = f"{what} (kind=mcp) is not a valid MCP server config: "
-            return _mcp(evolve(header, kind=A3sErrorKind.MCP_CONFIG, prefix=prefix))
+            return _mcp(evolve(header, kind="mcp_config", prefix=prefix))
         case _:
             msg = f"{what} has unsupported kind `{kind}` (supported: `mcp`, `script`)"
-            raise HostError(A3sErrorKind.UNKNOWN_KIND, msg, header.span("kind"))
+            raise HostError("unknown_kind", msg, header.span("kind"))
 
 
 _TOOL_KEYS: Final = ("kind", "name", "description", "path", "allowed_tools", "limits")
@@ -698,7 +695,7 @@ def _script(fields: Fields, what: str, stem: str, body: str) -> ScriptToolSpec:
     for (key, largest), number in zip(LIMITS.items(), numbers, strict=True):
         if number is not None and not 1 <= number <= largest:
             msg = f"{what}: limit {key}={number} is out of range [1, {largest}]"
-            raise HostError(A3sErrorKind.LIMIT, msg, limits.span(key))
+            raise HostError("limit_out_of_range", msg, limits.span(key))
     return ScriptToolSpec(
         stem if name is None else name,
         description or body,
@@ -737,13 +734,13 @@ def _check_path(path: str, what: str, span: Span | None) -> None:
     """
     if not path.endswith((".js", ".mjs")):
         msg = f"{what} path `{path}` must point to a .js or .mjs file"
-        raise HostError(A3sErrorKind.SCRIPT_PATH_EXTENSION, msg, span)
+        raise HostError("script_path_extension", msg, span)
     if path.startswith(("/", "\\")) or re.match(r"[A-Za-z]:", path):
         msg = f"{what}: script path must be relative to the workspace"
-        raise HostError(A3sErrorKind.SCRIPT_PATH_ABSOLUTE, msg, span)
+        raise HostError("script_path_absolute", msg, span)
     if ".." in re.split(r"[/\\]", path):
         msg = f"{what}: script path must not contain parent directory traversal"
-        raise HostError(A3sErrorKind.SCRIPT_PATH_ESCAPE, msg, span)
+        raise HostError("script_path_escape", msg, span)
 
 
 # --- schedules ------------------------------------------------------------------------
@@ -758,7 +755,7 @@ def _read_schedule(source: Source) -> Schedule:
     """
     what = f"schedule {source.name}"
     header, _ = _header(source, what, "need `cron:`")
-    fields = evolve(header, kind=A3sErrorKind.SCHEDULE)
+    fields = evolve(header, kind="schedule_cron_required")
     cron, name = fields.text("cron"), fields.optional("name")
     enabled = is_null(fields.get("enabled")) or fields.truth("enabled")
     fields.check()
@@ -811,19 +808,19 @@ def load_agent_dir(tree: Tree, root: str = "") -> AgentDir:
     outside = {p.path: p.message for p in tree.problems() if p.path.startswith(prefix)}
     if not there and not outside:
         msg = f"agent directory not found: {root or '.'}"
-        raise HostError(A3sErrorKind.NO_DIRECTORY, msg, file=root)
+        raise HostError("agent_dir_not_found", msg, file=root)
     instructions = f"{prefix}instructions.md"
     if instructions in outside:
         where = "a regular file inside the agent directory"
         msg = f"agent dir {root or '.'} instructions.md must be {where}"
-        raise HostError(A3sErrorKind.ESCAPES, msg, file=instructions)
+        raise HostError("escapes_directory", msg, file=instructions)
     if instructions not in there:
         msg = f"agent dir {root or '.'} is missing required instructions.md: {instructions}"
-        raise HostError(A3sErrorKind.NO_INSTRUCTIONS, msg, file=root or ".")
+        raise HostError("missing_instructions", msg, file=root or ".")
     acl = f"{prefix}agent.acl"
     if acl in outside:
         msg = "agent.acl must stay inside the agent directory"
-        raise HostError(A3sErrorKind.ESCAPES, msg, file=acl)
+        raise HostError("escapes_directory", msg, file=acl)
     tool_files, schedule_files = (
         _direct(there, prefix + name) for name in ("tools/", "schedules/")
     )
@@ -832,7 +829,7 @@ def load_agent_dir(tree: Tree, root: str = "") -> AgentDir:
         tool = _read_tool(tree.source(path))
         if tool.name in tools:
             msg = f"duplicate tool name `{tool.name}` in {path}"
-            raise HostError(A3sErrorKind.DUPLICATE_TOOL, msg, tool.span, file=path)
+            raise HostError("duplicate_tool_name", msg, tool.span, file=path)
         tools[tool.name] = tool
     acls = [acl] if acl in there else []
     return AgentDir(
@@ -931,7 +928,7 @@ def read_session(source: Source) -> SessionSettings:
         HostError: every unknown key, and every value of a wrong type.
 
     """
-    kind = A3sErrorKind.POLICY_PARSE
+    kind = "policy_parse"
     fields = Fields.read(partial(read_yaml, source), kind, at=source.whole())
     fields.known(*_SESSION)
     profile = fields.version("version", NEWEST, _QUOTED)

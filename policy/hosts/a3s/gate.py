@@ -21,7 +21,6 @@ from policy.hosts.a3s.rules import (
     MODES,
     NEWEST,
     SPAWNING,
-    A3sErrorKind,
     A3sProfile,
     Lane,
     PermissionPolicy,
@@ -469,7 +468,7 @@ def inner_call(  # a call has a script, a tool, arguments, a number, a session, 
     limit = spec.limits.effective(spec.allowed_tools or ())[1]
     if number > limit:
         msg = f"PTC script exceeded maxToolCalls={limit}"
-        raise HostError(A3sErrorKind.TOO_MANY_CALLS, msg, spec.span)
+        raise HostError("max_tool_calls_exceeded", msg, spec.span)
     if not admits(spec.allowed_tools, tool, args, profile):
         return Effect.DENY
     if session is None or not profile.governs_inner_calls:
@@ -502,11 +501,11 @@ def check_program(args: Mapping[str, Any]) -> None:
     kind = args.get("type", "script")
     if kind != "script":
         msg = f"unsupported program type '{kind}'"
-        raise HostError(A3sErrorKind.PROGRAM_TYPE, msg, help="only `script` is run")
+        raise HostError("unsupported_program_type", msg, help="only `script` is run")
     language = args.get("language", "javascript")
     if language != "javascript":
         msg = f"unsupported language '{language}'"
-        raise HostError(A3sErrorKind.LANGUAGE, msg, help="only `javascript` is run")
+        raise HostError("unsupported_language", msg, help="only `javascript` is run")
     source = args.get("source")
     if isinstance(source, str):
         check_source(source)
@@ -522,18 +521,18 @@ def check_source(source: str) -> None:
     size = len(source.encode("utf-8", "surrogatepass"))
     if size > SOURCE_BYTES:
         msg = f"the source has {size:,} bytes; at most {SOURCE_BYTES:,} are run"
-        raise HostError(A3sErrorKind.SOURCE_SIZE, msg)
+        raise HostError("script_source_too_large", msg)
     found = next((text for text in _FORBIDDEN if text in source), None)
     if found is not None:
         msg = f"the source holds `{found.strip()}`, which is refused"
         help_ = "it is refused in strings and comments too"
-        raise HostError(A3sErrorKind.SOURCE_FORBIDDEN, msg, help=help_)
+        raise HostError("script_source_forbidden", msg, help=help_)
     if _ENTRY not in source:
         msg, help_ = (
             "the source has no function `run`",
             "write `async function run(ctx, inputs) { … }`",
         )
-        raise HostError(A3sErrorKind.NO_ENTRY_POINT, msg, help=help_)
+        raise HostError("script_no_entrypoint", msg, help=help_)
 
 
 def program_tools(
@@ -647,17 +646,17 @@ def check_task(args: Mapping[str, Any], profile: A3sProfile = NEWEST) -> tuple[s
     tasks = args.get("tasks")
     if not isinstance(tasks, (list, tuple)) or not 1 <= len(tasks) <= _MOST_TASKS:
         msg = f"expected 1 to {_MOST_TASKS} entries in `tasks`"
-        raise HostError(A3sErrorKind.TASK_ARGUMENTS, msg)
+        raise HostError("task_arguments", msg)
     return tuple(map(_task, tasks))
 
 
 def _task(given: object) -> str:
     if not isinstance(given, Mapping):
-        raise HostError(A3sErrorKind.TASK_ARGUMENTS, "expected a mapping in `tasks`")
+        raise HostError("task_arguments", "expected a mapping in `tasks`")
     _no_others(given, _TASK_FIELDS)
     for field in _TASK_NEEDS:
         if not isinstance(given.get(field), str):
-            raise HostError(A3sErrorKind.TASK_ARGUMENTS, f"missing field `{field}`")
+            raise HostError("task_arguments", f"missing field `{field}`")
     return str(given["agent"])
 
 
@@ -665,7 +664,7 @@ def _no_others(given: Mapping[str, Any], known: frozenset[str]) -> None:
     unknown = sorted(set(given) - known)
     if unknown:
         help_ = "known are " + ", ".join(f"`{field}`" for field in sorted(known))
-        raise HostError(A3sErrorKind.TASK_ARGUMENTS, f"unknown field `{unknown[0]}`", help=help_)
+        raise HostError("task_arguments", f"unknown field `{unknown[0]}`", help=help_)
 
 
 # What a started agent inherits from the agent that starts it, apart from permissions.

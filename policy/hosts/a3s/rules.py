@@ -14,7 +14,7 @@ from policy.core.effect import Effect
 from policy.core.source import Span
 from policy.core.values import evolve, field, frozen
 from policy.hosts.data import FindingTexts, arguments_of, host_table
-from policy.hosts.fields import HostError, HostVersion, Since
+from policy.hosts.fields import HostVersion, Since
 from policy.patterns.notations import Unusable, names, slashed
 from policy.patterns.pattern import Pattern
 from policy.tables.dialect import Argument, ArgumentKind, Dialect
@@ -28,7 +28,6 @@ __all__ = [
     "SHIPPED",
     "SPAWNING",
     "TOOLS",
-    "A3sErrorKind",
     "A3sProfile",
     "Lane",
     "PermissionManager",
@@ -75,43 +74,6 @@ NEWEST: Final = A3sProfile((9, 1, 2))
 finding: Final = FindingTexts("policy.hosts.a3s")
 
 # --- errors ---------------------------------------------------------------------------
-
-
-class A3sErrorKind(enum.Enum):
-    """The kinds of errors. The values are a contract: add, never rename."""
-
-    # agent files
-    AGENT_PARSE = "agent_parse"
-    NAME_REQUIRED = "agent_name_required"
-    NO_FRONT_MATTER = "no_frontmatter"
-    UNKNOWN_AGENT = "unknown_agent"
-    ALIAS_CONFLICT = "alias_conflict"
-    # permissions
-    POLICY_PARSE = "policy_parse"
-    RULE = "malformed_rule"  # only of `PermissionRule.checked`
-    PERMISSIVE = "permissive_removed"
-    # agent directories and script tools
-    NO_DIRECTORY = "agent_dir_not_found"
-    NO_INSTRUCTIONS = "missing_instructions"
-    ESCAPES = "escapes_directory"
-    BAD_FRONT_MATTER = "bad_frontmatter"
-    MCP_CONFIG = "mcp_config"
-    UNKNOWN_KIND = "unknown_kind"
-    DUPLICATE_TOOL = "duplicate_tool_name"
-    SCRIPT_PATH_ABSOLUTE = "script_path_absolute"
-    SCRIPT_PATH_ESCAPE = "script_path_escape"
-    SCRIPT_PATH_EXTENSION = "script_path_extension"
-    LIMIT = "limit_out_of_range"
-    SCHEDULE = "schedule_cron_required"
-    # the `program` tool
-    PROGRAM_TYPE = "unsupported_program_type"
-    LANGUAGE = "unsupported_language"
-    SOURCE_SIZE = "script_source_too_large"
-    SOURCE_FORBIDDEN = "script_source_forbidden"
-    NO_ENTRY_POINT = "script_no_entrypoint"
-    TOO_MANY_CALLS = "max_tool_calls_exceeded"
-    # starting agents
-    TASK_ARGUMENTS = "task_arguments"
 
 
 # --- tools: the argument that a rule sees, and their lanes ----------------------------
@@ -227,21 +189,6 @@ class PermissionRule:
             return str(unusable)
         return ""
 
-    def checked(self) -> PermissionRule:
-        """Return the rule itself.
-
-        Raises:
-            HostError: it can match no call, or is too long. The host reports neither.
-
-        """
-        if self.is_too_long:
-            msg = f"a rule has at most {_LONGEST:,} characters"
-            raise HostError(A3sErrorKind.RULE, msg, self.span)
-        if self.problem:
-            msg = f"`{self.text}` matches no call: {self.problem}"
-            raise HostError(A3sErrorKind.RULE, msg, self.span, help=_MEND)
-        return self
-
     def names(self, tool: str) -> bool:
         """Return whether the rule applies to some call of *tool*."""
         return not self.problem and any(names_tool(named, tool) for named in self._tools())
@@ -255,19 +202,14 @@ class PermissionRule:
         if self.problem or (self.is_too_long and effect is Effect.ALLOW):
             return ()
         place = self.span.place if self.span else None
-        if self.is_too_long:
-            return tuple(
-                Entry(tool, Effect.DENY, rule=self.text, place=place) for tool in self._tools()
-            )
-        pattern = self._argument()
+        pattern = None if self.is_too_long else self._argument()
+        effect = Effect.DENY if self.is_too_long else effect
         return tuple(
             Entry(tool, effect, pattern, rule=self.text, place=place) for tool in self._tools()
         )
 
     def _argument(self) -> Pattern | None:
-        if self.pattern is None or self.pattern == "*":
-            return None
-        return slashed(self.pattern)
+        return None if self.pattern in (None, "*") else slashed(self.pattern)
 
     def _tools(self) -> tuple[str, ...]:
         if len(self.tool) > _LONGEST:
@@ -286,8 +228,6 @@ _LONGEST: Final = limits.PATTERN_CHARACTERS - len(":*")
 
 # Found in no name of a tool.
 _NO_NAME: Final = re.compile(r"[\s()]|^=")
-
-_MEND: Final = "write `Tool` or `Tool(pattern)` without a blank around the parentheses"
 
 
 def names_tool(named: str, tool: str) -> bool:
@@ -308,15 +248,6 @@ def lane_rule(text: str) -> Lane | None:
     if kind != "lane":
         return None
     return next((lane for lane in Lane if lane.value == name), None)
-
-
-@frozen
-class MatchingRules:
-    """Every rule that matches a call, also those that do not decide it."""
-
-    deny: tuple[str, ...] = ()
-    allow: tuple[str, ...] = ()
-    ask: tuple[str, ...] = ()
 
 
 @frozen(slots=False)
@@ -359,25 +290,6 @@ class PermissionPolicy:
             for texts in (deny, allow, ask)
         )
         return cls(denied, allowed, asked, default, enabled, profile)
-
-    @classmethod
-    def strict(cls, profile: A3sProfile = NEWEST) -> PermissionPolicy:
-        """Return the policy that the host calls strict: every call asks."""
-        return cls(profile=profile)
-
-    @classmethod
-    def permissive(cls) -> PermissionPolicy:
-        """Refuse a policy that the host no longer has.
-
-        Raises:
-            HostError: always.
-
-        """
-        raise HostError(
-            A3sErrorKind.PERMISSIVE,
-            "`permissive` was removed",
-            help="write `default_decision: allow`, with what is to be denied",
-        )
 
     @property
     def is_in_force(self) -> bool:
@@ -440,13 +352,13 @@ class PermissionPolicy:
         """Return the decision on a call."""
         return self.table.decide(tool, args)
 
-    def matching_rules(self, tool: str, args: Mapping[str, Any]) -> MatchingRules:
+    def matching_rules(self, tool: str, args: Mapping[str, Any]) -> dict[Effect, tuple[str, ...]]:
         """Return every rule that matches a call, in the order written, lanes excepted."""
-
-        def matching(rules: Iterable[PermissionRule]) -> tuple[str, ...]:
-            return tuple(rule.text for rule in rules if self._matches(rule, tool, args))
-
-        return MatchingRules(matching(self.deny), matching(self.allow), matching(self.ask))
+        lists = {Effect.DENY: self.deny, Effect.ALLOW: self.allow, Effect.ASK: self.ask}
+        return {
+            effect: tuple(rule.text for rule in rules if self._matches(rule, tool, args))
+            for effect, rules in lists.items()
+        }
 
     def _matches(self, rule: PermissionRule, tool: str, args: Mapping[str, Any]) -> bool:
         alone = RuleSet(rule.entries(Effect.ALLOW), Effect.ASK, dialect(self.profile))
@@ -463,14 +375,6 @@ class PermissionPolicy:
         if any(rule.any_argument and rule.names(tool) for rule in self.deny):
             return False
         return self.default_decision is not Effect.DENY or self.declares(tool)
-
-    def at(self, profile: A3sProfile) -> PermissionPolicy:
-        """Return the policy as another version reads it."""
-        deny, allow, ask = (
-            tuple(PermissionRule.of(rule.text, profile, rule.span) for rule in rules)
-            for rules in (self.deny, self.allow, self.ask)
-        )
-        return PermissionPolicy(deny, allow, ask, self.default_decision, self.enabled, profile)
 
 
 _DEFAULT = "default_decision"

@@ -35,7 +35,6 @@ from policy.hosts.pikuri.host import (
     Payload,
     Persona,
     PersonaSet,
-    PikuriErrorKind,
     PikuriProfile,
     Registration,
     SubAgent,
@@ -144,7 +143,7 @@ def read_host(source: Source) -> Host:
         HostErrors: every mistake in it.
 
     """
-    fields = Fields.read(partial(read_yaml, source), PikuriErrorKind.HOST_FILE, filled=True)
+    fields = Fields.read(partial(read_yaml, source), "host_file", filled=True)
     fields.known("pikuri", "host", "workspace", "confirmer", "register")
     profile = fields.version("pikuri", NEWEST)
     listed = () if is_null(fields.get("register")) else fields.sequence("register")

@@ -34,7 +34,6 @@ __all__ = [
     "Payload",
     "Persona",
     "PersonaSet",
-    "PikuriErrorKind",
     "PikuriProfile",
     "Registered",
     "Registration",
@@ -84,19 +83,6 @@ class PikuriProfile(HostVersion):
 
 
 NEWEST: Final = PikuriProfile((0, 1, 0))
-
-
-class PikuriErrorKind(enum.Enum):
-    """The kinds of errors. The values are a contract: add, never rename."""
-
-    UNKNOWN_TOOL = "unknown_tool_name"
-    DUPLICATE_PERSONA = "duplicate_persona"
-    RESERVED_TOOL = "reserved_tool"
-    UNKNOWN_PERSONA = "unknown_persona"
-    NO_AGENT_TOOL = "no_agent_tool"
-    INVALID_PERSONA = "invalid_persona"
-    INVALID_LEGS = "invalid_legs"
-    HOST_FILE = "host_file"
 
 
 # --- the trifecta: private data, untrusted text and a way out, together in one agent --
@@ -165,7 +151,7 @@ class TrifectaLegs:
     def __attrs_post_init__(self) -> None:
         if (self.destination is Destination.NO_EGRESS) != (self.payload is Payload.NO_EGRESS):
             raise HostError(
-                PikuriErrorKind.INVALID_LEGS,
+                "invalid_legs",
                 "a destination and a review of the payload go together: both are `no_egress`,"
                 " or neither is",
             )
@@ -420,7 +406,7 @@ STEPS: Final = 20
 
 def _tuple(value: Any) -> tuple[str, ...]:  # noqa: ANN401  # checked here
     if isinstance(value, str):
-        raise HostError(PikuriErrorKind.INVALID_PERSONA, "expected a list of tools, found a string")
+        raise HostError("invalid_persona", "expected a list of tools, found a string")
     return tuple(value)
 
 
@@ -457,10 +443,10 @@ class Persona:
 
     def __attrs_post_init__(self) -> None:
         if not self.name:
-            raise HostError(PikuriErrorKind.INVALID_PERSONA, "expected a name", self.span)
+            raise HostError("invalid_persona", "expected a name", self.span)
         if type(self.max_steps) is not int or self.max_steps < 1:
             msg = f"expected a positive `max_steps`, found `{self.max_steps}`"
-            raise HostError(PikuriErrorKind.INVALID_PERSONA, msg, self.span)
+            raise HostError("invalid_persona", msg, self.span)
 
     def span_of(self, tool: str) -> Span | None:
         """Return where *tool* is written, or else the name of the persona."""
@@ -568,15 +554,13 @@ def _duplicates(personas: Iterable[Persona]) -> Iterable[HostError]:
         if first is not persona:
             at = f" at {first.span.place}" if first.span else ""
             msg = f"there is a persona `{persona.name}` already{at}"
-            yield HostError(
-                PikuriErrorKind.DUPLICATE_PERSONA, msg, persona.span, help="rename one of them"
-            )
+            yield HostError("duplicate_persona", msg, persona.span, help="rename one of them")
 
 
 def _unknown(persona: Persona, tool: str, known: Iterable[str]) -> HostError:
     names = ", ".join(f"`{name}`" for name in known) or "nothing"
     return HostError(
-        PikuriErrorKind.UNKNOWN_TOOL,
+        "unknown_tool_name",
         f"persona `{persona.name}` names `{tool}`, which is not registered before it",
         persona.span_of(tool),
         help=f"registered are {names}; register the tool first, or leave the persona out",
@@ -629,7 +613,7 @@ class Registered:
                 return persona
         known = ", ".join(f"`{persona.name}`" for persona in self.personas) or "none"
         msg = f"there is no persona `{name}`"
-        raise HostError(PikuriErrorKind.UNKNOWN_PERSONA, msg, help=f"registered are {known}")
+        raise HostError("unknown_persona", msg, help=f"registered are {known}")
 
     def tools_of(self, name: str) -> tuple[str, ...]:
         """Return the tools of a child: those of both pools that the persona names."""
@@ -647,7 +631,7 @@ class Registered:
             self.persona(agent)
         if len(chain) > 1:
             msg = f"`{chain[0]}` has no tool `{self.profile.spawn_tool}` to start `{chain[1]}` with"
-            raise HostError(PikuriErrorKind.NO_AGENT_TOOL, msg)
+            raise HostError("no_agent_tool", msg)
         return tool in (self.tools_of(chain[0]) if chain else self.callable)
 
 
@@ -708,7 +692,7 @@ def _reserved(host: Host) -> Iterable[HostError]:
         if isinstance(tool, Tool) and tool.name == spawn:
             msg = f"`{spawn}` is the tool that starts agents, which the host installs itself"
             help_ = "leave it out; it is there once there are agents to start"
-            yield HostError(PikuriErrorKind.RESERVED_TOOL, msg, tool.span, help=help_)
+            yield HostError("reserved_tool", msg, tool.span, help=help_)
 
 
 def _named_as(host: Host) -> Iterable[HostError]:
@@ -718,7 +702,7 @@ def _named_as(host: Host) -> Iterable[HostError]:
             if persona.name == host.name:
                 msg = f"the persona `{persona.name}` has the name of the host"
                 help_ = "give the host another name in chains with `host`"
-                yield HostError(PikuriErrorKind.DUPLICATE_PERSONA, msg, persona.span, help=help_)
+                yield HostError("duplicate_persona", msg, persona.span, help=help_)
 
 
 def available_agents(registered: Registered) -> str:

@@ -45,7 +45,6 @@ __all__ = [
     "SkillFilter",
     "SubAgentDef",
     "ToolPolicy",
-    "ZephErrorKind",
     "ZephProfile",
     "check_size",
     "default_template",
@@ -102,54 +101,9 @@ def intersect_allowlists(
 # --- errors ---------------------------------------------------------------------------
 
 
-class ZephErrorKind(enum.Enum):
-    """The kinds of errors of Zeph.
-
-    Those of running agents are for programs that run them; nothing here raises them.
-    """
-
-    PARSE = "Parse"
-    INVALID = "Invalid"
-    NOT_FOUND = "NotFound"
-    IO = "Io"
-    CONCURRENCY_LIMIT = "ConcurrencyLimit"
-    SESSION_SPAWN_LIMIT = "SessionSpawnLimit"
-    MAX_DEPTH_EXCEEDED = "MaxDepthExceeded"
-    DELEGATION_DENIED = "DelegationDenied"
-    SPAWN_DENIED = "SpawnDenied"
-    STILL_RUNNING = "StillRunning"
-    AMBIGUOUS_ID = "AmbiguousId"
-    # Of running agents.
-    SPAWN = "Spawn"
-    CANCELLED = "Cancelled"
-    INVALID_COMMAND = "InvalidCommand"
-    TRANSCRIPT = "Transcript"
-    INTEGRITY = "Integrity"
-    MEMORY = "Memory"
-    LLM = "Llm"
-    CHANNEL = "Channel"
-    TASK_PANIC = "TaskPanic"
-    WORKTREE_SETUP = "WorktreeSetup"
-    DURABLE = "Durable"
-    PATHS = "String"  # Zeph has no kind for a missing search path
-    # Of the policies of a session.
-    INVALID_GLOB = "InvalidGlob"
-    INVALID_REGEX = "InvalidRegex"
-    REGEX_TOO_LONG = "RegexTooLong"
-    TOO_MANY_RULES = "TooManyRules"
-    FILE_LOAD = "FileLoad"
-    FILE_TOO_LARGE = "FileTooLarge"
-    FILE_ESCAPES_ROOT = "FileEscapesRoot"
-    FILE_PARSE = "FileParse"
-    INVALID_PATTERN = "InvalidPattern"
-    DEAD_PATTERN = "DeadPattern"
-    ACCIDENTALLY_FULL = "AccidentallyFull"
-    UNQUALIFIED_ID = "UnqualifiedId"
-
-
 def upstream_text(error: HostError) -> str:
     """Return the text that Zeph prints for *error*."""
-    text = str(host_table("zeph", "errors").get(error.kind.value, "{message}"))
+    text = str(host_table("zeph", "errors").get(error.kind, "{message}"))
     return text.format(file=error.file or "<unknown>", message=error.message)
 
 
@@ -408,15 +362,15 @@ def frame(source: Source) -> Framed:
     if has_byte_order_mark(source):
         first = source.span(0, 1 if source.text.startswith(BYTE_ORDER_MARK) else 0)
         help_ = "save the file without a byte order mark"
-        raise HostError(ZephErrorKind.PARSE, _MISSING, first, help=help_)
+        raise HostError("Parse", _MISSING, first, help=help_)
     if opening is None:
         help_ = "make `---` the whole first line of the file"
-        raise HostError(ZephErrorKind.PARSE, _MISSING, source.whole(), help=help_)
+        raise HostError("Parse", _MISSING, source.whole(), help=help_)
     signs, start = opening[1], opening.end()
     end = source.text.find("\n" + signs, start)
     if end < 0:
         raise HostError(
-            ZephErrorKind.PARSE,
+            "Parse",
             f"missing closing `{signs}` delimiter for {_NAMES[signs]} frontmatter",
             source.span(0, 3),
             help=f"write `{signs}` on a line of its own after the last key",
@@ -461,7 +415,7 @@ def parse(text: str | Source, profile: ZephProfile = ZephProfile.ZEPH) -> SubAge
     framed = frame(source)
     is_typed = framed.language is Language.TOML
     read = partial(read_toml if is_typed else read_yaml, source, framed.start, framed.end)
-    root = Fields.read(read, ZephErrorKind.PARSE, at=source.span(0, 3), typed=is_typed)
+    root = Fields.read(read, "Parse", at=source.span(0, 3), typed=is_typed)
     definition = _definition(root, framed, source, profile)
     root.check()
     _validate(definition, profile)
@@ -581,13 +535,13 @@ def validate_name(name: str, span: Span | None = None) -> None:
 
     """
     if not name.strip(BLANKS):
-        raise HostError(ZephErrorKind.INVALID, "name must not be empty", span)
+        raise HostError("Invalid", "name must not be empty", span)
     if not _NAME.fullmatch(name):
         message = (
             f"name '{name}' is invalid: must match ^[a-zA-Z0-9][a-zA-Z0-9_-]{{0,63}}$"
             " (ASCII only, no spaces or special characters)"
         )
-        raise HostError(ZephErrorKind.INVALID, message, span)
+        raise HostError("Invalid", message, span)
 
 
 def _validate(definition: SubAgentDef, profile: ZephProfile) -> None:
@@ -596,12 +550,12 @@ def _validate(definition: SubAgentDef, profile: ZephProfile) -> None:
         validate_name(definition.name, span("name"))
     if not definition.description.strip(BLANKS):
         message = "description must not be empty"
-        raise HostError(ZephErrorKind.INVALID, message, span("description"))
+        raise HostError("Invalid", message, span("description"))
     validate_name(definition.name, span("name"))
     if _CONTROL.search(definition.description):
         message = "description must not contain control characters"
         raise HostError(
-            ZephErrorKind.INVALID,
+            "Invalid",
             message,
             span("description"),
             help="write it on one line, in quotes",
@@ -609,7 +563,7 @@ def _validate(definition: SubAgentDef, profile: ZephProfile) -> None:
     if isinstance(definition.tools, Both) and profile is not ZephProfile.ISSUE_970:
         message = "tools.allow and tools.deny are mutually exclusive"
         raise HostError(
-            ZephErrorKind.INVALID, message, span("tools.conflict"),
+            "Invalid", message, span("tools.conflict"),
             help="write the tools that `allow` should not grant below `except`",
         )  # fmt: skip
 
@@ -622,7 +576,7 @@ def check_size(size: int, file: str) -> None:
 
     """
     if size > DEFINITION_BYTES:
-        raise HostError(ZephErrorKind.PARSE, TOO_LARGE, file=file)
+        raise HostError("Parse", TOO_LARGE, file=file)
 
 
 # The limit of one definition in Zeph.

@@ -35,7 +35,6 @@ from policy.hosts.zeph.definition import (
     MemoryScope,
     PermissionMode,
     SubAgentDef,
-    ZephErrorKind,
     ZephProfile,
     check_size,
     find,
@@ -116,7 +115,7 @@ def parse_file(name: str, data: bytes, profile: ZephProfile) -> SubAgentDef:
     try:
         source = decode(name, data)
     except PolicyError as error:
-        raise as_host_errors(error, ZephErrorKind.PARSE) from None
+        raise as_host_errors(error, "Parse") from None
     return parse(source, profile)
 
 
@@ -279,7 +278,7 @@ def resolve_paths(
     paths = []
     for given in cli:
         if not (folder / given).exists():
-            raise HostError(ZephErrorKind.PATHS, f"--agents path does not exist: {given}")
+            raise HostError("String", f"--agents path does not exist: {given}")
         paths.append(Path(given))
     paths.append(Path(PROJECT))
     if user_dir is None:
@@ -321,17 +320,15 @@ def load(
         real = (folder / path).resolve(strict=True)
     except OSError as error:
         message = f"cannot resolve path: {error.strerror}"
-        raise HostError(ZephErrorKind.PARSE, message, file=name) from None
+        raise HostError("Parse", message, file=name) from None
     if boundary is not None and not real.is_relative_to((folder / boundary).resolve()):
         message = f"definition file escapes allowed directory boundary ({boundary})"
-        raise HostError(ZephErrorKind.PARSE, message, file=name)
+        raise HostError("Parse", message, file=name)
     try:
         check_size(real.stat().st_size, name)
         data = real.read_bytes()
     except OSError as error:
-        raise HostError(
-            ZephErrorKind.PARSE, f"cannot read file: {error.strerror}", file=name
-        ) from None
+        raise HostError("Parse", f"cannot read file: {error.strerror}", file=name) from None
     check_size(len(data), name)
     definition = parse_file(name, data, profile)
     label = PurePath(path).name
@@ -436,7 +433,7 @@ def load_definitions(
                 " user-level definitions (~/.zeph/agents/)"
             )
             span = definition.span("permissions.permission_mode")
-            raise HostError(ZephErrorKind.INVALID, message, span)
+            raise HostError("Invalid", message, span)
     return loaded
 
 
@@ -506,7 +503,7 @@ def read_config(
         except PolicyError as error:
             return _unreadable(path, error)
         if isinstance(node, MappingNode) and any(node.entry(name) for name in _SECTIONS):
-            fields = Fields(node, ZephErrorKind.PARSE)
+            fields = Fields(node, "Parse")
             return _configured(path, fields, options, partial(_policy_file, tree, known, root))
     return None
 
@@ -810,7 +807,7 @@ def _bytes(tree: Tree, path: str) -> bytes:
         return tree.read(path, DEFINITION_BYTES)
     except PolicyError as error:
         message = TOO_LARGE if "bytes" in error.message else error.message
-        raise HostError(ZephErrorKind.PARSE, message, file=path) from None
+        raise HostError("Parse", message, file=path) from None
 
 
 def _not_read(prefix: str, names: list[str]) -> Iterator[Finding]:

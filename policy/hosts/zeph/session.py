@@ -32,7 +32,6 @@ from policy.hosts.zeph.definition import (
     PROGRAMS,
     SHELLS,
     TOOLS,
-    ZephErrorKind,
     find,
     normalize,
 )
@@ -244,18 +243,16 @@ def read_policy_file(path: str | Path, cwd: str | Path) -> tuple[PolicyRule, ...
         real, root = (Path(cwd) / path).resolve(strict=True), Path(cwd).resolve(strict=True)
         if not real.is_relative_to(root):
             message = "policy file escapes project root"
-            raise HostError(ZephErrorKind.FILE_ESCAPES_ROOT, message, file=name)
+            raise HostError("FileEscapesRoot", message, file=name)
         if real.stat().st_size > FILE_BYTES:
-            raise HostError(ZephErrorKind.FILE_TOO_LARGE, "policy file too large", file=name)
+            raise HostError("FileTooLarge", "policy file too large", file=name)
         data = real.read_bytes()
     except OSError as error:
-        raise HostError(
-            ZephErrorKind.FILE_LOAD, str(error.strerror or error).lower(), file=name
-        ) from None
+        raise HostError("FileLoad", str(error.strerror or error).lower(), file=name) from None
     try:
         source = decode(name, data)
     except PolicyError as error:
-        raise as_host_errors(error, ZephErrorKind.FILE_PARSE) from None
+        raise as_host_errors(error, "FileParse") from None
     return read_rules(source)
 
 
@@ -270,7 +267,7 @@ def read_rules(source: Source) -> tuple[PolicyRule, ...]:
 
 
 def _policy(read: Callable[[], Node]) -> tuple[tuple[PolicyRule, ...], Effect]:
-    root = Fields.read(read, ZephErrorKind.FILE_PARSE)
+    root = Fields.read(read, "FileParse")
     found = rules_at(root)
     root.check()
     return found
@@ -383,7 +380,7 @@ class PolicyEnforcer:
         listed = tuple(rules)
         if len(listed) > _RULES:
             message = f"too many rules: {len(listed)} exceeds maximum of {_RULES}"
-            raise HostError(ZephErrorKind.TOO_MANY_RULES, message)
+            raise HostError("TooManyRules", message)
         compiled = [_compile(number, rule) for number, rule in enumerate(listed)]
         compiled.sort(key=lambda one: one.rule.effect is not Effect.DENY)
         return cls(listed, default, tuple(compiled))
@@ -471,7 +468,7 @@ def _compile(number: int, rule: PolicyRule) -> _Compiled:
         paths = tuple(glob(path) for path in rule.paths)
     except Unusable as unusable:
         message = f"invalid glob pattern in rule {number}: {unusable}"
-        raise HostError(ZephErrorKind.INVALID_GLOB, message, rule.span) from None
+        raise HostError("InvalidGlob", message, rule.span) from None
     return _Compiled(number, rule, tool, paths, _expression(number, rule))
 
 
@@ -485,7 +482,7 @@ def _expression(number: int, rule: PolicyRule) -> re.Pattern[str] | None:
         return None
     if len(text.encode()) > _REGEX_BYTES:
         message = f"regex pattern in rule {number} exceeds maximum length ({_REGEX_BYTES} bytes)"
-        raise HostError(ZephErrorKind.REGEX_TOO_LONG, message, rule.span)
+        raise HostError("RegexTooLong", message, rule.span)
     reason = "it could take too long"
     if not _COSTLY.search(text):
         try:
@@ -493,7 +490,7 @@ def _expression(number: int, rule: PolicyRule) -> re.Pattern[str] | None:
         except (re.error, RecursionError, OverflowError) as error:
             reason = str(error)
     message = f"invalid regex in rule {number}: {reason}"
-    raise HostError(ZephErrorKind.INVALID_REGEX, message, rule.span) from None
+    raise HostError("InvalidRegex", message, rule.span) from None
 
 
 # --- the parts of a call that rules match ---------------------------------------------
@@ -605,13 +602,13 @@ def check_secret(
     """
     if name not in listed:
         message = f"secret '{name}' is not in permissions.secrets"
-        raise HostError(ZephErrorKind.INVALID, message)
+        raise HostError("Invalid", message)
     if background:
         message = f"secret '{name}' is denied to an agent in the background"
-        raise HostError(ZephErrorKind.INVALID, message)
+        raise HostError("Invalid", message)
     if name not in approved:
         message = f"no active grant for secret '{name}'"
-        raise HostError(ZephErrorKind.INVALID, message)
+        raise HostError("Invalid", message)
 
 
 # --- capability scopes: globs over qualified ids, expanded against the registered tools
@@ -678,7 +675,7 @@ class ToolScope:
         for tool in registered:
             if ":" not in tool:
                 message = f"tool id '{tool}' has no namespace prefix (expected '<namespace>:<id>')"
-                raise HostError(ZephErrorKind.UNQUALIFIED_ID, message, help=f"`{_BUILT_IN}{tool}`?")
+                raise HostError("UnqualifiedId", message, help=f"`{_BUILT_IN}{tool}`?")
         found: set[str] = set()
         findings: list[Finding] = []
         for pattern in patterns:
@@ -687,7 +684,7 @@ class ToolScope:
             if registered and not general and len(matched) == len(registered):
                 message = f"{shown} matches the entire registry"
                 help_ = 'use default_scope="general" to opt in'
-                raise HostError(ZephErrorKind.ACCIDENTALLY_FULL, message, help=help_)
+                raise HostError("AccidentallyFull", message, help=help_)
             if not matched:
                 findings.append(
                     _dead(pattern, f"{shown} matched zero registered tools", strictness)
@@ -709,14 +706,14 @@ def _matched(pattern: str, registered: Iterable[str], name: str) -> list[str]:
         patterns = [each for option in _options_of_scopes(pattern) for each in glob(option)]
     except Unusable as unusable:
         message = f"scope '{name}': invalid glob pattern '{pattern}': {unusable}"
-        raise HostError(ZephErrorKind.INVALID_PATTERN, message) from None
+        raise HostError("InvalidPattern", message) from None
     return [tool for tool in registered if any(each.matches(tool) for each in patterns)]
 
 
 def _dead(pattern: str, message: str, strictness: Strictness) -> Finding:
     always = pattern.startswith(_STATIC) and strictness is Strictness.PROVISIONAL
     if always or strictness is Strictness.STRICT:
-        raise HostError(ZephErrorKind.DEAD_PATTERN, f"{message} (dead pattern)")
+        raise HostError("DeadPattern", f"{message} (dead pattern)")
     help_ = "" if ":" in pattern else f"`{_BUILT_IN}{pattern}`?"
     return find("dead-scope-pattern", why=message, help=help_)
 

@@ -29,7 +29,6 @@ from policy.hosts.zeph.definition import (
     SkillFilter,
     SubAgentDef,
     ToolPolicy,
-    ZephErrorKind,
     ZephProfile,
     find,
     normalize,
@@ -327,7 +326,7 @@ def check_globs(skills: SkillFilter, definition: SubAgentDef | None = None) -> N
             if "**" in pattern:
                 message = f"glob pattern '{pattern}' uses '**' which is not supported"
                 span = definition.span(f"skills.{key}[{index}]") if definition else None
-                raise HostError(ZephErrorKind.INVALID, message, span, help="write a single `*`")
+                raise HostError("Invalid", message, span, help="write a single `*`")
 
 
 def sees(skills: SkillFilter, name: str) -> bool:
@@ -459,7 +458,7 @@ class SubAgentManager:
 
     def _find(self, name: str) -> SubAgentDef:
         if name not in self.definitions:
-            raise HostError(ZephErrorKind.NOT_FOUND, name)
+            raise HostError("NotFound", name)
         return self.definitions[name]
 
 
@@ -472,13 +471,13 @@ def find_transcript(prefix: str, ids: Iterable[str], running: Collection[str] = 
     """
     found = [one for one in ids if one.startswith(prefix)]
     if not found:
-        raise HostError(ZephErrorKind.NOT_FOUND, prefix)
+        raise HostError("NotFound", prefix)
     if len(found) > 1:
         message = f"ambiguous id prefix '{prefix}': matches {len(found)} agents"
-        raise HostError(ZephErrorKind.AMBIGUOUS_ID, message)
+        raise HostError("AmbiguousId", message)
     if found[0] in running:
         message = f"agent '{found[0]}' is still running; cancel it first or wait for completion"
-        raise HostError(ZephErrorKind.STILL_RUNNING, message)
+        raise HostError("StillRunning", message)
     return found[0]
 
 
@@ -490,7 +489,7 @@ def _check_delegation(name: str, origin: SpawnOrigin, config: AgentsConfig) -> N
             f"delegation denied: mode={_shown(mode)} origin={_shown(origin)} agent='{name}'"
             " (see [agents].delegation_mode / [agents].enabled in config.toml)"
         )
-        raise HostError(ZephErrorKind.DELEGATION_DENIED, message)
+        raise HostError("DelegationDenied", message)
 
 
 def _shown(member: DelegationMode | SpawnOrigin) -> str:
@@ -505,28 +504,26 @@ def _check_budget(usage: SpawnUsage, config: AgentsConfig) -> None:
             f"session spawn limit reached (spawned: {usage.spawned}, max: {most})"
             " — raise [agents].max_spawns_per_session"
         )
-        raise HostError(ZephErrorKind.SESSION_SPAWN_LIMIT, message)
+        raise HostError("SessionSpawnLimit", message)
 
 
 def _check_depth(depth: int, config: AgentsConfig) -> None:
     if depth >= config.max_spawn_depth:
         message = f"max spawn depth exceeded (depth: {depth}, max: {config.max_spawn_depth})"
-        raise HostError(ZephErrorKind.MAX_DEPTH_EXCEEDED, message)
+        raise HostError("MaxDepthExceeded", message)
 
 
 def _check_concurrency(busy: int, config: AgentsConfig) -> None:
     if busy >= config.max_concurrent:
         message = f"concurrency limit reached (active: {busy}, max: {config.max_concurrent})"
-        raise HostError(ZephErrorKind.CONCURRENCY_LIMIT, message)
+        raise HostError("ConcurrencyLimit", message)
 
 
 def _check_allowed(name: str, parent: SubAgentDef) -> None:
     if name not in (parent.allowed_spawns or ()):
         message = f"agent '{parent.name}' may not start agent '{name}'"
         span = parent.span("allowed_spawns")
-        raise HostError(
-            ZephErrorKind.SPAWN_DENIED, message, span, help="list it in `allowed_spawns`"
-        )
+        raise HostError("SpawnDenied", message, span, help="list it in `allowed_spawns`")
 
 
 def _with_defaults(
@@ -541,9 +538,7 @@ def _with_defaults(
             f"sub-agent '{definition.name}' requests bypass_permissions mode but it is not allowed"
             " by config (set agents.allow_bypass_permissions = true to enable)"
         )
-        raise HostError(
-            ZephErrorKind.INVALID, message, definition.span("permissions.permission_mode")
-        )
+        raise HostError("Invalid", message, definition.span("permissions.permission_mode"))
     disallowed = (*definition.disallowed_tools, *config.default_disallowed_tools)
     return Effective(
         definition,
@@ -947,15 +942,15 @@ class SpawnRefused(SpawnDenied):
     """
 
     def __init__(self, agent: str, link: str, error: HostError) -> None:
-        reason = "depth" if error.kind is ZephErrorKind.MAX_DEPTH_EXCEEDED else _words(error.kind)
+        reason = "depth" if error.kind == "MaxDepthExceeded" else _words(error.kind)
         super().__init__(agent, link, reason)
         self.args = (f"`{link}` may not start `{agent}`: {upstream_text(error)}",)
         self.error = error
 
 
-def _words(kind: enum.Enum) -> str:
+def _words(kind: str) -> str:
     """Return a kind in the form of reasons: ``DelegationDenied`` is ``delegation-denied``."""
-    return "".join(f"-{c.lower()}" if c.isupper() else c for c in str(kind.value)).lstrip("-")
+    return "".join(f"-{c.lower()}" if c.isupper() else c for c in kind).lstrip("-")
 
 
 def _table(sets: tuple[RuleSet, ...], link: str, bounds: Bounds = Bounds()) -> Table:  # noqa: B008
@@ -1049,7 +1044,7 @@ def enforced_reading(
         try:
             effective = manager.check_spawn(agent, context, parent=starter)
         except HostError as error:
-            if error.kind is ZephErrorKind.NOT_FOUND:
+            if error.kind == "NotFound":
                 raise KeyError(agent) from None
             raise SpawnRefused(agent, parent, error) from None
         trust = trust if effective.trust is None else effective.trust

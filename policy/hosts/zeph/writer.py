@@ -39,7 +39,6 @@ from policy.hosts.zeph.definition import (
     InheritAll,
     Permissions,
     SubAgentDef,
-    ZephErrorKind,
     ZephProfile,
     find,
     normalize,
@@ -253,7 +252,7 @@ def delete_file(path: str | Path) -> None:
 
 
 def _failed(path: Path, error: OSError) -> HostError:
-    return HostError(ZephErrorKind.IO, str(error.strerror or error).lower(), file=str(path))
+    return HostError("Io", str(error.strerror or error).lower(), file=str(path))
 
 
 # --- a project ------------------------------------------------------------------------

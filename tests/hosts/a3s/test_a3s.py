@@ -22,7 +22,6 @@ from policy.hosts.a3s.rules import (
     PermissionRule,
     lane_of,
 )
-from policy.hosts.fields import HostError
 from policy.patterns.notations import Unusable, slashed
 from policy.tables.codec.reading import table_from_json
 from policy.tables.codec.writing import table_to_json
@@ -86,13 +85,11 @@ def test_a_table_with_globs_survives_json() -> None:
 
 
 @pytest.mark.parametrize("text", ["Bash(rm:*", "Bash(ls:*) ", "Bash (ls:*)", ""])
-def test_a5_what_is_malformed_does_nothing_or_is_refused_where_that_is_wanted(text: str) -> None:
+def test_a5_what_is_malformed_does_nothing(text: str) -> None:
     rule = PermissionRule.of(text)
 
     assert rule.problem
     assert rule.entries(Effect.DENY) == ()
-    with pytest.raises(HostError, match="matches no call"):
-        rule.checked()
 
 
 LONG = "x" * limits.PATTERN_CHARACTERS
@@ -107,8 +104,6 @@ def test_a_rule_that_is_too_long_grants_nothing_and_denies_its_tool(text: str) -
     assert said("bash", other, ask=[text], default=Effect.ALLOW) is Effect.DENY
     assert said("bash", listed, allow=[text], default=Effect.DENY) is Effect.DENY
     assert said("read", {"file_path": "a"}, deny=[text], allow=["read"]) is Effect.ALLOW
-    with pytest.raises(HostError, match="at most 8,190 characters"):
-        PermissionRule.of(text).checked()
 
 
 @pytest.mark.parametrize("tool", [f"mcp__{LONG}", f"*{LONG}"])
@@ -228,7 +223,7 @@ def test_a12_every_matching_rule_is_listed() -> None:
 
     found = policy.matching_rules("bash", {"command": "rm x"})
 
-    assert (found.deny, found.allow, found.ask) == (("bash(rm:*)",), ("bash",), ("*",))
+    assert [*found.values()] == [("bash(rm:*)",), ("bash",), ("*",)]
     assert [because.rule for because in policy.check("bash", {"command": "rm x"}).because] == [
         "bash(rm:*)"
     ]
@@ -240,10 +235,9 @@ def test_a13_an_ask_is_not_allowed() -> None:
     assert policy.check("bash", {}).effect is Effect.ASK
 
 
-def test_a14_strict_asks_and_permissive_is_gone() -> None:
-    assert PermissionPolicy.strict() == PermissionPolicy()
-    with pytest.raises(HostError, match="removed"):
-        PermissionPolicy.permissive()
+def test_a14_a_policy_without_rules_asks() -> None:
+    assert PermissionPolicy.of() == PermissionPolicy()
+    assert PermissionPolicy().check("bash", {}).effect is Effect.ASK
 
 
 def test_a15_a_session_replaces_all_but_the_denies_of_everyone() -> None:
@@ -268,9 +262,12 @@ def test_a16_s20_a_policy_is_one_value_for_every_thread() -> None:
 
 
 def test_a63_the_version_is_part_of_the_table() -> None:
-    policy = PermissionPolicy.of(allow=["lane:query"])
+    new, old = (
+        PermissionPolicy.of(allow=["lane:query"], profile=A3sProfile.of(version))
+        for version in ("9.0", "8.4")
+    )
 
-    assert policy.table.hash != policy.at(A3sProfile.of("8.4")).table.hash
+    assert new.table.hash != old.table.hash
 
 
 texts = st.sampled_from(

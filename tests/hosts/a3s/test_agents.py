@@ -19,7 +19,7 @@ from policy.hosts.a3s.agents import (
     read_agent,
 )
 from policy.hosts.a3s.gate import child_visible, delegate
-from policy.hosts.a3s.rules import A3sErrorKind, A3sProfile, PermissionPolicy
+from policy.hosts.a3s.rules import A3sProfile, PermissionPolicy
 from policy.hosts.fields import HostError
 from policy.hosts.workspace import load_tree
 from policy.language.syntax import Presence
@@ -125,45 +125,45 @@ def test_a31_a_later_file_replaces_an_earlier_one_and_a_bad_one_is_skipped() -> 
     [
         (
             "description: d\n",
-            A3sErrorKind.AGENT_PARSE,
+            "agent_parse",
             "Failed to parse agent YAML: missing field `name`",
             None,
         ),
-        ("name: a\n", A3sErrorKind.AGENT_PARSE, "missing field `description`", None),
+        ("name: a\n", "agent_parse", "missing field `description`", None),
         (
             "name: ' '\ndescription: d\n",
-            A3sErrorKind.NAME_REQUIRED,
+            "agent_name_required",
             "Agent name is required",
             "' '",
         ),
         (
             "name: a\ndescription: d\nkind: overlord\n",
-            A3sErrorKind.AGENT_PARSE,
+            "agent_parse",
             "unknown worker agent kind 'overlord'",
             "overlord",
         ),
         (
             "name: a\ndescription: d\npermissions:\n  allow: [5]\n",
-            A3sErrorKind.AGENT_PARSE,
+            "agent_parse",
             "did not match any variant",
             "5",
         ),
         (
             "name: a\ndescription: d\npermissions:\n  default_decision: Deny\n",
-            A3sErrorKind.AGENT_PARSE,
+            "agent_parse",
             "unknown variant `Deny`",
             "Deny",
         ),
-        ("name: a\nname: b\n", A3sErrorKind.AGENT_PARSE, "Failed to parse agent YAML", None),
+        ("name: a\nname: b\n", "agent_parse", "Failed to parse agent YAML", None),
     ],
 )
 def test_a32_a_bad_file_has_the_kind_and_words_of_the_host(
-    text: str, kind: A3sErrorKind, message: str, underlined: str | None
+    text: str, kind: str, message: str, underlined: str | None
 ) -> None:
     with pytest.raises(HostError) as caught:
         read_agent(Source("a.yaml", text))
 
-    assert caught.value.kind is kind
+    assert caught.value.kind == kind
     assert message in caught.value.message
     assert caught.value.span is not None
     if underlined:
@@ -174,7 +174,7 @@ def test_a32_markdown_without_a_header_is_refused() -> None:
     with pytest.raises(HostError, match="missing YAML frontmatter") as caught:
         read_agent(Source("a.md", "no header"))
 
-    assert caught.value.kind is A3sErrorKind.NO_FRONT_MATTER
+    assert caught.value.kind == "no_frontmatter"
 
 
 # --- agents that are shipped (A21 to A23) -----------------------------------------------

@@ -62,7 +62,7 @@ ROWS = {
     "A11": "hosts/a3s/test_a3s::test_a11_a_tool_may_be_allowed_and_hidden",
     "A12": "hosts/a3s/test_a3s::test_a12_every_matching_rule_is_listed",
     "A13": "hosts/a3s/test_a3s::test_a13_an_ask_is_not_allowed",
-    "A14": "hosts/a3s/test_a3s::test_a14_strict_asks_and_permissive_is_gone",
+    "A14": "hosts/a3s/test_a3s::test_a14_a_policy_without_rules_asks",
     "A15": "hosts/a3s/test_a3s::test_a15_a_session_replaces_all_but_the_denies_of_everyone",
     "A16": "hosts/a3s/test_a3s::test_a16_s20_a_policy_is_one_value_for_every_thread",
     "A17": "hosts/a3s/test_a3s::test_a10_a17_a_lane_is_every_tool_of_it_and_only_where_something_is_allowed",

@@ -19,7 +19,7 @@ from policy.hosts.a3s.agents import (
     register,
 )
 from policy.hosts.a3s.gate import ScriptSession, check_program, inner_call, program_tools
-from policy.hosts.a3s.rules import SHIPPED, A3sErrorKind, A3sProfile, PermissionPolicy
+from policy.hosts.a3s.rules import SHIPPED, A3sProfile, PermissionPolicy
 from policy.hosts.fields import HostError
 from policy.hosts.workspace import load_tree
 from tests.underline import assert_underlines
@@ -57,22 +57,22 @@ def test_s1_s2_s3_s19_a_script_is_a_value_named_by_its_header_or_its_file() -> N
 @pytest.mark.parametrize(
     ("path", "kind"),
     [
-        ("a.JS", A3sErrorKind.SCRIPT_PATH_EXTENSION),
-        ("a.ts", A3sErrorKind.SCRIPT_PATH_EXTENSION),
-        ("' '", A3sErrorKind.SCRIPT_PATH_EXTENSION),
-        ("/a.ts", A3sErrorKind.SCRIPT_PATH_EXTENSION),
-        ("/a.js", A3sErrorKind.SCRIPT_PATH_ABSOLUTE),
-        ("'C:\\a.js'", A3sErrorKind.SCRIPT_PATH_ABSOLUTE),
-        ("'\\\\host\\a.js'", A3sErrorKind.SCRIPT_PATH_ABSOLUTE),
-        ("a/../b.js", A3sErrorKind.SCRIPT_PATH_ESCAPE),
-        ("'..\\b.js'", A3sErrorKind.SCRIPT_PATH_ESCAPE),
+        ("a.JS", "script_path_extension"),
+        ("a.ts", "script_path_extension"),
+        ("' '", "script_path_extension"),
+        ("/a.ts", "script_path_extension"),
+        ("/a.js", "script_path_absolute"),
+        ("'C:\\a.js'", "script_path_absolute"),
+        ("'\\\\host\\a.js'", "script_path_absolute"),
+        ("a/../b.js", "script_path_escape"),
+        ("'..\\b.js'", "script_path_escape"),
     ],
 )
-def test_s4_a_path_is_one_of_a_script_in_the_workspace(path: str, kind: A3sErrorKind) -> None:
+def test_s4_a_path_is_one_of_a_script_in_the_workspace(path: str, kind: str) -> None:
     with pytest.raises(HostError) as caught:
         directory(f"kind: script\npath: {path}")
 
-    assert caught.value.kind is kind
+    assert caught.value.kind == kind
     assert_underlines(caught.value, path)
 
 
@@ -88,20 +88,20 @@ def test_s5_s6_absent_and_empty_are_nothing_and_what_is_no_list_is_an_error() ->
 @pytest.mark.parametrize(
     ("limits", "kind"),
     [
-        ("timeoutMs: 0", A3sErrorKind.LIMIT),
-        ("timeoutMs: 600001", A3sErrorKind.LIMIT),
-        ("maxToolCalls: 1001", A3sErrorKind.LIMIT),
-        ("maxOutputBytes: 16777217", A3sErrorKind.LIMIT),
-        ("timeoutMs: -1", A3sErrorKind.BAD_FRONT_MATTER),
-        ("timeoutMs: '5'", A3sErrorKind.BAD_FRONT_MATTER),
-        ("maxToolCalls: true", A3sErrorKind.BAD_FRONT_MATTER),
+        ("timeoutMs: 0", "limit_out_of_range"),
+        ("timeoutMs: 600001", "limit_out_of_range"),
+        ("maxToolCalls: 1001", "limit_out_of_range"),
+        ("maxOutputBytes: 16777217", "limit_out_of_range"),
+        ("timeoutMs: -1", "bad_frontmatter"),
+        ("timeoutMs: '5'", "bad_frontmatter"),
+        ("maxToolCalls: true", "bad_frontmatter"),
     ],
 )
-def test_s7_limits_out_of_range_refuse_the_directory(limits: str, kind: A3sErrorKind) -> None:
+def test_s7_limits_out_of_range_refuse_the_directory(limits: str, kind: str) -> None:
     with pytest.raises(HostError) as caught:
         script(f"limits: {{{limits}}}")
 
-    assert caught.value.kind is kind
+    assert caught.value.kind == kind
 
 
 def test_s8_limits_that_are_not_set_have_defaults() -> None:
@@ -115,43 +115,46 @@ def test_s8_limits_that_are_not_set_have_defaults() -> None:
 @pytest.mark.parametrize(
     ("files", "kind"),
     [
-        ({"tools/x.md": "---\nkind: script\npath: a.js\n---\n"}, A3sErrorKind.NO_INSTRUCTIONS),
-        ({"instructions.md": "", "tools/x.md": "no header"}, A3sErrorKind.NO_FRONT_MATTER),
+        ({"tools/x.md": "---\nkind: script\npath: a.js\n---\n"}, "missing_instructions"),
+        ({"instructions.md": "", "tools/x.md": "no header"}, "no_frontmatter"),
         (
             {"instructions.md": "", "tools/x.md": "---\nkind: [\n---\n"},
-            A3sErrorKind.BAD_FRONT_MATTER,
+            "bad_frontmatter",
         ),
         (
             {"instructions.md": "", "tools/x.md": "---\npath: a.js\n---\n"},
-            A3sErrorKind.BAD_FRONT_MATTER,
+            "bad_frontmatter",
         ),
         (
             {"instructions.md": "", "tools/x.md": "---\nkind: wasm\n---\n"},
-            A3sErrorKind.UNKNOWN_KIND,
+            "unknown_kind",
         ),
         (
             {"instructions.md": "", "tools/x.md": "---\nkind: mcp\nname: g\n---\n"},
-            A3sErrorKind.MCP_CONFIG,
+            "mcp_config",
         ),
-        ({"instructions.md": "", "schedules/n.md": "---\nname: n\n---\n"}, A3sErrorKind.SCHEDULE),
+        (
+            {"instructions.md": "", "schedules/n.md": "---\nname: n\n---\n"},
+            "schedule_cron_required",
+        ),
         (
             {
                 "instructions.md": "",
                 "tools/a.md": "---\nkind: mcp\nname: g\ntransport: stdio\n---\n",
                 "tools/b.md": "---\nkind: script\nname: g\npath: a.js\n---\n",
             },
-            A3sErrorKind.DUPLICATE_TOOL,
+            "duplicate_tool_name",
         ),
-        ({}, A3sErrorKind.NO_DIRECTORY),
+        ({}, "agent_dir_not_found"),
     ],
 )
 def test_s10_s25_s26_a_mistake_refuses_the_whole_directory(
-    files: dict[str, str], kind: A3sErrorKind
+    files: dict[str, str], kind: str
 ) -> None:
     with pytest.raises(HostError) as caught:
         load_agent_dir(Memory(files))
 
-    assert caught.value.kind is kind
+    assert caught.value.kind == kind
 
 
 def test_s21_nothing_of_a_directory_with_a_mistake_is_in_force() -> None:
@@ -306,16 +309,16 @@ def test_a58_a_script_starts_one_agent_at_a_time() -> None:
 @pytest.mark.parametrize(
     ("args", "kind"),
     [
-        ({"source": "function run() { 'fetch(' }"}, A3sErrorKind.SOURCE_FORBIDDEN),
-        ({"source": "const run = 1"}, A3sErrorKind.NO_ENTRY_POINT),
-        ({"source": "function run() {}" + " " * 196_609}, A3sErrorKind.SOURCE_SIZE),
-        ({"language": "typescript"}, A3sErrorKind.LANGUAGE),
-        ({"type": "workflow"}, A3sErrorKind.PROGRAM_TYPE),
+        ({"source": "function run() { 'fetch(' }"}, "script_source_forbidden"),
+        ({"source": "const run = 1"}, "script_no_entrypoint"),
+        ({"source": "function run() {}" + " " * 196_609}, "script_source_too_large"),
+        ({"language": "typescript"}, "unsupported_language"),
+        ({"type": "workflow"}, "unsupported_program_type"),
     ],
 )
-def test_s18_a_source_is_checked_and_never_run(args: dict, kind: A3sErrorKind) -> None:
+def test_s18_a_source_is_checked_and_never_run(args: dict, kind: str) -> None:
     check_program({"source": "async function run(ctx) {}"})
     with pytest.raises(HostError) as caught:
         check_program(args)
 
-    assert caught.value.kind is kind
+    assert caught.value.kind == kind

@@ -15,7 +15,6 @@ from policy.hosts.zeph.definition import (
     HookDef,
     HookMatcher,
     SkillFilter,
-    ZephErrorKind,
     normalize,
     parse,
 )
@@ -55,10 +54,10 @@ def _policy(*rules: tuple[str, Effect], tool: str = "bash") -> SessionPermission
     return SessionPermissions(rules={tool: rules})
 
 
-def _refused(kind: ZephErrorKind, call: object) -> None:
+def _refused(kind: str, call: object) -> None:
     with pytest.raises(HostError) as caught:
         call()
-    assert caught.value.kind is kind
+    assert caught.value.kind == kind
 
 
 @pytest.mark.parametrize(
@@ -283,17 +282,17 @@ def test_a_denial_that_exempts_the_least_trusted_is_reported() -> None:
 def test_the_limits_of_policy_rules(tmp_path: Path) -> None:
     rule = PolicyRule(DENY)
     assert len(PolicyEnforcer.of([rule] * 256).rules) == 256
-    _refused(ZephErrorKind.TOO_MANY_RULES, lambda: PolicyEnforcer.of([rule] * 257))
+    _refused("TooManyRules", lambda: PolicyEnforcer.of([rule] * 257))
     for text, kind in (
-        ("x" * 1025, ZephErrorKind.REGEX_TOO_LONG),
-        ("(", ZephErrorKind.INVALID_REGEX),
-        ("(a*)*", ZephErrorKind.INVALID_REGEX),
+        ("x" * 1025, "RegexTooLong"),
+        ("(", "InvalidRegex"),
+        ("(a*)*", "InvalidRegex"),
     ):
         _refused(kind, lambda text=text: PolicyEnforcer.of([PolicyRule(DENY, args_match=text)]))
-    _refused(ZephErrorKind.INVALID_GLOB, lambda: PolicyEnforcer.of([PolicyRule(DENY, "[")]))
-    _refused(ZephErrorKind.FILE_PARSE, lambda: _enforcer({"effect": "deny"}))
-    _refused(ZephErrorKind.FILE_PARSE, lambda: _enforcer({"effect": "ask", "tool": "x"}))
-    _refused(ZephErrorKind.FILE_PARSE, lambda: _enforcer({"tool": "x"}))
+    _refused("InvalidGlob", lambda: PolicyEnforcer.of([PolicyRule(DENY, "[")]))
+    _refused("FileParse", lambda: _enforcer({"effect": "deny"}))
+    _refused("FileParse", lambda: _enforcer({"effect": "ask", "tool": "x"}))
+    _refused("FileParse", lambda: _enforcer({"tool": "x"}))
 
     work = tmp_path / "work"
     work.mkdir()
@@ -303,8 +302,8 @@ def test_the_limits_of_policy_rules(tmp_path: Path) -> None:
     (work / "big.toml").write_text("#" * (256 * 1024 + 1))
     (work / "good.toml").write_text("[[rules]]\neffect = 'allow'\ntool = 'read'\n")
     for name, kind in (
-        ("link.toml", ZephErrorKind.FILE_ESCAPES_ROOT), ("../out.toml", ZephErrorKind.FILE_ESCAPES_ROOT),
-        ("bad.toml", ZephErrorKind.FILE_PARSE), ("big.toml", ZephErrorKind.FILE_TOO_LARGE), ("none.toml", ZephErrorKind.FILE_LOAD),
+        ("link.toml", "FileEscapesRoot"), ("../out.toml", "FileEscapesRoot"),
+        ("bad.toml", "FileParse"), ("big.toml", "FileTooLarge"), ("none.toml", "FileLoad"),
     ):  # fmt: skip
         _refused(kind, lambda name=name: PolicyEnforcer.of(read_policy_file(name, work)))
     assert (
@@ -327,11 +326,11 @@ def test_a_scope_is_expanded_once_and_looked_up() -> None:
     assert [f.code for f in scope.findings] == ["dead-scope-pattern"]
     assert (scope & ToolScope.of(["builtin:read"], REGISTRY)).tools == {"builtin:read"}
     for patterns, kind in (
-        (["["], ZephErrorKind.INVALID_PATTERN), (["builtin:x"], ZephErrorKind.DEAD_PATTERN),
-        (["*"], ZephErrorKind.ACCIDENTALLY_FULL),
+        (["["], "InvalidPattern"), (["builtin:x"], "DeadPattern"),
+        (["*"], "AccidentallyFull"),
     ):  # fmt: skip
         _refused(kind, lambda patterns=patterns: ToolScope.of(patterns, REGISTRY))
-    _refused(ZephErrorKind.UNQUALIFIED_ID, lambda: ToolScope.of(["read"], ["read"]))
+    _refused("UnqualifiedId", lambda: ToolScope.of(["read"], ["read"]))
     for reading in ("enforced", "attenuated"):
         chain = _session(reading, scope=scope)
         assert [chain.decide(t, {}).effect for t in ("read", "mcp:gh/create", "bash")] == [
@@ -350,13 +349,11 @@ def test_patterns_of_a_scope_are_taken_one_by_one() -> None:
     strict, permissive = scopes.Strictness.STRICT, scopes.Strictness.PERMISSIVE
     assert ToolScope.of(["builtin:x"], REGISTRY, strictness=permissive).findings
     for patterns, kind in (
-        (["builtin:bash"], ZephErrorKind.ACCIDENTALLY_FULL), (["skill:{a"], ZephErrorKind.INVALID_PATTERN),
-        (["builtin:{a,b}" * 9], ZephErrorKind.INVALID_PATTERN),
+        (["builtin:bash"], "AccidentallyFull"), (["skill:{a"], "InvalidPattern"),
+        (["builtin:{a,b}" * 9], "InvalidPattern"),
     ):  # fmt: skip
         _refused(kind, lambda patterns=patterns: ToolScope.of(patterns, REGISTRY[:1]))
-    _refused(
-        ZephErrorKind.DEAD_PATTERN, lambda: ToolScope.of(["mcp:x/*"], REGISTRY, strictness=strict)
-    )
+    _refused("DeadPattern", lambda: ToolScope.of(["mcp:x/*"], REGISTRY, strictness=strict))
 
 
 def test_rules_under_a_name_that_no_tool_has_are_reported() -> None:
@@ -451,7 +448,7 @@ def test_a_secret_must_be_listed_and_approved() -> None:
         (["a"], ["a"], True),
     ):
         _refused(
-            ZephErrorKind.INVALID,
+            "Invalid",
             lambda a=listed, b=approved, c=background: check_secret("a", a, b, background=c),
         )
 
@@ -472,7 +469,7 @@ def test_skills_are_what_every_filter_of_a_chain_leaves() -> None:
     assert not sees(SkillFilter(("a*b*",)), "axbx")
     assert sees(SkillFilter(("a*b*",)), "axb*")
     assert not sees(SkillFilter(("aba*aba",)), "ababa")
-    _refused(ZephErrorKind.INVALID, lambda: sees(SkillFilter(exclude=("a**",)), "x"))
+    _refused("Invalid", lambda: sees(SkillFilter(exclude=("a**",)), "x"))
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,6 @@ from policy.hosts.zeph.definition import (
     SkillFilter,
     SubAgentDef,
     ToolPolicy,
-    ZephErrorKind,
     ZephProfile,
     intersect_allowlists,
     upstream_text,
@@ -72,18 +71,18 @@ BAD = _agent(
 # What is wrong, one after the other as it is asked for, and what Zeph says.
 CHECKS = [
     (
-        ZephErrorKind.DELEGATION_DENIED,
+        "DelegationDenied",
         "delegation denied: mode=Disabled origin=Autonomous agent='a'",
     ),
-    (ZephErrorKind.SESSION_SPAWN_LIMIT, "session spawn limit reached (spawned: 1, max: 1) — raise"),
-    (ZephErrorKind.MAX_DEPTH_EXCEEDED, "max spawn depth exceeded (depth: 3, max: 3)"),
-    (ZephErrorKind.NOT_FOUND, "agent not found: a"),
+    ("SessionSpawnLimit", "session spawn limit reached (spawned: 1, max: 1) — raise"),
+    ("MaxDepthExceeded", "max spawn depth exceeded (depth: 3, max: 3)"),
+    ("NotFound", "agent not found: a"),
     (
-        ZephErrorKind.INVALID,
+        "Invalid",
         "invalid definition: sub-agent 'a' requests bypass_permissions mode but it is not",
     ),
-    (ZephErrorKind.CONCURRENCY_LIMIT, "concurrency limit reached (active: 5, max: 5)"),
-    (ZephErrorKind.INVALID, "glob pattern '**' uses '**' which is not supported"),
+    ("ConcurrencyLimit", "concurrency limit reached (active: 5, max: 5)"),
+    ("Invalid", "glob pattern '**' uses '**' which is not supported"),
 ]
 
 
@@ -101,7 +100,7 @@ def test_checks_are_made_in_the_order_of_zeph_and_in_its_words(mended: int) -> N
     with pytest.raises(HostError) as caught:
         manager.check_spawn("a", context)
     kind, text = CHECKS[mended]
-    assert caught.value.kind is kind
+    assert caught.value.kind == kind
     assert text in upstream_text(caught.value)
 
 
@@ -128,7 +127,7 @@ def test_depth_is_compared_with_its_limit(depth: int, most: int, allowed: bool) 
     try:
         manager.check_spawn("a", SpawnContext(spawn_depth=depth))
     except HostError as error:
-        assert (error.kind, allowed) == (ZephErrorKind.MAX_DEPTH_EXCEEDED, False)
+        assert (error.kind, allowed) == ("MaxDepthExceeded", False)
     else:
         assert allowed
 
@@ -157,25 +156,25 @@ def test_to_go_on_is_not_to_start() -> None:
     full = attrs.evolve(config, max_concurrent=3)
     with pytest.raises(HostError) as caught:
         SubAgentManager(_named(definition), full, SpawnUsage(active=3)).check_resume("a")
-    assert caught.value.kind is ZephErrorKind.CONCURRENCY_LIMIT
+    assert caught.value.kind == "ConcurrencyLimit"
 
 
 def test_a_transcript_is_found_by_the_start_of_its_id() -> None:
     assert find_transcript("ab", ["abc", "b"]) == "abc"
     for prefix, ids, running, kind, text in (
-        ("x", ["abc"], [], ZephErrorKind.NOT_FOUND, "agent not found: x"),
+        ("x", ["abc"], [], "NotFound", "agent not found: x"),
         (
             "a",
             ["ab", "ac"],
             [],
-            ZephErrorKind.AMBIGUOUS_ID,
+            "AmbiguousId",
             "ambiguous id prefix 'a': matches 2 agents",
         ),
-        ("a", ["ab"], ["ab"], ZephErrorKind.STILL_RUNNING, "ab"),
+        ("a", ["ab"], ["ab"], "StillRunning", "ab"),
     ):
         with pytest.raises(HostError) as caught:
             find_transcript(prefix, ids, running)
-        assert caught.value.kind is kind
+        assert caught.value.kind == kind
         assert text in upstream_text(caught.value)
 
 
@@ -440,20 +439,20 @@ def test_peers_are_granted_beside_every_list() -> None:
 @pytest.mark.parametrize(
     ("kind", "text"),
     [
-        (ZephErrorKind.PARSE, "parse error in a.md: m"), (ZephErrorKind.INVALID, "invalid definition: m"),
-        (ZephErrorKind.NOT_FOUND, "agent not found: m"), (ZephErrorKind.IO, "I/O error at a.md: m"),
-        (ZephErrorKind.SPAWN, "spawn failed: m"), (ZephErrorKind.CANCELLED, "cancelled"),
-        (ZephErrorKind.INVALID_COMMAND, "invalid command: m"), (ZephErrorKind.TRANSCRIPT, "transcript error: m"),
-        (ZephErrorKind.INTEGRITY, "m"), (ZephErrorKind.MEMORY, "memory error for agent m"),
-        (ZephErrorKind.LLM, "LLM call failed: m"), (ZephErrorKind.CHANNEL, "channel send failed: m"),
-        (ZephErrorKind.TASK_PANIC, "task panicked: m"), (ZephErrorKind.WORKTREE_SETUP, "worktree setup failed: m"),
-        (ZephErrorKind.DURABLE, "durable error: m"), (ZephErrorKind.FILE_TOO_LARGE, "m: a.md"),
-        (ZephErrorKind.FILE_LOAD, "failed to load policy file a.md: m"),
+        ("Parse", "parse error in a.md: m"), ("Invalid", "invalid definition: m"),
+        ("NotFound", "agent not found: m"), ("Io", "I/O error at a.md: m"),
+        ("Spawn", "spawn failed: m"), ("Cancelled", "cancelled"),
+        ("InvalidCommand", "invalid command: m"), ("Transcript", "transcript error: m"),
+        ("Integrity", "m"), ("Memory", "memory error for agent m"),
+        ("Llm", "LLM call failed: m"), ("Channel", "channel send failed: m"),
+        ("TaskPanic", "task panicked: m"), ("WorktreeSetup", "worktree setup failed: m"),
+        ("Durable", "durable error: m"), ("FileTooLarge", "m: a.md"),
+        ("FileLoad", "failed to load policy file a.md: m"),
     ],
 )  # fmt: skip
-def test_an_error_is_printed_in_the_words_of_zeph(kind: ZephErrorKind, text: str) -> None:
+def test_an_error_is_printed_in_the_words_of_zeph(kind: str, text: str) -> None:
     assert upstream_text(HostError(kind, "m", file="a.md")) == text
 
 
 def test_an_error_of_a_text_without_a_file_has_the_name_that_zeph_gives_it() -> None:
-    assert upstream_text(HostError(ZephErrorKind.PARSE, "m")) == "parse error in <unknown>: m"
+    assert upstream_text(HostError("Parse", "m")) == "parse error in <unknown>: m"
