@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from policy.core.effect import Effect as Effect
     from policy.core.errors import PolicyError as PolicyError
     from policy.core.errors import PolicyErrors as PolicyErrors
+    from policy.core.source import Source as Source
     from policy.hosts.workspace import Workspace as Workspace
     from policy.hosts.workspace import load as load
     from policy.language.parse import parse_matcher as parse_matcher
@@ -59,6 +60,7 @@ _HOMES = {
     "PolicyError": "policy.core.errors",
     "PolicyErrors": "policy.core.errors",
     "Reason": "policy.core.decision",
+    "Source": "policy.core.source",
     "SpawnDenied": "policy.tables.chain",
     "Table": "policy.tables.table",
     "UNRESTRICTED": "policy.tables.table",

@@ -310,5 +310,5 @@ def _hashed_text(sets: _Sets) -> str:
 # Tools a table keeps a lookup of. Names come from calls, so they are bounded.
 _REMEMBERED_TOOLS = 4096
 
-UNRESTRICTED: Final = Table()
-NOTHING: Final = Table(Ceiling.of([Part(_DENIES_ALL)]), bounds=Bounds(0, 0, TRUST[0]))
+UNRESTRICTED: Table = Table()
+NOTHING: Table = Table(Ceiling.of([Part(_DENIES_ALL)]), bounds=Bounds(0, 0, TRUST[0]))
