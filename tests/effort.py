@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 import time
 from collections.abc import Callable
 
@@ -31,18 +32,23 @@ _MOST = 28
 _SHORT = 0.003
 
 
+# A busy machine disturbs some rounds, and none of many.
+_ROUNDS = 6
+
+
 def is_linear(work: Callable[[int], object], size: int) -> bool:
     """Whether *work* costs about eight times as much for *size* as for an eighth of it, or less."""
-    return _cost(work, size) < _MOST * max(_cost(work, size // _PARTS), _SHORT)
-
-
-def _cost(work: Callable[[int], object], size: int) -> float:
-    """Return the lesser processor time of two, in seconds: it was disturbed less."""
-    return min(_once(work, size) for _ in range(2))
+    most = part = math.inf
+    for _ in range(_ROUNDS):
+        most = min(most, _once(work, size))
+        part = min(part, max(_once(work, size // _PARTS), _SHORT))
+        if most < _MOST * part:
+            return True
+    return False
 
 
 def _once(work: Callable[[int], object], size: int) -> float:
-    gc.disable()  # what other tests left behind is nobody's cost here
+    gc.disable()  # what other tests left behind is not part of the cost
     try:
         started = time.process_time()
         work(size)

@@ -5,18 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from urllib.parse import urlsplit
 
-from policy.core.decision import Does
+from policy.core.decision import HIDDEN_TEXT, Clause, Does
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.values import frozen
-from policy.hosts.notation.semantics import dialect_of, lines
-from policy.language.parse import parse_matcher
-from policy.tables.chain import Chain
+from policy.hosts.front_ends import allowing
+from policy.hosts.notation.semantics import dialect_of
+from policy.tables.chain import Chain, Decider
 from policy.tables.dialect import ArgumentKind
+from policy.tables.placement import ProjectFolders
 from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Ceiling, Part, Table
 
-__all__ = ["Remedy", "remedy"]
+__all__ = [
+    "Remedy",
+    "clauses_of",
+    "folders_of",
+    "lacking",
+    "placed",
+    "remedy",
+    "rules_for",
+    "with_rules",
+]
 
 
 @frozen
@@ -38,65 +48,122 @@ def remedy(chain: Chain, tool: str, call: Mapping[str, object]) -> Remedy | None
 
     A call that a rule denies or asks for needs a change of that rule, which none of these is.
     """
-    rules = _rules(chain, tool, call)
-    lacking = [
+    rules = rules_for(chain, tool, call)
+    parts = lacking(chain, tool, call)
+    if not _allow(rules, parts, chain, tool, call):
+        return None
+    for rule in rules:
+        fewer = tuple(each for each in rules if each != rule)
+        rules = fewer if _allow(fewer, parts, chain, tool, call) else rules
+    links = dict.fromkeys(link for part in parts for link in part.links)
+    return Remedy(rules, tuple(links))
+
+
+def lacking(chain: Chain, tool: str, call: Mapping[str, object]) -> list[Part]:
+    """Return the rules of each agent of *chain* that do not allow a call."""
+    return [
         part
         for part in chain.table.use.parts
         if Table(Ceiling.of([part])).decide(tool, call).effect is not Effect.ALLOW
     ]
-    if not _allow(rules, lacking, chain, tool, call):
-        return None
-    for rule in rules:
-        fewer = tuple(each for each in rules if each != rule)
-        rules = fewer if _allow(fewer, lacking, chain, tool, call) else rules
-    links = dict.fromkeys(link for part in lacking for link in part.links)
-    return Remedy(rules, tuple(links))
+
+
+def with_rules(chain: Chain, rules: Iterable[str], parts: Sequence[Part]) -> Table:
+    """Return the table of *chain* with *rules* behind those of *parts*.
+
+    Raises:
+        PolicyError: one of *rules* cannot be read.
+
+    """
+    dialect = dialect_of([chain.table])
+    entries = [entry for rule in rules for entry in allowing(rule, dialect)]
+    return Table(
+        Ceiling.of(
+            Part(_with(part.rules, entries), part.links) if part in parts else part
+            for part in chain.table.use.parts
+        )
+    )
 
 
 def _allow(
     rules: Iterable[str],
-    lacking: Sequence[Part],
+    parts: Sequence[Part],
     chain: Chain,
     tool: str,
     call: Mapping[str, object],
 ) -> bool:
-    """Return whether *rules* behind those of the parts *lacking* them allow the call."""
-    dialect = dialect_of([chain.table])
     try:
-        entries = [
-            entry for rule in rules for entry in lines(parse_matcher(rule), Effect.ALLOW, dialect)
-        ]
+        table = with_rules(chain, rules, parts)
     except PolicyError:
         return False
-    parts = [
-        Part(_with(part.rules, entries), part.links) if part in lacking else part
-        for part in chain.table.use.parts
-    ]
-    table = Table(Ceiling.of(parts))
-    decider = chain.place.of(table) if chain.place is not None else table
-    return decider.decide(tool, call).effect is Effect.ALLOW
+    return placed(chain, table).decide(tool, call).effect is Effect.ALLOW
 
 
-def _rules(chain: Chain, tool: str, call: Mapping[str, object]) -> tuple[str, ...]:
-    """Return rules for the call, each as narrow as it can be written."""
-    # A link without a rule for the tool reads no command.
+def placed(chain: Chain, table: Table) -> Decider:
+    """Return what decides calls of *table* where those of *chain* are made."""
+    return table if chain.place is None else chain.place.of(table)
+
+
+def clauses_of(chain: Chain, tool: str, call: Mapping[str, object]) -> tuple[Clause, ...]:
+    """Return what a command does, by the last agent of *chain* that has a rule for the tool."""
+    # An agent without one reads no command.
     above = (
         Chain(chain.links[:number], chain.reading, chain.place)
         for number in range(len(chain.links), 0, -1)
     )
-    clauses = next(filter(None, (each.account(tool, call) for each in above)), ())
-    texts = [clause.text for clause in clauses if clause.does is Does.RUNS]
-    argument = dialect_of([chain.table]).argument(tool)
-    if not clauses:
-        texts = [str(call[name]) for name in argument.fields if name in call]
-    if argument.kind is ArgumentKind.URL:
-        texts = [urlsplit(text).hostname or "" for text in texts]
+    return next(filter(None, (each.account(tool, call) for each in above)), ())
+
+
+def rules_for(chain: Chain, tool: str, call: Mapping[str, object]) -> tuple[str, ...]:
+    """Return rules for the call, each as narrow as it can be written; none where none is."""
+    clauses = clauses_of(chain, tool, call)
+    dialect = dialect_of([chain.table])
+    argument = dialect.argument(tool)
+    texts = [str(call[name]) for name in argument.fields if name in call]
+    if clauses:
+        texts = [clause.text for clause in clauses if clause.does is Does.RUNS]
+    elif argument.kind is ArgumentKind.URL:
+        texts = [f"domain:{urlsplit(text).hostname or ''}" for text in texts]
+    elif argument.kind is ArgumentKind.PATH:
+        texts = [_path(text, chain) for text in texts]
     if not texts and not call:
         return (tool,)
+    opens = {Does.READS: "Read", Does.WRITES: "Edit"}
+    rules = [(tool, text) for text in texts]
+    rules += [
+        (opens[clause.does], _path(clause.text, chain))
+        for clause in clauses
+        if clause.does in opens and clause.text
+    ]
     # A star would stand for more than itself.
-    if any("*" in text for text in texts):
+    if any("*" in text for _, text in rules):
         return ()
-    return tuple(dict.fromkeys(f"{tool}({text})" for text in texts))
+    return tuple(dict.fromkeys(f"{name}({_begun(text)})" for name, text in rules))
+
+
+def _begun(text: str) -> str:
+    """Return *text* with a star from the first substitution on, which stands for any text."""
+    known, hidden, _ = text.partition(HIDDEN_TEXT)
+    return f"{known}*" if hidden and known else text
+
+
+def folders_of(chain: Chain) -> ProjectFolders | None:
+    """Return the folders in which calls of *chain* are made, where they are known."""
+    found = getattr(chain.place, "folders", None) or getattr(chain.reading, "folders", None)
+    return found if isinstance(found, ProjectFolders) else None
+
+
+def _path(text: str, chain: Chain) -> str:
+    """Return the name of a file as rules write it: from the project, the home or the root."""
+    folders = folders_of(chain)
+    if text.startswith("$HOME/"):
+        return "~" + text.removeprefix("$HOME")
+    if not text.startswith("/"):
+        return text
+    for folder, written in ((folders.cwd, ""), (folders.home, "~")) if folders else ():
+        if folder and text.startswith(f"{folder}/"):
+            return written + text.removeprefix(folder)
+    return f"/{text}"
 
 
 def _with(rules: RuleSet, entries: Sequence[Entry]) -> RuleSet:

@@ -636,6 +636,9 @@ LOGS are records of this program (`policy check --record FILE`), transcripts of
 Claude Code (a session's file, or a folder of them), and JSON lines with "tool",
 "input", "chain" and "effect". The earlier decision comes from the log, or from the
 policy of --against. Arguments that are missing in a log are not guessed.
+--friction groups the calls that are asked for, or that no rule allows, by what stood
+in the way. It names the narrowest rules that would let them run, proven by deciding
+the calls again, and a further call that these rules allow.
 
 exit status: 0 no change that --fail-on names, 1 there is one, 2 a log or a policy
 cannot be read
@@ -643,6 +646,7 @@ cannot be read
 examples:
   policy replay ~/.claude/projects --policy . --reading enforced
   policy replay calls.jsonl --policy new/ --against old/ --fail-on widened
+  policy replay ~/.claude/projects --policy . --reading enforced --friction
 """
 
 
@@ -656,6 +660,8 @@ def _replay(add: Arguments) -> None:
     told = "a folder, a file, a compiled policy or a git revision (default: .)"
     add.value("--policy", default=".", metavar="NEW", help=told)
     add.value("--against", metavar="OLD", help="compare with the decisions of OLD")
+    told = "list what keeps calls from running unasked, and the rules that would let them"
+    add.flag("--friction", help=told)
     add.logs()
     told = "exit with 1 where calls are granted more"
     add.value("--fail-on", choices=("widened", "any"), help=told)

@@ -16,7 +16,7 @@ from policy.cli.outputs import publish
 from policy.cli.policies import open_policy
 from policy.cli.report.as_json import Object, because_json
 from policy.cli.report.document import Block, Grid, Ink, Paragraph, Report, Section, Text, more
-from policy.cli.report.words import VERBS, arrow, because_text, call, chain_text, count
+from policy.cli.report.words import VERBS, arrow, because_text, chain_text, count, logged_call
 from policy.core.effect import Effect
 from policy.core.values import frozen
 
@@ -43,6 +43,10 @@ def run(options: argparse.Namespace, console: Console) -> int:
         if path is not None
     ]
     deciders = [RecordDecider(each.projects, options.reading, options.home) for each in sides]
+    if options.friction:
+        _show_friction(records(files), deciders[0], options, console)
+        unreadable = console.unreadable([one for each in sides for one in each.findings()])
+        return 2 if unreadable else 0
     found = replay(
         records(files),
         *deciders,
@@ -58,6 +62,26 @@ def run(options: argparse.Namespace, console: Console) -> int:
     # An undecided call may be granted more.
     failing = {"widened": found.widened or found.undecided, "any": found.changes or found.undecided}
     return int(bool(failing.get(options.fail_on)))
+
+
+def _show_friction(
+    records: Iterator[Record | LogProblem],
+    decider: RecordDecider,
+    options: argparse.Namespace,
+    console: Console,
+) -> None:
+    from policy.analysis.friction import friction  # noqa: PLC0415  # it compares
+    from policy.cli.report.friction import friction_blocks, friction_json  # noqa: PLC0415
+
+    found = friction(
+        records,
+        decider,
+        root=options.root,
+        progress=lambda calls: console.progress(f"{calls:,} distinct calls"),
+    )
+    title = "What keeps logged calls from running unasked"
+    blocks = partial(friction_blocks, found)
+    publish(Report(title, partial(friction_json, found), blocks, _MOST), options, console)
 
 
 def records(files: dict[Path, str]) -> Iterator[Record | LogProblem]:
@@ -104,19 +128,13 @@ def _blocks(again: Rerun, most: int | None) -> list[Block]:
 def _row(each: Replayed) -> tuple[Text, ...]:
     outcome = each.outcome
     distinct = f" ({each.distinct:,} distinct)" if each.distinct > 1 else ""
-    # A rule would name the call by the arguments that are not for people.
-    telling = {name: value for name, value in each.example.call.items() if name not in _ASIDE}
     return (
         arrow(outcome.before, outcome.after.effect),
-        call(outcome.tool, telling or each.example.call),
+        logged_call(outcome.tool, each.example.call),
         Ink(chain_text(outcome.chain), "agent"),
         (f"{each.calls:,}{distinct}, ", Ink(each.example.source, "file")),
         because_text(outcome.after, outcome.chain[-1]),
     )
-
-
-# Arguments for people, which no rule matches.
-_ASIDE = frozenset({"description", "prompt", "content", "old_string", "new_string", "timeout"})
 
 
 def _json(again: Rerun) -> Object:

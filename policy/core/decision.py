@@ -8,7 +8,17 @@ from policy.core.effect import Effect
 from policy.core.source import Place, Source, Span
 from policy.core.values import Final, NoReturn, Protocol, field, frozen
 
-__all__ = ["EVERY_TOOL", "Because", "Clause", "Decision", "Does", "Hashed", "Reason", "rule_span"]
+__all__ = [
+    "EVERY_TOOL",
+    "HIDDEN_TEXT",
+    "Because",
+    "Clause",
+    "Decision",
+    "Does",
+    "Hashed",
+    "Reason",
+    "rule_span",
+]
 
 
 # What stands for a rule where an agent has a tool since it lists none.
@@ -107,6 +117,10 @@ class Does(enum.Enum):
     HIDES = "hides"  # what is not known before it runs, or is ambiguous
 
     __hash__ = object.__hash__
+
+
+# Stands in the text of a clause for what a substitution gives.
+HIDDEN_TEXT: Final = "…"
 
 
 @frozen

@@ -16,8 +16,10 @@ from policy.hosts.project import FrontEnd, Project
 
 if TYPE_CHECKING:  # reading needs nothing of what writes
     from policy.hosts.portable import Writer
+    from policy.tables.dialect import Dialect
+    from policy.tables.ruleset import Entry
 
-__all__ = ["FRONT_ENDS", "front_ends", "writer_of"]
+__all__ = ["FRONT_ENDS", "allowing", "front_ends", "writer_of"]
 
 
 @frozen
@@ -68,6 +70,18 @@ def writer_of(front_end: FrontEnd) -> Writer:
     home = {"policy": "notation", "claude-code": "claude"}.get(front_end.HOST, front_end.HOST)
     writer: Writer = import_module(f"policy.hosts.{home}.writer").WRITER
     return writer
+
+
+def allowing(rule: str, dialect: Dialect) -> tuple[Entry, ...]:
+    """Return the entries of a rule that allows, as the host of *dialect* reads it.
+
+    Raises:
+        PolicyError: the rule cannot be read, or matches no call.
+
+    """
+    home = "claude.rules" if dialect.shell.reader == "claude" else "notation.semantics"
+    entries: tuple[Entry, ...] = import_module(f"policy.hosts.{home}").allowing(rule, dialect)
+    return entries
 
 
 def front_ends(

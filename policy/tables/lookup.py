@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from policy.core import limits
-from policy.core.decision import Because, Clause, Decision, Hashed, Reason
+from policy.core.decision import HIDDEN_TEXT, Because, Clause, Decision, Hashed, Reason
 from policy.core.effect import Effect
 from policy.core.memory import Memo
 from policy.core.values import TYPE_CHECKING, Any, Final
@@ -210,7 +210,7 @@ class Lookup:
                 return tuple(
                     Clause(
                         each.does,
-                        each.text.replace(SOME_VALUE, "…"),
+                        each.text.replace(SOME_VALUE, HIDDEN_TEXT),
                         self._combine([(each.outcome, links)]),
                         each.why,
                     )

@@ -26,7 +26,7 @@ CALLS = [
     ("Bash", {"command": "npm test"}, ("Bash(npm test)",)),
     ("Bash", {"command": "git diff a && make all; ls"}, ("Bash(make all)", "Bash(ls)")),
     ("Edit", {"file_path": "docs/a.md"}, ("Edit(docs/a.md)",)),
-    ("WebFetch", {"url": "https://docs.example.com/x"}, ("WebFetch(docs.example.com)",)),
+    ("WebFetch", {"url": "https://docs.example.com/x"}, ("WebFetch(domain:docs.example.com)",)),
     ("Skill", {}, ("Skill",)),
 ]
 

@@ -202,11 +202,11 @@ def replay(
         if lines >= reported:
             progress(lines)
             reported = lines + _REPORTED
-        key = b"" if isinstance(record, LogProblem) else _digest(record)
+        key = b"" if isinstance(record, LogProblem) else distinct_key(record)
         group = known.get(key)  # none has the key of a problem
         if group is None:
             try:
-                group = known[key] = _grouped(_decidable(record, root), new, old, outcomes)
+                group = known[key] = _grouped(decidable(record, root), new, old, outcomes)
             except PolicyError as error:
                 count, first = undecided.get(error.message, (0, record.source))
                 undecided[error.message] = (count + times, first)
@@ -221,7 +221,7 @@ def replay(
 _REPORTED: Final = 20_000
 
 
-def _decidable(record: Record | LogProblem, root: str) -> Record:
+def decidable(record: Record | LogProblem, root: str) -> Record:
     """Return the call to decide. Raises PolicyError where there is none."""
     if isinstance(record, LogProblem):
         raise PolicyError(record.message)
@@ -236,7 +236,7 @@ def _decidable(record: Record | LogProblem, root: str) -> Record:
     return record
 
 
-def _digest(record: Record) -> bytes:
+def distinct_key(record: Record) -> bytes:
     """Return what tells calls apart, in a few bytes: logs are long."""
     effect = record.effect.value if record.effect else ""
     said = (record.project, record.chain, record.cwd, record.tool, effect, record.call)

@@ -60,6 +60,18 @@ def call(tool: str, arguments: Mapping[str, object]) -> Ink:
     return Ink(call_text(tool, arguments), "call")
 
 
+# Arguments for people, which no rule matches.
+_ASIDE: Final = frozenset(
+    {"description", "prompt", "content", "old_string", "new_string", "timeout"}
+)
+
+
+def logged_call(tool: str, arguments: Mapping[str, object]) -> Ink:
+    """Return a call as people know it, without the arguments that no rule matches."""
+    kept = {name: value for name, value in arguments.items() if name not in _ASIDE}
+    return call(tool, kept or arguments)
+
+
 def call_text(tool: str, call: Mapping[str, object]) -> str:
     """Return a call as our notation writes it, or with its arguments as JSON; no credentials."""
     return masked(_call_text(tool, call))

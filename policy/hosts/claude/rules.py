@@ -21,7 +21,7 @@ from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding, Severity
 from policy.core.limits import PATTERN_CHARACTERS
-from policy.core.source import Edit, Place, Span
+from policy.core.source import Edit, Place, Source, Span
 from policy.files.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from policy.files.text import removal
 from policy.hosts.claude.data import tools as known
@@ -37,6 +37,7 @@ from policy.patterns import notations
 from policy.patterns.notations import is_glob, names
 from policy.patterns.pattern import Pattern, PatternKind
 from policy.patterns.tokens import BLANKS, Gap, OneOf, Token
+from policy.tables.dialect import Dialect
 from policy.tables.entry import Form
 from policy.tables.ruleset import Entry
 
@@ -47,6 +48,7 @@ __all__ = [
     "RuleScope",
     "RuleText",
     "agent_pattern",
+    "allowing",
     "command_lines",
     "is_ambiguous",
     "is_set",
@@ -739,6 +741,20 @@ def read_rule(text: str, span: Span, effect: Effect, scope: RuleScope) -> RuleLi
         found = Finding.of(nul, "malformed-rule", consequence=_WIDENED)
         return read_rule(_wider(text), span, effect, scope) + RuleLines((), found)
     return _read(RuleText(text, matcher, span, effect, scope))
+
+
+def allowing(rule: str, dialect: Dialect) -> tuple[Entry, ...]:
+    """Return the entries of *rule* in a list of project settings that allows.
+
+    Raises:
+        PolicyError: it matches no call.
+
+    """
+    scope = RuleScope(Anchors(dialect.cwd, dialect.home, dialect.cwd))
+    lines = read_rule(rule, Source("<rule>", rule).whole(), Effect.ALLOW, scope).lines
+    if not lines:
+        raise PolicyError(f"`{rule}` matches no call")
+    return tuple(line.entry for line in lines)
 
 
 # A rule that cannot be read here is taken for more than it says.

@@ -10,6 +10,7 @@ from policy.commands.knowledge import FileTools, Shell, Wrapping
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.values import evolve
+from policy.language.parse import parse_matcher
 from policy.language.syntax import Agents, Matcher, Parameter, Rule
 from policy.patterns import notations
 from policy.patterns.pattern import Pattern, PatternKind
@@ -22,6 +23,7 @@ from policy.tables.table import Table
 __all__ = [
     "PROFILE",
     "SEMANTICS",
+    "allowing",
     "dialect_of",
     "lines",
     "matching",
@@ -171,6 +173,11 @@ def lines(matcher: Matcher, effect: Effect, dialect: Dialect) -> tuple[Entry, ..
         msg = f"`{matcher}` matches no call: {unusable}"
         raise PolicyError(msg, matcher.span) from None
     return tuple(entry(pattern) for pattern in patterns)
+
+
+def allowing(rule: str, dialect: Dialect) -> tuple[Entry, ...]:
+    """Return the lines of *rule*, which allows. Raises PolicyError as `lines` does."""
+    return lines(parse_matcher(rule), Effect.ALLOW, dialect)
 
 
 def _patterns(

@@ -1,0 +1,353 @@
+"""What keeps logged calls from running unasked, and the rules that would let them run.
+
+A call meets one obstacle: the rule that asks for it, a text that no rule can know, or what no rule
+allows. Calls with the same obstacle that the same rule would allow are one group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import takewhile
+from typing import Final
+
+from policy.analysis.records.logs import LogProblem
+from policy.analysis.records.record import Record
+from policy.analysis.records.replay import RecordDecider, decidable, distinct_key
+from policy.analysis.remedy import clauses_of, folders_of, lacking, placed, rules_for, with_rules
+from policy.compare.compare import Difference
+from policy.compare.tables import differences
+from policy.core.decision import Because, Clause, Decision, Does, Reason
+from policy.core.effect import Effect
+from policy.core.errors import PolicyError
+from policy.core.values import define, field, frozen
+from policy.hosts.notation.semantics import dialect_of
+from policy.tables.chain import Chain
+from policy.tables.dialect import ArgumentKind
+
+__all__ = ["Friction", "FrictionGroup", "Obstacle", "friction"]
+
+
+@frozen
+class Obstacle:
+    """What stands between a call and its running unasked.
+
+    Attributes:
+        kind: as people know it, e.g. ``no rule`` or ``a redirection``.
+        because: the rule that asks; None for every other kind.
+        text: what no rule can know, e.g. ``$(date)``; "" for every other kind.
+
+    """
+
+    kind: str
+    because: Because | None = None
+    text: str = ""
+
+    @property
+    def has_rules(self) -> bool:
+        """Whether rules that allow more may help."""
+        return self.because is None and not self.text and self.kind != GUARDED
+
+
+A_RULE: Final = "a rule asks"
+GUARDED: Final = "the host guards it"
+NO_RULE: Final = "no rule"
+ONE_PART: Final = "no rule for one command of several"
+FOLDER: Final = "`cd` before it"
+REDIRECTED: Final = "a redirection"
+OUTSIDE: Final = "a path outside the project"
+
+
+@define
+class FrictionGroup:
+    """Calls with one obstacle.
+
+    Attributes:
+        obstacle: theirs.
+        chain: who made them.
+        example: one of them.
+        calls: how many they are.
+        distinct: how many of them differ.
+        rules: that would allow all of them, the narrowest; () where none is known.
+        links: the agents that lack them.
+        grants: a call that the rules allow beside those of the group, which no rule allows yet.
+        exact: whether there is none, where *grants* is None.
+
+    """
+
+    obstacle: Obstacle
+    chain: tuple[str, ...]
+    example: Record
+    calls: int = 0
+    distinct: int = 0
+    rules: tuple[str, ...] = ()
+    links: tuple[str, ...] = ()
+    grants: Difference | None = None
+    exact: bool = True
+    members: list[Record] = field(factory=list, repr=False)
+
+
+@frozen
+class Friction:
+    """The calls of a log that do not run unasked.
+
+    Attributes:
+        groups: the most frequent first.
+        calls: how many calls were decided.
+        undecided: why calls were not decided -> how many, and where the first is.
+
+    """
+
+    groups: tuple[FrictionGroup, ...]
+    calls: int
+    undecided: Mapping[str, tuple[int, str]]
+
+    @property
+    def held(self) -> int:
+        """How many calls do not run unasked."""
+        return sum(group.calls for group in self.groups)
+
+
+def friction(
+    records: Iterable[Record | LogProblem],
+    decider: RecordDecider,
+    *,
+    root: str = "",
+    least: int = 3,
+    progress: Callable[[int], None] = lambda _: None,
+) -> Friction:
+    """Return what keeps the calls of a log from running unasked, by the policy of *decider*.
+
+    Calls that a rule denies are not among them.
+
+    Args:
+        records: of `policy.analysis.records.logs.read_log`.
+        decider: the policy.
+        root: the agent that starts every chain, in place of the one in the log.
+        least: how many distinct calls one rule is made of that matches more than they.
+        progress: called with the number of distinct calls, now and then.
+
+    """
+    known: dict[bytes, FrictionGroup | None] = {}
+    groups: dict[object, FrictionGroup] = {}
+    undecided: dict[str, tuple[int, str]] = {}
+    calls = 0
+    for record in records:
+        times = 1 if isinstance(record, LogProblem) else record.times
+        try:
+            asked = decidable(record, root)
+            key = distinct_key(asked)
+            if key not in known:
+                known[key] = _grouped(asked, decider, groups)
+                if len(known) % _REPORTED == 0:
+                    progress(len(known))
+        except PolicyError as error:
+            count, first = undecided.get(error.message, (0, record.source))
+            undecided[error.message] = (count + times, first)
+            continue
+        calls += times
+        group = known[key]
+        if group is not None:
+            group.calls += times
+    for group in groups.values():
+        _remedy(group, decider, least)
+    found = sorted(groups.values(), key=lambda g: (-g.calls, g.chain, g.obstacle.kind, g.rules))
+    return Friction(tuple(found), calls, undecided)
+
+
+_REPORTED: Final = 1000
+
+
+def _grouped(
+    record: Record, decider: RecordDecider, groups: dict[object, FrictionGroup]
+) -> FrictionGroup | None:
+    """Return the group of a call; None for one that runs unasked, or never runs."""
+    chain = decider.chain(record.chain, record.cwd, record.project)
+    if isinstance(chain, Decision):
+        return None
+    decision = chain.decide(record.tool, record.call)
+    if decision.effect is Effect.ALLOW or _is_final(decision):
+        return None
+    obstacle = _obstacle(chain, record, decision)
+    rules = rules_for(chain, record.tool, record.call) if obstacle.has_rules else ()
+    what = obstacle.kind, obstacle.because, tuple(map(_program, rules))
+    key = record.chain, record.cwd, record.project, what
+    group = groups.setdefault(key, FrictionGroup(obstacle, record.chain, record))
+    group.members.append(record)
+    group.distinct += 1
+    return group
+
+
+def _is_final(decision: Decision) -> bool:
+    return decision.effect is Effect.DENY and decision.reason not in _BY_DEFAULT
+
+
+_BY_DEFAULT: Final = frozenset({Reason.DEFAULT, Reason.UNANALYSABLE})
+
+
+def _obstacle(chain: Chain, record: Record, decision: Decision) -> Obstacle:
+    clauses = clauses_of(chain, record.tool, record.call)
+    held = [clause for clause in clauses if clause.decision.effect is not Effect.ALLOW]
+    for each in (*(clause.decision for clause in held), decision):
+        written = [rule for rule in each.because if rule.place is not None]
+        if each.reason is Reason.RULE and written:
+            return Obstacle(A_RULE, written[0])
+    if decision.reason is Reason.PROTECTED or decision.because:
+        return Obstacle(GUARDED)
+    if held:
+        return _of_command(clauses, held)
+    return Obstacle(OUTSIDE if _is_outside(chain, record) else NO_RULE)
+
+
+def _of_command(clauses: Sequence[Clause], held: Sequence[Clause]) -> Obstacle:
+    hidden = [clause for clause in held if clause.does is Does.HIDES]
+    if hidden:
+        return Obstacle(_kind_of(hidden[0]), text=hidden[0].text or "…")
+    if any(clause.does is Does.RUNS and clause.text.startswith("cd ") for clause in held):
+        return Obstacle(FOLDER)
+    running = [clause for clause in clauses if clause.does is Does.RUNS]
+    if not any(clause.does is Does.RUNS for clause in held):
+        return Obstacle(REDIRECTED)
+    return Obstacle(ONE_PART if len(running) > 1 else NO_RULE)
+
+
+# The beginning of a text that no rule can know -> what the text is.
+_HIDDEN: Final = (
+    ("$(", "a command substitution"),
+    ("`", "a command substitution"),
+    ("<(", "a process substitution"),
+    ("<<", "a here-document"),
+    (">", "a redirection that is not read"),
+    ("$", "a variable"),
+    ('"$(', "a command substitution"),
+    ('"$', "a variable"),
+    ("for ", "a loop"),
+    ("while ", "a loop"),
+    ("until ", "a loop"),
+    ("if ", "a condition"),
+    ("case ", "a condition"),
+)
+
+
+def _kind_of(clause: Clause) -> str:
+    for begins, kind in _HIDDEN:
+        if clause.text.startswith(begins):
+            return kind
+    return f"a command that {clause.why}" if clause.why else "a command that is not read"
+
+
+def _is_outside(chain: Chain, record: Record) -> bool:
+    folders = folders_of(chain)
+    cwd = folders.cwd if folders else record.cwd
+    argument = dialect_of([chain.table]).argument(record.tool)
+    if argument.kind is not ArgumentKind.PATH:
+        return False
+    paths = [str(record.call[name]) for name in argument.fields if name in record.call]
+    return any(
+        path.startswith(("/", "~", "../")) and not path.startswith(f"{cwd}/") for path in paths
+    )
+
+
+def _cut(rule: str) -> tuple[str, str]:
+    tool, _, text = rule.removesuffix(")").partition("(")
+    return tool, text
+
+
+def _program(rule: str) -> tuple[str, str]:
+    """Return what the rules of one group share: the program, or the folder."""
+    tool, text = _cut(rule)
+    return _kin(rule) if tool in _FILES else (tool, text.partition(" ")[0])
+
+
+def _kin(rule: str) -> tuple[str, str]:
+    """Return what rules share that may become one: a program and its subcommand, or a folder."""
+    tool, text = _cut(rule)
+    if tool in _FILES:
+        return tool, text.rpartition("/")[0]
+    words = text.split(" ")
+    return tool, " ".join(words[: 2 if words[1:] and words[1].isidentifier() else 1])
+
+
+_FILES: Final = frozenset({"Read", "Edit", "Write"})
+
+
+def _wide(rules: Sequence[str]) -> tuple[str, ...]:
+    """Return *rules*, those that are alike as one: `Bash(git diff *)`, `Edit(docs/**)`."""
+    kin: dict[tuple[str, str], list[str]] = {}
+    for rule in rules:
+        kin.setdefault(_kin(rule), []).append(rule)
+    return tuple(
+        rule
+        for (tool, shared), alike in kin.items()
+        for rule in ([_pattern(tool, shared, alike)] if shared and len(alike) > 1 else alike)
+    )
+
+
+def _pattern(tool: str, shared: str, rules: Sequence[str]) -> str:
+    if tool in _FILES:
+        return f"{tool}({shared}/**)"
+    texts = [_cut(rule)[1].removesuffix(" *").split(" ") for rule in rules]
+    words = [column[0] for column in takewhile(_is_one, zip(*texts, strict=False))]
+    while any(" ".join(words).count(quote) % 2 for quote in "\"'"):
+        words.pop()
+    return f"{tool}({' '.join(words)} *)"
+
+
+def _is_one(words: Sequence[str]) -> bool:
+    return len(set(words)) == 1
+
+
+def _remedy(group: FrictionGroup, decider: RecordDecider, least: int) -> None:
+    """Find the rules that allow the calls of *group*, and what else they allow."""
+    if not group.obstacle.has_rules:
+        return
+    example = group.example
+    chain = decider.chain(example.chain, example.cwd, example.project)
+    assert isinstance(chain, Chain)  # noqa: S101  # its calls were decided
+    exact = tuple(
+        dict.fromkeys(
+            rule for each in group.members for rule in rules_for(chain, each.tool, each.call)
+        )
+    )
+    for rules in (_wide(exact), exact) if group.distinct >= least else (exact,):
+        if rules and _allows(rules, group, chain):
+            group.rules = _fewest(rules, group, chain)
+            _compare(group, exact, chain)
+            return
+
+
+def _allows(rules: Iterable[str], group: FrictionGroup, chain: Chain) -> bool:
+    """Return whether all calls of *group* are allowed with *rules*; note who lacks them."""
+    example = group.example
+    parts = lacking(chain, example.tool, example.call)
+    group.links = tuple(dict.fromkeys(link for part in parts for link in part.links))
+    try:
+        table = placed(chain, with_rules(chain, rules, parts))
+    except PolicyError:
+        return False
+    return all(table.decide(each.tool, each.call).effect is Effect.ALLOW for each in group.members)
+
+
+def _fewest(rules: Iterable[str], group: FrictionGroup, chain: Chain) -> tuple[str, ...]:
+    """Return *rules* without those that the calls of *group* do not need."""
+    kept = tuple(rules)
+    if len(kept) > _TRIED:
+        return kept
+    for rule in kept:
+        fewer = tuple(each for each in kept if each != rule)
+        kept = fewer if _allows(fewer, group, chain) else kept
+    return kept
+
+
+_TRIED: Final = 12
+
+
+def _compare(group: FrictionGroup, exact: Sequence[str], chain: Chain) -> None:
+    """Find a call that the rules of *group* allow beside its own."""
+    if not any("*" in rule for rule in group.rules):
+        return  # each is a call of the group
+    example = group.example
+    parts = lacking(chain, example.tool, example.call)
+    own = [rule for rule in exact if "*" not in rule]
+    found = differences(with_rules(chain, own, parts), with_rules(chain, group.rules, parts))
+    group.grants = next((each for each in found.differences if each.widened), None)
+    group.exact = found.exact
