@@ -13,7 +13,15 @@ from typing import Final
 from policy.analysis.records.logs import LogProblem
 from policy.analysis.records.record import Record
 from policy.analysis.records.replay import RecordDecider, decidable, distinct_key
-from policy.analysis.remedy import clauses_of, folders_of, lacking, placed, rules_for, with_rules
+from policy.analysis.remedy import (
+    clauses_of,
+    folders_of,
+    hidden_kind,
+    lacking,
+    placed,
+    rules_for,
+    with_rules,
+)
 from policy.compare.compare import Difference
 from policy.compare.tables import differences
 from policy.core.decision import Because, Clause, Decision, Does, Reason
@@ -201,38 +209,13 @@ def _obstacle(chain: Chain, record: Record, decision: Decision) -> Obstacle:
 def _of_command(clauses: Sequence[Clause], held: Sequence[Clause]) -> Obstacle:
     hidden = [clause for clause in held if clause.does is Does.HIDES]
     if hidden:
-        return Obstacle(_kind_of(hidden[0]), text=hidden[0].text or "…")
+        return Obstacle(hidden_kind(hidden[0].text, hidden[0].why), text=hidden[0].text or "…")
     if any(clause.does is Does.RUNS and clause.text.startswith("cd ") for clause in held):
         return Obstacle(FOLDER)
     running = [clause for clause in clauses if clause.does is Does.RUNS]
     if not any(clause.does is Does.RUNS for clause in held):
         return Obstacle(REDIRECTED)
     return Obstacle(ONE_PART if len(running) > 1 else NO_RULE)
-
-
-# The beginning of a text that no rule can know -> what the text is.
-_HIDDEN: Final = (
-    ("$(", "a command substitution"),
-    ("`", "a command substitution"),
-    ("<(", "a process substitution"),
-    ("<<", "a here-document"),
-    (">", "a redirection that is not read"),
-    ("$", "a variable"),
-    ('"$(', "a command substitution"),
-    ('"$', "a variable"),
-    ("for ", "a loop"),
-    ("while ", "a loop"),
-    ("until ", "a loop"),
-    ("if ", "a condition"),
-    ("case ", "a condition"),
-)
-
-
-def _kind_of(clause: Clause) -> str:
-    for begins, kind in _HIDDEN:
-        if clause.text.startswith(begins):
-            return kind
-    return f"a command that {clause.why}" if clause.why else "a command that is not read"
 
 
 def _is_outside(chain: Chain, record: Record) -> bool:

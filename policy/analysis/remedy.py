@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
 from urllib.parse import urlsplit
 
 from policy.core.decision import HIDDEN_TEXT, Clause, Does
@@ -169,3 +170,29 @@ def _path(text: str, chain: Chain) -> str:
 def _with(rules: RuleSet, entries: Sequence[Entry]) -> RuleSet:
     """Return *rules* with further ones behind them, so that each other rule counts before."""
     return RuleSet((*rules.entries, *entries), rules.default, rules.dialect, rules.default_reason)
+
+
+# The beginning of a text that no rule can know -> what the text is.
+_HIDDEN: Final = (
+    ("$(", "a command substitution"),
+    ("`", "a command substitution"),
+    ("<(", "a process substitution"),
+    ("<<", "a here-document"),
+    (">", "a redirection that is not read"),
+    ("$", "a variable"),
+    ('"$(', "a command substitution"),
+    ('"$', "a variable"),
+    ("for ", "a loop"),
+    ("while ", "a loop"),
+    ("until ", "a loop"),
+    ("if ", "a condition"),
+    ("case ", "a condition"),
+)
+
+
+def hidden_kind(text: str, why: str) -> str:
+    """Return what a text is that no rule can know, e.g. `a loop`; *why* is a predicate for it."""
+    for begins, kind in _HIDDEN:
+        if text.startswith(begins):
+            return kind
+    return f"a command that {why}" if why else "a command that is not read"

@@ -14,6 +14,8 @@ from typing import Final
 from policy.analysis.records.logs import LogProblem
 from policy.analysis.records.record import Record
 from policy.analysis.records.replay import RecordDecider
+from policy.analysis.remedy import hidden_kind
+from policy.commands.parts import Ambiguity
 from policy.commands.reader import read_command
 from policy.commands.words import in_home
 from policy.compare.compare import Difference
@@ -53,6 +55,17 @@ __all__ = [
     "propose",
     "usage_of",
 ]
+
+
+def _claude() -> Dialect:
+    """Return how Claude Code reads calls."""
+    return dialect_of([_session("{}").table])
+
+
+def _session(settings: str) -> Chain:
+    """Return the main conversation of Claude Code with *settings* of a project."""
+    (project,) = load_tree(Memory({".claude/settings.json": settings})).projects
+    return Chain.start("main", project.enforced)
 
 
 _SPAWNS = frozenset({SPAWN_TOOL, "Agent"})
@@ -108,7 +121,11 @@ class Usage:
 
 
 def usage_of(
-    records: Iterable[Record | LogProblem], decider: RecordDecider | None = None, *, root: str = ""
+    records: Iterable[Record | LogProblem],
+    decider: RecordDecider | None = None,
+    *,
+    root: str = "",
+    settings: bool = False,
 ) -> Usage:
     """Return what the calls of a log use.
 
@@ -116,20 +133,25 @@ def usage_of(
         records: of `policy.analysis.records.logs.read_log`.
         decider: the policy in force; without one a log says what its calls got.
         root: the agent that starts every chain, in place of the one in the log.
+        settings: whether settings of Claude Code are to cover them, which hold for every agent.
 
     """
+    dialect = _claude() if settings else SEMANTICS.dialect
     found: dict[object, UsedCall] = {}
     left_out: dict[str, tuple[int, str]] = {}
     for record in records:
         times = 1 if isinstance(record, LogProblem) else record.times
         try:
             call = _call(record, decider, root)
+            _check_rules(call, dialect)
         except PolicyError as error:
             count, first = left_out.get(error.message, (0, record.source))
             left_out[error.message] = (count + times, first)
             continue
         if call.tool in _SPAWNS:
             continue  # the chains say who is started
+        if settings:
+            call = evolve(call, chain=call.chain[:1])
         key = (
             call.project,
             call.chain,
@@ -158,6 +180,22 @@ def _call(record: Record | LogProblem, decider: RecordDecider | None, root: str)
     if effect is Effect.DENY:
         raise PolicyError("the call is denied")
     return UsedCall(record.chain, record.tool, record.call, effect, record.cwd, record.project)
+
+
+def _check_rules(call: UsedCall, dialect: Dialect) -> None:
+    """Raise PolicyError for a command that no rule can allow."""
+    tool = dialect.canonical(call.tool)
+    argument = dialect.argument(tool)
+    if argument.kind is not ArgumentKind.COMMAND:
+        return
+    try:
+        text = argument_text(argument, dialect, call.arguments)
+    except Unreadable:
+        return
+    command = read_command(text, dialect.shell)
+    if command.unread or command.opaque or not all(part.grantable for part in command.parts):
+        hidden = command.ambiguities[0] if command.ambiguities else Ambiguity("", "")
+        raise PolicyError(f"no rule can allow {hidden_kind(hidden.text, hidden.why)}")
 
 
 # Where a rule stands that is written in no file.
@@ -203,9 +241,8 @@ def _candidates_of(calls: Iterable[UsedCall], dialect: Dialect, least: int) -> I
 
     """
     used: dict[tuple[str, Effect], set[str | None]] = {}
-    for call in calls:
-        for tool, text in _units(call, dialect):
-            used.setdefault((tool, call.effect), set()).add(text)
+    for effect, (tool, text) in _effects(calls, dialect):
+        used.setdefault((tool, effect), set()).add(text)
     for (tool, effect), found in sorted(used.items(), key=str):
         texts = sorted(text for text in found if text is not None)
         if None in found:
@@ -214,6 +251,23 @@ def _candidates_of(calls: Iterable[UsedCall], dialect: Dialect, least: int) -> I
         kind = dialect.argument(tool).kind
         for pattern, members in _groups(texts, kind, least):
             yield from _written(tool, effect, kind, pattern, members)
+
+
+def _effects(
+    calls: Iterable[UsedCall], dialect: Dialect
+) -> Iterator[tuple[Effect, tuple[str, str | None]]]:
+    """Yield what rules have to match, each with the effect of these rules.
+
+    What is allowed by itself is not what a call of several parts is asked for.
+    """
+    found = [(call.effect, tuple(_units(call, dialect))) for call in calls]
+    allowed = {unit for effect, units in found if effect is Effect.ALLOW for unit in units}
+    asked: set[tuple[str, str | None]] = set()
+    for effect, units in found:
+        if effect is Effect.ASK:
+            asked.update([unit for unit in units if unit not in allowed] or units)
+    yield from ((Effect.ALLOW, unit) for unit in sorted(allowed - asked, key=str))
+    yield from ((Effect.ASK, unit) for unit in sorted(asked, key=str))
 
 
 def _exact(candidate: _Candidate, dialect: Dialect) -> Iterator[_Candidate]:
@@ -241,10 +295,13 @@ def _units(call: UsedCall, dialect: Dialect) -> Iterator[tuple[str, str | None]]
     if argument.kind is ArgumentKind.COMMAND:
         command = read_command(text, dialect.shell)
         for part in command.parts:
-            yield tool, part.text
+            if not part.harmless:
+                yield tool, part.text
         tools = dialect.shell.files
         for file in command.redirections:
             opens = file.tool or (tools.output if file.writes else tools.input)
+            if opens in tools.inner and file.writes and not file.tool:
+                opens = "Edit"  # rules for it hold for redirections
             if file.target is not None and opens and opens not in tools.inner:
                 name = in_home(file.target, dialect.home)
                 arguments: dict[str, object] = {dialect.argument(opens).fields[0]: name}
@@ -353,16 +410,24 @@ _Granted = tuple[Effect, Matcher]
 class _Draft:
     """Rules for each agent that called, and which agents they start."""
 
-    def __init__(self, usage: Usage, decider: RecordDecider | None, least: int) -> None:
+    def __init__(
+        self, usage: Usage, decider: RecordDecider | None, least: int, *, settings: bool
+    ) -> None:
+        self._settings = settings
+        self._dialect = _claude() if settings else SEMANTICS.dialect
         self._chains = usage.chains
         self._projects = {chain: usage.projects(chain) for chain in self._chains}
         self._decider = decider
-        self._agents = list(dict.fromkeys(chain[-1] for chain in self._chains))
+        self.agents = list(dict.fromkeys(chain[-1] for chain in self._chains))
         self._candidates: dict[str, list[_Candidate]] = {}
-        self._carved: dict[str, dict[_Granted, None]] = {agent: {} for agent in self._agents}
-        for agent in self._agents:
+        self._carved: dict[str, dict[_Granted, None]] = {agent: {} for agent in self.agents}
+        for agent in self.agents:
             calls = [call for call in usage.calls if call.chain[-1] == agent]
-            self._candidates[agent] = list(_candidates_of(calls, SEMANTICS.dialect, least))
+            found = _candidates_of(calls, self._dialect, least)
+            # The host asks for what no rule allows.
+            self._candidates[agent] = [
+                each for each in found if not settings or each.effect is Effect.ALLOW
+            ]
 
     def mend(self) -> tuple[str, ...]:
         """Take away what the policy in force does not grant, and return why not all was found."""
@@ -379,14 +444,16 @@ class _Draft:
                     why = tuple(dict.fromkeys((*why, *unproven)))
             if not excess:
                 return why
-            for agent, difference in excess:
-                self._answer(agent, difference)
+            # A rule that is taken over may mend more than it was taken over for.
+            if not [None for agent, one in excess if self._take_over(agent, one)]:
+                for agent, difference in excess:
+                    self._take_away(agent, difference)
         return (*why, f"after {_ROUNDS} rounds of mending some rule still grants more")
 
     def document(self) -> Document:
         """Return the policy."""
         body: list[Agent | Root] = [Root(root, span=_NOWHERE) for root in self._roots()]
-        for agent in self._agents:
+        for agent in self.agents:
             statements: list[Statement] = []
             granted = self._granted(agent)
             for effect in (Effect.ALLOW, Effect.ASK, Effect.DENY):
@@ -397,6 +464,26 @@ class _Draft:
                 statements.append(Delegate(handed_on, span=_NOWHERE))
             body.append(Agent(agent, tuple(statements), span=_NOWHERE))
         return Document(tuple(body), span=_NOWHERE)
+
+    def text(self) -> str:
+        """Return the policy as a file."""
+        if not self._settings:
+            return print_document(self.document())
+        rules: dict[str, list[str]] = {}
+        for agent in self.agents:
+            for effect, matcher in self._granted(agent):
+                rules.setdefault(effect.value, []).append(str(matcher))
+        lists = {
+            effect.value: list(dict.fromkeys(rules[effect.value]))
+            for effect in reversed(Effect)
+            if effect.value in rules
+        }
+        return json.dumps({"permissions": lists}, indent=2, ensure_ascii=False) + "\n"
+
+    @property
+    def rules(self) -> int:
+        """How many rules it has."""
+        return sum(len(self._granted(agent)) for agent in self.agents)
 
     def _roots(self) -> list[str]:
         return list(dict.fromkeys(chain[0] for chain in self._chains))
@@ -434,7 +521,7 @@ class _Draft:
         own = {matcher: effect for effect, matcher in reversed(self._granted(agent))}
         needed = [
             granted
-            for later in self._agents
+            for later in self.agents
             if later in below
             for granted in self._granted(later)
             if granted[0] is not Effect.DENY
@@ -461,6 +548,8 @@ class _Draft:
 
     def _table(self, chain: tuple[str, ...], current: Table) -> Table:
         """Return what *chain* may do, its calls read as the host of the policy in force does."""
+        if self._settings:
+            return _session(self.text()).table
         read = semantics(dialect_of([current]))
         table: Table | None = None
         for position, agent in enumerate(chain):
@@ -477,14 +566,19 @@ class _Draft:
             table = own if table is None else attenuate(table, own)
         return table or Table()
 
-    def _answer(self, agent: str, difference: Difference) -> None:
-        """Take the excess that *difference* shows away from *agent*."""
+    def _take_over(self, agent: str, difference: Difference) -> bool:
+        """Give *agent* the rule that *difference* lacks, if there is one."""
         carved = self._carved[agent]
         for because in difference.before.because:
             granted = self._taken_over(difference.tool, because.rule, because.effect)
             if granted is not None and granted not in carved:
                 carved[granted] = None
-                return
+                return True
+        return False
+
+    def _take_away(self, agent: str, difference: Difference) -> None:
+        """Take the call of *difference* away from *agent*, or narrow the rule that allows it."""
+        carved = self._carved[agent]
         granted = self._call_taken(difference)
         if granted is not None and len(carved) < _CARVED and granted not in carved:
             carved[granted] = None
@@ -492,8 +586,7 @@ class _Draft:
         blamed = {because.rule for because in difference.after.because}
         self._candidates[agent] = list(self._narrowed(agent, blamed, difference.tool))
 
-    @staticmethod
-    def _taken_over(tool: str, rule: str, effect: Effect) -> _Granted | None:
+    def _taken_over(self, tool: str, rule: str, effect: Effect) -> _Granted | None:
         """Return a rule of the policy in force, as one about calls of *tool*."""
         try:
             matcher = parse_matcher(rule)
@@ -501,15 +594,16 @@ class _Draft:
             return None
         if effect is Effect.ALLOW or "*" in tool:
             return None
+        if self._settings:
+            return effect, matcher
         return effect, Matcher(tool, matcher.specifier, span=_NOWHERE)
 
-    @staticmethod
-    def _call_taken(difference: Difference) -> _Granted | None:
+    def _call_taken(self, difference: Difference) -> _Granted | None:
         """Return a rule about the call that shows the excess alone."""
         if difference.before.effect is Effect.ALLOW or not difference.before.because:
             return None
         call = UsedCall(("",), difference.tool, difference.call, difference.before.effect)
-        found = list(_candidates_of([call], SEMANTICS.dialect, least=2))
+        found = list(_candidates_of([call], self._dialect, least=2))
         return (found[0].effect, found[0].matcher) if len(found) == 1 else None
 
     def _narrowed(self, agent: str, blamed: Iterable[str], tool: str) -> Iterator[_Candidate]:
@@ -520,7 +614,7 @@ class _Draft:
             if each not in guilty:
                 yield each
             elif each.is_wide:
-                yield from _exact(each, SEMANTICS.dialect)
+                yield from _exact(each, self._dialect)
 
 
 def _is_guarded(decision: Decision) -> bool:
@@ -553,7 +647,13 @@ class Proposal:
     why: tuple[str, ...] = ()
 
 
-def propose(usage: Usage, decider: RecordDecider | None = None, *, least: int = 3) -> Proposal:
+def propose(
+    usage: Usage,
+    decider: RecordDecider | None = None,
+    *,
+    least: int = 3,
+    settings: bool = False,
+) -> Proposal:
     """Return the smallest policy found that covers *usage*.
 
     Args:
@@ -562,6 +662,7 @@ def propose(usage: Usage, decider: RecordDecider | None = None, *, least: int = 
             what its host guards against every rule.
         least: how many distinct calls one rule is made of, at least, that
             matches more than they.
+        settings: whether it is written as settings of Claude Code, as *usage* was read.
 
     Raises:
         PolicyError: nothing was used.
@@ -569,28 +670,28 @@ def propose(usage: Usage, decider: RecordDecider | None = None, *, least: int = 
     """
     if not usage.calls:
         msg = "the logs hold no call to cover"
+        if usage.left_out:
+            msg += f": {', '.join(usage.left_out)}"
         raise PolicyError(msg, help="name other logs, or the agent that starts chains with --root")
-    draft = _Draft(usage, decider, least)
+    draft = _Draft(usage, decider, least, settings=settings)
     why = draft.mend()
-    document = draft.document()
-    text = print_document(document)
-    agents = [node for node in document.body if isinstance(node, Agent)]
-    grants = [grant for agent in agents for grant in agent.body if isinstance(grant, Grant)]
-    uncovered = tuple(_uncovered(usage, text))
+    text = draft.text()
+    uncovered = tuple(_uncovered(usage, text, settings=settings))
     missing = sum(call.times for call in uncovered)
     return Proposal(
         text=text,
-        agents=len(agents),
-        rules=sum(len(grant.matchers) for grant in grants),
+        agents=len(draft.agents),
+        rules=draft.rules,
         covered=sum(call.times for call in usage.calls) - missing,
         uncovered=uncovered,
         why=why,
     )
 
 
-def _uncovered(usage: Usage, text: str) -> Iterator[UsedCall]:
+def _uncovered(usage: Usage, text: str, *, settings: bool) -> Iterator[UsedCall]:
     """Yield the calls that do not get what they got, of the policy as it is printed."""
-    printed = RecordDecider(load_tree(Memory({"suggested.policy": text})), "attenuated")
+    name, reading = ".claude/settings.json" if settings else "suggested.policy", "attenuated"
+    printed = RecordDecider(load_tree(Memory({name: text})), "enforced" if settings else reading)
     for call in usage.calls:
         asked = Record(call.chain, call.tool, call.arguments, cwd=call.cwd)
         if printed.decide(asked).effect is not call.effect:

@@ -686,16 +686,19 @@ def _rule(add: Arguments) -> None:
 
 
 _SUGGEST_EPILOG = """\
-LOGS are those of `policy replay`. The policy is printed in our notation; what it
-covers and what not goes to standard error. Calls that the policy in force denies
-are never covered, and every chain is compared with it: a rule that would grant
-more gets deny rules of that policy, or narrower rules replace it.
+LOGS are those of `policy replay`. The policy is printed in our notation, or as
+settings with --to; what it covers and what not goes to standard error. Calls that
+the policy in force denies are never covered, and neither are commands that no rule
+can allow: loops, variables, substitutions. Every chain is compared with the policy
+in force: a rule that would grant more gets deny rules of that policy, or narrower
+rules replace it.
 
 exit status: 0 all calls are covered and nothing exceeds the policy in force, 1
 a call is not covered, or this is not proven, 2 a log or a policy cannot be read
 
 examples:
   policy suggest ~/.claude/projects --policy . --reading enforced > team.policy
+  policy suggest ~/.claude/projects --policy . --to claude-code
   policy suggest calls.jsonl --policy . --least 5 --format json
 """
 
@@ -707,6 +710,8 @@ def _suggest(add: Arguments) -> None:
     )
     told = "the policy in force, which is not exceeded"
     add.value("--policy", metavar="CURRENT", help=told)
+    told = "claude-code: print settings, which hold for every agent (default: our notation)"
+    add.value("--to", choices=("claude-code",), metavar="HOST", help=told)
     told = "distinct calls that a rule needs to match more than these (default: 3)"
     add.value("--least", type=int, default=3, metavar="N", help=told)
     add.logs()

@@ -29,8 +29,9 @@ def run(options: argparse.Namespace, console: Console) -> int:
     if options.policy is not None:
         workspace = load(options.policy, console.progress, Hosts.of(options)).workspace
         decider = RecordDecider(workspace, options.reading, options.home)
-    usage = usage_of(records(files), decider, root=options.root)
-    proposal = propose(usage, decider, least=max(options.least, 2))
+    settings = options.to == "claude-code"
+    usage = usage_of(records(files), decider, root=options.root, settings=settings)
+    proposal = propose(usage, decider, least=max(options.least, 2), settings=settings)
     notes = [*_notes(proposal, usage, proven=decider is not None)]
     # The text for a terminal is the policy alone, so that it can be written to a file.
     if options.format == "text":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import attrs
@@ -291,3 +292,61 @@ def test_what_is_not_covered_fails(folder, capsys):
         log.write('{"tool": "Bash", "input": {"command": "git log *"}, "chain": ["main"]}\n')
     assert main(["suggest", "calls.jsonl", "--policy", "."]) == 1
     assert "not covered: allow Bash(git log *)" in capsys.readouterr().err
+
+
+# Commands as agents write them: loops, here-documents, pipes, substitutions.
+COMMANDS = [
+    "for f in a b; do echo $f; done",
+    "cat <<'EOF' > out.txt\nhello\nEOF",
+    "jq . package.json",
+    "jq .name package.json | head -1",
+    "npm run build 2>&1 | tail -20",
+    "cd src && npm test",
+    "if [ -f x ]; then echo y; fi",
+    "while read l; do echo $l; done < f.txt",
+    "python3 - <<'EOF'\nprint(1)\nEOF",
+    "echo $(git rev-parse HEAD)",
+    "make all > build.log",
+    "find . -name '*.py' -exec grep foo {} \\;",
+    "git commit -m 'a (b)'",
+]
+
+
+@pytest.mark.parametrize("settings", [False, True])
+def test_no_rule_is_made_of_shell_grammar_and_what_is_left_out_is_named(settings):
+    records = [
+        Record(("main",), "Bash", {"command": command}, Effect.ALLOW, source=f"log:{number}")
+        for number, command in enumerate(COMMANDS)
+    ]
+    usage = usage_of(records, settings=settings)
+    left_out = sum(count for count, _ in usage.left_out.values())
+    assert len(usage.calls) + left_out == len(COMMANDS)
+    assert all(why.startswith("no rule can allow") for why in usage.left_out)
+    found = propose(usage, settings=settings)
+    name = ".claude/settings.json" if settings else "t.policy"
+    workspace = load_tree(Memory({name: found.text}))
+    assert not [finding for finding in workspace.findings if str(finding.severity) != "note"]
+    assert not found.uncovered
+    words = {"for", "do", "done", "if", "then", "fi", "while", "EOF", "hello"}
+    assert words.isdisjoint(re.findall(r"\w+(?=[ )])", found.text))
+
+
+def test_settings_hold_what_the_policy_in_force_takes_away():
+    text = json.dumps({"permissions": {"allow": ["Bash(npm run *)"], "deny": ["Read(.env)"]}})
+    tree = Memory({".claude/settings.json": text})
+    current = RecordDecider(load_tree(tree), "enforced")
+    records = [bash(f"npm run build {n}") for n in range(3)]
+    usage = usage_of(records, current, settings=True)
+    found = propose(usage, current, settings=True)
+    assert json.loads(found.text) == {
+        "permissions": {"allow": ["Bash(npm run *)"], "deny": ["Read(.env)"]}
+    }
+    assert (found.rules, found.covered, found.why) == (2, 3, ())
+
+
+def test_a_command_is_not_allowed_and_asked_for_at_once():
+    records = [
+        Record(("main",), "Bash", {"command": "jq ."}, Effect.ALLOW),
+        Record(("main",), "Bash", {"command": "jq . | rm x"}, Effect.ASK),
+    ]
+    assert lines(propose(usage_of(records))) == ["allow Bash(jq .)", "ask Bash(rm x)"]
