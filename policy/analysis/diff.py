@@ -38,7 +38,6 @@ __all__ = [
     "FileChange",
     "changed_files",
     "diff_workspaces",
-    "in_every_mode",
     "objection",
     "paired",
     "without",
@@ -408,16 +407,6 @@ def diff_workspaces(
     return Diff(tuple(sorted(changes, key=_order)), files, tuple(why))
 
 
-def in_every_mode(old: Workspace, new: Workspace) -> Iterator[tuple[str, Workspace, Workspace]]:
-    """Yield both workspaces, and both as sessions in each other permission mode have them.
-
-    The name of the mode comes first, "" for the one that the files say.
-    """
-    yield "", old, new
-    for mode in {**old.modes, **new.modes}:
-        yield mode, old.modes.get(mode, old), new.modes.get(mode, new)
-
-
 def objection(before: Workspace, after: Workspace, *, any_change: bool = False) -> str:
     """Return why *after* must not take the place of *before*, or "".
 
@@ -435,7 +424,8 @@ def objection(before: Workspace, after: Workspace, *, any_change: bool = False) 
         if is_new and (is_error or is_unreadable(finding)):
             return f"{finding.place}: {finding.message}"
     compared: Known = {}
-    for mode, old, new in in_every_mode(before, after):
+    for mode in ("", *{**before.modes, **after.modes}):
+        old, new = before.modes.get(mode, before), after.modes.get(mode, after)
         diff = diff_workspaces(old, new, known=compared)
         within = f" in the mode `{mode}`" if mode else ""
         for change in diff.changes:

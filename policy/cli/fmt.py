@@ -12,11 +12,11 @@ from policy.cli.console import Console
 from policy.cli.outputs import replace_files
 from policy.cli.report.words import count
 from policy.core.errors import PolicyError
-from policy.core.source import Source, visible
+from policy.core.source import visible
 from policy.core.values import frozen
-from policy.files.opening import Memory, Overlay, SingleFile
+from policy.files.opening import SingleFile
 from policy.files.text import decode
-from policy.files.trees import Folder, Tree
+from policy.files.trees import Folder
 from policy.hosts import notation
 from policy.hosts.workspace import load_tree
 from policy.language.parse import parse_notation
@@ -112,9 +112,6 @@ def _file(found: _Found, options: argparse.Namespace, console: Console) -> bool 
         msg = "no file that can be printed"
         known = "`*.policy` can, and JSON, YAML and Markdown by the names that hosts look for"
         raise PolicyError(msg, file=str(path), help=known)
-    if options.minimise:
-        fewer = _minimal(found, printed, console)
-        printed = canonical(full, Source(source.name, fewer)) or fewer
     old, new = path.read_bytes(), printed.encode()
     if new == old:
         return False
@@ -128,39 +125,10 @@ def _file(found: _Found, options: argparse.Namespace, console: Console) -> bool 
     return True
 
 
-def _minimal(found: _Found, text: str, console: Console) -> str:
-    """Return *text*, the new content of a file, without its needless rules."""
-    path = found.path
-    if path.name.endswith(notation.SUFFIX):
-        return _without(Memory({path.name: text}), path.name, console)
-    folder = found.folder or Path()
-    try:
-        name = path.absolute().relative_to(folder.absolute()).as_posix()
-    except ValueError:
-        msg = "its rules can be judged only with the other files of its folder"
-        raise PolicyError(
-            msg, file=str(path), help="run this in the folder of the project"
-        ) from None
-    return _without(Overlay(Folder(folder), {name: text.encode()}), name, console)
-
-
-def _without(tree: Tree, name: str, console: Console) -> str:
-    """Return the text of a file without needless rules; report why others stay."""
-    from policy.analysis.formatting import minimal  # noqa: PLC0415  # rarely needed
-
-    found = minimal(tree, name)
-    for kept in found.kept:
-        console.say(f"{kept.span.place}: kept `{kept.span.text}`: {kept.why}")
-    return found.text
-
-
 def _stream(options: argparse.Namespace, console: Console) -> int:
     data = sys.stdin.buffer.read()
     source = decode("<standard input>", data)
     printed = print_document(parse_notation(source))
-    if options.minimise:
-        name = f"stdin{notation.SUFFIX}"
-        printed = _without(Memory({name: printed}), name, console)
     if options.diff:
         console.difference(source.name, source.text, printed, "canonical")
     elif not options.check:

@@ -451,12 +451,6 @@ Files of hosts keep their keys, order, quotes, comments and all text below a
 header. A file that cannot be parsed, or whose canonical form would have another
 meaning, is reported and left as it is.
 
---minimise removes rules whose absence changes no decision: of any agent alone, or
-of any chain, in either reading. A rule that only repeats another one goes, also
-a second deny rule. No further set of rules can be removed; other rules are not
-tried. A file of a host is judged with all other files of the folder. A rule that
-changes nothing and stays is named with the reason, e.g. an example for it.
-
 exit status: 0 done, 1 something would change (with --check), 2 a file cannot
 be read, parsed or written
 
@@ -465,7 +459,6 @@ examples:
   policy fmt --check --diff policies/
   policy fmt .claude/settings.json pikuri.host.yaml
   policy fmt --hosts .
-  policy fmt --minimise --diff team.policy
   policy fmt - < team.policy
 """
 
@@ -479,7 +472,6 @@ def _fmt(add: Arguments) -> None:
     )
     add.positional("paths", told, nargs="*", default=["."], metavar="PATH")
     add.flag("--hosts", help="in folders, also format files of hosts")
-    add.flag("--minimise", help="also remove rules without which every call is decided alike")
     add.flag("--check", help="change nothing; exit 1 if it would")
     add.flag("--diff", help="change nothing; show what would")
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from policy.analysis.records.logs import LogProblem, log_files, read_log
 from policy.analysis.records.record import Record
@@ -15,14 +16,40 @@ from policy.cli.options import Hosts
 from policy.cli.outputs import publish
 from policy.cli.policies import open_policy
 from policy.cli.report.as_json import Object, because_json
-from policy.cli.report.document import Block, Grid, Ink, Paragraph, Report, Section, Text, more
-from policy.cli.report.words import VERBS, arrow, because_text, chain_text, count, logged_call
+from policy.cli.report.document import (
+    Block,
+    Grid,
+    Ink,
+    Paragraph,
+    Report,
+    Section,
+    Text,
+    joined,
+    more,
+)
+from policy.cli.report.words import (
+    VERBS,
+    arrow,
+    because_text,
+    call,
+    chain_text,
+    count,
+    logged_call,
+    quoted,
+    rule,
+)
 from policy.core.effect import Effect
 from policy.core.values import frozen
+
+if TYPE_CHECKING:
+    from policy.analysis.friction import Friction, FrictionGroup, Obstacle
 
 __all__ = ["records", "run"]
 
 _MOST = 40
+
+# Why lines were not decided -> how many, and where the first is.
+Undecided = Mapping[str, tuple[int, str]]
 
 
 @frozen
@@ -71,7 +98,6 @@ def _show_friction(
     console: Console,
 ) -> None:
     from policy.analysis.friction import friction  # noqa: PLC0415  # it compares
-    from policy.cli.report.friction import friction_blocks, friction_json  # noqa: PLC0415
 
     found = friction(
         records,
@@ -80,8 +106,8 @@ def _show_friction(
         progress=lambda calls: console.progress(f"{calls:,} distinct calls"),
     )
     title = "What keeps logged calls from running unasked"
-    blocks = partial(friction_blocks, found)
-    publish(Report(title, partial(friction_json, found), blocks, _MOST), options, console)
+    blocks = partial(_friction_blocks, found)
+    publish(Report(title, partial(_friction_json, found), blocks, _MOST), options, console)
 
 
 def records(files: dict[Path, str]) -> Iterator[Record | LogProblem]:
@@ -108,9 +134,10 @@ def _blocks(again: Rerun, most: int | None) -> list[Block]:
         f" {count(calls, 'call')} ({found.distinct:,} distinct) in {count(again.logs, 'log')}"
     )
     lost = sum(number for number, _ in found.undecided.values())
-    blocks: list[Block] = [Paragraph(told + (f"; {lost:,} not decided" if lost else ""), "strong")]
-    for why, (number, first) in found.undecided.items():
-        blocks.append(Paragraph(f"not decided: {count(number, 'line')}, first {first}: {why}"))
+    blocks: list[Block] = [
+        Paragraph(told + (f"; {lost:,} not decided" if lost else ""), "strong"),
+        *_undecided_lines(found.undecided),
+    ]
     if unsaid := _unsaid(found):
         now = ", ".join(f"{number:,} {VERBS[effect]}" for effect, number in sorted(unsaid.items()))
         blocks.append(Paragraph(f"the log does not say what these calls got; now: {now}"))
@@ -123,6 +150,17 @@ def _blocks(again: Rerun, most: int | None) -> list[Block]:
             left = more(len(members) - len(rows))
             blocks.append(Section(f"{title} ({total})", (table, *left)))
     return blocks
+
+
+def _undecided_lines(undecided: Undecided) -> Iterator[Block]:
+    for why, (number, first) in undecided.items():
+        yield Paragraph(f"not decided: {count(number, 'line')}, first {first}: {why}")
+
+
+def _undecided_json(undecided: Undecided) -> list[Object]:
+    return [
+        {"why": why, "lines": number, "first": first} for why, (number, first) in undecided.items()
+    ]
 
 
 def _row(each: Replayed) -> tuple[Text, ...]:
@@ -161,8 +199,91 @@ def _json(again: Rerun) -> Object:
         "lines": found.lines,
         "distinct": found.distinct,
         "unsaid": {effect.value: number for effect, number in _unsaid(found).items()},
-        "undecided": [
-            {"why": why, "lines": number, "first": first}
-            for why, (number, first) in found.undecided.items()
-        ],
+        "undecided": _undecided_json(found.undecided),
+    }
+
+
+# What keeps calls from running unasked.
+
+_RULES = 4
+
+
+def _friction_blocks(found: Friction, most: int | None) -> list[Block]:
+    """Return the groups, the most frequent first."""
+    distinct = sum(group.distinct for group in found.groups)
+    told = (
+        f"{found.held:,} of {count(found.calls, 'call')} do not run unasked ({distinct:,} distinct)"
+    )
+    blocks: list[Block] = [Paragraph(told, "strong"), *_undecided_lines(found.undecided)]
+    rows = tuple(_friction_row(group, most) for group in found.groups[:most])
+    if rows:
+        heads = ("calls", "what stands in the way", "for instance", "allow", "allows also")
+        blocks += (Grid(heads, rows), *more(len(found.groups) - len(rows)))
+    return blocks
+
+
+def _friction_row(group: FrictionGroup, most: int | None) -> tuple[Text, ...]:
+    distinct = f" ({group.distinct:,} distinct)" if group.distinct > 1 else ""
+    rules = joined((Ink(each, "rule") for each in group.rules), most=_RULES if most else None)
+    above = [link for link in group.links if link != group.chain[-1]]
+    lacking: Text = (rules, f", of {quoted(group.links)}") if above and group.rules else rules
+    return (
+        f"{group.calls:,}{distinct}",
+        _obstacle(group.obstacle),
+        _example(group),
+        lacking if group.rules else _unhelped(group.obstacle),
+        _further(group),
+    )
+
+
+def _example(group: FrictionGroup) -> Text:
+    told = logged_call(group.example.tool, group.example.call)
+    return (told, f" ({chain_text(group.chain)})") if len(group.chain) > 1 else told
+
+
+def _obstacle(obstacle: Obstacle) -> Text:
+    if obstacle.because is not None:
+        return (f"{obstacle.kind}: ", rule(obstacle.because))
+    return obstacle.kind
+
+
+def _unhelped(obstacle: Obstacle) -> Text:
+    if obstacle.because is not None:
+        return "only without that rule"
+    return "no rule can" if obstacle.text or not obstacle.has_rules else "no rule is known"
+
+
+def _further(group: FrictionGroup) -> Text:
+    if group.grants is not None:
+        return call(group.grants.tool, group.grants.call)
+    if not group.rules:
+        return ""
+    return "nothing else" if group.exact else "not fully compared"
+
+
+def _friction_json(found: Friction) -> Object:
+    """Return the value for programs."""
+    return {
+        "calls": found.calls,
+        "held": found.held,
+        "groups": [_group_json(group) for group in found.groups],
+        "undecided": _undecided_json(found.undecided),
+    }
+
+
+def _group_json(group: FrictionGroup) -> Object:
+    grants, because = group.grants, group.obstacle.because
+    return {
+        "obstacle": group.obstacle.kind,
+        "because": because_json([because])[0] if because else None,
+        "text": group.obstacle.text,
+        "chain": list(group.chain),
+        "calls": group.calls,
+        "distinct": group.distinct,
+        "example": {"tool": group.example.tool, "input": group.example.call},
+        "source": group.example.source,
+        "allow": list(group.rules),
+        "agents": list(group.links),
+        "grants": {"tool": grants.tool, "input": grants.call} if grants else None,
+        "exact": group.exact,
     }

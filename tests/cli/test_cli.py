@@ -430,35 +430,6 @@ def test_fmt_reads_standard_input(run, monkeypatch) -> None:
     assert run("fmt", "-") == (0, "root a\n\nagent a {}\n", "")
 
 
-def test_fmt_leaves_out_rules_that_change_nothing(run, tmp_path, monkeypatch) -> None:
-    file = tmp_path / "a.policy"
-    file.write_text("agent main {\n    allow     Read, Read(src/**)\n}\n")
-    status, out, _ = run("fmt", "--minimise", "--check", str(file))
-    assert (status, out) == (1, f"would change {file}\n")
-    status, out, _ = run("fmt", "--minimise", "--diff", str(file))
-    assert (status, "-    allow     Read, Read(src/**)" in out) == (0, True)
-    assert run("fmt", "--minimise", str(tmp_path))[:2] == (0, f"changed {file}\n")
-    assert file.read_text() == "agent main {\n    allow     Read\n}\n"
-    assert run("fmt", "--minimise", "--check", str(file))[0] == 0
-    text = b"agent a { allow Read, Read }"
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
-    assert run("fmt", "--minimise", "-")[1] == "agent a {\n    allow     Read\n}\n"
-
-
-def test_fmt_judges_rules_of_a_host_with_the_other_files_of_the_folder(
-    run, tmp_path, monkeypatch
-) -> None:
-    settings = tmp_path / ".claude" / "settings.json"
-    settings.parent.mkdir()
-    rules = {"permissions": {"deny": ["Bash(rm *)", "Bash(rm -rf *)"]}}
-    settings.write_text(json.dumps(rules))
-    status, _, err = run("fmt", "--minimise", str(settings))
-    assert (status, "run this in the folder of the project" in err) == (2, True)
-    monkeypatch.chdir(tmp_path)
-    assert run("fmt", "--minimise", ".claude/settings.json")[0] == 0
-    assert json.loads(settings.read_text()) == {"permissions": {"deny": ["Bash(rm *)"]}}
-
-
 # --- whatever happens -----------------------------------------------------------------
 
 

@@ -8,7 +8,7 @@ from tests.law.test_every_call import draw_diff
 from tests.law.test_every_chain import draw_never, draw_query
 from tests.law.test_every_edit import draw_mended
 from tests.law.test_every_gap import draw_audit
-from tests.law.test_every_rule import draw_minimal, draw_standings, draw_told
+from tests.law.test_every_rule import draw_standings, draw_told
 from tests.universes import WIDE, tried
 
 # Law -> how it is tried, and how many policies take a few seconds.
@@ -16,7 +16,6 @@ LAWS = {
     "diff": (draw_diff, 125),
     "shadowing": (draw_standings, 75),
     "lint": (draw_told, 150),
-    "minimise": (draw_minimal, 25),
     "query": (draw_query, 150),
     "never": (draw_never, 150),
     "audit": (draw_audit, 100),

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policy.analysis.formatting import minimal
 from policy.analysis.lint import lint, mend
 from policy.core.effect import Effect
 from policy.files.opening import Memory
@@ -93,7 +92,6 @@ def check(said: dict[str, object]) -> None:
     text = written(said)
     expected = decided(text)
     assert decided(mended(text)) == expected
-    assert decided(minimal(Memory({PATH: text}), PATH).text) == expected
 
 
 @given(permissions)
@@ -130,7 +128,6 @@ def test_a_rule_that_counts_in_another_mode_is_no_finding_and_stays(said) -> Non
     tree = Memory({PATH: text})
     assert not [f for f in lint(tree, load_tree(tree)).findings if f.code in DEAD]
     assert json.loads(mended(text)) == json.loads(text)
-    assert json.loads(minimal(tree, PATH).text) == json.loads(text)
 
 
 def test_a_guard_is_no_rule_that_covers_another() -> None:
