@@ -105,8 +105,10 @@ class Project:
             that names them.
         tool_classes: what tools do, "read", "change", "run", "network" or "start" -> the tools
             that do it, the most ordinary first.
-        modes: permission mode -> the project in that mode, and the project without the guards
-            of the host; empty for a host that has neither.
+        mode: the permission mode that its files say; "" for a host that has none, and for a
+            project without the guards of the host.
+        modes: each other mode -> the project in it, and the project without those guards;
+            empty for a host that has neither.
 
     """
 
@@ -125,6 +127,7 @@ class Project:
     bare: Callable[[], Project] | None = field(default=None, eq=False)
     elsewhere: tuple[str, ...] = ()
     tool_classes: Mapping[str, tuple[str, ...]] = field(factory=dict, eq=False)
+    mode: str = ""
     modes: Mapping[str, Project] = field(factory=dict, eq=False)
 
     def reading(self, name: str) -> Reading:

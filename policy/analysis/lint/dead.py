@@ -15,6 +15,7 @@ from typing import Final
 from policy.analysis.lint.checks import Positions, find
 from policy.compare.compare import Known
 from policy.compare.dead_rules import Effort, RuleStanding, shadowing
+from policy.core.decision import Because
 from policy.core.effect import Effect
 from policy.core.finding import Finding
 from policy.core.source import Place, visible
@@ -47,10 +48,16 @@ def dead_rule_findings(
     for key, table in _chain_tables(positions).items() if dead else ():
         if key not in first:
             trials.take(table, dead & _marks_of(table))
+    dead &= trials.dead.keys()
+    here = {mark: trials.found[mark] for mark in dead}
+    needed: dict[_Mark, dict[str, None]] = {}
     for mode in positions.modes:
-        dead &= trials.dead.keys()
         for table in {**_tables(mode), **_chain_tables(mode)}.values() if dead else ():
-            trials.take(table, dead & _marks_of(table))
+            for mark in trials.take(table, dead & _marks_of(table)):
+                needed.setdefault(mark, {})[mode.project.mode] = None
+    for mark, modes in needed.items():
+        if _is_reported(positions, here[mark]) and any(modes):
+            yield _of_other_modes(positions, here[mark][0].rule, [each for each in modes if each])
     left = trials.dead
     for mark, standings in left.items():
         if _is_reported(positions, standings) and not _is_kept(mark, left):
@@ -85,19 +92,23 @@ class _Trials:
     found: dict[_Mark, list[RuleStanding]] = field(factory=dict)
     open: dict[_Mark, tuple[str, ...]] = field(factory=dict)
 
-    def take(self, table: Table, marks: set[_Mark]) -> None:
-        """Try some rules of a table."""
+    def take(self, table: Table, marks: set[_Mark]) -> set[_Mark]:
+        """Try some rules of a table, and return those that a call of it needs."""
         if not marks:
-            return
+            return set()
         if self.most is not None and len(self.found.keys() | marks) > self.most:
             self.open.update(dict.fromkeys(marks, (_TOO_MANY,)))
-            return
+            return set()
         others = _marks_of(table) - marks
+        live = set()
         for standing in shadowing(table, known=others, effort=self.effort, compared=self.compared):
             mark = (standing.rule.place, standing.rule.rule)
             self.found.setdefault(mark, []).append(standing)
             if standing.what == "undecided":
                 self.open[mark] = standing.why
+            elif standing.what == "live":
+                live.add(mark)
+        return live
 
     @property
     def live(self) -> set[_Mark]:
@@ -191,6 +202,16 @@ def _finding(positions: Positions, standings: list[RuleStanding]) -> Finding:
     edits = removal(span) if span is not None and same else ()
     file = rule.place.file if rule.place else ""
     return find(code, span, file=file, rule=rule.rule, cover=cover, edits=edits)
+
+
+def _of_other_modes(positions: Positions, rule: Because, modes: list[str]) -> Finding:
+    """Return the note on a rule that decides nothing in the mode of the files."""
+    return positions.finding(
+        "rule-of-other-modes",
+        rule,
+        mode=positions.project.mode,
+        others=", ".join(f"`{mode}`" for mode in modes),
+    )
 
 
 def _without(standing: RuleStanding) -> str:

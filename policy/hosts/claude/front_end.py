@@ -208,7 +208,9 @@ def _project(found: FoundProject, options: ClaudeOptions, top: Path | None = Non
         tool_classes=TOOL_CLASSES,
     )
     others = (mode for mode in (*MODES, _UNGUARDED) if mode != built.mode)
-    return evolve(project, modes=OnDemand(others, partial(_in_mode, project, built)))
+    return evolve(
+        project, mode=built.mode, modes=OnDemand(others, partial(_in_mode, project, built))
+    )
 
 
 def _missing_folders(files: Iterable[Settings], at: Path) -> Iterator[Finding]:
@@ -231,6 +233,7 @@ def _in_mode(project: Project, built: ClaudeSession, mode: str) -> Project:
     session = evolve(built, guarded=False) if mode == _UNGUARDED else evolve(built, mode=mode)
     return evolve(
         project,
+        mode="" if mode == _UNGUARDED else mode,
         agents=_agents(session),
         attenuated=attenuated(session),
         enforced=ClaudeEnforced(session),
