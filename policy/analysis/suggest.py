@@ -28,6 +28,7 @@ from policy.core.values import evolve, field, frozen
 from policy.files.opening import Memory
 from policy.hosts.notation import SEMANTICS
 from policy.hosts.notation.semantics import dialect_of, semantics
+from policy.hosts.portable import RuleFile
 from policy.hosts.workspace import load_tree
 from policy.language.parse import parse_matcher
 from policy.language.printer import print_document
@@ -57,15 +58,15 @@ __all__ = [
 ]
 
 
-def _claude() -> Dialect:
-    """Return how Claude Code reads calls."""
-    return dialect_of([_session("{}").table])
+def _session(file: RuleFile, text: str) -> Chain:
+    """Return the first chain of a project whose one file is *file* with this *text*."""
+    (project,) = load_tree(Memory({file.path: text})).projects
+    return Chain.start(file.agent, project.enforced)
 
 
-def _session(settings: str) -> Chain:
-    """Return the main conversation of Claude Code with *settings* of a project."""
-    (project,) = load_tree(Memory({".claude/settings.json": settings})).projects
-    return Chain.start("main", project.enforced)
+def _dialect(file: RuleFile | None) -> Dialect:
+    """Return how calls are read where *file* decides; None is a policy in our notation."""
+    return SEMANTICS.dialect if file is None else dialect_of([_session(file, file.write({})).table])
 
 
 _SPAWNS = frozenset({SPAWN_TOOL, "Agent"})
@@ -125,7 +126,7 @@ def usage_of(
     decider: RecordDecider | None = None,
     *,
     root: str = "",
-    settings: bool = False,
+    file: RuleFile | None = None,
 ) -> Usage:
     """Return what the calls of a log use.
 
@@ -133,10 +134,10 @@ def usage_of(
         records: of `policy.analysis.records.logs.read_log`.
         decider: the policy in force; without one a log says what its calls got.
         root: the agent that starts every chain, in place of the one in the log.
-        settings: whether settings of Claude Code are to cover them, which hold for every agent.
+        file: of a host, which is to cover them for every agent; None is a policy in our notation.
 
     """
-    dialect = _claude() if settings else SEMANTICS.dialect
+    dialect = _dialect(file)
     found: dict[object, UsedCall] = {}
     left_out: dict[str, tuple[int, str]] = {}
     for record in records:
@@ -150,7 +151,7 @@ def usage_of(
             continue
         if call.tool in _SPAWNS:
             continue  # the chains say who is started
-        if settings:
+        if file is not None:
             call = evolve(call, chain=call.chain[:1])
         key = (
             call.project,
@@ -411,10 +412,10 @@ class _Draft:
     """Rules for each agent that called, and which agents they start."""
 
     def __init__(
-        self, usage: Usage, decider: RecordDecider | None, least: int, *, settings: bool
+        self, usage: Usage, decider: RecordDecider | None, least: int, file: RuleFile | None
     ) -> None:
-        self._settings = settings
-        self._dialect = _claude() if settings else SEMANTICS.dialect
+        self._file = file
+        self._dialect = _dialect(file)
         self._chains = usage.chains
         self._projects = {chain: usage.projects(chain) for chain in self._chains}
         self._decider = decider
@@ -426,7 +427,7 @@ class _Draft:
             found = _candidates_of(calls, self._dialect, least)
             # The host asks for what no rule allows.
             self._candidates[agent] = [
-                each for each in found if not settings or each.effect is Effect.ALLOW
+                each for each in found if file is None or each.effect is Effect.ALLOW
             ]
 
     def mend(self) -> tuple[str, ...]:
@@ -467,18 +468,13 @@ class _Draft:
 
     def text(self) -> str:
         """Return the policy as a file."""
-        if not self._settings:
+        if self._file is None:
             return print_document(self.document())
-        rules: dict[str, list[str]] = {}
+        rules: dict[Effect, dict[str, None]] = {}
         for agent in self.agents:
             for effect, matcher in self._granted(agent):
-                rules.setdefault(effect.value, []).append(str(matcher))
-        lists = {
-            effect.value: list(dict.fromkeys(rules[effect.value]))
-            for effect in reversed(Effect)
-            if effect.value in rules
-        }
-        return json.dumps({"permissions": lists}, indent=2, ensure_ascii=False) + "\n"
+                rules.setdefault(effect, {})[str(matcher)] = None
+        return self._file.write({effect: tuple(texts) for effect, texts in rules.items()})
 
     @property
     def rules(self) -> int:
@@ -548,8 +544,8 @@ class _Draft:
 
     def _table(self, chain: tuple[str, ...], current: Table) -> Table:
         """Return what *chain* may do, its calls read as the host of the policy in force does."""
-        if self._settings:
-            return _session(self.text()).table
+        if self._file is not None:
+            return _session(self._file, self.text()).table
         read = semantics(dialect_of([current]))
         table: Table | None = None
         for position, agent in enumerate(chain):
@@ -594,7 +590,7 @@ class _Draft:
             return None
         if effect is Effect.ALLOW or "*" in tool:
             return None
-        if self._settings:
+        if self._file is not None:
             return effect, matcher
         return effect, Matcher(tool, matcher.specifier, span=_NOWHERE)
 
@@ -652,7 +648,7 @@ def propose(
     decider: RecordDecider | None = None,
     *,
     least: int = 3,
-    settings: bool = False,
+    file: RuleFile | None = None,
 ) -> Proposal:
     """Return the smallest policy found that covers *usage*.
 
@@ -662,7 +658,7 @@ def propose(
             what its host guards against every rule.
         least: how many distinct calls one rule is made of, at least, that
             matches more than they.
-        settings: whether it is written as settings of Claude Code, as *usage* was read.
+        file: of a host that it is written as, as *usage* was read; None is our notation.
 
     Raises:
         PolicyError: nothing was used.
@@ -673,10 +669,10 @@ def propose(
         if usage.left_out:
             msg += f": {', '.join(usage.left_out)}"
         raise PolicyError(msg, help="name other logs, or the agent that starts chains with --root")
-    draft = _Draft(usage, decider, least, settings=settings)
+    draft = _Draft(usage, decider, least, file)
     why = draft.mend()
     text = draft.text()
-    uncovered = tuple(_uncovered(usage, text, settings=settings))
+    uncovered = tuple(_uncovered(usage, text, file))
     missing = sum(call.times for call in uncovered)
     return Proposal(
         text=text,
@@ -688,10 +684,10 @@ def propose(
     )
 
 
-def _uncovered(usage: Usage, text: str, *, settings: bool) -> Iterator[UsedCall]:
+def _uncovered(usage: Usage, text: str, file: RuleFile | None) -> Iterator[UsedCall]:
     """Yield the calls that do not get what they got, of the policy as it is printed."""
-    name, reading = ".claude/settings.json" if settings else "suggested.policy", "attenuated"
-    printed = RecordDecider(load_tree(Memory({name: text})), "enforced" if settings else reading)
+    path, reading = (file.path, "enforced") if file else ("suggested.policy", "attenuated")
+    printed = RecordDecider(load_tree(Memory({path: text})), reading)
     for call in usage.calls:
         asked = Record(call.chain, call.tool, call.arguments, cwd=call.cwd)
         if printed.decide(asked).effect is not call.effect:

@@ -702,8 +702,10 @@ def _suggest(add: Arguments) -> None:
     )
     told = "the policy in force, which is not exceeded"
     add.value("--policy", metavar="CURRENT", help=told)
-    told = "claude-code: print settings, which hold for every agent (default: our notation)"
-    add.value("--to", choices=("claude-code",), metavar="HOST", help=told)
+    from policy.hosts.front_ends import RULE_FILES  # noqa: PLC0415  # other verbs need none
+
+    told = "print a file of rules of this host, for every agent (default: our notation)"
+    add.value("--to", choices=tuple(RULE_FILES), metavar="HOST", help=told)
     told = "distinct calls that a rule needs to match more than these (default: 3)"
     add.value("--least", type=int, default=3, metavar="N", help=told)
     add.logs()

@@ -16,6 +16,7 @@ from policy.cli.replay import records
 from policy.cli.report.as_json import Object
 from policy.cli.report.document import Block, Paragraph, Report, Verbatim
 from policy.cli.report.words import call, chain_text, count
+from policy.hosts.front_ends import rule_file_of
 
 __all__ = ["run"]
 
@@ -29,9 +30,9 @@ def run(options: argparse.Namespace, console: Console) -> int:
     if options.policy is not None:
         workspace = load(options.policy, console.progress, Hosts.of(options)).workspace
         decider = RecordDecider(workspace, options.reading, options.home)
-    settings = options.to == "claude-code"
-    usage = usage_of(records(files), decider, root=options.root, settings=settings)
-    proposal = propose(usage, decider, least=max(options.least, 2), settings=settings)
+    file = rule_file_of(options.to) if options.to else None
+    usage = usage_of(records(files), decider, root=options.root, file=file)
+    proposal = propose(usage, decider, least=max(options.least, 2), file=file)
     notes = [*_notes(proposal, usage, proven=decider is not None)]
     # The text for a terminal is the policy alone, so that it can be written to a file.
     if options.format == "text":

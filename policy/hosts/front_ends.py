@@ -15,11 +15,11 @@ from policy.files.opening import Folder, StartPlace, Tree
 from policy.hosts.project import FrontEnd, Project
 
 if TYPE_CHECKING:  # reading needs nothing of what writes
-    from policy.hosts.portable import Writer
+    from policy.hosts.portable import RuleFile, Writer
     from policy.tables.dialect import Dialect
     from policy.tables.ruleset import Entry
 
-__all__ = ["FRONT_ENDS", "allowing", "front_ends", "writer_of"]
+__all__ = ["FRONT_ENDS", "RULE_FILES", "allowing", "front_ends", "rule_file_of", "writer_of"]
 
 
 @frozen
@@ -63,6 +63,16 @@ FRONT_ENDS: Final[tuple[FrontEnd, ...]] = tuple(
         ("zeph", "zeph", r"(^|/)\.(zeph|config/zeph)/agents/"),
     )
 )
+
+
+def rule_file_of(host: str) -> RuleFile:
+    """Return the file in which the host named *host*, one of `RULE_FILES`, keeps rules."""
+    found: RuleFile = import_module(f"policy.hosts.{RULE_FILES[host]}").RULE_FILE
+    return found
+
+
+# Hosts with a file of rules for every agent -> the module that describes it.
+RULE_FILES: Final = {"claude-code": "claude.writer"}
 
 
 def writer_of(front_end: FrontEnd) -> Writer:

@@ -6,7 +6,7 @@ A front end is read into these values, and the writer of another host makes file
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, Protocol
 
 from policy.compare.overlap import glob_pattern
@@ -25,6 +25,7 @@ __all__ = [
     "Portable",
     "PortableAgent",
     "PortableLine",
+    "RuleFile",
     "ToolRules",
     "Writer",
     "WrittenFiles",
@@ -173,6 +174,22 @@ class WrittenFiles:
     above: tuple[str, ...] = ()
     dropped: tuple[Dropped, ...] = ()
     fixed: frozenset[str] = frozenset()
+
+
+@values.frozen
+class RuleFile:
+    """A file of a host that holds rules for every agent.
+
+    Attributes:
+        path: in the folder of a project.
+        agent: that every chain starts with.
+        write: effect -> rules, the texts of matchers; returns the text of the file.
+
+    """
+
+    path: str
+    agent: str
+    write: Callable[[Mapping[Effect, Sequence[str]]], str]
 
 
 class Writer(Protocol):

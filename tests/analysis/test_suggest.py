@@ -19,9 +19,12 @@ from policy.core.decision import Decision
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.files.opening import Memory
+from policy.hosts.front_ends import rule_file_of
 from policy.hosts.workspace import load_tree
 from policy.tables.chain import Chain
 from tests.effort import examples
+
+CLAUDE = rule_file_of("claude-code")
 
 TEAM = """\
 root main
@@ -318,11 +321,11 @@ def test_no_rule_is_made_of_shell_grammar_and_what_is_left_out_is_named(settings
         Record(("main",), "Bash", {"command": command}, Effect.ALLOW, source=f"log:{number}")
         for number, command in enumerate(COMMANDS)
     ]
-    usage = usage_of(records, settings=settings)
+    usage = usage_of(records, file=CLAUDE if settings else None)
     left_out = sum(count for count, _ in usage.left_out.values())
     assert len(usage.calls) + left_out == len(COMMANDS)
     assert all(why.startswith("no rule can allow") for why in usage.left_out)
-    found = propose(usage, settings=settings)
+    found = propose(usage, file=CLAUDE if settings else None)
     name = ".claude/settings.json" if settings else "t.policy"
     workspace = load_tree(Memory({name: found.text}))
     assert not [finding for finding in workspace.findings if str(finding.severity) != "note"]
@@ -336,8 +339,8 @@ def test_settings_hold_what_the_policy_in_force_takes_away():
     tree = Memory({".claude/settings.json": text})
     current = RecordDecider(load_tree(tree), "enforced")
     records = [bash(f"npm run build {n}") for n in range(3)]
-    usage = usage_of(records, current, settings=True)
-    found = propose(usage, current, settings=True)
+    usage = usage_of(records, current, file=CLAUDE)
+    found = propose(usage, current, file=CLAUDE)
     assert json.loads(found.text) == {
         "permissions": {"allow": ["Bash(npm run *)"], "deny": ["Read(.env)"]}
     }

@@ -27,6 +27,7 @@ from policy.hosts.portable import (
     Portable,
     PortableAgent,
     PortableLine,
+    RuleFile,
     ToolRules,
     WrittenFiles,
     covers,
@@ -45,7 +46,7 @@ from policy.patterns.tokens import Gap, in_any_case
 from policy.tables.chain import SPAWN_TOOL
 from policy.tables.ruleset import Entry
 
-__all__ = ["HOSTS", "WRITER", "commands"]
+__all__ = ["HOSTS", "RULE_FILE", "WRITER", "commands"]
 
 
 # The hosts that are fetched from without asking, be it a section of them: rules name whole ones.
@@ -393,4 +394,12 @@ def glob_matches(glob: str, tool: str) -> bool:
     return Pattern.text(glob).matches(tool)
 
 
+def _settings(rules: Mapping[Effect, Sequence[str]]) -> str:
+    lists = {
+        effect.value: list(rules[effect]) for effect in (_ALLOW, _ASK, _DENY) if effect in rules
+    }
+    return json.dumps({"permissions": lists}, indent=2, ensure_ascii=False) + "\n"
+
+
+RULE_FILE: Final = RuleFile(".claude/settings.json", _MAIN, _settings)
 WRITER: Final = _Writer()
