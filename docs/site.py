@@ -79,7 +79,9 @@ def relinked(markdown: str, name: str) -> str:
             return found[0]
         target = posixpath.normpath(posixpath.join(here, path))
         page = _PLACES.get(target) or (
-            target.removeprefix("docs/") if target.startswith("docs/") else None
+            target.removeprefix("docs/")
+            if target.startswith("docs/") and not target.endswith(".py")
+            else None
         )
         if page is None:
             return f"]({REPOSITORY}{target}{hash_}{anchor})"

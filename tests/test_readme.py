@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -133,6 +134,18 @@ def test_every_picture_is_of_a_command_and_stands_on_a_page() -> None:
         name for page in PAGES for name in re.findall(r"pictures/(\w+)\.svg\)", page.read_text())
     }
     assert shown == {*SCREENS}
+
+
+def test_the_page_of_the_tests_names_what_is_there_and_every_group() -> None:
+    page = (ROOT / "tests" / "README.md").read_text("utf-8")
+    for module in re.findall(r"python -m (tests[.\w]*)", page):
+        path = ROOT / module.replace(".", "/")
+        assert path.with_suffix(".py").exists() or (path / "__main__.py").exists(), module
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    groups = {
+        text.partition(":")[0] for text in settings["tool"]["pytest"]["ini_options"]["markers"]
+    }
+    assert {*re.findall(r"^\| `(\w+)` \|.*-m \1`", page, re.MULTILINE)} == groups
 
 
 def test_the_page_of_the_shell_names_each_of_its_modules() -> None:
