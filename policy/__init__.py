@@ -1,11 +1,12 @@
 """Compiles the tool policies of AI agents into decision tables.
 
-    import policy
-
-    workspace = policy.load(".")
-    chain = workspace.chain("main", "explore")
-    decision = chain.decide("Bash", {"command": "git push origin main"})
-    decision.effect, decision.because, decision.reason
+    >>> import policy
+    >>> chain = policy.load("fixtures/team").chain("main", "reviewer")
+    >>> decision = chain.decide("Bash", {"command": "git push origin main"})
+    >>> decision.effect, decision.reason, decision.because[0].rule
+    (<Effect.ASK: 'ask'>, <Reason.RULE: 'rule'>, 'Bash(git push *)')
+    >>> str(decision)
+    'ask: ask Bash(git push *) (main at team.policy:6:29)'
 
 Names are loaded when they are first used, so that deciding from a compiled
 table needs neither a parser nor YAML.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import re
 import shlex
 import shutil
@@ -76,12 +77,11 @@ def test_the_steps_of_a_guide_print_what_it_says(
         folder.mkdir()
     monkeypatch.chdir(folder)
     for language, text in blocks(page):
-        first, _, rest = text.partition("\n")
         if language == "console":
             found, expected = printed(text, capsys)
             assert found == expected
-        elif name := re.fullmatch(r"# (\S+\.policy)", first):
-            (folder / name[1]).write_text(rest)
+        elif name := re.match(r"# (\S+\.policy)\n", text):
+            (folder / name[1]).write_text(text)
         elif language == "python":
             exec(compile(text, str(page), "exec"), {})  # noqa: S102  # code of our own pages
 
@@ -102,6 +102,12 @@ def test_the_policy_of_the_readme_compiles_and_restricts_spawns(tmp_path: Path) 
     assert not workspace.findings
     with pytest.raises(policy.SpawnDenied):
         workspace.chain("main", "explore", "reviewer")
+
+
+def test_the_example_of_the_package_is_true(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    assert doctest.testmod(policy).failed == 0
+    assert doctest.testmod(policy).attempted == 4
 
 
 def test_the_readme_is_short_and_shows_commands_with_their_output() -> None:
