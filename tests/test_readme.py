@@ -107,7 +107,7 @@ def test_the_policy_of_the_readme_compiles_and_restricts_spawns(tmp_path: Path) 
 def test_the_example_of_the_package_is_true(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     assert doctest.testmod(policy).failed == 0
-    assert doctest.testmod(policy).attempted == 4
+    assert doctest.testmod(policy).attempted == 5
 
 
 def test_the_readme_is_short_and_shows_commands_with_their_output() -> None:
