@@ -37,10 +37,10 @@ if TYPE_CHECKING:
     from policy.tables.chain import Chain as Chain
     from policy.tables.chain import SpawnDenied as SpawnDenied
     from policy.tables.codec.compiled import compiled_from_json as compiled_from_json
+    from policy.tables.codec.compiled import compiled_to_json as compiled_to_json
     from policy.tables.codec.compiled import load_compiled as load_compiled
-    from policy.tables.codec.reading import table_from_json as table_from_json
-    from policy.tables.codec.writing import compiled_to_json as compiled_to_json
-    from policy.tables.codec.writing import table_to_json as table_to_json
+    from policy.tables.codec.tables import table_from_json as table_from_json
+    from policy.tables.codec.tables import table_to_json as table_to_json
     from policy.tables.projects import Compiled as Compiled
     from policy.tables.table import NOTHING as NOTHING
     from policy.tables.table import UNRESTRICTED as UNRESTRICTED
@@ -68,7 +68,7 @@ _HOMES = {
     "Workspace": "policy.hosts.workspace",
     "audit": "policy.analysis.reach.audit",
     "compiled_from_json": "policy.tables.codec.compiled",
-    "compiled_to_json": "policy.tables.codec.writing",
+    "compiled_to_json": "policy.tables.codec.compiled",
     "convert": "policy.analysis.conversion.converting",
     "diff_workspaces": "policy.analysis.diff",
     "load": "policy.hosts.workspace",
@@ -76,8 +76,8 @@ _HOMES = {
     "parse_matcher": "policy.language.parse",
     "parse_notation": "policy.language.parse",
     "print_document": "policy.language.printer",
-    "table_from_json": "policy.tables.codec.reading",
-    "table_to_json": "policy.tables.codec.writing",
+    "table_from_json": "policy.tables.codec.tables",
+    "table_to_json": "policy.tables.codec.tables",
 }
 
 __all__ = [*_HOMES, "__version__"]  # noqa: PLE0604  # the names, in the one table that has them

@@ -15,7 +15,7 @@ from policy.patterns.notations import Unusable
 from policy.tables.compile import Rank, Semantics, compile_rules
 from policy.tables.dialect import Dialect
 from policy.tables.ruleset import Entry, RuleSet
-from policy.tables.table import TRUST, Bounds, Ceiling, Part, Table
+from policy.tables.table import TRUST, Bounds, Ceiling, LinkedRules, Table
 from tests.reference import Said, Scope
 
 __all__ = [
@@ -147,8 +147,8 @@ def compiled(scope: Scope, *, link: str = "agent", bounds: Bounds = Bounds()) ->
         denied = tuple(each for each in scope.rules if each.effect is Effect.DENY)
         handed_on = tuple(Said(Effect.ALLOW, matcher) for matcher in scope.delegate)
         rules = rule_set(Scope((*denied, *handed_on), Effect.DENY, scope.precedence))
-        delegate = Ceiling.of([Part(rules, (link,))])
-    return Table(Ceiling.of([Part(rule_set(scope), (link,))]), delegate, bounds)
+        delegate = Ceiling.of([LinkedRules(rules, (link,))])
+    return Table(Ceiling.of([LinkedRules(rule_set(scope), (link,))]), delegate, bounds)
 
 
 def table(*rules: str, default: Effect = Effect.DENY, link: str = "agent") -> Table:

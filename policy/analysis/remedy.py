@@ -16,7 +16,7 @@ from policy.tables.chain import Chain, Decider
 from policy.tables.dialect import ArgumentKind
 from policy.tables.placement import ProjectFolders
 from policy.tables.ruleset import Entry, RuleSet
-from policy.tables.table import Ceiling, Part, Table
+from policy.tables.table import Ceiling, LinkedRules, Table
 
 __all__ = [
     "Remedy",
@@ -60,7 +60,7 @@ def remedy(chain: Chain, tool: str, call: Mapping[str, object]) -> Remedy | None
     return Remedy(rules, tuple(links))
 
 
-def lacking(chain: Chain, tool: str, call: Mapping[str, object]) -> list[Part]:
+def lacking(chain: Chain, tool: str, call: Mapping[str, object]) -> list[LinkedRules]:
     """Return the rules of each agent of *chain* that do not allow a call."""
     return [
         part
@@ -69,7 +69,7 @@ def lacking(chain: Chain, tool: str, call: Mapping[str, object]) -> list[Part]:
     ]
 
 
-def with_rules(chain: Chain, rules: Iterable[str], parts: Sequence[Part]) -> Table:
+def with_rules(chain: Chain, rules: Iterable[str], parts: Sequence[LinkedRules]) -> Table:
     """Return the table of *chain* with *rules* behind those of *parts*.
 
     Raises:
@@ -80,7 +80,7 @@ def with_rules(chain: Chain, rules: Iterable[str], parts: Sequence[Part]) -> Tab
     entries = [entry for rule in rules for entry in allowing(rule, dialect)]
     return Table(
         Ceiling.of(
-            Part(_with(part.rules, entries), part.links) if part in parts else part
+            LinkedRules(_with(part.rules, entries), part.links) if part in parts else part
             for part in chain.table.use.parts
         )
     )
@@ -88,7 +88,7 @@ def with_rules(chain: Chain, rules: Iterable[str], parts: Sequence[Part]) -> Tab
 
 def _allow(
     rules: Iterable[str],
-    parts: Sequence[Part],
+    parts: Sequence[LinkedRules],
     chain: Chain,
     tool: str,
     call: Mapping[str, object],

@@ -25,7 +25,7 @@ from policy.patterns.pattern import Pattern, freeze
 from policy.tables.dialect import ArgumentKind, Dialect
 from policy.tables.lookup import Lookup
 from policy.tables.ruleset import Entry, RuleSet
-from policy.tables.table import Ceiling, Part, Table
+from policy.tables.table import Ceiling, LinkedRules, Table
 
 __all__ = [
     "Effort",
@@ -79,7 +79,7 @@ def key_of(entry: Entry) -> object:
     return entry.rule, entry.effect, entry.place
 
 
-def written_rules(parts: Sequence[Part]) -> Iterator[RuleInTable]:
+def written_rules(parts: Sequence[LinkedRules]) -> Iterator[RuleInTable]:
     """Yield the rules that somebody wrote, in order."""
     rules: dict[object, dict[int, list[Entry]]] = {}
     for number, part in enumerate(parts):
@@ -92,7 +92,7 @@ def written_rules(parts: Sequence[Part]) -> Iterator[RuleInTable]:
         yield RuleInTable(lines, because_of(entries[0], parts[number]))
 
 
-def because_of(entry: Entry, part: Part) -> Because:
+def because_of(entry: Entry, part: LinkedRules) -> Because:
     """Return the rule that a line comes of, as a part has it."""
     link = part.links[0] if part.links else ""
     return Because(entry.rule, entry.effect, link, entry.place)
@@ -120,7 +120,7 @@ def covering(
     entries: Sequence[Entry],
     wider: Iterable[tuple[Entry, Entry]],
     others: Iterable[Entry],
-    part: Part,
+    part: LinkedRules,
 ) -> dict[object, Because]:
     """Return the rules that each alone match all that *entries* do, in the order of their lines.
 
@@ -244,7 +244,7 @@ class Trials:
 
     """
 
-    def __init__(self, parts: Sequence[Part], known: Known | None = None) -> None:
+    def __init__(self, parts: Sequence[LinkedRules], known: Known | None = None) -> None:
         self._parts = list(parts)
         self._known: Known = {} if known is None else known
         self._lines: dict[str, list[ToolLines]] = {}
@@ -255,10 +255,12 @@ class Trials:
         self.cost = 0
 
     @property
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[LinkedRules]:
         """The parts, with the rules that are left."""
         return [
-            Part(_with(part.rules, [e for e in part.rules.entries if key_of(e) not in gone]), links)
+            LinkedRules(
+                _with(part.rules, [e for e in part.rules.entries if key_of(e) not in gone]), links
+            )
             if gone
             else part
             for part, gone in zip(self._parts, self._gone, strict=True)
@@ -449,7 +451,7 @@ class Trials:
         before, after = (
             Table(
                 Ceiling.of(
-                    Part(_with(part.rules, entries), part.links)
+                    LinkedRules(_with(part.rules, entries), part.links)
                     for part, entries in zip(self._parts, side, strict=True)
                 )
             )

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "TYPE_CHECKING", "Any", "ClassVar", "Factory", "Final", "Generic", "Literal", "NoReturn",
-    "Protocol", "TypeVar", "define", "evolve", "field", "frozen", "optional", "stated",
+    "Protocol", "TypeVar", "attributes", "define", "evolve", "field", "frozen", "stated",
 ]  # fmt: skip
 
 
@@ -153,9 +153,9 @@ if not TYPE_CHECKING:
         return cls(**changes)
 
 
-def optional(cls: Any) -> frozenset[str]:
-    """Return the attributes of a class of values that have a default."""
-    return frozenset([one.name for one in cls.__fields__[1] if one.is_optional])
+def attributes(cls: Any) -> dict[str, bool]:
+    """Return the attributes of a class of values, and whether each has a default."""
+    return {one.name: one.is_optional for one in cls.__fields__[1]}
 
 
 def stated(value: Any) -> Iterator[tuple[str, object]]:

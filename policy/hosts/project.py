@@ -14,7 +14,7 @@ from policy.core.finding import Finding
 from policy.core.source import Place, Source, Span
 from policy.core.values import field, frozen
 from policy.files.opening import Tree
-from policy.tables.chain import SPAWN_TOOL, Attenuated, Link, Reading
+from policy.tables.chain import Attenuated, Link, Reading, plain_call
 from policy.tables.table import Table
 
 __all__ = [
@@ -117,7 +117,7 @@ class Project:
     root: str
     agents: Mapping[str, AgentEntry]
     starts: tuple[str, ...]
-    attenuated: Reading
+    attenuated: Attenuated
     enforced: Reading
     files: tuple[ReadFile, ...] = ()
     findings: tuple[Finding, ...] = ()
@@ -153,11 +153,6 @@ class Project:
 SpawnCall = Callable[[str], tuple[str, dict[str, object]]]
 
 
-def default_spawn_call(agent: str) -> tuple[str, dict[str, object]]:
-    """Return the call that starts *agent* in most hosts."""
-    return SPAWN_TOOL, {"subagent_type": agent}
-
-
 @frozen(slots=False)
 class DeclaredReading(Attenuated):
     """The attenuated reading of a host that starts agents by a call of its own."""
@@ -182,7 +177,7 @@ class EnforcedReading:
     agents: tuple[str, ...]
     start: Callable[[str], Link]
     step: Callable[[Link, str], Link]
-    spawn_call: SpawnCall = default_spawn_call
+    spawn_call: SpawnCall = plain_call
     name: str = "enforced"
 
 

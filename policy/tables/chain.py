@@ -31,6 +31,7 @@ __all__ = [
     "SpawnDenied",
     "attenuate",
     "handed_down",
+    "plain_call",
     "spawn_call",
 ]
 
@@ -160,7 +161,12 @@ def handed_down(bounds: Bounds) -> Bounds:
 def spawn_call(reading: Reading, agent: str) -> tuple[str, dict[str, object]]:
     """Return the tool and the arguments of the call that starts *agent*."""
     call = getattr(reading, "spawn_call", None)
-    return call(agent) if call else (SPAWN_TOOL, {"subagent_type": agent})
+    return call(agent) if call else plain_call(agent)
+
+
+def plain_call(agent: str) -> tuple[str, dict[str, object]]:
+    """Return the call that starts *agent* in most hosts."""
+    return SPAWN_TOOL, {"subagent_type": agent}
 
 
 @frozen

@@ -15,7 +15,7 @@ from policy.core.values import field, frozen
 from policy.language.syntax import DeclaredTools, Policy, Presence, Rule
 from policy.tables.dialect import Dialect
 from policy.tables.ruleset import Entry, RuleSet
-from policy.tables.table import Bounds, Ceiling, Part, Table
+from policy.tables.table import Bounds, Ceiling, LinkedRules, Table
 
 __all__ = ["Rank", "Semantics", "compile_policy", "compile_rules", "compile_tools"]
 
@@ -82,16 +82,16 @@ def compile_policy(policy: Policy, semantics: Semantics, *, root: bool = False) 
     """
     links = (policy.name,)
     default = Effect.ALLOW if policy.inherit and not root else semantics.default
-    use = [Part(compile_rules(policy.rules, semantics, default), links)]
+    use = [LinkedRules(compile_rules(policy.rules, semantics, default), links)]
     for declared, removes in ((policy.tools, False), (policy.disallowed, True)):
         rules = compile_tools(declared, semantics, removes=removes)
         if rules is not None:
-            use.append(Part(rules, links))
+            use.append(LinkedRules(rules, links))
     delegate = None
     if policy.delegate is not None:
         denied = [rule for rule in policy.rules if rule.effect is Effect.DENY]
         handed_on = compile_rules([*denied, *policy.delegate], semantics, Effect.DENY)
-        delegate = Ceiling.of([Part(handed_on, links)])
+        delegate = Ceiling.of([LinkedRules(handed_on, links)])
     return Table(Ceiling.of(use), delegate, Bounds(policy.depth, policy.turns, policy.trust))
 
 

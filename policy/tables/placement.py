@@ -27,7 +27,7 @@ from policy.tables.chain import Around, Link
 from policy.tables.dialect import BLANKS, Argument, ArgumentKind, Dialect
 from policy.tables.lookup import Lookup
 from policy.tables.ruleset import EntriesOnDemand, Entry, RuleSet
-from policy.tables.table import Ceiling, Part, Table
+from policy.tables.table import Ceiling, LinkedRules, Table
 
 __all__ = [
     "Anchored",
@@ -72,7 +72,7 @@ class _Moved:
 
     def _ceiling(self, ceiling: Ceiling) -> Ceiling:
         parts = [(part, self._rules(part.rules)) for part in ceiling.parts]
-        moved = [Part(rules, part.links) for part, sets in parts for rules in sets]
+        moved = [LinkedRules(rules, part.links) for part, sets in parts for rules in sets]
         # What was one set each stays a meet; whether two became equal would need all their rules.
         return Ceiling(tuple(moved)) if len(moved) == len(parts) else Ceiling.of(moved)
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 from policy.core.errors import PolicyError
 from policy.core.memory import seldom_collecting
-from policy.core.values import Generic, Protocol, TypeVar, field, frozen
-from policy.tables.chain import SPAWN_TOOL, Attenuated, Chain, Link, Reading, SpawnDenied, attenuate
+from policy.core.values import Generic, Protocol, TypeVar, evolve, field, frozen
+from policy.tables.chain import Attenuated, Chain, Link, Reading, SpawnDenied, plain_call
 from policy.tables.placement import Rooted, Rootless
 from policy.tables.table import Table
 
 __all__ = [
+    "Calls",
     "Compiled",
     "CompiledDeclared",
     "CompiledPosition",
@@ -49,7 +51,7 @@ class Offered(Protocol):
         """The agents that start chains."""
 
     @property
-    def attenuated(self) -> Reading:
+    def attenuated(self) -> Attenuated:
         """The reading that only narrows."""
 
     @property
@@ -164,34 +166,134 @@ def _known(names: list[str]) -> str:
 # Projects as they come out of a compiled policy: tables and steps, and no files.
 
 
-_Calls = Mapping[str, tuple[str, dict[str, object]]]
+# Agent -> the call that starts it, where that is no plain one.
+Calls = Mapping[str, tuple[str, Mapping[str, object]]]
+
+
+@frozen(slots=False)
+class CompiledDeclared(Attenuated):
+    """The reading that only narrows; an agent that has no table starts chains, or is unknown."""
+
+    listed: tuple[str, ...] = field(kw_only=True)
+    calls: Calls = field(factory=dict, kw_only=True)
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """Every agent that can be a link."""
+        return self.listed
+
+    def spawn_call(self, agent: str) -> tuple[str, dict[str, object]]:
+        """Return the call that starts *agent*."""
+        return _call(self.calls, agent)
+
+
+def _call(calls: Calls, agent: str) -> tuple[str, dict[str, object]]:
+    tool, arguments = calls.get(agent) or plain_call(agent)
+    return tool, {**arguments}
 
 
 @frozen
+class Refusal:
+    """Why a host does not start an agent, in its words."""
+
+    agent: str
+    link: str
+    reason: str
+    message: str
+
+
+@frozen
+class Steps:
+    """Where the agents that are started lead: numbers of positions, and of refusals.
+
+    With *ends*, the compiled policy goes no further.
+    """
+
+    to: Mapping[str, int] = field(factory=dict)
+    refused: Mapping[str, int] = field(factory=dict)
+    ends: bool = False
+
+
+@frozen
+class CompiledPosition:
+    """An agent at one place of chains; *steps* is a number."""
+
+    name: str
+    table: Table
+    steps: int
+    depth: int = 0
+
+
+@frozen(slots=False, eq=False)
+class Walked:
+    """A reading as it was found by walking through every chain; the state is a number."""
+
+    agents: tuple[str, ...]
+    starts: Steps
+    positions: tuple[CompiledPosition, ...]
+    steps: tuple[Steps, ...]
+    refusals: tuple[Refusal, ...] = ()
+    calls: Calls = field(factory=dict)
+    name: str = "enforced"
+
+    def start(self, agent: str) -> Link:
+        """Return the first link."""
+        return self._follow(self.starts, agent, "the root")
+
+    def step(self, parent: Link, agent: str) -> Link:
+        """Return the link behind *parent*."""
+        number = parent.state
+        if type(number) is not int:
+            raise KeyError(agent)
+        return self._follow(self.steps[self.positions[number].steps], agent, parent.name)
+
+    def spawn_call(self, agent: str) -> tuple[str, dict[str, object]]:
+        """Return the call that starts *agent*."""
+        return _call(self.calls, agent)
+
+    def _follow(self, steps: Steps, agent: str, link: str) -> Link:
+        if steps.ends:
+            raise SpawnDenied(agent, link, "not-compiled")
+        if agent in steps.refused:
+            refusal = self.refusals[steps.refused[agent]]
+            denied = SpawnDenied(refusal.agent, refusal.link, refusal.reason)
+            denied.args = (refusal.message,)
+            raise denied
+        number = steps.to[agent]
+        position = self.positions[number]
+        return Link(position.name, position.table, position.depth, number)
+
+
+@frozen(slots=False)
 class CompiledProject:
     """One place where one host would be started.
 
     Attributes:
         host: e.g. ``zeph``.
         profile: host and version.
-        root: folder relative to the tree it was compiled from.
         starts: agents that start chains.
         attenuated: the reading that only narrows.
-        enforced: what the host really does.
+        walked: what the host really does; None for as declared.
+        root: folder relative to the tree it was compiled from.
 
     """
 
     host: str
     profile: str
-    root: str
     starts: tuple[str, ...]
-    attenuated: Reading
-    enforced: Reading
+    attenuated: CompiledDeclared
+    walked: Walked | None = None
+    root: str = ""
 
     @property
     def title(self) -> str:
         """The name by which people address the project."""
         return f"{self.host}@{self.root}" if self.root else self.host
+
+    @cached_property
+    def enforced(self) -> Reading:
+        """What the host really does."""
+        return self.walked or evolve(self.attenuated, name="enforced")
 
     def reading(self, name: str) -> Reading:
         """Return the reading called *name*. Raises KeyError for any other name."""
@@ -210,117 +312,3 @@ class Compiled(Projects[CompiledProject]):
     """
 
     hash: str
-
-
-@frozen(slots=False)
-class CompiledDeclared(Attenuated):
-    """The reading that only narrows.
-
-    Attributes:
-        starts: agent -> what it may do where a chain starts with it.
-        calls: agent -> the call that starts it, where that is no plain one.
-        listed: every agent.
-
-    """
-
-    starts: Mapping[str, Table] = field(kw_only=True)
-    calls: _Calls = field(kw_only=True)
-    listed: tuple[str, ...] = field(kw_only=True)
-
-    @property
-    def agents(self) -> tuple[str, ...]:
-        """Every agent that can be a link."""
-        return self.listed
-
-    def start(self, agent: str) -> Link:
-        """Return the first link."""
-        return Link(agent, self.starts[agent])
-
-    def step(self, parent: Link, agent: str) -> Link:
-        """Return the link behind *parent*."""
-        return Link(agent, attenuate(parent.table, self.tables[agent]), parent.depth + 1)
-
-    def spawn_call(self, agent: str) -> tuple[str, dict[str, object]]:
-        """Return the call that starts *agent*."""
-        return self.calls.get(agent) or (SPAWN_TOOL, {"subagent_type": agent})
-
-
-@frozen
-class Refusal:
-    """Why a host does not start an agent, in its words."""
-
-    agent: str
-    link: str
-    reason: str
-    message: str
-
-    def denied(self) -> SpawnDenied:
-        """Return it as what chains raise."""
-        denied = SpawnDenied(self.agent, self.link, self.reason)
-        denied.args = (self.message,)
-        return denied
-
-
-@frozen
-class Steps:
-    """Where the agents that are started lead: to positions by number, or nowhere.
-
-    With *ends*, the compiled policy goes no further.
-    """
-
-    to: Mapping[str, int]
-    refused: Mapping[str, Refusal]
-    ends: bool = False
-
-    def follow(self, agent: str, link: str) -> int:
-        """Return the number of *agent* behind *link*. Raises KeyError for an unknown one."""
-        if self.ends:
-            raise SpawnDenied(agent, link, "not-compiled")
-        if agent in self.refused:
-            raise self.refused[agent].denied()
-        return self.to[agent]
-
-
-@frozen
-class CompiledPosition:
-    """An agent at one place of chains."""
-
-    name: str
-    table: Table
-    depth: int
-    steps: Steps
-
-
-@frozen(slots=False, eq=False)
-class Walked:
-    """A reading as it was found by walking through every chain; the state is a number."""
-
-    listed: tuple[str, ...]
-    starts: Steps
-    positions: Sequence[CompiledPosition]
-    calls: _Calls
-    name: str = "enforced"
-
-    @property
-    def agents(self) -> tuple[str, ...]:
-        """Every agent that can be a link."""
-        return self.listed
-
-    def start(self, agent: str) -> Link:
-        """Return the first link."""
-        return self._link(self.starts.follow(agent, "the root"))
-
-    def step(self, parent: Link, agent: str) -> Link:
-        """Return the link behind *parent*."""
-        number = parent.state
-        if type(number) is not int:
-            raise KeyError(agent)
-        return self._link(self.positions[number].steps.follow(agent, parent.name))
-
-    def spawn_call(self, agent: str) -> tuple[str, dict[str, object]]:
-        """Return the call that starts *agent*."""
-        return self.calls.get(agent) or (SPAWN_TOOL, {"subagent_type": agent})
-
-    def _link(self, number: int) -> Link:
-        position = self.positions[number]
-        return Link(position.name, position.table, position.depth, number)

@@ -23,7 +23,7 @@ from weakref import ReferenceType
 from policy.core.decision import Clause, Decision, Reason
 from policy.core.effect import Effect
 from policy.core.memory import Memo, alive, seldom_collecting, weakly
-from policy.core.values import ClassVar, Final, evolve, field, frozen
+from policy.core.values import Final, evolve, field, frozen
 from policy.tables.dialect import Dialect
 from policy.tables.lookup import Lookup
 from policy.tables.ruleset import Entry, RuleSet
@@ -35,7 +35,7 @@ __all__ = [
     "UNRESTRICTED",
     "Bounds",
     "Ceiling",
-    "Part",
+    "LinkedRules",
     "Table",
     "no_spawns",
 ]
@@ -48,7 +48,7 @@ TRUST: Final = ("blocked", "quarantined", "verified", "trusted")
 
 
 @frozen
-class Part:
+class LinkedRules:
     """A rule set and the links of the chain that it belongs to."""
 
     rules: RuleSet
@@ -66,7 +66,7 @@ def no_spawns(dialect: Dialect) -> RuleSet:
     return RuleSet((denied,), Effect.ALLOW, dialect)
 
 
-def _links(parts: Iterable[Part]) -> dict[RuleSet, tuple[str, ...]]:
+def _links(parts: Iterable[LinkedRules]) -> dict[RuleSet, tuple[str, ...]]:
     links: dict[RuleSet, tuple[str, ...]] = {}
     for part in parts:
         rules = part.rules.interned
@@ -78,7 +78,7 @@ def _links(parts: Iterable[Part]) -> dict[RuleSet, tuple[str, ...]]:
 class Ceiling:
     """A meet of rule sets: what all of them grant. Equal when the sets are."""
 
-    parts: tuple[Part, ...] = ()
+    parts: tuple[LinkedRules, ...] = ()
 
     @cached_property
     def sets(self) -> frozenset[RuleSet]:
@@ -90,15 +90,15 @@ class Ceiling:
         return frozenset(part.rules for part in self.parts)
 
     @classmethod
-    def of(cls, parts: Iterable[Part]) -> Ceiling:
+    def of(cls, parts: Iterable[LinkedRules]) -> Ceiling:
         """Return the canonical meet: equal sets once, with the links of all."""
         merged = _links(parts)
         for rules, links in merged.items():
             if rules.is_constant and rules.default is Effect.DENY:
                 refusing = evolve(_DENIES_ALL, default_reason=rules.default_reason)
-                return cls((Part(refusing, links),))
+                return cls((LinkedRules(refusing, links),))
         kept = tuple(
-            Part(rules, links)
+            LinkedRules(rules, links)
             for rules, links in merged.items()
             if not (rules.is_constant and rules.default is Effect.ALLOW)
         )
@@ -113,11 +113,13 @@ class Ceiling:
     def without_spawns(self) -> Ceiling:
         """The meet for an agent at its limit of depth."""
         if not self.parts:
-            return Ceiling.of([Part(no_spawns(_NO_DIALECT))])
+            return Ceiling.of([LinkedRules(no_spawns(_NO_DIALECT))])
         if any(rules == no_spawns(rules.dialect) for rules in self.sets):
             return self
         first = self.parts[0]
-        return Ceiling.of((*self.parts, Part(no_spawns(first.rules.dialect), first.links[:1])))
+        return Ceiling.of(
+            (*self.parts, LinkedRules(no_spawns(first.rules.dialect), first.links[:1]))
+        )
 
     def __and__(self, other: Ceiling) -> Ceiling:
         """Return what both grant."""
@@ -178,7 +180,6 @@ class Table:
     use: Ceiling = Ceiling()
     delegate: Ceiling | None = None
     bounds: Bounds = Bounds()
-    _lookups: ClassVar[Memo[str, Lookup]]  # of each table, and no part of its value
 
     def __attrs_post_init__(self) -> None:
         # One form of one meaning, or `a & NOTHING` were not NOTHING.
@@ -186,14 +187,17 @@ class Table:
             object.__setattr__(self, "delegate", None)
         if self.bounds.is_last:
             object.__setattr__(self, "use", self.use.without_spawns)
-        object.__setattr__(self, "_lookups", Memo(_REMEMBERED_TOOLS))
+
+    @cached_property
+    def _lookups(self) -> Memo[str, Lookup]:
+        return Memo(_REMEMBERED_TOOLS)
 
     @classmethod
     def of(cls, rules: RuleSet, *, link: str = "", delegate: RuleSet | None = None) -> Table:
         """Return the table of one rule set, as the policy of *link*."""
         links = (link,) if link else ()
-        handed_on = None if delegate is None else Ceiling.of([Part(delegate, links)])
-        return cls(Ceiling.of([Part(rules, links)]), handed_on)
+        handed_on = None if delegate is None else Ceiling.of([LinkedRules(delegate, links)])
+        return cls(Ceiling.of([LinkedRules(rules, links)]), handed_on)
 
     def __and__(self, other: Table) -> Table:
         """Return the table that grants, and hands on, only what both do."""
@@ -311,4 +315,4 @@ def _hashed_text(sets: _Sets) -> str:
 _REMEMBERED_TOOLS = 4096
 
 UNRESTRICTED: Table = Table()
-NOTHING: Table = Table(Ceiling.of([Part(_DENIES_ALL)]), bounds=Bounds(0, 0, TRUST[0]))
+NOTHING: Table = Table(Ceiling.of([LinkedRules(_DENIES_ALL)]), bounds=Bounds(0, 0, TRUST[0]))

@@ -20,7 +20,7 @@ from policy.core.effect import Effect
 from policy.files.trees import Memory
 from policy.hosts.workspace import Workspace, load_tree
 from policy.tables.ruleset import Entry, RuleSet
-from policy.tables.table import Ceiling, Part, Table
+from policy.tables.table import Ceiling, LinkedRules, Table
 from tests.strategies import compiled, scopes
 
 
@@ -92,7 +92,7 @@ def test_rules_are_kept_no_longer_than_they_are_used(told: str) -> None:
     assert [one() for one in rules] == [None] * len(rules)
 
 
-def parts(workspace: Workspace) -> list[Part]:
+def parts(workspace: Workspace) -> list[LinkedRules]:
     return [
         part
         for entry in workspace.projects[0].agents.values()
@@ -167,7 +167,7 @@ def test_rules_that_say_nothing_of_commands_need_no_search_where_they_hide_none(
     assert [difference.tool for difference in found.differences] == ["Bash", "Monitor"]
     dialect = before.use.parts[0].rules.dialect
     edits = Entry("Edit", Effect.DENY)
-    beside = Table(Ceiling.of([Part(RuleSet((edits,), otherwise, dialect))]))
+    beside = Table(Ceiling.of([LinkedRules(RuleSet((edits,), otherwise, dialect))]))
     before, after = before & beside, after & beside
     found = differences(before, after, known)
     assert [tool for tool in searched if tool == "Bash"] == searches

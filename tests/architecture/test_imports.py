@@ -23,7 +23,6 @@ COMMAND = PLAIN + 1  # and `policy.commands.compound`, which tells that a comman
 CHECK = 68
 NOT_FOR_CHECK = (
     "attr",
-    "cattrs",
     "datetime",
     "importlib.resources",
     "lark",
@@ -40,12 +39,11 @@ NOT_FOR_CHECK = (
 # To lint and to audit it.
 LINT = 131
 AUDIT = 134
-NOT_FOR_LINT = ("attr", "cattrs", "lark", "policy.hosts.portable", "xml", "yaml")
+NOT_FOR_LINT = ("attr", "lark", "policy.hosts.portable", "xml", "yaml")
 
 # What plain decisions need nothing of.
 HEAVY = (
     "attrs",
-    "cattrs",
     "tree_sitter",
     "yaml",
     "policy.analysis",
@@ -74,7 +72,7 @@ agent main {
 DECIDE = """\
 import json, sys
 from policy.tables.chain import Chain, Attenuated
-from policy.tables.codec.reading import table_from_json
+from policy.tables.codec.tables import table_from_json
 
 chain = Chain.start("main", Attenuated({"main": table_from_json(sys.stdin.read())}))
 tool, call = json.loads(sys.argv[1])

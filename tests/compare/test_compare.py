@@ -14,7 +14,7 @@ from policy.core.effect import Effect
 from policy.patterns.families import classes
 from policy.patterns.pattern import Pattern
 from policy.tables.dialect import Argument, ArgumentKind
-from policy.tables.table import NOTHING, UNRESTRICTED, Ceiling, Part, Table
+from policy.tables.table import NOTHING, UNRESTRICTED, Ceiling, LinkedRules, Table
 from tests.reference import Said, Scope
 from tests.strategies import DIALECT, rule_set, table
 
@@ -30,7 +30,7 @@ def _shown(comparison: Comparison) -> list[tuple[str, object, Effect, Effect]]:
 
 def _last_wins(*rules: str) -> Table:
     said = tuple(Said(Effect(rule.split(" ")[0]), rule.split(" ", 1)[1]) for rule in rules)
-    return Table(Ceiling.of([Part(rule_set(Scope(said, precedence="last match")))]))
+    return Table(Ceiling.of([LinkedRules(rule_set(Scope(said, precedence="last match")))]))
 
 
 # --- order ----------------------------------------------------------------------

@@ -9,8 +9,7 @@ from policy.adapters.hook.packed import packed, unpacked
 from policy.adapters.hook.protection import protected
 from policy.files.trees import Memory
 from policy.hosts.workspace import load_tree
-from policy.tables.codec.compiled import compiled_from_json
-from policy.tables.codec.writing import compiled_to_json
+from policy.tables.codec.compiled import compiled_from_json, compiled_to_json
 from tests.hook.session import POLICY
 
 SETTINGS = {
@@ -36,7 +35,7 @@ def test_what_is_unpacked_equals_what_was_packed() -> None:
         assert one.starts == two.starts
         ours, theirs = one.attenuated, two.attenuated
         assert (ours.agents, ours.calls) == (theirs.agents, theirs.calls)
-        for mine, known in ((ours.tables, theirs.tables), (ours.starts, theirs.starts)):
+        for mine, known in ((ours.tables, theirs.tables), (ours.roots, theirs.roots)):
             assert mine == known
             for agent, table in mine.items():
                 assert table.hash == known[agent].hash
@@ -52,7 +51,7 @@ def test_a_rule_is_read_when_its_tool_is_called() -> None:
     compiled = compiled_from_json(compiled_to_json(load_tree(Memory(FILES))).encode(), "x.json")
     found = unpacked(packed(compiled))
     (project,) = (each for each in found.projects if each.host == "policy")
-    table = project.attenuated.starts["main"]
+    table = project.attenuated.roots["main"]
     entries = table.use.parts[0].rules.entries
     assert policy.Effect.ALLOW is table.decide("mcp__db__query", {}).effect
     assert 0 < len(entries._built) < len(entries)

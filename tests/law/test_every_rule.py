@@ -16,7 +16,7 @@ from policy.files.opening import Memory
 from policy.hosts.project import Project
 from policy.hosts.workspace import load_tree
 from policy.tables.ruleset import RuleSet
-from policy.tables.table import Ceiling, Part, Table
+from policy.tables.table import Ceiling, LinkedRules, Table
 from tests.universes import UNIVERSES, Model, Universe, models, tried
 
 # Hosts of which a policy takes no second: those are tried at length.
@@ -42,7 +42,9 @@ def without(table: Table, rule: Because) -> Table:
         )
         rules = part.rules
         parts.append(
-            Part(RuleSet(kept, rules.default, rules.dialect, rules.default_reason), part.links)
+            LinkedRules(
+                RuleSet(kept, rules.default, rules.dialect, rules.default_reason), part.links
+            )
         )
     return Table(Ceiling.of(parts))
 

@@ -24,7 +24,7 @@ from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.tables.chain import attenuate
 from policy.tables.ruleset import RuleSet
-from policy.tables.table import NOTHING, UNRESTRICTED, Bounds, Ceiling, Part, Table
+from policy.tables.table import NOTHING, UNRESTRICTED, Bounds, Ceiling, LinkedRules, Table
 from tests import reference
 from tests.reference import Said, Scope
 from tests.strategies import bounds, calls, compiled, effects, rule_set, scopes, tables
@@ -553,5 +553,7 @@ def test_sampled_calls_never_contradict_a_comparison(
 
 @given(tables)
 def test_a_table_does_not_differ_from_itself(a: Table) -> None:
-    copy = Table(Ceiling.of([Part(attrs.evolve(part.rules), ("x",)) for part in a.use.parts]))
+    copy = Table(
+        Ceiling.of([LinkedRules(attrs.evolve(part.rules), ("x",)) for part in a.use.parts])
+    )
     assert differences(a, copy) == Comparison()

@@ -18,7 +18,7 @@ from policy.core import limits
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.tables.ruleset import RuleSet
-from policy.tables.table import NOTHING, UNRESTRICTED, Bounds, Ceiling, Part, Table
+from policy.tables.table import NOTHING, UNRESTRICTED, Bounds, Ceiling, LinkedRules, Table
 from tests.reference import Said, Scope
 from tests.strategies import compiled, rule_set, scopes, table
 
@@ -239,7 +239,7 @@ def test_threads_get_the_same_answers() -> None:
 
 def test_a_ceiling_holds_each_rule_set_once_with_all_its_links() -> None:
     rules = rule_set(Scope((Said(ALLOW, "Bash(a)"),)))
-    ceiling = Ceiling.of([Part(rules, ("a",)), Part(attrs.evolve(rules), ("b",))])
+    ceiling = Ceiling.of([LinkedRules(rules, ("a",)), LinkedRules(attrs.evolve(rules), ("b",))])
     assert [part.links for part in ceiling.parts] == [("a", "b")]
 
 

@@ -24,7 +24,7 @@ from policy.tables import dialect as dialects
 from policy.tables.entry import Form
 from policy.tables.projects import Compiled, CompiledDeclared, CompiledProject
 from policy.tables.ruleset import EntriesOnDemand, Entry, RuleSet
-from policy.tables.table import Bounds, Ceiling, Part, Table
+from policy.tables.table import Bounds, Ceiling, LinkedRules, Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -102,8 +102,8 @@ class _Packing:
     def _declared(self, reading: Any) -> object:
         assert type(reading) is CompiledDeclared  # noqa: S101  # no other comes from JSON
         tables = {agent: self._table(table) for agent, table in reading.tables.items()}
-        starts = {agent: self._table(table) for agent, table in reading.starts.items()}
-        return tables, starts, reading.calls, reading.listed
+        roots = {agent: self._table(table) for agent, table in reading.roots.items()}
+        return tables, roots, reading.listed, reading.calls
 
     def _table(self, table: Table) -> int:
         return self._number(self.tables, table, self._tabled)
@@ -167,7 +167,7 @@ def _unpacked_compiled(plain: Any) -> Compiled:
     ]
 
     def ceiling(parts: Any) -> Ceiling:
-        return Ceiling(tuple([Part(sets[number], links) for number, links in parts]))
+        return Ceiling(tuple([LinkedRules(sets[number], links) for number, links in parts]))
 
     tables = [
         Table(ceiling(use), None if delegate is None else ceiling(delegate), _value(bounds))
@@ -175,15 +175,11 @@ def _unpacked_compiled(plain: Any) -> Compiled:
     ]
 
     def project(named: Any, declared: Any) -> CompiledProject:
-        steps, starts, calls, listed = declared
-        reading = CompiledDeclared(
-            tables={agent: tables[number] for agent, number in steps.items()},
-            starts={agent: tables[number] for agent, number in starts.items()},
-            calls=calls,
-            listed=listed,
-        )
+        *numbered, listed, calls = declared
+        steps, roots = ({agent: tables[n] for agent, n in each.items()} for each in numbered)
+        reading = CompiledDeclared(steps, roots, listed=listed, calls=calls)
         host, profile, root, agents = named
-        return CompiledProject(host, profile, root, agents, reading, reading)
+        return CompiledProject(host, profile, agents, reading, root=root)
 
     return Compiled(label, tuple([project(*each) for each in projects]), hash=digest)
 

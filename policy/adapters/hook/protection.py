@@ -16,7 +16,7 @@ from policy.patterns import notations
 from policy.patterns.pattern import Pattern, PatternKind
 from policy.patterns.tokens import Gap, folded, in_any_case
 from policy.tables.dialect import ArgumentKind, Dialect
-from policy.tables.projects import Compiled, CompiledDeclared, CompiledProject
+from policy.tables.projects import Compiled, CompiledProject
 from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Table
 
@@ -52,14 +52,14 @@ def protected(compiled: Compiled, files: tuple[str, ...]) -> Compiled:
 
 def _project(project: CompiledProject, files: tuple[str, ...]) -> CompiledProject:
     reading = project.attenuated
-    if project.host != OURS or not isinstance(reading, CompiledDeclared):
+    if project.host != OURS:
         return project
     reading = evolve(
         reading,
         tables={agent: _table(table, files) for agent, table in reading.tables.items()},
-        starts={agent: _table(table, files) for agent, table in reading.starts.items()},
+        roots={agent: _table(table, files) for agent, table in reading.roots.items()},
     )
-    return evolve(project, attenuated=reading, enforced=reading)
+    return evolve(project, attenuated=reading, walked=None)
 
 
 def _table(table: Table, files: tuple[str, ...]) -> Table:

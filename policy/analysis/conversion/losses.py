@@ -37,7 +37,7 @@ from policy.tables.lookup import Lookup
 from policy.tables.parameters import TOO_MANY_PARAMETERS, beside
 from policy.tables.row import Row
 from policy.tables.ruleset import Entry, RuleSet
-from policy.tables.table import Ceiling, Part, Table
+from policy.tables.table import Ceiling, LinkedRules, Table
 
 __all__ = [
     "ConversionSide",
@@ -66,7 +66,7 @@ def in_common(table: Table, counterparts: Mapping[str, str], common: Dialect) ->
     }
 
     def ceiling(old: Ceiling) -> Ceiling:
-        return Ceiling.of(Part(renamed[part.rules], part.links) for part in old.parts)
+        return Ceiling.of(LinkedRules(renamed[part.rules], part.links) for part in old.parts)
 
     delegate = None if table.delegate is None else ceiling(table.delegate)
     return Table(ceiling(table.use), delegate, table.bounds)

@@ -39,7 +39,7 @@ from policy.tables.chain import Attenuated, Chain, Chains, Reading
 from policy.tables.lookup import Lookup
 from policy.tables.row import Row
 from policy.tables.ruleset import RuleSet
-from policy.tables.table import Bounds, Ceiling, Part, Table
+from policy.tables.table import Bounds, Ceiling, LinkedRules, Table
 
 __all__ = [
     "AgentAudit",
@@ -219,7 +219,7 @@ def _grants_more(sets: _Sets, than: Difference, effects: dict[RuleSet, Effect]) 
 
 
 def _table(sets: set[RuleSet] | _Sets) -> Table:
-    return Table(Ceiling.of(map(Part, sets)))
+    return Table(Ceiling.of(map(LinkedRules, sets)))
 
 
 @frozen

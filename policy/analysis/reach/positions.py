@@ -26,7 +26,7 @@ from policy.tables.dialect import ArgumentKind
 from policy.tables.parameters import outcomes_beside
 from policy.tables.row import Row
 from policy.tables.ruleset import RuleSet
-from policy.tables.table import TRUST, Bounds, Ceiling, Part, Table
+from policy.tables.table import TRUST, Bounds, Ceiling, LinkedRules, Table
 
 __all__ = [
     "Position",
@@ -248,7 +248,7 @@ class Position:
 def table_of(position: Position, rule_sets: RuleSets) -> Table:
     """Return the table of *position*, whose rules are of no link in particular."""
     use, delegated = (
-        Ceiling.of(Part(rule_sets.sets[number]) for number in sorted(sets))
+        Ceiling.of(LinkedRules(rule_sets.sets[number]) for number in sorted(sets))
         for sets in (position.use, position.delegated)
     )
     return Table(use, delegated, position.bounds)

@@ -27,7 +27,7 @@ from policy.hosts.project import DeclaredReading, EnforcedReading
 from policy.patterns.notations import slashed
 from policy.tables.chain import Link, SpawnDenied
 from policy.tables.ruleset import Entry, RuleSet
-from policy.tables.table import Bounds, Ceiling, Part, Table
+from policy.tables.table import Bounds, Ceiling, LinkedRules, Table
 
 __all__ = ["MAIN", "World", "declared_reading", "enforced_reading"]
 
@@ -129,18 +129,18 @@ def declared_reading(world: World) -> DeclaredReading:
 
 def declared_tables(world: World) -> dict[str, Table]:
     """Return the table that each agent declares."""
-    own = Ceiling.of(Part(rules, (MAIN,)) for rules in world.own_rules)
+    own = Ceiling.of(LinkedRules(rules, (MAIN,)) for rules in world.own_rules)
     handed_on = own if world.session.permissions or world.session.style else Ceiling()
     tables = {MAIN: Table(own, handed_on, Bounds(depth=2))}
     for name, agent in world.agents.items():
         sets = (*agent.declared, no_spawning(world))
-        use = Ceiling.of(Part(rules, (name,)) for rules in sets)
+        use = Ceiling.of(LinkedRules(rules, (name,)) for rules in sets)
         tables[name] = Table(use, bounds=Bounds(depth=0))
     for name in world.scripts:
         link = f"{SCRIPT}{name}"
         # The host excludes `program`, but not the names of scripts; no script starts a script.
         rules = world.script_rules(name, without=world.scripts)
-        tables[link] = Table(Ceiling.of([Part(rules, (link,))]), bounds=Bounds(depth=1))
+        tables[link] = Table(Ceiling.of([LinkedRules(rules, (link,))]), bounds=Bounds(depth=1))
     return tables
 
 
@@ -185,7 +185,7 @@ def _child_rules(
 
 
 def _table(sets: list[tuple[RuleSet, str]]) -> Table:
-    return Table(Ceiling.of(Part(rules, (link,)) for rules, link in sets))
+    return Table(Ceiling.of(LinkedRules(rules, (link,)) for rules, link in sets))
 
 
 def answered(rules: RuleSet, provider: Provider) -> RuleSet:

@@ -48,7 +48,7 @@ from policy.hosts.claude.settings import UNKNOWN, Settings, read_settings, sandb
 from policy.hosts.claude.skills import Skill, read_skill
 from policy.hosts.project import AgentEntry, Project, ReadFile, WrittenRule
 from policy.language.syntax import DeclaredTools, Matcher, Presence
-from policy.tables.table import Ceiling, Part, Table
+from policy.tables.table import Ceiling, LinkedRules, Table
 
 __all__ = [
     "HOST",
@@ -268,7 +268,7 @@ def _bare(found: FoundProject, options: ClaudeOptions) -> Project:
 def _entry(built: ClaudeSession, name: str) -> AgentEntry:
     definition = built.agents.get(name) or main_definition(built)
     sets = declared(definition, built, dialect(built, built.mode))
-    table = Table(Ceiling.of(Part(rules, (definition.name,)) for rules in sets))
+    table = Table(Ceiling.of(LinkedRules(rules, (definition.name,)) for rules in sets))
     return AgentEntry(definition.name, definition.place, table)
 
 

@@ -21,7 +21,7 @@ from policy.hosts.claude.session import ASIDES, ClaudeSession
 from policy.tables.chain import Attenuated, Link, SpawnDenied
 from policy.tables.dialect import Dialect
 from policy.tables.ruleset import Entry, RuleSet
-from policy.tables.table import Bounds, Ceiling, Part, Table
+from policy.tables.table import Bounds, Ceiling, LinkedRules, Table
 
 __all__ = ["MAIN", "WORKFLOW", "ClaudeEnforced", "ClaudeState", "attenuated", "main_definition"]
 
@@ -83,7 +83,7 @@ def _declared_table(session: ClaudeSession, name: str) -> Table:
         *declared(definition, session, reading),
         _startable(session, session.mode, PoolPosition(main=False, background=False)),
     )
-    return Table(Ceiling.of(Part(rules, (definition.name,)) for rules in sets))
+    return Table(Ceiling.of(LinkedRules(rules, (definition.name,)) for rules in sets))
 
 
 def _startable(session: ClaudeSession, mode: str, position: PoolPosition) -> RuleSet:
@@ -280,7 +280,7 @@ class ClaudeEnforced:
         if _cannot_ask(session, position):
             own = _silenced(own)
         sets = (own, *self._shared(session, mode, position))
-        table = Table(Ceiling.of(Part(rules, links) for rules in sets))
+        table = Table(Ceiling.of(LinkedRules(rules, links) for rules in sets))
         session.cache[key] = table
         return table
 

@@ -30,7 +30,7 @@ from policy.patterns.tokens import Gap
 from policy.tables.chain import Link, SpawnDenied
 from policy.tables.dialect import Argument, ArgumentKind, Dialect
 from policy.tables.ruleset import Entry, RuleSet
-from policy.tables.table import Bounds, Ceiling, Part, Table
+from policy.tables.table import Bounds, Ceiling, LinkedRules, Table
 
 __all__ = ["FILES", "SUB_AGENT", "declared_reading", "enforced_reading"]
 
@@ -108,7 +108,9 @@ def declared_reading(host: Host, done: Registered) -> DeclaredReading:
     pools = _pool(host, (*done.tools, *done.sub_agent_tools))
     tables = {
         host.name: Table(
-            Ceiling.of([Part(use, links)]), Ceiling.of([Part(pools, links)]), Bounds(depth=1)
+            Ceiling.of([LinkedRules(use, links)]),
+            Ceiling.of([LinkedRules(pools, links)]),
+            Bounds(depth=1),
         )
     }
     for persona in done.personas:
@@ -136,7 +138,7 @@ def enforced_reading(host: Host, done: Registered) -> EnforcedReading:
             return link
         pools = _pool(host, (*done.tools, *done.sub_agent_tools), temp=True)
         named = evolve(_named(host, persona), dialect=pools.dialect)
-        parts = [Part(pools, (host.name,)), Part(named, (agent,))]
+        parts = [LinkedRules(pools, (host.name,)), LinkedRules(named, (agent,))]
         return evolve(link, table=Table(Ceiling.of(parts), bounds=link.table.bounds))
 
     return EnforcedReading(declared.agents, declared.start, step, declared.spawn_call)

@@ -53,7 +53,7 @@ from policy.patterns.tokens import Gap, OneOf, Token
 from policy.tables.chain import SPAWN_TOOL, Attenuated, Link, SpawnDenied, attenuate
 from policy.tables.dialect import ArgumentKind, Dialect
 from policy.tables.ruleset import Entry, RuleSet
-from policy.tables.table import Bounds, Ceiling, Part, Table
+from policy.tables.table import Bounds, Ceiling, LinkedRules, Table
 
 __all__ = [
     "MAIN",
@@ -954,7 +954,7 @@ def _words(kind: str) -> str:
 
 
 def _table(sets: tuple[RuleSet, ...], link: str, bounds: Bounds = Bounds()) -> Table:  # noqa: B008
-    return Table(Ceiling.of(Part(rules, (link,)) for rules in sets), bounds=bounds)
+    return Table(Ceiling.of(LinkedRules(rules, (link,)) for rules in sets), bounds=bounds)
 
 
 def declared_reading(definitions: Mapping[str, SubAgentDef], options: ZephOptions) -> Attenuated:
@@ -1081,7 +1081,7 @@ def _enforced_table(effective: Effective, options: ZephOptions, trust: TrustLeve
     sets = session_rules(session, RAW, trust)
     if trust is not None:
         sets += (TrustGate(trust, session.servers).rules(RAW),)
-    parts = [Part(rules, (MAIN,)) for rules in sets]
+    parts = [LinkedRules(rules, (MAIN,)) for rules in sets]
     name = effective.definition.name
-    parts += (Part(rules, (name,)) for rules in enforced_rules(effective, options))
+    parts += (LinkedRules(rules, (name,)) for rules in enforced_rules(effective, options))
     return Table(Ceiling.of(parts))

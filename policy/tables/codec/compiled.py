@@ -1,46 +1,44 @@
-"""Compiled policies to projects: strictly, and never without the hash that the text states."""
+"""Compiled policies: projects to JSON and back, with every chain of what their hosts really do."""
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
-import policy
 from policy.core import limits
+from policy.core.effect import Effect
 from policy.core.errors import PolicyError
-from policy.core.source import visible
-from policy.core.values import Final, evolve
-from policy.tables import projects as compiled
-from policy.tables.codec.reading import (
-    COMPILED,
-    Content,
-    DeclaredShape,
-    Offer,
-    SpawnCallShape,
-    StepsShape,
-    TableShape,
-    WalkedShape,
-    Wrong,
-    at,
-    ceiling,
-    cited,
-    read_object,
-    ruleset,
-    structured,
+from policy.core.values import evolve
+from policy.tables.chain import (
+    Attenuated,
+    Chain,
+    Link,
+    Reading,
+    SpawnDenied,
+    plain_call,
+    spawn_call,
 )
+from policy.tables.codec.schema import cited, refuse
+from policy.tables.codec.tables import SCHEMA, dumped, loaded, table_key
 from policy.tables.placement import place_at
-from policy.tables.projects import Compiled, CompiledProject
-from policy.tables.ruleset import RuleSet
-from policy.tables.table import Table
+from policy.tables.projects import (
+    Calls,
+    Compiled,
+    CompiledDeclared,
+    CompiledPosition,
+    CompiledProject,
+    Offered,
+    Projects,
+    Refusal,
+    Steps,
+    Walked,
+)
 
-__all__ = ["compiled_bytes", "compiled_from_json", "load_compiled"]
-
-
-_START: Final = '{"compiled":'
-_AGAIN: Final = "compile it again, with `policy compile`"
+__all__ = ["compiled_from_json", "compiled_to_json", "load_compiled"]
 
 
 def load_compiled(path: str | Path, *, root: str | Path | None = None) -> Compiled:
@@ -56,12 +54,6 @@ def load_compiled(path: str | Path, *, root: str | Path | None = None) -> Compil
             it says it is.
 
     """
-    found = compiled_from_json(compiled_bytes(path), str(path))
-    return evolve(found, place=place_at(root))
-
-
-def compiled_bytes(path: str | Path) -> bytes:
-    """Return the bytes of the file at *path*; raise `PolicyError` where it cannot be read."""
     label = str(path)
     try:
         # A pipe without a writer would block for ever.
@@ -72,7 +64,7 @@ def compiled_bytes(path: str | Path) -> bytes:
     except (OSError, ValueError) as error:
         why = (getattr(error, "strerror", None) or str(error)).lower()
         raise PolicyError(f"cannot be read: {why}", file=label) from None
-    return data
+    return evolve(compiled_from_json(data, label), place=place_at(root))
 
 
 def compiled_from_json(data: bytes, label: str = "<compiled>") -> Compiled:
@@ -82,135 +74,138 @@ def compiled_from_json(data: bytes, label: str = "<compiled>") -> Compiled:
         PolicyError: it is none, is of another version, or not the one it says it is.
 
     """
-    content, digest = _content(data, label)
-    try:
-        value = read_object(content, limit=limits.COMPILED_BYTES, what="a compiled policy")
-        return Compiled(label, _Building(structured(value, Content)).projects(), digest)
-    except Wrong as error:
-        message = f"this is not a compiled policy: {error}"
-    except RecursionError:
-        message = "this is not a compiled policy: it is nested too deep"
-    except PolicyError as error:
-        message = error.message
-    raise PolicyError(message, file=label, help=_AGAIN)
+    projects, digest = loaded(data, tuple[CompiledProject, ...], "projects", label)
+    return Compiled(label, projects, digest)
 
 
-def _content(data: bytes, label: str) -> tuple[str, str]:
-    """Return the content and its hash, which is that of the very bytes."""
-    if len(data) > limits.COMPILED_BYTES:
-        msg = f"expected a compiled policy of at most {limits.COMPILED_BYTES:,} bytes"
-        raise PolicyError(msg, file=label)
-    try:
-        text = data.decode()
-    except UnicodeDecodeError:
-        raise PolicyError("this is not UTF-8", file=label) from None
-    if not text.startswith(_START):
-        msg = f"expected a compiled policy, found `{visible(text[:40])}`"
-        raise PolicyError(msg, file=label, help=_AGAIN)
-    rest = text.removeprefix(_START)
-    for key, found, expected in (
-        ("", f"{COMPILED}", "the form"),
-        (',"by":', f'"{policy.__version__}"', "the version"),
-    ):
-        if not rest.startswith(key + found):
-            shown = visible(rest.removeprefix(key)[:20])
-            msg = f"expected {expected} {found}, found `{shown}`"
-            raise PolicyError(msg, file=label, help=_AGAIN)
-        rest = rest.removeprefix(key + found)
-    stated, separator, content = rest.partition(',"content":')
-    if not (separator and content.endswith("}\n")):
-        raise PolicyError("the compiled policy is cut off", file=label, help=_AGAIN)
-    content = content.removesuffix("}\n")
-    digest = f"sha256:{hashlib.sha256(content.encode()).hexdigest()}"
-    if stated != f',"hash":"{digest}"':
-        msg = f"the content has the hash `{digest}`, which is not the one that is stated"
-        help_ = f"it was changed after it was compiled; {_AGAIN}"
-        raise PolicyError(msg, file=label, help=help_)
-    return content, digest
+def compiled_to_json(found: Projects[Any], *, positions: int = limits.POSITIONS) -> str:
+    """Return the compiled policy of what was *found*: equal projects give equal text.
+
+    Args:
+        found: a workspace, or whatever else has projects.
+        positions: steps from agent to agent that are followed in the reading of each
+            host; longer chains end in a refusal.
+
+    """
+    projects = tuple(_compiled(project, positions) for project in found.projects)
+    return dumped(projects, tuple[CompiledProject, ...], "projects")
 
 
-class _Building:
-    """Tables and projects out of the numbers that stand for them."""
+def _compiled(project: Offered, positions: int) -> CompiledProject:
+    attenuated, enforced = project.attenuated, project.enforced
+    same = isinstance(enforced, Attenuated) and (enforced.tables, enforced.roots) == (
+        attenuated.tables,
+        attenuated.roots,
+    )
+    walked = None if same else _Walk(enforced, positions).run()
+    declared = _declared(attenuated)
+    return CompiledProject(
+        project.host, project.profile, project.starts, declared, walked, project.root
+    )
 
-    def __init__(self, content: Content) -> None:
-        self.content = content
-        if len(content.origins) != len(content.rules):
-            raise Wrong("expected the origins of every rule set at $.origins")
-        self.sets: list[RuleSet] = [
-            ruleset(rules, origins, content.dialects, f"$.rules[{number}]")
-            for number, (rules, origins) in enumerate(
-                zip(content.rules, content.origins, strict=True)
-            )
-        ]
-        self.tables = [
-            self._table(numbers, f"$.tables[{number}]")
-            for number, numbers in enumerate(content.tables)
-        ]
 
-    def projects(self) -> tuple[CompiledProject, ...]:
-        """Return the projects."""
-        return tuple(
-            self._project(offer, f"$.projects[{number}]")
-            for number, offer in enumerate(self.content.projects)
+def _declared(reading: Attenuated) -> CompiledDeclared:
+    """Return a reading with the tables of those agents that it starts."""
+    links = [reading.start(agent) for agent in reading.agents]
+    tables = {}
+    for agent, table in reading.tables.items():
+        try:
+            reading.step(links[0], agent)
+        except KeyError:
+            continue  # no chain reaches it
+        tables[agent] = table
+    roots = {link.name: link.table for link in links if tables.get(link.name) is not link.table}
+    return CompiledDeclared(tables, roots, listed=reading.agents, calls=_calls(reading))
+
+
+def _calls(reading: Reading) -> Calls:
+    calls = {agent: spawn_call(reading, agent) for agent in reading.agents}
+    return {agent: call for agent, call in calls.items() if call != plain_call(agent)}
+
+
+class _Walk:
+    """A walk through every chain of a reading, each position once."""
+
+    def __init__(self, reading: Reading, most: int) -> None:
+        self.most = most
+        self.reading = reading
+        self.numbers: dict[Hashable, int] = {}
+        self.links: list[Link] = []
+        self.refusals: dict[Refusal, int] = {}
+
+    def run(self) -> Walked:
+        """Return the reading as data."""
+        agents = self.reading.agents
+        starts = self._steps(agents, self.reading.start)
+        known: dict[str, int] = {}
+        kept: list[Steps] = []
+        positions = []
+        for number, link in enumerate(self.links):  # which grow meanwhile
+            walked = (number + 1) * len(agents) <= self.most
+            found = self._behind(link) if walked else Steps(ends=True)
+            steps = known.setdefault(repr(found), len(kept))
+            if steps == len(kept):
+                kept.append(found)
+            positions.append(CompiledPosition(link.name, link.table, steps, link.depth))
+        return Walked(
+            agents,
+            starts,
+            tuple(positions),
+            tuple(kept),
+            tuple(self.refusals),
+            _calls(self.reading),
         )
 
-    def _table(self, numbers: TableShape, path: str) -> Table:
-        use = ceiling(numbers.use, numbers.links, self.sets, f"{path}.use", f"{path}.links")
-        delegate = None
-        if numbers.delegate is not None:
-            where = f"{path}.delegate", f"{path}.delegate_links"
-            delegate = ceiling(numbers.delegate, numbers.delegate_links, self.sets, *where)
-        return Table(use, delegate, numbers.bounds)
-
-    def _project(self, offer: Offer, path: str) -> CompiledProject:
-        attenuated = self._declared(offer.attenuated, "attenuated", f"{path}.attenuated")
-        unknown = set(offer.starts) - set(attenuated.agents)
-        if unknown:
-            raise Wrong(f"there is no agent {cited(min(unknown))} at {path}.starts")
-        if offer.enforced is None:
-            enforced = self._declared(offer.attenuated, "enforced", f"{path}.attenuated")
-            return CompiledProject(
-                offer.host, offer.profile, offer.root, offer.starts, attenuated, enforced
-            )
-        walked = self._walked(offer.enforced, f"{path}.enforced")
-        return CompiledProject(
-            offer.host, offer.profile, offer.root, offer.starts, attenuated, walked
-        )
-
-    def _declared(self, shape: DeclaredShape, name: str, path: str) -> compiled.CompiledDeclared:
-        return compiled.CompiledDeclared(
-            tables={a: at(self.tables, n, f"{path}.steps") for a, n in shape.steps.items()},
-            name=name,
-            starts={a: at(self.tables, n, f"{path}.starts") for a, n in shape.starts.items()},
-            calls=_calls(shape.calls),
-            listed=shape.agents,
-        )
-
-    def _walked(self, shape: WalkedShape, path: str) -> compiled.Walked:
-        refusals = [
-            compiled.Refusal(each.agent, each.link, each.reason, each.message)
-            for each in shape.refusals
+    def _behind(self, link: Link) -> Steps:
+        chain = Chain((link,), self.reading)
+        # What the table denies, the table says why.
+        agents = [
+            agent
+            for agent in self.reading.agents
+            if chain.most_spawning(agent).effect is not Effect.DENY
         ]
+        return self._steps(agents, partial(self.reading.step, link))
 
-        def steps(found: StepsShape, where: str) -> compiled.Steps:
-            for number in found.to.values():
-                at(shape.positions, number, where)
-            refused = {agent: at(refusals, n, where) for agent, n in found.refused.items()}
-            return compiled.Steps(found.to, refused, found.ends)
+    def _steps(self, agents: Iterable[str], follow: Callable[[str], Link]) -> Steps:
+        to, refused = {}, {}
+        for agent in agents:
+            try:
+                to[agent] = self._number(follow(agent))
+            except SpawnDenied as denied:
+                refusal = Refusal(denied.agent, denied.link, denied.reason, str(denied))
+                refused[agent] = self.refusals.setdefault(refusal, len(self.refusals))
+            except KeyError:
+                continue
+        return Steps(to, refused)
 
-        every = [steps(found, f"{path}.steps") for found in shape.steps]
-        positions = [
-            compiled.CompiledPosition(
-                position.name,
-                at(self.tables, position.table, f"{path}.positions"),
-                position.depth,
-                at(every, position.steps, f"{path}.positions"),
-            )
-            for position in shape.positions
-        ]
-        starts = steps(shape.starts, f"{path}.starts")
-        return compiled.Walked(shape.agents, starts, positions, _calls(shape.calls))
+    def _number(self, link: Link) -> int:
+        key = (link.name, table_key(link.table), link.depth, link.state)
+        if key not in self.numbers:
+            self.numbers[key] = len(self.links)
+            self.links.append(link)
+        return self.numbers[key]
 
 
-def _calls(calls: Mapping[str, SpawnCallShape]) -> dict[str, tuple[str, dict[str, object]]]:
-    return {agent: (call.tool, dict(call.input)) for agent, call in calls.items()}
+# What a compiled policy must hold, beside values of the right types.
+
+
+def _check_walked(walked: Walked) -> None:
+    for steps in (walked.starts, *walked.steps):
+        for numbers, values in ((steps.to, walked.positions), (steps.refused, walked.refusals)):
+            _check_numbers(numbers.values(), values)
+    _check_numbers((position.steps for position in walked.positions), walked.steps)
+
+
+def _check_numbers(numbers: Iterable[int], values: Sequence[object]) -> None:
+    for number in numbers:
+        if not 0 <= number < len(values):
+            refuse(f"there is no number {number}")
+
+
+def _check_project(project: CompiledProject) -> None:
+    unknown = set(project.starts) - set(project.attenuated.agents)
+    if unknown:
+        refuse(f"there is no agent {cited(min(unknown))}")
+
+
+SCHEMA.checks.update({Walked: _check_walked, CompiledProject: _check_project})
