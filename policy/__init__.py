@@ -36,11 +36,11 @@ if TYPE_CHECKING:
     from policy.patterns.pattern import Pattern as Pattern
     from policy.tables.chain import Chain as Chain
     from policy.tables.chain import SpawnDenied as SpawnDenied
-    from policy.tables.codec.compiled import compiled_from_json as compiled_from_json
-    from policy.tables.codec.compiled import compiled_to_json as compiled_to_json
-    from policy.tables.codec.compiled import load_compiled as load_compiled
-    from policy.tables.codec.tables import table_from_json as table_from_json
-    from policy.tables.codec.tables import table_to_json as table_to_json
+    from policy.tables.codec import table_from_json as table_from_json
+    from policy.tables.codec import table_to_json as table_to_json
+    from policy.tables.compiled import compiled_from_json as compiled_from_json
+    from policy.tables.compiled import compiled_to_json as compiled_to_json
+    from policy.tables.compiled import load_compiled as load_compiled
     from policy.tables.projects import Compiled as Compiled
     from policy.tables.table import NOTHING as NOTHING
     from policy.tables.table import UNRESTRICTED as UNRESTRICTED
@@ -67,17 +67,17 @@ _HOMES = {
     "UNRESTRICTED": "policy.tables.table",
     "Workspace": "policy.hosts.workspace",
     "audit": "policy.analysis.reach.audit",
-    "compiled_from_json": "policy.tables.codec.compiled",
-    "compiled_to_json": "policy.tables.codec.compiled",
+    "compiled_from_json": "policy.tables.compiled",
+    "compiled_to_json": "policy.tables.compiled",
     "convert": "policy.analysis.conversion.converting",
     "diff_workspaces": "policy.analysis.diff",
     "load": "policy.hosts.workspace",
-    "load_compiled": "policy.tables.codec.compiled",
+    "load_compiled": "policy.tables.compiled",
     "parse_matcher": "policy.language.parse",
     "parse_notation": "policy.language.parse",
     "print_document": "policy.language.printer",
-    "table_from_json": "policy.tables.codec.tables",
-    "table_to_json": "policy.tables.codec.tables",
+    "table_from_json": "policy.tables.codec",
+    "table_to_json": "policy.tables.codec",
 }
 
 __all__ = [*_HOMES, "__version__"]  # noqa: PLE0604  # the names, in the one table that has them

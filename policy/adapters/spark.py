@@ -21,7 +21,7 @@ from policy.analysis.records.replay import RecordDecider
 from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
-from policy.tables.codec.compiled import compiled_from_json
+from policy.tables.compiled import compiled_from_json
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -10,7 +10,7 @@ from policy.cli.console import Console
 from policy.cli.inputs import load
 from policy.cli.options import Hosts
 from policy.cli.outputs import file_errors, write_beside
-from policy.tables.codec.compiled import compiled_from_json, compiled_to_json
+from policy.tables.compiled import compiled_from_json, compiled_to_json
 
 __all__ = ["run"]
 

@@ -16,7 +16,7 @@ from policy.cli.outputs import check_unchanged, file_errors, replace_files
 from policy.core.errors import PolicyError
 from policy.core.source import Source, visible
 from policy.files.text import BYTE_ORDER_MARK, decode
-from policy.tables.codec.compiled import load_compiled
+from policy.tables.compiled import load_compiled
 
 __all__ = ["run"]
 

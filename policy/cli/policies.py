@@ -111,7 +111,7 @@ def compiled_at(
             file=text,
             help="give these options to `policy compile`",
         )
-    from policy.tables.codec.compiled import load_compiled  # noqa: PLC0415  # files do without
+    from policy.tables.compiled import load_compiled  # noqa: PLC0415  # files do without
 
     return DecidingPolicy(load_compiled(Path(text), root=root))
 

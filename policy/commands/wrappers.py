@@ -7,7 +7,7 @@ no rule grants any of them, and rules that deny or ask match each of them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from policy.commands.compound import KEYWORDS
 from policy.commands.words import ASSIGNMENT, Word
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from policy.commands.knowledge import Shell
 
 __all__ = [
-    "KEYWORDS",
-    "PREFIX_PROGRAMS",
     "CommandPrefix",
     "PrefixProgram",
     "WordPlace",
@@ -28,12 +26,13 @@ __all__ = [
     "command_prefix",
     "expression",
     "is_assignment",
+    "prefix_programs",
 ]
 
 
 @frozen(cache_hash=True)
 class PrefixProgram:
-    """What may stand between a program and the one that it runs.
+    """What may stand between a program and the one that it runs (``data/prefixes.json``).
 
     Attributes:
         flags: what an option matches that takes no other word, as an expression, or of which the
@@ -41,7 +40,8 @@ class PrefixProgram:
         values: options whose value is the next word, as an expression.
         value: what such a value matches where it has one, as an expression.
         operand: what the operand before the program matches, as an expression; "" for none.
-        harmless: whether all that its options do is to run the program otherwise.
+        harmless: whether all that its options do is to run the program otherwise; those of `time`
+            write to a file.
 
     """
 
@@ -52,143 +52,14 @@ class PrefixProgram:
     harmless: bool = True
 
 
-def _prefix_program(
-    flags: str = "",
-    letters: str = "",
-    names: str = "",
-    *,
-    joined: str = "",
-    long: str = "",
-    operand: str = "",
-) -> PrefixProgram:
-    """Return one whose options are one letter or long.
+@cache
+def prefix_programs() -> dict[str, PrefixProgram]:
+    """Return the programs that run another one, by name; a hook needs them seldom."""
+    import json  # noqa: PLC0415
+    from pathlib import Path  # noqa: PLC0415
 
-    Args:
-        flags: the letters of options without a value.
-        letters: those of options with one.
-        joined: those of options with one, if any, in the same word: one of more than letters.
-        names: long options with one, without the dashes.
-        long: long options without one, without the dashes.
-        operand: what its operand matches.
-
-    """
-    alone = (
-        f"-[{flags}{joined}]+" if flags or joined else "",
-        f"-[{joined}][^A-Za-z].*" if joined else "",
-        _long(long),
-        f"-[{letters}].+" if letters else "",
-    )
-    valued = (f"-[{letters}]" if letters else "", _long(names))
-    return PrefixProgram(
-        "|".join(filter(None, alone)), "|".join(filter(None, valued)), operand=operand
-    )
-
-
-def _long(names: str) -> str:
-    return f"--({names.replace(' ', '|')})" if names else ""
-
-
-_PLAIN: Final = PrefixProgram()
-_NUMBER: Final = "-?[0-9]+"
-_BUFFERED: Final = "L|[0-9]+[KMGTPE]?B?"
-
-PREFIX_PROGRAMS: Final[dict[str, PrefixProgram]] = {
-    "builtin": _PLAIN,
-    "chroot": _prefix_program(long="skip-chdir", operand=".+"),
-    "chrt": _prefix_program(
-        "abdfimoprRv",
-        "DPT",
-        "sched-deadline sched-period sched-runtime",
-        long="all-tasks batch deadline fifo idle max other pid reset-on-fork rr verbose",
-        operand="[0-9]+",
-    ),
-    "command": PrefixProgram("-[pvV]+"),
-    "doas": _prefix_program("Lns", "aCu"),
-    "env": _prefix_program(
-        "0iSv",
-        "Cu",
-        "chdir unset",
-        long="block-signal debug default-signal ignore-environment ignore-signal"
-        " list-signal-handling null split-string",
-    ),
-    "exec": _prefix_program("cl", "a"),
-    "flock": _prefix_program(
-        "cenosuxF",
-        "Ew",
-        "conflict-exit-code timeout wait",
-        long="close command exclusive nb no-fork nonblock shared unlock verbose",
-        operand=".+",
-    ),
-    "function": PrefixProgram(operand=".+"),
-    "ionice": _prefix_program("t", "cnpPu", "class classdata pgid pid uid", long="ignore"),
-    "nice": PrefixProgram(rf"-n?{_NUMBER}|--adjustment={_NUMBER}", "-n|--adjustment", _NUMBER),
-    "nocorrect": _PLAIN,
-    "noglob": _PLAIN,
-    "nohup": _PLAIN,
-    "nsenter": _prefix_program(
-        "aFeZ",
-        "GSt",
-        "setgid setuid target",
-        joined="CimnprTUuWw",
-        long="all cgroup env follow-context ipc mount net no-fork pid preserve-credentials root"
-        " time user uts wd wdns",
-    ),
-    "pkexec": _prefix_program("", "", "user", long="disable-internal-agent keep-cwd"),
-    "setsid": _prefix_program("cfw", long="ctty fork wait"),
-    "stdbuf": PrefixProgram(
-        f"-[eio]({_BUFFERED})|--(error|input|output)=({_BUFFERED})",
-        "-[eio]|--(error|input|output)",
-        _BUFFERED,
-    ),
-    "strace": _prefix_program(
-        "cCdfFhiknqrtTvVwxyYzZD",
-        "abeEIoOpPsSuUX",
-        "attach columns detach-on env expr interruptible output string-limit summary-columns"
-        " summary-sort-by trace trace-path user",
-    ),
-    "sudo": _prefix_program(
-        "ABbEeHiKklNnPSsVv",
-        "CDghpRrTtUu",
-        "chdir chroot close-from command-timeout group host other-user prompt role type user",
-        long="askpass background bell edit login non-interactive preserve-env preserve-groups"
-        " reset-timestamp set-home shell stdin",
-    ),
-    "taskset": _prefix_program(
-        "acp", long="all-tasks cpu-list pid", operand="(?i:(0x)?[0-9a-f,]+)|[0-9,:-]+"
-    ),
-    # What it measures it may write to a file.
-    "time": evolve(
-        _prefix_program("apqvV", "fo", "format output", long="append portability quiet verbose"),
-        harmless=False,
-    ),
-    "timeout": PrefixProgram(
-        "-[fpv]+|--(foreground|preserve-status|verbose)|-[ks][A-Za-z0-9_.+-]+"
-        "|--(kill-after|signal)=[A-Za-z0-9_.+-]+",
-        "-[ks]|--(kill-after|signal)",
-        "[A-Za-z0-9_.+-]+",
-        "(?i:[0-9.][0-9a-fx.]*(e[+-]?[0-9]+)?|inf(inity)?)[smhd]?",
-    ),
-    "unshare": _prefix_program(
-        "cfr",
-        "GRSw",
-        "boottime map-group map-groups map-user map-users monotonic propagation root setgid"
-        " setgroups setuid wd",
-        joined="CimnpTUu",
-        long="cgroup fork ipc keep-caps kill-child map-auto map-current-user map-root-user mount"
-        " mount-proc net pid time user uts",
-    ),
-    "watch": _prefix_program(
-        "bcdegptwx", "nq", "equexit interval", long="beep chgexit color errexit exec"
-    ),
-    "xargs": _prefix_program(
-        "0oprtx",
-        "adEILnPs",
-        "arg-file delimiter max-args max-chars max-procs process-slot-var",
-        joined="eil",
-        long="eof exit interactive max-lines no-run-if-empty null open-tty replace show-limits"
-        " verbose",
-    ),
-}  # fmt: skip
+    text = Path(__file__).with_name("data").joinpath("prefixes.json").read_text("utf-8")
+    return {name: PrefixProgram(**said) for name, said in json.loads(text).items()}
 
 
 @lru_cache(maxsize=1024)
@@ -288,7 +159,7 @@ def _is_one(known: str, text: str) -> bool:
 
 
 def _behind(name: str) -> _Thread:
-    prefix = PREFIX_PROGRAMS.get(name, _UNKNOWN)
+    prefix = prefix_programs().get(name, _UNKNOWN)
     return _Thread(prefix, owed=bool(prefix.operand))
 
 

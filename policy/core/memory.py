@@ -5,21 +5,16 @@ from __future__ import annotations
 import atexit
 import gc
 from _thread import allocate_lock
-from _weakref import ReferenceType, ref
+from _weakref import ReferenceType
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ContextDecorator
 
 from policy.core.values import Final, Generic, TypeVar, frozen
 
-__all__ = ["Key", "Memo", "OnDemand", "alive", "never_at_the_end", "seldom_collecting", "weakly"]
+__all__ = ["Key", "Memo", "OnDemand", "alive", "never_at_the_end", "seldom_collecting"]
 
 
 _V = TypeVar("_V")
-
-
-def weakly(values: Iterable[_V]) -> frozenset[ReferenceType[_V]]:
-    """Return references to *values*."""
-    return frozenset(map(ref, values))
 
 
 def alive(reference: ReferenceType[_V]) -> _V:

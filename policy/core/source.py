@@ -8,12 +8,7 @@ from functools import cached_property
 
 from policy.core.values import field, frozen
 
-try:
-    from _json import encode_basestring_ascii as json_text
-except ImportError:  # some builds have none
-    from json.encoder import encode_basestring_ascii as json_text
-
-__all__ = ["Edit", "Place", "Source", "Span", "edited", "json_text", "visible"]
+__all__ = ["Edit", "Place", "Source", "Span", "edited", "visible"]
 
 
 @frozen

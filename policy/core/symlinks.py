@@ -5,62 +5,7 @@ from __future__ import annotations
 import os
 import stat
 
-TYPE_CHECKING = False  # `typing` takes longer to import than a hook has
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-__all__ = ["beyond", "followed", "named", "other_names", "resolved"]
-
-
-def followed(
-    call: Mapping[str, object],
-    fields: Iterable[str],
-    cwd: str,
-    home: str,
-    resolve: Callable[[str], str],
-) -> dict[str, object] | None:
-    """Return *call* with its paths where links lead; None where it has no path.
-
-    Args:
-        call: the arguments.
-        fields: those that are paths.
-        cwd: what relative paths are relative to.
-        home: the home folder.
-        resolve: returns where links lead from an absolute path.
-
-    """
-    real: dict[str, object] = {}
-    for field in fields:
-        path = call.get(field)
-        if type(path) is str and path and "\0" not in path:
-            real[field] = resolve(named(path, cwd, home))
-    return {**call, **real} if real else None
-
-
-def beyond(
-    name: str,
-    cwd: str,
-    home: str,
-    project: str,
-    also: Iterable[str],
-    *,
-    resolve: Callable[[str], str],
-) -> tuple[str, str] | None:
-    """Return the absolute name of a file and where links lead from it; None where none does.
-
-    Args:
-        name: of the file.
-        cwd: what it is relative to.
-        home: the home folder.
-        project: the folder of the project.
-        also: other names of that, under each of which it has the same files.
-        resolve: returns where links lead from an absolute path.
-
-    """
-    path = named(name, cwd, home)
-    real, path = resolve(path), "/" + os.path.normpath(path).lstrip("/")
-    inside = path.removeprefix(project)
-    return None if real == path or real in [other + inside for other in also] else (path, real)
+__all__ = ["named", "other_names", "resolved"]
 
 
 def resolved(path: str, folder: str, real: str) -> str:

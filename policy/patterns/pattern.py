@@ -20,7 +20,6 @@ from functools import cached_property
 from weakref import WeakValueDictionary
 
 from policy.core import limits
-from policy.core.source import json_text
 from policy.core.values import TYPE_CHECKING, Final, frozen
 from policy.patterns.automaton import NO_MATCH, Automaton, Indexed
 from policy.patterns.tokens import (
@@ -43,7 +42,6 @@ __all__ = [
     "Meet",
     "Pattern",
     "PatternKind",
-    "as_json",
     "excluded_characters",
     "freeze",
     "has_empty_set",
@@ -115,26 +113,6 @@ def readable(text: str) -> Iterable[str]:
     yield re.sub(f"[{_FRESH}]", _WORDS[0], re.sub(_GLUED, "", text))
     for word in _WORDS:
         yield re.sub(f"[{_FRESH}]", word, text)
-
-
-def as_json(kind: str, tokens: Iterable[Token]) -> str:
-    """Return the text of a list: the kind of a pattern, and its tokens."""
-    texts = [_token(token) for token in tokens]
-    return f"[{','.join([json_text(kind), *texts])}]"
-
-
-def _token(token: Token) -> str:
-    if isinstance(token, str):
-        return json_text(token)
-    if isinstance(token, Gap):
-        return f'["{token.value}"]'
-    if isinstance(token, Run):
-        return f'["but",{json_text("".join(sorted(token.excluded)))}]'
-    if isinstance(token, Alternatives):
-        each = (f"[{','.join(_token(each) for each in one)}]" for one in token.alternatives)
-        return f'["either",{",".join(each)}]'
-    what = "not" if token.negated else "one of"
-    return f'["{what}",{json_text("".join(sorted(token.characters)))}]'
 
 
 class PatternKind(enum.Enum):
@@ -225,11 +203,6 @@ class Pattern:
     def automaton(self) -> Automaton:
         """The automaton of this pattern alone."""
         return Indexed([self.tokens], self.kind.separator)
-
-    @cached_property
-    def as_json(self) -> str:
-        """What content hashes cover of it, as JSON text."""
-        return as_json(self.kind.value, self.tokens)
 
     def matches(self, text: str) -> bool:
         """Return whether *text* is in the set; linear in its length."""

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import os
 import posixpath
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, partial
+from operator import attrgetter
 from weakref import WeakKeyDictionary
 
 from policy.commands.compound import is_plain
@@ -18,7 +19,7 @@ from policy.core.decision import Clause, Decision, Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.memory import Memo
-from policy.core.symlinks import beyond, followed, other_names, resolved
+from policy.core.symlinks import named, other_names, resolved
 from policy.core.values import Final, evolve, frozen
 from policy.patterns.pattern import Pattern, PatternKind
 from policy.patterns.tokens import Gap, Token, folded, in_any_case
@@ -34,6 +35,7 @@ __all__ = [
     "Anywhere",
     "PlacedTable",
     "ProjectFolders",
+    "ProjectPlace",
     "Rooted",
     "Rootless",
     "folders_here",
@@ -64,7 +66,7 @@ class _Moved:
         if not any(is_nameless(p.rules.dialect) for ceiling in ceilings for p in ceiling.parts):
             return table
         delegate = None if table.delegate is None else self._ceiling(table.delegate)
-        return Table(self._ceiling(table.use), delegate, table.bounds)
+        return Table(self._ceiling(table.use), delegate, table.bounds, table)
 
     @cached_property
     def _sets(self) -> dict[int, tuple[RuleSet, tuple[RuleSet, ...]]]:
@@ -126,7 +128,12 @@ class ProjectFolders(_Moved):
 
     def beyond(self, name: str, cwd: str) -> tuple[str, str] | None:
         """Return the absolute name of a file and where links lead from it; None where none does."""
-        return beyond(name, cwd, self.home, self.cwd, self.also, resolve=self.resolve)
+        path = named(name, cwd, self.home)
+        real, path = self.resolve(path), "/" + os.path.normpath(path).lstrip("/")
+        inside = path.removeprefix(self.cwd)
+        # Under each name of the project there are the same files.
+        same = [path, *(other + inside for other in self.also)]
+        return None if real in same else (path, real)
 
     @cached_property
     def _linked(self) -> Memo[object, tuple[Table, Table]]:
@@ -365,6 +372,13 @@ class _FileArguments:
         """Whether a call may name a file of the project."""
         return self.follows and bool(self.paths or self.texts or self.commands)
 
+    def given(self, call: _Call) -> Iterator[tuple[str, str]]:
+        """Yield the paths of a call that rules take for such, each with its argument."""
+        for field in self.paths:
+            path = call.get(field)
+            if isinstance(path, str):
+                yield field, path.strip(BLANKS) if field in self.trimmed else path
+
 
 # Hosts that match the paths of a call as text take them by these names.
 _AS_TEXT: Final = frozenset({ArgumentKind.LENIENT, ArgumentKind.JOINED, ArgumentKind.FILES})
@@ -426,39 +440,41 @@ def ways(
     """
     yield placed, call
     if _arguments(own, tool).any:
-        found = _Ways(own, placed, folders, cwd or folders.cwd)
-        yield from found.others(tool, call, _opened(placed, tool, call))
+        files = _opened(placed, tool, call)
+        calls = _respelled(_arguments(own, tool), call, folders, cwd or folders.cwd)
+        yield from ((placed, each) for each in calls)
+        yield from _linked(own, call, folders, files, cwd or folders.cwd)
 
 
-@frozen
-class _Ways:
-    """What calls get besides, of a table in some folders, that are made in the folder *here*."""
-
-    own: Table
-    placed: Table
-    folders: ProjectFolders
-    here: str
-
-    def others(self, tool: str, call: _Call, files: Iterable[str]) -> Iterator[tuple[Table, _Call]]:
-        """Yield the tables and calls besides; a command opens *files*."""
-        arguments, folders = _arguments(self.own, tool), self.folders
-        if arguments.paths:
-            trimmed = _trimmed(call, arguments.trimmed) if arguments.trimmed else call
-            real = followed(trimmed, arguments.paths, self.here, folders.home, folders.resolve)
-            if real is not None and real != call:
-                yield self.placed, real
-        for resolve in (os.path.normpath, folders.resolve) if arguments.texts else ():
-            spell = partial(_from_project, resolve, folders, self.here)
-            spelled = _respelled(call, arguments.texts, spell)
-            if spelled != call:
-                yield self.placed, spelled
-        led = (folders.beyond(name, self.here) for name in dict.fromkeys(files))
-        links = dict(each for each in led if each is not None)
-        if links:
-            yield folders.linked(self.own, tuple(links.items())), call
+def _linked(
+    own: Table, call: _Call, folders: ProjectFolders, files: Iterable[str], here: str
+) -> Iterator[tuple[Table, _Call]]:
+    """Yield the table with the links behind which the *files* are that a command opens."""
+    led = (folders.beyond(name, here) for name in dict.fromkeys(files))
+    links = dict(each for each in led if each is not None)
+    if links:
+        yield folders.linked(own, tuple(links.items())), call
 
 
-def _respelled(call: _Call, fields: frozenset[str], spell: Callable[[str], str]) -> _Call:
+def _respelled(
+    arguments: _FileArguments, call: _Call, folders: ProjectFolders, here: str
+) -> Iterator[_Call]:
+    """Yield *call* with the files that it names as they are named otherwise."""
+    real = {
+        field: folders.resolve(named(path, here, folders.home))
+        for field, path in arguments.given(call)
+        if path and "\0" not in path
+    }
+    if {**call, **real} != call:
+        yield {**call, **real}
+    for resolve in (os.path.normpath, folders.resolve) if arguments.texts else ():
+        spell = partial(_from_project, resolve, folders, here)
+        spelled = _with_paths(call, arguments.texts, spell)
+        if spelled != call:
+            yield spelled
+
+
+def _with_paths(call: _Call, fields: frozenset[str], spell: Callable[[str], str]) -> _Call:
     """Return *call* with each path that rules match as text as *spell* gives it."""
     spelled: dict[str, object] = {}
     for name in fields & call.keys():
@@ -488,23 +504,49 @@ def _from_project(
     return path if is_same else absolute
 
 
-def _trimmed(call: _Call, fields: frozenset[str]) -> _Call:
-    """Return *call* without the blanks around its paths, where the host reads it so."""
-    paths = {field: path for field in fields if isinstance(path := call.get(field), str)}
-    return {**call, **{field: path.strip(BLANKS) for field, path in paths.items()}}
-
-
 # Tables in a place.
 
 
-# Tables that a place remembers, decisions of one of them, and those of one tool by their text.
+# Tables that a place remembers, and decisions of one tool by their text.
 _TABLES: Final = 1024
-_DECISIONS: Final = 1024
 _TEXTS: Final = 16 * 1024
 
 
-@frozen(eq=False)
-class Rooted:
+class ProjectPlace:
+    """Where the calls of a project are made."""
+
+    def __init__(self) -> None:
+        self._tables: Memo[int, PlacedTable] = Memo(_TABLES)
+
+    def of(self, table: Table) -> PlacedTable:
+        """Return what decides calls of *table* here."""
+        return self._tables.get(id(table)) or self._tables.keep(id(table), PlacedTable(table, self))
+
+    def below(self, root: str) -> ProjectPlace:
+        """Return the same for a project in a folder below this one."""
+        raise NotImplementedError
+
+    def table(self, table: Table) -> Table:
+        """Return *table* as it decides calls made here."""
+        raise NotImplementedError
+
+    def others(
+        self, own: Table, placed: Table, tool: str, call: _Call, files: Iterable[str]
+    ) -> Iterator[tuple[Table, _Call]]:
+        """Yield each table and call of which the strictest decision holds, beside *placed*.
+
+        Args:
+            own: what decides, in no place.
+            placed: the same here.
+            tool: the tool.
+            call: the arguments, which name files.
+            files: those that its command opens.
+
+        """
+        raise NotImplementedError
+
+
+class Rooted(ProjectPlace):
     """Calls of a project in known folders, whose links are followed.
 
     The real path of the folder stands for the project. A call is decided as it names its files,
@@ -512,46 +554,73 @@ class Rooted:
     is not there yet when the command is decided.
     """
 
-    folders: ProjectFolders
-
-    @cached_property
-    def _tables(self) -> Memo[int, PlacedTable]:
-        return Memo(_TABLES)
+    def __init__(self, folders: ProjectFolders) -> None:
+        super().__init__()
+        self.folders = folders
+        self.table = folders.table  # type: ignore[method-assign]
 
     def below(self, root: str) -> Rooted:
         """Return the same for a project in a folder below this one."""
         cwd = posixpath.join(self.folders.cwd, root)
         return Rooted(folders_here(cwd, self.folders.home)) if root else self
 
-    def of(self, table: Table) -> PlacedTable:
-        """Return what decides calls of *table* here."""
-        return self._tables.get(id(table)) or self._tables.keep(
-            id(table), _RootedTable(table, self)
-        )
+    def others(
+        self, own: Table, placed: Table, tool: str, call: _Call, files: Iterable[str]
+    ) -> Iterator[tuple[Table, _Call]]:
+        """Yield the same with the files where links lead."""
+        here, arguments = self.folders.cwd, _arguments(own, tool)
+        for each in _respelled(arguments, call, self.folders, here):
+            yield placed, each
+        yield from _linked(own, call, self.folders, files, here)
 
 
-@frozen(eq=False)
-class Rootless:
+class Rootless(ProjectPlace):
     """Calls of a project in a folder that is not known.
 
     Which rules apply to a path that is absolute or leaves the project is not known either, so
     such a call is denied. Other paths get what they get in any folder.
     """
 
-    @cached_property
-    def _tables(self) -> Memo[int, PlacedTable]:
-        return Memo(_TABLES)
-
     def below(self, root: str) -> Rootless:  # noqa: ARG002  # that folder is not known either
         """Return the same for a project in a folder below."""
         return self
 
-    def of(self, table: Table) -> PlacedTable:
-        """Return what decides calls of *table* here."""
-        return self._tables.get(id(table)) or self._tables.keep(id(table), _RootlessTable(table))
+    def table(self, table: Table) -> Table:
+        """Return *table* as it decides calls made in any folder."""
+        return Anywhere().table(table)
+
+    def others(
+        self,
+        own: Table,
+        placed: Table,  # noqa: ARG002
+        tool: str,
+        call: _Call,
+        files: Iterable[str],
+    ) -> Iterator[tuple[Table, _Call]]:
+        """Yield what denies a call that may leave the project."""
+        arguments = _arguments(own, tool)
+        paths = [*files, *(path for _, path in arguments.given(call))]
+
+        def note(path: str) -> str:
+            paths.append(path)
+            return path
+
+        _with_paths(call, arguments.texts, note)
+        drives = any(part.rules.dialect.drives for part in own.use.parts)
+        if any(_is_elsewhere(path, drives=drives) for path in paths):
+            yield evolve(_NO_ROOT, origin=own), call
 
 
-def place_at(root: str | os.PathLike[str] | None) -> Rooted | Rootless:
+_NO_ROOT: Final = Table.of(RuleSet((), Effect.DENY, Dialect(""), Reason.NO_ROOT))
+
+
+def _is_elsewhere(path: str, *, drives: bool) -> bool:
+    """Return whether a path is absolute, or leaves the project."""
+    path = slashed_path(path) if drives else path
+    return path.startswith(("/", "~")) or posixpath.normpath(path).split("/")[0] == ".."
+
+
+def place_at(root: str | os.PathLike[str] | None) -> ProjectPlace:
     """Return the place of a project that lies in the folder *root*, if that is known."""
     return Rootless() if root is None else Rooted(folders_here(root))
 
@@ -584,22 +653,22 @@ class _Tool:
 class PlacedTable:
     """A table whose calls are made in one place. Its decisions name the table itself."""
 
-    def __init__(self, own: Table) -> None:
+    def __init__(self, own: Table, place: ProjectPlace) -> None:
         self._own = own
+        self._place = place
         self._tools: Memo[str, _Tool] = Memo(_TABLES)
-        # By identity, since equal decisions may have other links to name.
-        self._named: Memo[int, tuple[Decision, Decision]] = Memo(_DECISIONS)
 
     @cached_property
     def _moved(self) -> Table:
         """The table as it decides calls made here."""
-        raise NotImplementedError
+        return self._place.table(self._own)
+
+    def _tool(self, tool: str) -> _Tool:
+        return self._tools.get(tool) or self._tools.keep(tool, _Tool(self._own, self._moved, tool))
 
     def decide(self, tool: str, call: _Call, *, checked: bool = False) -> Decision:
         """Return what a call gets here (see `Table.decide`). Never raises."""
-        known = self._tools.get(tool)
-        if known is None:
-            known = self._tools.keep(tool, _Tool(self._own, self._moved, tool))
+        known = self._tools.get(tool) or self._tool(tool)
         lookup = known.lookup
         given = call.get(lookup.field)
         text = given if type(given) is str and lookup.alias not in call else None
@@ -609,105 +678,29 @@ class PlacedTable:
                 return decision
         try:
             decision = self._moved.decide(tool, call, checked=checked)
-            settled = not known.names_files or decision.effect is Effect.DENY
-            if not settled:
+            if known.names_files and decision.effect is not Effect.DENY:
                 files = tuple(_opened(self._moved, tool, call))
-                settled = known.by_text and not files
-                if not settled:
-                    decision = self._of_files(tool, call, files, decision, checked=checked)
+                if files or not known.by_text:
+                    others = self._place.others(self._own, self._moved, tool, call, files)
+                    decisions = (table.decide(tool, meant, checked) for table, meant in others)
+                    return min((decision, *decisions), key=_effect)
         except ValueError:  # no system has a file of such a name
             return Decision(Effect.DENY, Reason.MALFORMED, table=self._own)
-        named = self._of_own(decision)
-        if settled and text is not None and lookup.remembered.get(text) is decision:
-            known.remembered.keep(text, named)
-        return named
+        if text is not None and lookup.remembered.get(text) is decision:
+            known.remembered.keep(text, decision)
+        return decision
 
     def account(self, tool: str, call: _Call) -> tuple[Clause, ...]:
         """Return what a command does here, and what each of that gets (see `Table.account`)."""
+        found = [(self._moved, call)]
         try:
-            table, meant = self._strictest(tool, call)
+            if self._tool(tool).names_files:
+                files = _opened(self._moved, tool, call)
+                found += self._place.others(self._own, self._moved, tool, call, files)
+            table, meant = min(found, key=lambda way: way[0].decide(tool, way[1]).effect)
         except ValueError:
             return ()
-        return tuple(
-            evolve(clause, decision=self._of_own(clause.decision))
-            for clause in table.account(tool, meant)
-        )
-
-    def _of_files(
-        self, tool: str, call: _Call, files: Sequence[str], decision: Decision, *, checked: bool
-    ) -> Decision:
-        """Return what a call gets that names files, and gets *decision* as it names them."""
-        raise NotImplementedError
-
-    def _strictest(self, tool: str, call: _Call) -> tuple[Table, _Call]:
-        """Return the table and the call that decide here."""
-        raise NotImplementedError
-
-    def _of_own(self, decision: Decision) -> Decision:
-        """Return *decision* as one of the table that is in no place."""
-        known = self._named.get(id(decision))
-        if known is None:
-            named = evolve(decision, table=self._own)
-            known = self._named.keep(id(decision), (decision, named))
-        return known[1]
+        return table.account(tool, meant)
 
 
-class _RootedTable(PlacedTable):
-    def __init__(self, own: Table, place: Rooted) -> None:
-        super().__init__(own)
-        self._folders = place.folders
-
-    @cached_property
-    def _moved(self) -> Table:
-        return self._folders.table(self._own)
-
-    def _of_files(
-        self, tool: str, call: _Call, files: Sequence[str], decision: Decision, *, checked: bool
-    ) -> Decision:
-        found = _Ways(self._own, self._moved, self._folders, self._folders.cwd)
-        for table, meant in found.others(tool, call, files):
-            other = table.decide(tool, meant, checked=checked)
-            if other.effect < decision.effect:
-                decision = other
-        return decision
-
-    def _strictest(self, tool: str, call: _Call) -> tuple[Table, _Call]:
-        found = ways(self._own, self._moved, tool, call, self._folders)
-        return min(found, key=lambda way: way[0].decide(tool, way[1]).effect)
-
-
-class _RootlessTable(PlacedTable):
-    @cached_property
-    def _moved(self) -> Table:
-        return Anywhere().table(self._own)
-
-    def _of_files(
-        self, tool: str, call: _Call, files: Sequence[str], decision: Decision, *, checked: bool
-    ) -> Decision:
-        del checked
-        arguments = _arguments(self._own, tool)
-        given = (call.get(field) for field in arguments.paths)
-        paths = [path.strip(BLANKS) for path in given if type(path) is str]
-
-        def note(path: str) -> str:
-            paths.append(path)
-            return path
-
-        _respelled(call, arguments.texts, note)
-        drives = any(part.rules.dialect.drives for part in self._own.use.parts)
-        if any(_is_elsewhere(path, drives=drives) for path in (*paths, *files)):
-            return _NO_ROOT
-        return decision
-
-    def _strictest(self, tool: str, call: _Call) -> tuple[Table, _Call]:
-        del tool  # the same table decides every call
-        return self._moved, call
-
-
-_NO_ROOT: Final = Decision(Effect.DENY, Reason.NO_ROOT)
-
-
-def _is_elsewhere(path: str, *, drives: bool) -> bool:
-    """Return whether a path is absolute, or leaves the project."""
-    path = slashed_path(path) if drives else path
-    return path.startswith(("/", "~")) or posixpath.normpath(path).split("/")[0] == ".."
+_effect: Final = attrgetter("effect")

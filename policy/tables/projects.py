@@ -9,7 +9,7 @@ from policy.core.errors import PolicyError
 from policy.core.memory import seldom_collecting
 from policy.core.values import Generic, Protocol, TypeVar, evolve, field, frozen
 from policy.tables.chain import Attenuated, Chain, Link, Reading, SpawnDenied, plain_call
-from policy.tables.placement import Rooted, Rootless
+from policy.tables.placement import ProjectPlace, Rootless
 from policy.tables.table import Table
 
 __all__ = [
@@ -87,7 +87,7 @@ class Projects(Generic[_Project]):
 
     label: str
     projects: tuple[_Project, ...]
-    place: Rooted | Rootless = field(factory=Rootless, kw_only=True, eq=False)
+    place: ProjectPlace = field(factory=Rootless, kw_only=True, eq=False)
 
     @seldom_collecting
     def chain(self, *names: str, reading: str = "attenuated") -> Chain:
@@ -112,7 +112,7 @@ class Projects(Generic[_Project]):
             chain = chain.spawn(name)
         return chain
 
-    def place_of(self, project: Offered) -> Rooted | Rootless:
+    def place_of(self, project: Offered) -> ProjectPlace:
         """Return where the calls of a project are made: in its folder, below that of the tree."""
         # A file of our notation may lie anywhere in the project that it is about.
         return self.place.below("" if project.root.endswith(".policy") else project.root)

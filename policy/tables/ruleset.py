@@ -7,7 +7,7 @@ tool is a *row*: the entries whose tool pattern matches the name, in order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from functools import cached_property, lru_cache, partial
 from itertools import chain, groupby
 from operator import attrgetter
@@ -17,15 +17,14 @@ from policy.core import values
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.memory import Key
-from policy.core.source import Place, json_text
+from policy.core.source import Place
 from policy.core.values import Final, frozen
 from policy.patterns.pattern import Pattern, is_glob
-from policy.patterns.tokens import OneOf
 from policy.tables.dialect import Dialect
 from policy.tables.entry import Form, RowEntry
 from policy.tables.row import Row
 
-__all__ = ["EntriesOnDemand", "Entry", "RuleSet", "Runs", "Said", "rules_text"]
+__all__ = ["EntriesOnDemand", "Entry", "RuleSet", "Runs", "Said"]
 
 
 # Of one entry: tool, field, pattern and form.
@@ -35,44 +34,24 @@ Said = tuple[str, str, Pattern | None, Form]
 Runs = tuple[tuple[Effect, Reason, frozenset[Said]], ...]
 
 
-def rules_text(runs: Runs, default: tuple[Effect, Reason], dialect: Dialect) -> str:
-    """Return the text of a rule set: the same whatever order its neighbours stand in."""
-    said = ",".join(
-        f"[{json_text(effect.value)},{json_text(reason.value)},[{','.join(sorted(_texts(entries)))}]]"
-        for effect, reason, entries in runs
-    )
-    otherwise = ",".join(json_text(each.value) for each in default)
-    return f"[[[{said}],{otherwise}],{_dialect_text(dialect)}]"
-
-
-def _texts(entries: Iterable[Said]) -> Iterator[str]:
-    # Thousands of entries name few tools.
-    beginning: dict[tuple[str, str], str] = {}
-    for tool, field, pattern, form in entries:
-        begins = beginning.get((tool, field))
-        if begins is None:
-            begins = beginning[tool, field] = f"[{json_text(tool)},{json_text(field)},"
-        said = "" if form is Form.PLAIN else "," + json_text(form.value)
-        yield f"{begins}{'[]' if pattern is None else pattern.as_json}{said}]"
+def _text(said: Said) -> str:
+    tool, field, pattern, form = said
+    what = "" if pattern is None else f"{pattern.kind.value}{pattern.tokens}"
+    return f"{tool!r},{field!r},{what},{form.value}"
 
 
 @lru_cache(maxsize=64)  # a host has one or two
 def _dialect_text(dialect: Dialect) -> str:
-    import json  # noqa: PLC0415  # a decision needs no hash
-
-    # Without defaults, so that dialects which can say more keep the hash of those that do not.
-    return json.dumps(_content(dialect), sort_keys=True, separators=(",", ":"))
+    return repr(_content(dialect))
 
 
 def _content(value: object) -> object:
     if hasattr(value, "__fields__"):
         return {name: _content(found) for name, found in values.stated(value)}
     if isinstance(value, dict):
-        return {name: _content(found) for name, found in value.items()}
+        return {name: _content(found) for name, found in sorted(value.items())}
     if isinstance(value, frozenset):
         return sorted(value)
-    if isinstance(value, OneOf):
-        return repr(value)
     if isinstance(value, (tuple, list)):
         return [_content(each) for each in value]
     return getattr(value, "value", value)
@@ -332,14 +311,17 @@ class RuleSet:
         return tuple((effect, reason, frozenset(kept)) for effect, reason, kept in runs)
 
     @cached_property
-    def canonical_text(self) -> str:
-        """What the content hash covers, as JSON text: the same in the order of its text."""
-        return rules_text(self._runs, (self.default, self.default_reason), self.dialect)
+    def digest(self) -> str:
+        """What stands for it in the hashes of tables: the same for equal sets."""
+        import hashlib  # noqa: PLC0415  # a decision needs no hash
 
-    @cached_property
-    def hashed_text(self) -> str:
-        """The same as it stands in the text that is hashed for a table: JSON within JSON."""
-        return json_text(json_text(self.canonical_text))[1:-1]
+        runs = [
+            (effect.value, reason.value, sorted(map(_text, said)))
+            for effect, reason, said in self._runs
+        ]
+        default = self.default.value, self.default_reason.value
+        content = f"{runs}{default}{_dialect_text(self.dialect)}"
+        return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
 
     @cached_property
     def interned(self) -> RuleSet:

@@ -16,13 +16,11 @@ may use what its own table grants as far as its parent may delegate it
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cache, cached_property, lru_cache
-from operator import attrgetter
-from weakref import ReferenceType
+from functools import cache, cached_property
 
 from policy.core.decision import Clause, Decision, Reason
 from policy.core.effect import Effect
-from policy.core.memory import Memo, alive, seldom_collecting, weakly
+from policy.core.memory import Memo, seldom_collecting
 from policy.core.values import Final, evolve, field, frozen
 from policy.tables.dialect import Dialect
 from policy.tables.lookup import Lookup
@@ -174,12 +172,14 @@ class Table:
         delegate: what the agents it starts may use at most; None where nothing
             was said, which means the same as *use*.
         bounds: limits beside the rules. At a depth of 0 what may be used starts no agent.
+        origin: the table that decisions name, where this is that one in some folders.
 
     """
 
     use: Ceiling = Ceiling()
     delegate: Ceiling | None = None
     bounds: Bounds = Bounds()
+    origin: Table | None = field(default=None, eq=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
         # One form of one meaning, or `a & NOTHING` were not NOTHING.
@@ -276,7 +276,7 @@ class Table:
         if lookup is None:
             with seldom_collecting:
                 rows = ((part.rules.row(tool), part.links) for part in self.use.parts)
-                lookup = Lookup(rows, self)
+                lookup = Lookup(rows, self.origin or self)
             self._lookups.keep(tool, lookup)
         return lookup
 
@@ -287,28 +287,12 @@ class Table:
     @cached_property
     def hash(self) -> str:
         """Content hash of the rules and bounds, without their places: ``sha256:…``."""
-        delegate = weakly(self.delegate.sets) if self.delegate is not None else None
-        return _content_hash(weakly(self.use.sets), delegate, self.bounds)
+        import hashlib  # noqa: PLC0415  # a decision needs no hash
 
-
-_Sets = frozenset[ReferenceType[RuleSet]]
-
-
-@lru_cache(maxsize=256)  # chains of one project differ in their links, and seldom in their sets
-def _content_hash(use: _Sets, delegate: _Sets | None, bounds: Bounds) -> str:
-    import hashlib  # noqa: PLC0415  # a decision needs no hash
-    import json  # noqa: PLC0415
-
-    handed_on = "null" if delegate is None else _hashed_text(delegate)
-    limits = json.dumps((bounds.depth, bounds.turns, bounds.trust))
-    content = f"[{_hashed_text(use)}, {handed_on}, {limits}]"
-    return "sha256:" + hashlib.sha256(content.encode()).hexdigest()
-
-
-def _hashed_text(sets: _Sets) -> str:
-    """Return the JSON text of a list of texts, as JSON text itself."""
-    ordered = sorted(map(alive, sets), key=attrgetter("canonical_text"))
-    return '"[' + ", ".join(rules.hashed_text for rules in ordered) + ']"'
+        ceilings = [self.use] if self.delegate is None else [self.use, self.delegate]
+        digests = [sorted(rules.digest for rules in each.sets) for each in ceilings]
+        bounds = self.bounds.depth, self.bounds.turns, self.bounds.trust
+        return "sha256:" + hashlib.sha256(f"{digests}{bounds}".encode()).hexdigest()
 
 
 # Tools a table keeps a lookup of. Names come from calls, so they are bounded.

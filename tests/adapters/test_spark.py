@@ -11,7 +11,7 @@ from policy.adapters.spark import COLUMNS, SCHEMA, deciding
 from policy.core.errors import PolicyError
 from policy.files.opening import Memory
 from policy.hosts.workspace import load_tree
-from policy.tables.codec.compiled import compiled_to_json
+from policy.tables.compiled import compiled_to_json
 
 pa = pytest.importorskip("pyarrow", reason="pip install 'agent-policy[spark]'")
 

@@ -72,7 +72,7 @@ agent main {
 DECIDE = """\
 import json, sys
 from policy.tables.chain import Chain, Attenuated
-from policy.tables.codec.tables import table_from_json
+from policy.tables.codec import table_from_json
 
 chain = Chain.start("main", Attenuated({"main": table_from_json(sys.stdin.read())}))
 tool, call = json.loads(sys.argv[1])

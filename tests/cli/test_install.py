@@ -13,7 +13,7 @@ from policy.adapters.hook.settings import command, entry, silencing, with_hook, 
 from policy.cli.outputs import replace_files
 from policy.core.errors import PolicyError
 from policy.core.source import Source
-from policy.tables.codec.compiled import compiled_to_json
+from policy.tables.compiled import compiled_to_json
 from tests.conftest import FIXTURES
 
 GROUP = entry(command(["--resident"]))

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from policy.commands.words import Word
-from policy.commands.wrappers import PREFIX_PROGRAMS, command_prefix
+from policy.commands.wrappers import command_prefix, prefix_programs
 from policy.hosts.notation.semantics import SEMANTICS
 
 SHELL = SEMANTICS.dialect.shell
@@ -39,7 +39,7 @@ _VALUES = ((), ("q1",), ("1",), ("L",))
 def _options() -> Iterator[str]:
     yield from ("-", "--", "--q", "-5", "--5", "-n5", "-n-5")
     yield from (f"-{letter}" for letter in string.ascii_letters + string.digits)
-    known = {name for each in PREFIX_PROGRAMS.values() for name in _long(each.flags, each.values)}
+    known = {name for each in prefix_programs().values() for name in _long(each.flags, each.values)}
     yield from sorted(f"--{name}" for name in known)
     yield from (f"-{one}{other}" for one, other in product("cnv", "fks5"))
 

@@ -21,7 +21,7 @@ from policy.adapters.hook import client, handover
 from policy.adapters.hook.deciding import HookDecider
 from policy.adapters.hook.store import Store
 from policy.core.errors import PolicyError
-from policy.tables.codec.compiled import compiled_to_json
+from policy.tables.compiled import compiled_to_json
 from tests.hook.session import POLICY, WIDER, Session, end_residents, said
 
 FORCED = "git push --force x"

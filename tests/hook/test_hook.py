@@ -24,7 +24,7 @@ from policy.analysis.records.logs import read_log
 from policy.analysis.records.replay import RecordDecider as Replayer
 from policy.analysis.records.replay import replay
 from policy.core.errors import PolicyError
-from policy.tables.codec.compiled import compiled_to_json
+from policy.tables.compiled import compiled_to_json
 from tests.hook.session import CLIENT, POLICY, WIDER, Session, said
 
 # --- what it answers -------------------------------------------------------------

@@ -9,7 +9,7 @@ from policy.adapters.hook.packed import packed, unpacked
 from policy.adapters.hook.protection import protected
 from policy.files.trees import Memory
 from policy.hosts.workspace import load_tree
-from policy.tables.codec.compiled import compiled_from_json, compiled_to_json
+from policy.tables.compiled import compiled_from_json, compiled_to_json
 from tests.hook.session import POLICY
 
 SETTINGS = {

@@ -13,7 +13,7 @@ import policy
 from policy.core.errors import PolicyError
 from policy.files.opening import Folder
 from policy.hosts.front_ends import FRONT_ENDS
-from policy.tables.codec.tables import sealed, table_from_json, table_to_json
+from policy.tables.codec import sealed, table_from_json, table_to_json
 from policy.tables.table import NOTHING, UNRESTRICTED, Bounds, Table
 from tests.conftest import FIXTURES
 from tests.strategies import calls, tables

@@ -18,7 +18,7 @@ from policy.core.effect import Effect
 from policy.files.opening import Memory
 from policy.hosts.workspace import Workspace, load_tree
 from policy.tables.chain import Chain
-from policy.tables.codec.compiled import compiled_to_json
+from policy.tables.compiled import compiled_to_json
 from policy.tables.placement import Rooted, Rootless, folders_here
 
 ALLOW, DENY, ASK = Effect.ALLOW, Effect.DENY, Effect.ASK

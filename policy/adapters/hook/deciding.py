@@ -226,7 +226,7 @@ class HookDecider:
 
 
 def _from_json(data: bytes, label: str) -> Compiled:
-    from policy.tables.codec.compiled import compiled_from_json  # noqa: PLC0415  # once a policy
+    from policy.tables.compiled import compiled_from_json  # noqa: PLC0415  # once a policy
 
     return compiled_from_json(data, label)
 

@@ -245,7 +245,7 @@ def compiled_sources(sources: Sources) -> bytes:
     from policy.hosts import notation  # noqa: PLC0415
     from policy.hosts.claude import front_end as claude  # noqa: PLC0415
     from policy.hosts.workspace import load_tree  # noqa: PLC0415
-    from policy.tables.codec.compiled import compiled_to_json  # noqa: PLC0415
+    from policy.tables.compiled import compiled_to_json  # noqa: PLC0415
 
     files = dict(sources.files)
     if not files:

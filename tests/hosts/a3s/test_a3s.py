@@ -23,7 +23,7 @@ from policy.hosts.a3s.rules import (
     lane_of,
 )
 from policy.patterns.notations import Unusable, slashed
-from policy.tables.codec.tables import table_from_json, table_to_json
+from policy.tables.codec import table_from_json, table_to_json
 from policy.tables.table import Table
 
 OLD = A3sProfile.of("6.7")

@@ -22,8 +22,7 @@ from policy.tables.chain import (
     plain_call,
     spawn_call,
 )
-from policy.tables.codec.schema import cited, refuse
-from policy.tables.codec.tables import SCHEMA, dumped, loaded, table_key
+from policy.tables.codec import SCHEMA, dumped, loaded, table_key
 from policy.tables.placement import place_at
 from policy.tables.projects import (
     Calls,
@@ -37,6 +36,7 @@ from policy.tables.projects import (
     Steps,
     Walked,
 )
+from policy.tables.schema import cited, refuse
 
 __all__ = ["compiled_from_json", "compiled_to_json", "load_compiled"]
 

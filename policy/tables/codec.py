@@ -1,6 +1,8 @@
 """Tables to JSON and back: one text for one value, read with the hash that it states.
 
-Dialects, rule sets and tables are written once each; what holds them has their number.
+Reading is strict (`policy.tables.schema`), patterns are in their canonical form, and nothing in
+the text is executed. Dialects, rule sets and tables are written once each; what holds them has
+their number.
 """
 
 from __future__ import annotations
@@ -27,7 +29,9 @@ from policy.core.errors import PolicyError
 from policy.core.source import visible
 from policy.patterns.pattern import Pattern, PatternKind
 from policy.patterns.tokens import GAPS, Alternatives, Gap, OneOf, Run, Token
-from policy.tables.codec.schema import (
+from policy.tables.dialect import ArgumentKind, Dialect, Input
+from policy.tables.ruleset import RuleSet
+from policy.tables.schema import (
     Codec,
     Kind,
     Object,
@@ -39,8 +43,6 @@ from policy.tables.codec.schema import (
     read_object,
     refuse,
 )
-from policy.tables.dialect import ArgumentKind, Dialect, Input
-from policy.tables.ruleset import RuleSet
 from policy.tables.table import TRUST, Bounds, Ceiling, LinkedRules, Table
 
 __all__ = ["SCHEMA", "dumped", "loaded", "sealed", "table_from_json", "table_key", "table_to_json"]
