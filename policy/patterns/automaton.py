@@ -7,6 +7,7 @@ from bisect import bisect_right
 from functools import cached_property
 
 from policy.core import limits
+from policy.core.memory import Memo
 from policy.patterns.tokens import Alternatives, Gap, OneOf, Run
 
 TYPE_CHECKING = False  # `typing` takes longer to import than a hook has
@@ -49,7 +50,6 @@ class TrieNode:
 
     __slots__ = (
         "accept",
-        "alike",
         "deepened",
         "depth",
         "first",
@@ -75,7 +75,6 @@ class TrieNode:
         self.part = number  # equal along a stretch of a line without a separator
         self.indices: list[int] = []  # the patterns that end at or below this node
         self.position = (0, 0)  # token and character of it that come next in each of them
-        self.alike = 0  # so many letters come next in all of them, at least
         self.letters: dict[str, TrieNode] | None = None  # None: not built yet
         self.gaps: dict[Gap | Run, TrieNode] = NONE
         self.sets: dict[OneOf, TrieNode] = NONE
@@ -147,8 +146,6 @@ class Trie:
         return node.ranks
 
     def _build_below(self, node: TrieNode) -> None:
-        if node.indices and not node.hopes and self._builds_on(node):
-            return
         letters, gaps, sets = self._children(node)
         for edge, child in (*letters.items(), *gaps.items(), *sets.items()):
             self._place(node, child)
@@ -165,44 +162,6 @@ class Trie:
             inside.gaps, inside.sets, inside.letters = gaps, sets, letters
         # Letters last: to another thread, a node with letters is built.
         node.gaps, node.sets, node.letters = gaps, sets, letters
-
-    def _builds_on(self, node: TrieNode) -> bool:
-        """Build one more letter, if all patterns of *node* go on with the same: most is that."""
-        at, offset = node.position
-        tokens = self._tokens[node.indices[0]]
-        token = tokens[at] if at < len(tokens) else None
-        if not isinstance(token, str) or offset == len(token):
-            return False
-        alike = node.alike or self._alike(node, token[offset:])
-        if not alike:
-            return False
-        edge = token[offset]
-        child = self._node()
-        child.position = (at, offset + 1)
-        child.indices = node.indices
-        child.alike = alike - 1
-        child.depth, child.line, child.first = node.depth + 2, node.line, node.first
-        if self._stays(node, edge):
-            child.part = node.part
-        letters = {edge: child}
-        if node.deepened is not None:
-            node.deepened.letters = letters
-        node.letters = letters
-        return True
-
-    def _alike(self, node: TrieNode, following: str) -> int:
-        """Return with how many letters of *following* all patterns of *node* go on."""
-        at, offset = node.position
-        for index in reversed(node.indices):
-            tokens = self._tokens[index]
-            token = tokens[at] if at < len(tokens) else None
-            if type(token) is not str:
-                return 0
-            while not token.startswith(following, offset):
-                following = following[:-1]
-            if not following:
-                return 0
-        return len(following)
 
     def _children(
         self, node: TrieNode
@@ -714,8 +673,8 @@ class Indexed(Automaton):
         return Ends.of(self.trie.patterns[self.trie.flags :])
 
     @cached_property
-    def _firsts(self) -> dict[str, int]:
-        return {}
+    def _firsts(self) -> Memo[str, int]:
+        return Memo(_TEXTS)
 
     def first(self, text: str) -> int:
         """Return the index of the first pattern that matches all of *text*, or NO_MATCH."""
@@ -725,9 +684,7 @@ class Indexed(Automaton):
         if first is None:
             first = self._ends.first(text)
             if len(text) <= _LONGEST:
-                if len(self._firsts) >= _TEXTS:
-                    self._firsts.clear()
-                self._firsts[text] = first
+                self._firsts.keep(text, first)
         return first
 
 

@@ -16,10 +16,10 @@ from policy.core.memory import Memo
 from policy.core.values import TYPE_CHECKING, Any, Final
 from policy.tables.dialect import Inputs
 from policy.tables.entry import UNREADABLE, Outcome
-from policy.tables.row import NO_FIELD, NO_WALK, Row, Walk
+from policy.tables.row import NO_FIELD, Row
 
 if TYPE_CHECKING:
-    from policy.patterns.automaton import AutomatonState
+    from policy.patterns.automaton import Automaton, AutomatonState
     from policy.tables.row import ReadCommand
 
 __all__ = ["Lookup"]
@@ -52,6 +52,7 @@ class Lookup:
         "__weakref__",
         "_checked",
         "_decisions",
+        "_longest",
         "_met",
         "_plain",
         "_remembers",
@@ -100,7 +101,8 @@ class Lookup:
         self._decisions: Memo[tuple[Outcome, ...], Decision] = Memo(limits.CACHE_ENTRIES)
         # Of one row that walks the text that decides alone, by the entry that this leads to.
         self._plain: dict[int | None, Decision] = {}
-        self._walk: Walk | None = None
+        self._walk: Automaton | None = None
+        self._longest = -1
         self._met: Memo[str, None] = Memo(_MET)
         names = {(row.field, row.alias) for row, _ in self.rows}
         self.field: str = NO_FIELD
@@ -141,12 +143,14 @@ class Lookup:
             return self.combined(tuple([row.outcome(call, read) for row, _ in self.rows]))
         walk = self._walk
         if walk is None:
-            walk = self._walk = self.rows[0][0].walk if len(self.rows) == 1 else NO_WALK
+            row, _ = self.rows[0]
+            walk = self._walk = row.walk
+            self._longest = row.longest if len(self.rows) == 1 else -1
         text: Any = call.get(self.field)
         alone = type(text) is str and self.alias not in call
-        if alone and len(text) <= walk.longest:
+        if alone and len(text) <= self._longest:
             # `Automaton.state`, written out: this is where a call spends its time.
-            edges: Any = walk.automaton.edges
+            edges: Any = walk.edges
             try:
                 for character in text:
                     edges = edges[character]
@@ -157,7 +161,8 @@ class Lookup:
                 found = self._plain.get(state.plain)
                 decision = self._behind(state, call, read) if found is None else found
         else:
-            decision = self.combined(tuple([_walked(row, call, read) for row, _ in self.rows]))
+            outcomes = [row.outcome_by_walk(call, read) for row, _ in self.rows]
+            decision = self.combined(tuple(outcomes))
         if alone and len(text) <= self._remembers:
             self.remembered.keep(text, decision)
         return decision
@@ -171,9 +176,8 @@ class Lookup:
         but a path would have to be read first.
         """
         row, _ = self.rows[0]
-        walked = row.walk.automaton
-        if text in self._met or walked is not row.automaton:
-            return self._behind(walked.walk(text), call, read)
+        if text in self._met or row.walk is not row.automaton:
+            return self._behind(row.walk.walk(text), call, read)
         if len(text) <= _LONGEST:
             self._met.keep(text, None)
         return self.combined((row.outcome(call, read),))
@@ -246,13 +250,6 @@ class Lookup:
             because = tuple(dict.fromkeys((*because, *_because(other, more))))
             links = tuple(dict.fromkeys((*links, *more)))
         return Decision(effect, outcome.reason, because, links, self._table)
-
-
-def _walked(row: Row, call: Mapping[str, object], read: ReadCommand | None) -> Outcome:
-    state = row.walk.state(call)
-    if state is None or state.plain is None:
-        return row.outcome_by_reading(call, read)
-    return row.at(state.plain)
 
 
 def _common_types(checked: Iterable[Inputs]) -> dict[str, type]:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     ReadCommand = Callable[[str, Shell], Command]
 
-__all__ = ["NO_FIELD", "NO_WALK", "GivenPaths", "Row", "Walk", "given_paths", "shared_automaton"]
+__all__ = ["NO_FIELD", "GivenPaths", "Row", "given_paths", "shared_automaton"]
 
 _COMMANDS: Final = frozenset({ArgumentKind.COMMAND, ArgumentKind.POWERSHELL})
 
@@ -46,7 +46,7 @@ _KEPT: Final = 2048
 # about one, e.g. a ``..`` or a ``~``, is a flag of the automaton.
 
 # Where no argument alone decides: a name that no call has, not even "".
-NO_FIELD: Any = object()
+NO_FIELD: Final[Any] = object()
 
 _BLANK = OneOf(frozenset(BLANKS))
 
@@ -70,24 +70,18 @@ class GivenPaths(Automaton):
 
     Attributes:
         base: the automaton over canonical paths, where there is one.
-        folders: the folder that relative paths are relative to, and those that a path is
-            below only in their own letters.
+        cwd: the folder that relative paths are relative to.
         fold: whether the case of paths is ignored.
 
     """
 
-    __slots__ = ("base", "fold", "folders")
+    __slots__ = ("base", "cwd", "fold")
 
     def __init__(
-        self,
-        patterns: Sequence[Sequence[Token]],
-        cwd: str,
-        cased: Sequence[str] = (),
-        *,
-        fold: bool = False,
+        self, patterns: Sequence[Sequence[Token]], cwd: str, *, fold: bool = False
     ) -> None:
         self.base: Automaton | None = None
-        self.folders, self.fold = (cwd, *cased), fold
+        self.cwd, self.fold = cwd, fold
         here = (folded(cwd) if fold else cwd) + "/"
         home = here + "~"
         begun = ((home,), (home + "/", Gap.ANY), (here, _BLANK, Gap.ANY))
@@ -98,22 +92,11 @@ class GivenPaths(Automaton):
         return super().step(nodes, folded(character) if self.fold else character)
 
     def _begin(self) -> AutomatonState:
-        absolute = start = super()._begin()
-        cwd, *cased = self.folders
-        relative = self._behind(start, f"{cwd}/")
-        if cased:
-            # What is below one of these in other letters is below none of them.
-            folders = [f"{folder}/" for folder in cased]
-            absolute = _Below({folder: self._behind(start, folder) for folder in folders})
-            if not f"{cwd}/".startswith(tuple(folders)):
-                relative = _Below({})
-        return _Start(absolute, relative)
-
-    def _behind(self, start: AutomatonState, folder: str) -> AutomatonState:
-        for character in folder:
+        absolute = relative = super()._begin()
+        for character in f"{self.cwd}/":
             self._remembered = 0  # the beginning itself is never too much
-            start = start.after(character)
-        return start
+            relative = relative.after(character)
+        return _Start(absolute, relative)
 
 
 class _Start(AutomatonState):
@@ -131,57 +114,8 @@ class _Start(AutomatonState):
         return (self._absolute if character == "/" else self._relative).after(character)
 
 
-class _Below(AutomatonState):
-    """A state that is plain nowhere but behind some names, in just these letters."""
-
-    __slots__ = ("_names",)
-
-    def __init__(self, names: Mapping[str, AutomatonState]) -> None:
-        super().__init__(None, (), frozenset())
-        self.final = not names
-        self.plain = None
-        self._names = names
-
-    def _step(self, character: str) -> AutomatonState:
-        names = {name[1:]: end for name, end in self._names.items() if name[0] == character}
-        return names.get("") or _Below(names)
-
-
-class Walk:
-    """The walk of one row.
-
-    Attributes:
-        direct: the argument that decides alone, where it is a text of at most *longest*
-            characters and *alias* is not in the call; None where there is none such.
-        alias: the other name of that argument, or None.
-        longest: the number of its characters.
-        automaton: of the patterns, over texts as they are given.
-
-    """
-
-    __slots__ = ("alias", "automaton", "direct", "longest")
-
-    def __init__(
-        self, direct: str | None, alias: str | None, longest: int, automaton: Automaton
-    ) -> None:
-        self.direct = direct
-        self.alias = alias
-        self.longest = longest
-        self.automaton = automaton
-
-    def state(self, call: Mapping[str, object]) -> AutomatonState | None:
-        """Return where the text leads that decides *call*; None where none does alone.
-
-        Where the state is plain, all texts that lead there get the same.
-        """
-        text = call.get(self.direct)  # type: ignore[arg-type]  # no call has None
-        if type(text) is not str or len(text) > self.longest or self.alias in call:
-            return None
-        return self.automaton.state(text)
-
-
-# Where no text decides alone.
-NO_WALK = Walk(None, None, -1, Automaton(()))
+# Where no text is walked.
+NO_WALK: Final = Automaton(())
 
 
 class Row:
@@ -247,7 +181,7 @@ class Row:
         """Whether entries look at other arguments than the one."""
         return bool(self._parameters)
 
-    @property
+    @cached_property
     def field(self) -> str:
         """The argument that decides alone where it is a text and *alias* is not in the call.
 
@@ -257,7 +191,7 @@ class Row:
         alone = self.constant is None and not self._parameters and len(names) in (1, 2)
         return names[0] if alone else NO_FIELD
 
-    @property
+    @cached_property
     def alias(self) -> str:
         """The other name of that argument, or `NO_FIELD`."""
         names = self.argument.fields
@@ -267,7 +201,7 @@ class Row:
     def automaton(self) -> Automaton:
         """The patterns, over arguments that were read."""
         if self.constant is not None:
-            return NO_WALK.automaton
+            return NO_WALK
         if self.argument.kind is not ArgumentKind.COMMAND:
             return self._run(self.indices, self.kind.separator)
         from policy.commands.compound import compound  # noqa: PLC0415  # for commands alone
@@ -276,22 +210,23 @@ class Row:
         return self._run(self.indices, " ", compound(self.ruleset.dialect.shell))
 
     @cached_property
-    def walk(self) -> Walk:
-        """The way of the text that decides alone, as it is given; `NO_WALK` where none does."""
-        kind, dialect = self.argument.kind, self.ruleset.dialect
-        field, alias = self.field, self.alias
-        walked = self.automaton if kind in _AS_IT_STANDS else None
-        if kind is ArgumentKind.PATH and self.constant is None:
-            walked = given_paths(self.automaton, self._tokens(self.indices), dialect)
-        if walked is None or field is NO_FIELD:
+    def walk(self) -> Automaton:
+        """Over the text that decides alone, as it is given; `NO_WALK` where none does."""
+        kind = self.argument.kind
+        if self.field is NO_FIELD:
             return NO_WALK
-        longest = dialect.shell.longest if kind is ArgumentKind.COMMAND else 0
-        return Walk(
-            field,
-            None if alias is NO_FIELD else alias,
-            longest or limits.CALL_CHARACTERS,
-            walked,
-        )
+        if kind is ArgumentKind.PATH:
+            tokens = self._tokens(self.indices)
+            return given_paths(self.automaton, tokens, self.ruleset.dialect) or NO_WALK
+        return self.automaton if kind in _AS_IT_STANDS else NO_WALK
+
+    @cached_property
+    def longest(self) -> int:
+        """The characters of a text that is walked; -1 where none is."""
+        if self.walk is NO_WALK:
+            return -1
+        is_command = self.argument.kind is ArgumentKind.COMMAND
+        return (is_command and self.ruleset.dialect.shell.longest) or limits.CALL_CHARACTERS
 
     def outcome(self, call: Mapping[str, object], read: ReadCommand | None = None) -> Outcome:
         """Return what the row says of a call with these arguments. Never raises.
@@ -303,14 +238,27 @@ class Row:
         """
         if self.argument.kind is ArgumentKind.COMMAND and self.constant is None:
             # A command that is one part as it stands needs no reading.
-            walk = self.walk
-            text = call.get(walk.direct)  # type: ignore[arg-type]  # no call has None
-            if type(text) is str and len(text) <= walk.longest and walk.alias not in call:
+            text = self.text(call)
+            if text is not None:
                 from policy.commands.compound import is_plain  # noqa: PLC0415  # for commands alone
 
                 if is_plain(text, self.ruleset.dialect.shell):
                     return self.at(self.first(text))
         return self.outcome_by_reading(call, read)
+
+    def text(self, call: Mapping[str, object]) -> str | None:
+        """Return the text that decides *call* alone and is walked; None where none does."""
+        text = call.get(self.field)
+        is_alone = type(text) is str and len(text) <= self.longest and self.alias not in call
+        return text if is_alone else None  # type: ignore[return-value]  # it is one
+
+    def outcome_by_walk(
+        self, call: Mapping[str, object], read: ReadCommand | None = None
+    ) -> Outcome:
+        """Return the same as `outcome`, of a text that may come again: it is walked."""
+        text = self.text(call)
+        plain = None if text is None else self.walk.state(text).plain
+        return self.outcome_by_reading(call, read) if plain is None else self.at(plain)
 
     def outcome_by_reading(self, call: Mapping[str, object], read: ReadCommand | None) -> Outcome:
         """Return the same of a call that no walk decides: its argument is read."""
@@ -544,12 +492,12 @@ def given_paths(
         dialect: how paths are read.
 
     """
-    if dialect.links or dialect.drives:
+    if dialect.links or dialect.drives or dialect.cased:
         return None
-    key = (id(base), dialect.cwd, dialect.cased, dialect.fold)
+    key = (id(base), dialect.cwd, dialect.fold)
     known = _GIVEN.get(key)
     if known is None:
-        found = GivenPaths(patterns, dialect.cwd, dialect.cased, fold=dialect.fold)
+        found = GivenPaths(patterns, dialect.cwd, fold=dialect.fold)
         found.base = base  # alive as long as this is, since it is known by it
         known = _GIVEN.setdefault(key, found)
     return known
