@@ -147,15 +147,15 @@ def raw_path(dice: random.Random, segments: int, size: int, letters: str, deep: 
 def raw_either(dice: random.Random, segments: int, size: int, letters: str) -> Raw:
     """Return a path with alternatives in it, some of which have alternatives in them."""
     some = [raw_path(dice, segments, size, letters) for _ in range(dice.randint(1, 3))]
-    last = Alternatives(
+    last = Alternatives.of(
         (_within(dice, letters),), (_within(dice, letters),) if dice.random() < 0.5 else ()
     )
     each = [(*one[:-1], last) if dice.random() < 0.3 else one for one in some]
     before, behind = raw_path(dice, 1, size, letters), raw_path(dice, 1, size, letters)
     return (
-        (*before, Alternatives(*each), *behind)
+        (*before, Alternatives.of(*each), *behind)
         if dice.random() < 0.5
-        else (Alternatives(*each), *behind)
+        else (Alternatives.of(*each), *behind)
     )
 
 

@@ -1,10 +1,10 @@
-"""Paths without regard to case: one letter for each that counts as the same.
+"""What patterns are made of, and paths without regard to case.
 
-As an expression of JavaScript reads them that ignores case, by which `.gitignore` globs are
-matched: a letter is what its capital is, where that is one letter too, and not a plain one
-of ASCII unless it is plain itself. So ``é`` is ``É``, and all three sigmas are one; but ``ß``
-is not ``ss``, nor the long ``s`` of old prints an ``s``, nor the sign for kelvin a ``k``. No
-text changes its length.
+Paths are folded as an expression of JavaScript reads them that ignores case, by which `.gitignore`
+globs are matched: a letter is what its capital is, where that is one letter too, and not a plain
+one of ASCII unless it is plain itself. So ``é`` is ``É``, and all three sigmas are one; but ``ß``
+is not ``ss``, nor the long ``s`` of old prints an ``s``, nor the sign for kelvin a ``k``. No text
+changes its length.
 
     >>> folded("/A/STRAßE/É")
     '/a/straße/é'
@@ -15,7 +15,7 @@ keep their case, a pattern may take each letter in any: `in_any_case`.
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # `typing` takes longer to import than a hook has
+from policy.core.values import TYPE_CHECKING, frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -37,9 +37,6 @@ __all__ = [
     "spelled_out",
     "with_others",
 ]
-
-
-# A hook that starts for one call reads tokens, and has no time to import `enum` and `attrs`.
 
 
 class Gap:
@@ -70,42 +67,23 @@ GAPS = {value: Gap(value) for value in ("any", "part", "deep", "one")}
 Gap.ANY, Gap.PART, Gap.DEEP, Gap.ONE = GAPS.values()
 
 
+@frozen(repr=False)
 class OneOf:
     """One character of a set, ``[a-z]``; or, *negated*, one that is not in it."""
 
-    __slots__ = ("characters", "negated")
-
-    def __init__(self, characters: frozenset[str], negated: bool = False) -> None:  # noqa: FBT001, FBT002  # a value of two fields
-        self.characters = characters
-        self.negated = negated
-
-    def __eq__(self, other: object) -> bool:
-        if type(other) is not OneOf:
-            return NotImplemented
-        return self.characters == other.characters and self.negated is other.negated
-
-    def __hash__(self) -> int:
-        return hash((self.characters, self.negated))
+    characters: frozenset[str]
+    negated: bool = False
 
     def __repr__(self) -> str:
+        # In one order, since texts of it are hashed.
         return f"OneOf({sorted(self.characters)}, negated={self.negated})"
 
 
+@frozen(repr=False)
 class Run:
     """Any text without some characters, where no one character separates parts."""
 
-    __slots__ = ("excluded",)
-
-    def __init__(self, excluded: frozenset[str]) -> None:
-        self.excluded = excluded
-
-    def __eq__(self, other: object) -> bool:
-        if type(other) is not Run:
-            return NotImplemented
-        return self.excluded == other.excluded
-
-    def __hash__(self) -> int:
-        return hash(self.excluded)
+    excluded: frozenset[str]
 
     def __repr__(self) -> str:
         return f"Run({sorted(self.excluded)})"
@@ -116,31 +94,19 @@ class Run:
         return self.excluded
 
 
+@frozen(cache_hash=True)
 class Alternatives:
     """One of several pieces of a pattern, ``{a,b*}``: as many names as there are in one.
 
     Which comes first changes nothing of what is matched; it is what people are shown.
     """
 
-    __slots__ = ("_hash", "alternatives")
+    alternatives: tuple[tuple[Token, ...], ...]
 
-    def __init__(self, *alternatives: Iterable[Token]) -> None:
-        self.alternatives: tuple[tuple[Token, ...], ...] = tuple(map(tuple, alternatives))
-        self._hash = hash(self.alternatives)
-
-    def __eq__(self, other: object) -> bool:
-        if type(other) is not Alternatives:
-            return NotImplemented
-        return self.alternatives == other.alternatives
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return Alternatives, self.alternatives  # texts have other hashes in another process
-
-    def __repr__(self) -> str:
-        return f"Either{self.alternatives}"
+    @classmethod
+    def of(cls, *alternatives: Iterable[Token]) -> Alternatives:
+        """Return these alternatives."""
+        return cls(tuple(map(tuple, alternatives)))
 
 
 Token = str | Gap | OneOf | Run | Alternatives
@@ -195,7 +161,7 @@ def _chosen(tokens: Iterable[Token], separator: str) -> Iterator[Token]:
         if len(forms) == 1:
             yield from next(iter(forms))
         else:
-            yield Alternatives(*forms)
+            yield Alternatives.of(*forms)
 
 
 def spelled_out(tokens: Sequence[Token]) -> Iterator[tuple[Token, ...]]:
@@ -258,21 +224,6 @@ def _is_open_part(tokens: list[Token], position: int, separator: str) -> bool:
     return after is Gap.DEEP or (isinstance(after, str) and after.startswith(separator))
 
 
-# Paths without regard to case: one letter for each that counts as the same.
-#
-# As an expression of JavaScript reads them that ignores case, by which `.gitignore` globs are
-# matched: a letter is what its capital is, where that is one letter too, and not a plain one
-# of ASCII unless it is plain itself. So ``é`` is ``É``, and all three sigmas are one; but ``ß``
-# is not ``ss``, nor the long ``s`` of old prints an ``s``, nor the sign for kelvin a ``k``. No
-# text changes its length.
-#
-#     >>> folded("/A/STRAßE/É")
-#     '/a/straße/é'
-#
-# Who guards a name asks for the other letters of its kind as well: `with_others`. Where texts
-# keep their case, a pattern may take each letter in any: `in_any_case`.
-
-
 # The letters whose capital is one of ASCII, or whose small letter is, though they are not: an
 # `i` without its dot, the long `s` and the sign for kelvin.
 _OTHERS = {each[0]: OneOf(frozenset(each)) for each in ("i\u0131", "s\u017f", "k\u212a")}
@@ -311,7 +262,7 @@ def in_any_case(tokens: Iterable[Token], folders: Iterable[str] = ()) -> Iterato
             alike = (_alike(letter) for letter in token.characters)
             yield OneOf(frozenset().union(*alike), token.negated)
         elif isinstance(token, Alternatives):
-            yield Alternatives(*(tuple(in_any_case(each)) for each in token.alternatives))
+            yield Alternatives.of(*map(in_any_case, token.alternatives))
         else:
             yield token
 

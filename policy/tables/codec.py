@@ -27,6 +27,7 @@ from policy.commands.knowledge import (
 from policy.core import limits
 from policy.core.errors import PolicyError
 from policy.core.source import visible
+from policy.core.values import stated
 from policy.patterns.pattern import Pattern, PatternKind
 from policy.patterns.tokens import GAPS, Alternatives, Gap, OneOf, Run, Token
 from policy.tables.dialect import ArgumentKind, Dialect, Input
@@ -84,15 +85,11 @@ def _check_dialect(dialect: Dialect) -> None:
         refuse("expected a host that reads PowerShell")
 
 
-def _check_program(program: Program) -> None:
-    _compiled(program.unchecked, program.first, program.operands, program.flags, program.values)
-    _compiled(program.pairs, program.lists_if, program.files, program.unsafe, program.needs)
-    _compiled(program.given, program.spelling, program.skipped, program.sure, program.beside)
-
-
-def _check_wrapper(wrapper: Wrapper) -> None:
-    _compiled(wrapper.flags, wrapper.values, wrapper.value, *wrapper.operands)
-    _compiled(wrapper.idle, wrapper.runs, wrapper.scripts)
+def _check_texts(known: Program | Wrapper) -> None:
+    """Refuse what is no expression: every text that is said of a program is one."""
+    texts = [value for _, value in stated(known)]
+    operands = known.operands if isinstance(known, Wrapper) else ()
+    _compiled(*operands, *(text for text in texts if isinstance(text, str)))
 
 
 def _compiled(*expressions: str | None) -> None:
@@ -135,7 +132,7 @@ def _token(value: object) -> Token:
         if key == "run without" and type(text) is str:
             return Run(frozenset(text))
         if key == "either" and type(text) is list and text:
-            return Alternatives(*(map(_token, _list(each)) for each in text))
+            return Alternatives.of(*(map(_token, _list(each)) for each in text))
     raise Wrong(f"expected a part of a pattern, found {cited(value)}")
 
 
@@ -233,11 +230,11 @@ def _schema() -> Schema:
             Bounds: _check_bounds,
             Dialect: _check_dialect,
             Input: lambda argument: _compiled(argument.spelling),
-            Program: _check_program,
+            Program: _check_texts,
             RuleSet: _check_rules,
             Shell: _check_shell,
             Variables: lambda variables: _compiled(variables.guarded),
-            Wrapper: _check_wrapper,
+            Wrapper: _check_texts,
         }
     )
     schema.add(Pattern, Codec.of(_pattern, _written_pattern))

@@ -192,38 +192,19 @@ class RuleSet:
         return by_name
 
     @cached_property
-    def _by_ends(self) -> dict[str, dict[str, list[tuple[int, Pattern | None]]]]:
-        # Globs over names by the text in front of their first star and behind
-        # their last; without a pattern where these are all there is to match.
-        by_ends: dict[str, dict[str, list[tuple[int, Pattern | None]]]] = {}
-        for tool in self.globs:
-            before, behind, glob = "", "", None
-            if tool.startswith("="):
-                from policy.patterns.notations import names  # noqa: PLC0415  # few globs are so
-
-                glob = names(tool)
-            else:
-                before, _, rest = tool.partition("*")
-                _, more, behind = rest.rpartition("*")
-                glob = Pattern.text(tool) if more else None
-            found = by_ends.setdefault(before, {}).setdefault(behind, [])
-            found += ((number, glob) for number in self._by_tool[tool])
-        return by_ends
-
-    @cached_property
-    def _longest_glob(self) -> int:
-        return max(map(len, self.globs), default=-1)
+    def _globs(self) -> list[tuple[str, Pattern, list[int]]]:
+        """What names begin with that match a glob, the glob, and the numbers of its entries."""
+        return [
+            ("" if tool.startswith("=") else tool.partition("*")[0], _glob(tool), numbers)
+            for tool, numbers in self._by_tool.items()
+            if is_glob(tool)
+        ]
 
     def _globbing(self, name: str) -> Iterator[int]:
-        """Yield the numbers of the entries whose glob matches *name*, however many do not."""
-        for end in range(min(len(name), self._longest_glob) + 1):
-            by_suffix = self._by_ends.get(name[:end])
-            if by_suffix is None:
-                continue
-            for start in range(max(end, len(name) - self._longest_glob), len(name) + 1):
-                for number, glob in by_suffix.get(name[start:], ()):
-                    if glob is None or glob.matches(name):
-                        yield number
+        """Yield the numbers of the entries whose glob matches *name*."""
+        for beginning, glob, numbers in self._globs:
+            if name.startswith(beginning) and glob.matches(name):
+                yield from numbers
 
     @cached_property
     def _rows(self) -> dict[str, Row]:
@@ -352,6 +333,14 @@ class RuleSet:
 
     def __hash__(self) -> int:
         return self._hash
+
+
+def _glob(tool: str) -> Pattern:
+    if not tool.startswith("="):
+        return Pattern.text(tool)
+    from policy.patterns.notations import names  # noqa: PLC0415  # few globs are so
+
+    return names(tool)
 
 
 _INTERNED: WeakValueDictionary[object, RuleSet] = WeakValueDictionary()

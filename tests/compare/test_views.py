@@ -100,7 +100,7 @@ def test_the_first_line_for_all_of_a_folder_covers_what_is_below_it(patterns, fo
 def _any_of(anchor: str, names: list[str]) -> Pattern:
     """Return the pattern of what has one of *names* at any depth below *anchor*."""
     ways = ([f"/{name}", Gap.DEEP] for name in names)
-    return Pattern.of(PatternKind.PATH, [anchor, Gap.DEEP, Alternatives(*ways)])
+    return Pattern.of(PatternKind.PATH, [anchor, Gap.DEEP, Alternatives.of(*ways)])
 
 
 _choices = st.builds(

@@ -216,7 +216,7 @@ def _value(plain: Any) -> Any:
         return OneOf(content, rest[0])
     if number == _RUN:
         return Run(content)
-    return Alternatives(*_value(content))
+    return Alternatives(_value(content))
 
 
 def _programs(data: bytes) -> Any:

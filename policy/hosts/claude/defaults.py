@@ -98,7 +98,7 @@ def leading_out(folder: str) -> Pattern:
 
 
 def _anywhere(folder: str, *names: _Name) -> Pattern:
-    return Pattern.of(PatternKind.PATH, (folded(folder), Gap.DEEP, Alternatives(*names)))
+    return Pattern.of(PatternKind.PATH, (folded(folder), Gap.DEEP, Alternatives.of(*names)))
 
 
 def _glob(name: str) -> _Name:
@@ -117,7 +117,7 @@ def _spelled(name: _Name) -> Iterator[Token]:
         for segment in filter(None, segments):
             yield "/"
             yield from with_others(segment)
-            yield Alternatives((), (STREAM, Gap.PART))
+            yield Alternatives.of((), (STREAM, Gap.PART))
         if not isinstance(token, str):
             yield token
 
