@@ -1,6 +1,7 @@
 """What the site has besides the pages of this folder, made when it is built (a hook of MkDocs).
 
 - Pages that lie beside the code they describe: findings, hosts, recipes, the changelog.
+- `::: policy.NAME` in a page, which becomes the module that defines the name.
 - `{{ NAME }}` in a page, which one of `WRITERS` replaces.
 - Relative links that lead out of this folder, as they work in the repository: to the page of the
   site, or to the file in the repository.
@@ -18,6 +19,7 @@ import shlex
 from collections.abc import Callable, Iterator
 from contextlib import chdir, redirect_stdout
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -65,8 +67,19 @@ def on_page_markdown(markdown: str, page: Any, **_: object) -> str:
         hosts = ", ".join(page.meta.get("hosts", ())) or "every host"
         about = f"`{code}` · {page.meta['severity']} · {hosts} · [all findings](README.md)"
         markdown = re.sub(r"^(# .+)$", rf"\1\n\n{about}", markdown, count=1, flags=re.MULTILINE)
+    markdown = re.sub(
+        r"^::: (\S+)$", lambda found: f"::: {home(found[1])}", markdown, flags=re.MULTILINE
+    )
     markdown = re.sub(r"\{\{ (\w+) \}\}", lambda found: WRITERS[found[1]](), markdown)
     return relinked(markdown, name)
+
+
+def home(name: str) -> str:
+    """Return the public *name* with the module that defines it."""
+    module, _, short = name.rpartition(".")
+    if module == "policy":
+        return f"{policy._HOMES[short]}.{short}"
+    return f"{getattr(import_module(module), short).__module__}.{short}"
 
 
 def relinked(markdown: str, name: str) -> str:
