@@ -19,29 +19,12 @@ from policy.tables.dialect import Dialect
 from policy.tables.table import Table
 
 __all__ = [
-    "ChainTest",
     "Claim",
     "ClaimVerdict",
-    "NeverClaim",
-    "Settled",
     "call_of",
     "check_claim",
     "expectations",
 ]
-
-
-@values.frozen
-class ChainTest:
-    """A `test` statement: calls of one chain and the effect that each must get."""
-
-    statement: Test
-
-
-@values.frozen
-class NeverClaim:
-    """A `never` statement: calls that no chain of a shape may make."""
-
-    statement: NeverStatement
 
 
 @values.frozen
@@ -68,14 +51,9 @@ class ClaimVerdict:
     call: tuple[str, dict[str, object]] | None = values.field(default=None, eq=False)
 
 
-@values.frozen
-class Settled:
-    """A claim whose verdict was known when its file was read."""
-
-    verdict: ClaimVerdict
-
-
-Claim = ChainTest | NeverClaim | Settled
+# A `test` and a `never` statement are still to be decided; a verdict was known when its file was
+# read.
+Claim = Test | NeverStatement | ClaimVerdict
 
 
 def call_of(matcher: Matcher, dialect: Dialect) -> tuple[str, dict[str, object]]:
@@ -115,10 +93,10 @@ def _arguments(text: str) -> dict[str, object] | None:
 def check_claim(project: Project, claim: object, dialect: Dialect) -> Iterator[ClaimVerdict]:
     """Yield the verdicts on a claim about single calls. `never` is decided elsewhere."""
     match claim:
-        case ChainTest(statement=statement):
-            yield from _test(project, statement, dialect)
-        case Settled(verdict=verdict):
-            yield verdict
+        case Test():
+            yield from _test(project, claim, dialect)
+        case ClaimVerdict():
+            yield claim
         case _:
             pass  # `never`, or a claim of another front end
 

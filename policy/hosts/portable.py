@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Final, Protocol
+from typing import Final
 
 from policy.compare.overlap import glob_pattern
 from policy.compare.tables import differences
@@ -21,7 +21,6 @@ from policy.tables.table import Bounds, Table
 
 __all__ = [
     "Dropped",
-    "HostWriter",
     "Portable",
     "PortableAgent",
     "PortableLine",
@@ -30,14 +29,9 @@ __all__ = [
     "Writer",
     "WrittenFiles",
     "covers",
-    "dropped_starts",
-    "host_tools",
-    "least",
     "no_more",
-    "one_line",
     "quoted",
     "ranked",
-    "renamed",
 ]
 
 
@@ -71,6 +65,11 @@ class ToolRules:
     def constant(self) -> Effect | None:
         """The effect of every call, if it is one."""
         return self.default if all(one.effect is self.default for one in self.lines) else None
+
+    @property
+    def least(self) -> Effect:
+        """The least that any call gets."""
+        return min((line.effect for line in self.lines), default=self.default) & self.default
 
 
 @values.frozen
@@ -108,6 +107,37 @@ class PortableAgent:
         effects = [e for glob, e in self.globs.items() if glob_pattern(glob).matches(tool)]
         return ToolRules(min(effects, default=self.otherwise))
 
+    def host_tools(self, counterparts: Mapping[str, str]) -> Iterator[tuple[str, str, ToolRules]]:
+        """Yield each tool, its name in the host, and its rules.
+
+        Args:
+            counterparts: name in the host -> name in our notation.
+
+        """
+        theirs = {name: tool for tool, name in counterparts.items()}
+        for tool, rules in self.tools.items():
+            yield tool, theirs.get(tool, tool), rules
+
+    @property
+    def one_line(self) -> str:
+        """Its description on one line, without control characters."""
+        text = " ".join(self.description.split())
+        return "".join(c for c in text if c.isprintable()) or f"The agent {self.name}."
+
+
+@values.frozen
+class Dropped:
+    """Something that the files of the other host cannot express.
+
+    Attributes:
+        what: a description in a few words.
+        agent: the agent that it belongs to, or "".
+
+    """
+
+    what: str
+    agent: str = ""
+
 
 @values.frozen
 class Portable:
@@ -141,19 +171,26 @@ class Portable:
         """Return the agent of that name, or None."""
         return next((agent for agent in self.agents if agent.name == name), None)
 
+    @property
+    def dropped_starts(self) -> tuple[Dropped, ...]:
+        """The starts of chains that files drop in which only the first agent starts one."""
+        others = (name for name in self.starts if name != self.first.name)
+        return tuple(Dropped("starting a chain", name) for name in others)
 
-@values.frozen
-class Dropped:
-    """Something that the files of the other host cannot express.
-
-    Attributes:
-        what: a description in a few words.
-        agent: the agent that it belongs to, or "".
-
-    """
-
-    what: str
-    agent: str = ""
+    def renamed(self, reserved: Iterable[str] = ()) -> dict[str, str]:
+        """Return a name of letters, digits, dashes and underscores for each agent, each another."""
+        names: dict[str, str] = {}
+        taken = set(reserved)
+        for agent in self.agents:
+            plain = _OTHER.sub("-", agent.name).strip("-_")[:60] or "agent"
+            name = plain
+            number = 1
+            while name in taken:
+                number += 1
+                name = f"{plain}-agent" if number == 2 else f"{plain}-{number}"
+            taken.add(name)
+            names[agent.name] = name
+        return names
 
 
 @values.frozen
@@ -192,42 +229,26 @@ class RuleFile:
     write: Callable[[Mapping[Effect, Sequence[str]]], str]
 
 
-class Writer(Protocol):
-    """Writes the files of one host."""
-
-    @property
-    def counterparts(self) -> Mapping[str, str]:
-        """Return tool of the host -> its name in our notation, for tools that have one."""
-
-    def knows(self, tool: str) -> bool:
-        """Return whether the host may have a tool that our notation calls so."""
-
-    @property
-    def carried(self) -> frozenset[str]:
-        """Return the keys of the host's files that a conversion carries over."""
-
-    def write(self, portable: Portable) -> WrittenFiles:
-        """Return files that grant no more than *portable*."""
-
-
 @values.frozen
-class HostWriter:
-    """Writes the files of a host with a function.
+class Writer:
+    """Writes the files of one host.
 
     Attributes:
-        counterparts: see `Writer`.
-        carried: see `Writer`.
-        write: see `Writer`.
+        counterparts: tool of the host -> its name in our notation, for tools that have one.
+        carried: the keys of the host's files that a conversion carries over.
+        write: returns files that grant no more than a project.
+        others: whether the host may have another tool that our notation calls so.
 
     """
 
     counterparts: Mapping[str, str]
     carried: frozenset[str]
     write: Callable[[Portable], WrittenFiles]
+    others: Callable[[str], bool] = lambda _: False
 
     def knows(self, tool: str) -> bool:
-        """Return whether the host has a tool that our notation calls so."""
-        return tool in self.counterparts.values()
+        """Return whether the host may have a tool that our notation calls so."""
+        return tool in self.counterparts.values() or self.others(tool)
 
 
 def covers(pattern: Pattern | None, by: Iterable[Pattern]) -> bool:
@@ -290,60 +311,9 @@ def no_more(tool: str, one: ToolRules, other: ToolRules) -> bool:
     return found.exact and not any(difference.widened for difference in found.differences)
 
 
-# --- what several writers need --------------------------------------------------------
-
-
 _OTHER: Final = re.compile(r"[^A-Za-z0-9_-]+")
-
-
-def renamed(portable: Portable, reserved: Iterable[str] = ()) -> dict[str, str]:
-    """Return a name of letters, digits, dashes and underscores for each agent, all different."""
-    names: dict[str, str] = {}
-    taken = set(reserved)
-    for agent in portable.agents:
-        plain = _OTHER.sub("-", agent.name).strip("-_")[:60] or "agent"
-        name = plain
-        number = 1
-        while name in taken:
-            number += 1
-            name = f"{plain}-agent" if number == 2 else f"{plain}-{number}"
-        taken.add(name)
-        names[agent.name] = name
-    return names
-
-
-def dropped_starts(portable: Portable) -> tuple[Dropped, ...]:
-    """Return the starts of chains that files drop in which only the first agent starts one."""
-    first = portable.first.name
-    return tuple(Dropped("starting a chain", name) for name in portable.starts if name != first)
-
-
-def one_line(agent: PortableAgent) -> str:
-    """Return the description of an agent on one line, without control characters."""
-    text = " ".join(agent.description.split())
-    return "".join(c for c in text if c.isprintable()) or f"The agent {agent.name}."
 
 
 def quoted(text: str) -> str:
     """Return *text* as a string of YAML and of JSON."""
     return json.dumps(text, ensure_ascii=False)
-
-
-def host_tools(
-    agent: PortableAgent, counterparts: Mapping[str, str]
-) -> Iterator[tuple[str, str, ToolRules]]:
-    """Yield each tool of *agent*, its name in the host, and its rules.
-
-    Args:
-        agent: the agent.
-        counterparts: name in the host -> name in our notation.
-
-    """
-    theirs = {name: tool for tool, name in counterparts.items()}
-    for tool, rules in agent.tools.items():
-        yield tool, theirs.get(tool, tool), rules
-
-
-def least(rules: ToolRules) -> Effect:
-    """Return the least that any call gets."""
-    return min((line.effect for line in rules.lines), default=rules.default) & rules.default

@@ -20,9 +20,6 @@ from policy.hosts.zeph import session as grants
 from policy.hosts.zeph import session as scopes
 from policy.hosts.zeph import session as trust
 from policy.hosts.zeph.definition import (
-    AllowList,
-    Both,
-    DenyList,
     MemoryScope,
     PermissionMode,
     SubAgentDef,
@@ -121,15 +118,12 @@ def _is_ideal(case: Case) -> bool:
 def _view(definition: SubAgentDef) -> dict[str, Any]:
     """Return what cases name of a definition."""
     permissions = definition.permissions
-    match definition.tools:
-        case AllowList(allow=tools):
-            listed: Any = {"AllowList": list(tools)}
-        case DenyList(deny=tools):
-            listed = {"DenyList": list(tools)}
-        case Both(allow=allow, deny=deny):
-            listed = {"allow": list(allow), "deny": list(deny)}
-        case _:
-            listed = "InheritAll"
+    allow, deny = definition.tools.allow, definition.tools.deny
+    listed: Any = "InheritAll"
+    if allow is not None and deny is not None:
+        listed = {"allow": list(allow), "deny": list(deny)}
+    elif allow is not None or deny is not None:
+        listed = {"DenyList" if allow is None else "AllowList": list(allow or deny or ())}
     return {
         "name": definition.name,
         "description": definition.description,

@@ -13,7 +13,6 @@ from policy.analysis.reach.never import check
 from policy.analysis.reach.query import READINGS, Answer, Query, query
 from policy.core.effect import Effect
 from policy.core.source import Source
-from policy.hosts.claims import NeverClaim
 from policy.hosts.notation.semantics import dialect_of
 from policy.hosts.project import Project
 from policy.language.parse import parse_matcher, parse_notation
@@ -110,7 +109,7 @@ def _statement(links: list[str], matcher: str) -> Statement:
 def check_never(universe: Universe, model: Model, links: list[str], matcher: str) -> bool | None:
     """Compare a claim with every chain and call."""
     project = universe.project(model)
-    project = attrs.evolve(project, claims=(NeverClaim(_statement(links, matcher)),))
+    project = attrs.evolve(project, claims=(_statement(links, matcher),))
     reading, shape = project.attenuated, _shape(links)
     (found,) = check(project, dialect_of(e.declared for e in project.agents.values()))
     asked = [call for call in universe.calls if universe.is_about(matcher, call)]

@@ -51,7 +51,6 @@ from policy.hosts.portable import (
     ToolRules,
     WrittenFiles,
     covers,
-    least,
 )
 from policy.hosts.project import FrontEnd, Project
 from policy.hosts.workspace import load_tree
@@ -174,7 +173,7 @@ def _globs(sets: list[RuleSet], others: list[str], table: Table) -> dict[str, Ef
 
 def _least(lookup: Lookup) -> Effect:
     """Return what every call gets at least."""
-    return least(_said(lookup))
+    return _said(lookup).least
 
 
 # Combinations of lines of several lists that are written out.

@@ -17,10 +17,10 @@ from policy.core.decision import Decision
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.values import evolve, frozen
-from policy.hosts.claims import ClaimVerdict, NeverClaim, check_claim
+from policy.hosts.claims import ClaimVerdict, check_claim
 from policy.hosts.notation.semantics import matching
 from policy.hosts.project import Project
-from policy.language.syntax import Matcher
+from policy.language.syntax import Matcher, Never
 from policy.tables.chain import Around, Chain, Link
 from policy.tables.dialect import Dialect
 from policy.tables.table import Table
@@ -93,18 +93,17 @@ def _split(link: Link) -> tuple[Link, frozenset[int]]:
 def check(project: Project, dialect: Dialect) -> Iterator[ClaimVerdict]:
     """Yield the verdict on every claim of *project*, in the order written."""
     for claim in project.claims:
-        if isinstance(claim, NeverClaim):
+        if isinstance(claim, Never):
             yield from _proven(project, claim, dialect)
         else:
             yield from check_claim(project, claim, dialect)
 
 
-def _proven(project: Project, claim: NeverClaim, dialect: Dialect) -> Iterator[ClaimVerdict]:
+def _proven(project: Project, statement: Never, dialect: Dialect) -> Iterator[ClaimVerdict]:
     """Yield whether no chain of the shape can make a call, for each matcher.
 
     A chain can where the call is allowed or asked for.
     """
-    statement = claim.statement
     shape = ChainShape(statement.chain)
     found = reach(project, _Shaped(project.attenuated, shape))
     for matcher in statement.matchers:

@@ -14,17 +14,12 @@ from policy.core.effect import Effect
 from policy.hosts.a3s.reading import MAIN
 from policy.hosts.a3s.rules import TOOLS
 from policy.hosts.portable import (
-    HostWriter,
     Portable,
     PortableAgent,
     ToolRules,
+    Writer,
     WrittenFiles,
-    dropped_starts,
-    host_tools,
-    least,
-    one_line,
     quoted,
-    renamed,
 )
 
 __all__ = ["WRITER"]
@@ -39,7 +34,7 @@ _SERVERS: Final = "mcp__"
 def _write(portable: Portable) -> WrittenFiles:
     """Return the session file and the files of the agents that it starts."""
     first = portable.first
-    names = {**renamed(portable, [MAIN]), first.name: MAIN}
+    names = {**portable.renamed([MAIN]), first.name: MAIN}
     rules = _rules(first)
     for started, effect in first.starts.items():
         if effect is not Effect.DENY and started in names and started != first.name:
@@ -52,28 +47,28 @@ def _write(portable: Portable) -> WrittenFiles:
         rules = _rules(agent)
         if not rules[Effect.ALLOW] and not rules[Effect.DENY]:
             rules[Effect.DENY].append("*")  # a file with only ask rules is ignored
-        lines = [f"name: {quoted(name)}", f"description: {quoted(one_line(agent))}"]
+        lines = [f"name: {quoted(name)}", f"description: {quoted(agent.one_line)}"]
         if agent.prompt:
             lines.append(f"prompt: {quoted(agent.prompt)}")
         lines.append("confirmation_inheritance: inherit_parent")
         files[f".a3s/agents/{name}.yaml"] = "\n".join([*lines, _block(rules)])
-    return WrittenFiles(files, names, dropped=dropped_starts(portable))
+    return WrittenFiles(files, names, dropped=portable.dropped_starts)
 
 
 def _rules(agent: PortableAgent) -> dict[Effect, list[str]]:
     rules: dict[Effect, list[str]] = {effect: [] for effect in Effect}
-    for tool, theirs, tool_rules in host_tools(agent, WRITER.counterparts):
+    for tool, theirs, tool_rules in agent.host_tools(WRITER.counterparts):
         if tool == "Glob":
             continue  # `search` does both
-        effect = least(tool_rules)
+        effect = tool_rules.least
         if tool == "Grep":
-            effect &= least(agent.about("Glob"))
+            effect &= agent.about("Glob").least
         if effect is Effect.DENY:
             rules[Effect.ALLOW] += _commands(theirs, tool_rules) if tool == "Bash" else ()
         elif theirs.startswith(_SERVERS):
             longer = (other for other in agent.tools if other.startswith(tool) and other != tool)
             if _NAME.fullmatch(theirs) and all(
-                least(agent.about(other)) is Effect.DENY for other in longer
+                agent.about(other).least is Effect.DENY for other in longer
             ):
                 rules[effect].append(theirs)
                 # Such a rule matches every name that starts with this one.
@@ -103,7 +98,7 @@ def _block(rules: Mapping[Effect, list[str]]) -> str:
     return "\n".join([*lines, "  default_decision: deny", ""])
 
 
-WRITER: Final = HostWriter(
+WRITER: Final = Writer(
     TOOLS["counterparts"],
     frozenset(
         "name description prompt tools allowedTools allowed_tools disallowedTools permissions"

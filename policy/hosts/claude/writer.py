@@ -14,7 +14,7 @@ from typing import Final
 from policy.commands.knowledge import Program
 from policy.core.effect import Effect
 from policy.core.source import Source
-from policy.core.values import define, field, frozen
+from policy.core.values import define, field
 from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.data.programs import READ_ONLY_PROGRAMS
 from policy.hosts.claude.data.tools import BUILT_IN, PREAPPROVED
@@ -23,20 +23,17 @@ from policy.hosts.claude.options import VERSION
 from policy.hosts.claude.paths import Anchors
 from policy.hosts.claude.rules import RuleScope, read_rule
 from policy.hosts.portable import (
-    Dropped,
     Portable,
     PortableAgent,
     PortableLine,
     RuleFile,
     ToolRules,
+    Writer,
     WrittenFiles,
     covers,
-    least,
     no_more,
-    one_line,
     quoted,
     ranked,
-    renamed,
 )
 from policy.language.pattern_text import host, path, stars
 from policy.patterns import notations
@@ -94,41 +91,24 @@ _EDITING: Final = known.FILE_TOOLS["Edit"]
 _GLOB_OF_SERVER: Final = "mcp__"
 
 
-@frozen
-class _Writer:
-    counterparts: Mapping[str, str] = field(
-        factory=lambda: {**{name: name for name in known.NAMES - {"Agent"}}, "Agent": SPAWN_TOOL}
+def _write(portable: Portable) -> WrittenFiles:
+    """Return the settings, and a file for each agent that is started."""
+    first = portable.first
+    names = {**portable.renamed([_MAIN, *BUILT_IN]), first.name: _MAIN}
+    settings = _Settings(first, portable, names)
+    settings.write()
+    files = {".claude/settings.json": settings.text()}
+    for agent in portable.agents[1:]:
+        tools = [*settings.pool(agent)]
+        lines = [f"name: {names[agent.name]}", f"description: {quoted(agent.one_line)}"]
+        listed = ", ".join(tools) if tools else "[]"
+        body = f"\n{agent.prompt}\n" if agent.prompt else ""
+        text = "\n".join(["---", *lines, f"tools: {listed}", "---", body])
+        files[f".claude/agents/{names[agent.name]}.md"] = text
+    servers = (tool for agent in portable.agents for tool in agent.tools if _is_server(tool))
+    return WrittenFiles(
+        files, names, dropped=portable.dropped_starts, fixed=frozenset({known.LAST, *servers})
     )
-    carried: frozenset[str] = frozenset(
-        "name description tools disallowedTools permissionMode permissions permissions.allow"
-        " permissions.ask permissions.deny permissions.defaultMode"
-        " permissions.additionalDirectories permissions.disableBypassPermissionsMode"
-        " permissions.disableAutoMode permissions.blockReadsOutsideWorkingDirectories"
-        " blockReadsOutsideWorkingDirectories".split()
-    )
-
-    def knows(self, tool: str) -> bool:
-        """Return whether it is a tool of the host or of a server."""
-        return tool in self.counterparts.values() or tool.startswith(_GLOB_OF_SERVER)
-
-    def write(self, portable: Portable) -> WrittenFiles:
-        """Return the settings, and a file for each agent that is started."""
-        first = portable.first
-        names = {**renamed(portable, [_MAIN, *BUILT_IN]), first.name: _MAIN}
-        settings = _Settings(first, portable, names)
-        settings.write()
-        files = {".claude/settings.json": settings.text()}
-        for agent in portable.agents[1:]:
-            tools = [*settings.pool(agent)]
-            lines = [f"name: {names[agent.name]}", f"description: {quoted(one_line(agent))}"]
-            listed = ", ".join(tools) if tools else "[]"
-            body = f"\n{agent.prompt}\n" if agent.prompt else ""
-            text = "\n".join(["---", *lines, f"tools: {listed}", "---", body])
-            files[f".claude/agents/{names[agent.name]}.md"] = text
-        starts = (other for other in portable.starts if other != first.name)
-        dropped = tuple(Dropped("starting a chain", name) for name in starts)
-        servers = (tool for agent in portable.agents for tool in agent.tools if _is_server(tool))
-        return WrittenFiles(files, names, dropped=dropped, fixed=frozenset({known.LAST, *servers}))
 
 
 def _is_server(name: str) -> bool:
@@ -179,7 +159,7 @@ class _Settings:
         self._agents()
         done = {*_READING, *_EDITING, "Bash", "Monitor", "WebFetch", "Agent", known.LAST}
         for tool in sorted(known.NAMES - done):
-            self._whole(tool, least(self.agent.about(tool)))
+            self._whole(tool, self.agent.about(tool).least)
         for tool, said in self.agent.tools.items():
             if tool not in known.NAMES and tool != SPAWN_TOOL:
                 self._other(tool, said)
@@ -204,7 +184,7 @@ class _Settings:
                 self.granted[tool] = ToolRules(_DENY)
 
     def _other(self, tool: str, said: ToolRules) -> None:
-        effect = least(said)
+        effect = said.least
         self.granted[tool] = ToolRules(effect)
         if is_glob(tool) or "(" in tool:
             return
@@ -224,9 +204,9 @@ class _Settings:
             in_part = rule == "Read" and default is not _ALLOW and not inside
             if said.constant is not None or in_part:
                 # What is read in the working folder needs no permission, whatever is allowed.
-                self._whole(tool, least(said) if in_part else said.constant or _DENY)
+                self._whole(tool, said.least if in_part else said.constant or _DENY)
                 if in_part and default is _ASK:
-                    self._whole(tool, min(least(said), _ASK))
+                    self._whole(tool, min(said.least, _ASK))
                 continue
             wanted[tool] = said
             self.granted[tool] = ToolRules(default, said.lines, said.kind)
@@ -402,4 +382,15 @@ def _settings(rules: Mapping[Effect, Sequence[str]]) -> str:
 
 
 RULE_FILE: Final = RuleFile(".claude/settings.json", _MAIN, _settings)
-WRITER: Final = _Writer()
+WRITER: Final = Writer(
+    {**{name: name for name in known.NAMES - {"Agent"}}, "Agent": SPAWN_TOOL},
+    frozenset(
+        "name description tools disallowedTools permissionMode permissions permissions.allow"
+        " permissions.ask permissions.deny permissions.defaultMode"
+        " permissions.additionalDirectories permissions.disableBypassPermissionsMode"
+        " permissions.disableAutoMode permissions.blockReadsOutsideWorkingDirectories"
+        " blockReadsOutsideWorkingDirectories".split()
+    ),
+    _write,
+    others=lambda tool: tool.startswith(_GLOB_OF_SERVER),
+)

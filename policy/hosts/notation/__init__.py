@@ -16,7 +16,7 @@ from policy.core.errors import PolicyError, PolicyErrors
 from policy.core.finding import Finding
 from policy.core.source import Source, Span
 from policy.files.opening import Tree
-from policy.hosts.claims import ChainTest, Claim, ClaimVerdict, NeverClaim, Settled, expectations
+from policy.hosts.claims import Claim, ClaimVerdict, expectations
 from policy.hosts.notation.lint import document_findings
 from policy.hosts.notation.semantics import PROFILE, SEMANTICS, read_rule
 from policy.hosts.project import AgentEntry, Project, ReadFile, agent_entries
@@ -259,15 +259,13 @@ def _claims(
     for node in document.body:
         match node:
             case Agent(name=name):
-                yield from map(Settled, settled[name])
+                yield from settled[name]
             case TestStatement() | NeverStatement() if not loaded:
                 what = "test" if isinstance(node, TestStatement) else "never"
                 claim = f"{what} {' > '.join(node.chain)}"
                 why = "not run: an example beside a rule of this file does not hold"
-                yield Settled(ClaimVerdict(claim, None, why, node.span))
-            case TestStatement():
-                yield ChainTest(node)
-            case NeverStatement():
-                yield NeverClaim(node)
+                yield ClaimVerdict(claim, None, why, node.span)
+            case TestStatement() | NeverStatement():
+                yield node
             case _:
                 pass

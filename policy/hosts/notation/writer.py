@@ -6,7 +6,7 @@ rule allows them are denied here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
@@ -14,7 +14,6 @@ from policy.compare.overlap import glob_pattern
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.source import Source
-from policy.core.values import field, frozen
 from policy.hosts.notation.semantics import SEMANTICS, read_rule
 from policy.hosts.portable import (
     Dropped,
@@ -22,6 +21,7 @@ from policy.hosts.portable import (
     PortableAgent,
     PortableLine,
     ToolRules,
+    Writer,
     WrittenFiles,
     covers,
     ranked,
@@ -42,31 +42,18 @@ __all__ = ["WRITER"]
 _DIALECT: Final = SEMANTICS.dialect
 
 
-@frozen
-class _Writer:
-    """Writes ``*.policy`` files; the common names are those of our notation."""
-
-    counterparts: Mapping[str, str] = field(
-        factory=lambda: {**{tool: tool for tool in _DIALECT.arguments}, "Agent": SPAWN_TOOL}
-    )
-    carried: frozenset[str] = frozenset()
-
-    def knows(self, _: str) -> bool:
-        """Return True: our notation has any tool."""
-        return True
-
-    def write(self, portable: Portable) -> WrittenFiles:
-        """Return the file of a project."""
-        dropped: list[Dropped] = []
-        lines = [f"root {print_name(name)}" for name in portable.starts]
-        for agent in portable.agents:
-            lines += ["", *_agent(agent, portable, dropped)]
-            if agent.description or agent.prompt:
-                dropped.append(Dropped("its description and its prompt", agent.name))
-        text = print_document(parse_notation(Source("<converted>", "\n".join([*lines, ""]))))
-        name = portable.title.partition("@")[0]
-        names = {agent.name: agent.name for agent in portable.agents}
-        return WrittenFiles({f"{name}.policy": text}, names, dropped=tuple(dropped))
+def _write(portable: Portable) -> WrittenFiles:
+    """Return the file of a project."""
+    dropped: list[Dropped] = []
+    lines = [f"root {print_name(name)}" for name in portable.starts]
+    for agent in portable.agents:
+        lines += ["", *_agent(agent, portable, dropped)]
+        if agent.description or agent.prompt:
+            dropped.append(Dropped("its description and its prompt", agent.name))
+    text = print_document(parse_notation(Source("<converted>", "\n".join([*lines, ""]))))
+    name = portable.title.partition("@")[0]
+    names = {agent.name: agent.name for agent in portable.agents}
+    return WrittenFiles({f"{name}.policy": text}, names, dropped=tuple(dropped))
 
 
 def _agent(agent: PortableAgent, portable: Portable, dropped: list[Dropped]) -> Iterator[str]:
@@ -273,4 +260,10 @@ def _text(tool: str, line: PortableLine, effect: Effect) -> str | None:
     return stars(line.pattern, effect)
 
 
-WRITER: Final = _Writer()
+# The common names are those of our notation, which has any tool.
+WRITER: Final = Writer(
+    {**{tool: tool for tool in _DIALECT.arguments}, "Agent": SPAWN_TOOL},
+    frozenset(),
+    _write,
+    others=lambda _: True,
+)

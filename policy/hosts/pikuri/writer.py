@@ -10,16 +10,11 @@ from typing import Final
 from policy.core.effect import Effect
 from policy.hosts.pikuri.host import TOOLS
 from policy.hosts.portable import (
-    HostWriter,
     Portable,
     PortableAgent,
+    Writer,
     WrittenFiles,
-    dropped_starts,
-    host_tools,
-    least,
-    one_line,
     quoted,
-    renamed,
 )
 
 __all__ = ["WRITER"]
@@ -31,7 +26,7 @@ _CONFIRMED: Final = frozenset({"bash", "write"})
 def _write(portable: Portable) -> WrittenFiles:
     """Return the host, with a persona for each agent that it starts."""
     first = portable.first
-    names = renamed(portable)
+    names = portable.renamed()
     started = [
         agent
         for agent in portable.agents[1:]
@@ -48,7 +43,7 @@ def _write(portable: Portable) -> WrittenFiles:
     for agent in started:
         registered += [
             f"      - name: {quoted(names[agent.name])}",
-            f"        description: {quoted(one_line(agent))}",
+            f"        description: {quoted(agent.one_line)}",
             f"        tool_names: [{', '.join(map(quoted, theirs[agent.name]))}]",
         ]
         if agent.prompt:
@@ -56,19 +51,19 @@ def _write(portable: Portable) -> WrittenFiles:
     if not registered:
         lines[-1] = "register: []"
     files = {"pikuri.host.yaml": "\n".join([*lines, *registered, ""])}
-    return WrittenFiles(files, names, dropped=dropped_starts(portable))
+    return WrittenFiles(files, names, dropped=portable.dropped_starts)
 
 
 def _tools(agent: PortableAgent) -> list[str]:
     found = []
-    for _, theirs, tool_rules in host_tools(agent, WRITER.counterparts):
+    for _, theirs, tool_rules in agent.host_tools(WRITER.counterparts):
         wanted = Effect.ASK if theirs in _CONFIRMED else Effect.ALLOW
-        if least(tool_rules) >= wanted and theirs.isidentifier():
+        if tool_rules.least >= wanted and theirs.isidentifier():
             found.append(theirs)
     return found
 
 
-WRITER: Final = HostWriter(
+WRITER: Final = Writer(
     TOOLS["counterparts"],
     frozenset("pikuri host register confirmer workspace".split()),
     _write,

@@ -32,13 +32,9 @@ __all__ = [
     "SHELLS",
     "TOOLS",
     "TOO_LARGE",
-    "AllowList",
-    "Both",
-    "DenyList",
     "HookDef",
     "HookMatcher",
     "Hooks",
-    "InheritAll",
     "MemoryScope",
     "PermissionMode",
     "Permissions",
@@ -120,44 +116,23 @@ class ZephProfile(enum.Enum):
 
 @frozen
 class ToolPolicy:
-    """The lists of tools of a definition; None is a list that it does not have."""
+    """The lists ``tools.allow`` and ``tools.deny``; None is a list that is absent.
+
+    Without both an agent has every tool. Both together are a proposal of issue 970.
+    """
 
     allow: tuple[str, ...] | None = None
     deny: tuple[str, ...] | None = None
 
     @property
+    def is_both(self) -> bool:
+        """Whether it has both lists."""
+        return self.allow is not None and self.deny is not None
+
+    @property
     def restricts(self) -> bool:
         """Whether only the tools in `allow` are left: an empty list beside `deny` is none."""
-        return bool(self.allow) or isinstance(self, AllowList)
-
-
-@frozen
-class InheritAll(ToolPolicy):
-    """No list of tools: every tool."""
-
-
-@frozen
-class AllowList(ToolPolicy):
-    """``tools.allow``: only these tools."""
-
-    allow: tuple[str, ...] = ()
-    deny: None = field(default=None, init=False)
-
-
-@frozen
-class DenyList(ToolPolicy):
-    """``tools.deny``: every tool but these."""
-
-    allow: None = field(default=None, init=False)
-    deny: tuple[str, ...] = ()
-
-
-@frozen
-class Both(ToolPolicy):
-    """``tools.allow`` and ``tools.deny`` together, as issue 970 proposes."""
-
-    allow: tuple[str, ...] = ()
-    deny: tuple[str, ...] = ()
+        return bool(self.allow) or (self.allow is not None and self.deny is None)
 
 
 class PermissionMode(enum.Enum):
@@ -282,7 +257,7 @@ class SubAgentDef:
     name: str
     description: str
     model: str | None = None
-    tools: ToolPolicy = InheritAll()
+    tools: ToolPolicy = ToolPolicy()
     disallowed_tools: tuple[str, ...] = ()
     permissions: Permissions = Permissions()
     skills: SkillFilter = SkillFilter()
@@ -459,15 +434,11 @@ def _tools(fields: Fields, profile: ZephProfile) -> tuple[ToolPolicy, tuple[str,
     disallowed = fields.texts("except")
     if profile is ZephProfile.ISSUE_970 and (allow is not None or deny is not None):
         # In that profile an empty list is the same as none.
-        return Both(allow or (), deny or ()), disallowed
-    if allow is not None and deny is not None:
-        entry = fields.entry("deny")
-        if entry is not None:
-            fields.spans["tools.conflict"] = entry.key.span
-        return Both(allow, deny), disallowed
-    if allow is not None:
-        return AllowList(allow), disallowed
-    return (InheritAll() if deny is None else DenyList(deny)), disallowed
+        return ToolPolicy(allow or (), deny or ()), disallowed
+    entry = fields.entry("deny")
+    if entry is not None:
+        fields.spans["tools.conflict"] = entry.key.span
+    return ToolPolicy(allow, deny), disallowed
 
 
 def _permissions(fields: Fields) -> Permissions:
@@ -560,7 +531,7 @@ def _validate(definition: SubAgentDef, profile: ZephProfile) -> None:
             span("description"),
             help="write it on one line, in quotes",
         )
-    if isinstance(definition.tools, Both) and profile is not ZephProfile.ISSUE_970:
+    if definition.tools.is_both and profile is not ZephProfile.ISSUE_970:
         message = "tools.allow and tools.deny are mutually exclusive"
         raise HostError(
             "Invalid", message, span("tools.conflict"),

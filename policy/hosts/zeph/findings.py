@@ -18,14 +18,12 @@ from policy.hosts.zeph.definition import (
     KNOWN,
     SESSION,
     SHELLS,
-    AllowList,
-    Both,
-    DenyList,
     HookDef,
     HookMatcher,
     PermissionMode,
     Permissions,
     SubAgentDef,
+    ToolPolicy,
     ZephProfile,
     find,
     frame,
@@ -229,9 +227,9 @@ def definition_findings(
 def _lists(definition: SubAgentDef, options: ZephOptions) -> Iterator[Finding]:
     tools, agent, span = definition.tools, definition.name, definition.span
     listed = span("tools.allow")
-    if tools == AllowList():
+    if tools == ToolPolicy(allow=()):
         yield find("empty-allow", listed, agent=agent)
-    if isinstance(tools, Both) and not tools.allow and listed is not None:
+    if tools.is_both and not tools.allow and listed is not None:
         yield find("empty-allow-grants-all", listed, agent=agent)
     lost = _not_handed_down(definition, options.forwarding)
     if lost:
@@ -248,7 +246,7 @@ def _not_handed_down(definition: SubAgentDef, forward: Forward) -> str:
     if forward is Forward.EFFECTIVE:
         denies = Effect.DENY in listed
         return "its deny lists: only allow lists are handed on" if denies else ""
-    if not listed and not isinstance(definition.tools, AllowList):
+    if not listed and not definition.tools.restricts:
         return ""
     if forward is Forward.RECEIVED:
         return "its lists: only the inherited list is handed on"
@@ -266,7 +264,7 @@ def _memory(definition: SubAgentDef, config: AgentsConfig) -> Iterator[Finding]:
         return
     denied = set(map(normalize, disallowed))
     given = [name for name in added if name not in denied]
-    if isinstance(definition.tools, DenyList):
+    if definition.tools.allow is None and definition.tools.deny is not None:
         # With an inherited list its deny list becomes an allow list, to which memory adds tools.
         given = [name for name in EDITING if name in set(map(normalize, definition.tools.deny))]
     if given:

@@ -22,8 +22,6 @@ from policy.hosts.zeph.definition import (
     PROGRAMS,
     SESSION,
     WORKING_DIRECTORY,
-    AllowList,
-    Both,
     MemoryScope,
     PermissionMode,
     SkillFilter,
@@ -561,8 +559,8 @@ def propagate(tools: ToolPolicy, inherited: Iterable[str] | None) -> ToolPolicy:
     kept: Iterable[str] = wanted.values()
     if tools.restricts:
         kept = [name for name in tools.allow or () if normalize(name) in wanted]
-    left = _left if isinstance(tools, Both) else _without
-    return AllowList(left(kept, tools.deny or ()))
+    left = _left if tools.is_both else _without
+    return ToolPolicy(left(kept, tools.deny or ()))
 
 
 def _without(names: Iterable[str], denied: Iterable[str]) -> tuple[str, ...]:

@@ -22,23 +22,18 @@ from policy.files.nodes import plain
 from policy.hosts.fields import HostError
 from policy.hosts.portable import (
     Dropped,
-    HostWriter,
     Portable,
     PortableAgent,
+    Writer,
     WrittenFiles,
-    host_tools,
-    least,
-    one_line,
-    renamed,
 )
 from policy.hosts.zeph.definition import (
     TOOLS,
-    AllowList,
     HookDef,
     HookMatcher,
-    InheritAll,
     Permissions,
     SubAgentDef,
+    ToolPolicy,
     ZephProfile,
     find,
     normalize,
@@ -153,8 +148,9 @@ def as_derived(definition: SubAgentDef) -> str:
     keys = header(definition)
     tools = definition.tools
     listed: object = "InheritAll"
-    if not isinstance(tools, InheritAll):
-        listed = {type(tools).__name__: dict(_tools(definition))}
+    if tools != ToolPolicy():
+        tag = "Both" if tools.is_both else "DenyList" if tools.allow is None else "AllowList"
+        listed = {tag: dict(_tools(definition))}
     keys |= {"tools": listed, "disallowed_tools": list(definition.disallowed_tools)}
     lines = (f"{key}: {_written(value)}" for key, value in keys.items())
     return "\n".join(["---", *lines, "---", ""])
@@ -270,13 +266,13 @@ max_spawn_depth = 1
 
 def _write(portable: Portable) -> WrittenFiles:
     """Return a definition for each agent, and a configuration that lets them start none."""
-    names = renamed(portable, [MAIN])
+    names = portable.renamed([MAIN])
     files = {}
     for agent in portable.agents:
         definition = SubAgentDef(
             name=names[agent.name],
-            description=one_line(agent),
-            tools=AllowList(tuple(_allowed_tools(agent))),
+            description=agent.one_line,
+            tools=ToolPolicy(tuple(_allowed_tools(agent))),
             system_prompt=agent.prompt.strip(),
         )
         files[f".zeph/agents/{names[agent.name]}.md"] = serialize_to_markdown(definition)
@@ -288,14 +284,14 @@ def _write(portable: Portable) -> WrittenFiles:
 def _allowed_tools(agent: PortableAgent) -> list[str]:
     found = [
         theirs
-        for _, theirs, tool_rules in host_tools(agent, WRITER.counterparts)
+        for _, theirs, tool_rules in agent.host_tools(WRITER.counterparts)
         # Zeph has no tool with capital letters.
-        if least(tool_rules) is Effect.ALLOW and theirs == normalize(theirs)
+        if tool_rules.least is Effect.ALLOW and theirs == normalize(theirs)
     ]
     return [name for name in found if "*" not in name and name != "task"]
 
 
-WRITER: Final = HostWriter(
+WRITER: Final = Writer(
     TOOLS["counterparts"],
     frozenset(
         "name description tools tools.allow tools.deny tools.except permissions"

@@ -10,7 +10,7 @@ from policy.files.trees import Memory
 from policy.hosts import zeph
 from policy.hosts.fields import HostError
 from policy.hosts.workspace import load_tree
-from policy.hosts.zeph.definition import Both, ZephProfile, parse
+from policy.hosts.zeph.definition import ToolPolicy, ZephProfile, parse
 from policy.hosts.zeph.spawning import SpawnContext, SubAgentManager, ZephOptions
 from policy.tables.chain import Chain, SpawnDenied
 
@@ -133,7 +133,7 @@ def test_zeph_as_shipped_refuses_what_the_issue_asks_for() -> None:
         parse(_text("a", "tools: {allow: [x], deny: [y]}\n"))
     assert caught.value.kind == "Invalid"
     definition = parse(_text("a", "tools: {allow: [x], deny: [y]}\n"), ZephProfile.ISSUE_970)
-    assert definition.tools == Both(("x",), ("y",))
+    assert definition.tools == ToolPolicy(("x",), ("y",))
 
 
 def test_what_an_empty_list_means_is_said() -> None:

@@ -9,13 +9,11 @@ from hypothesis import strategies as st
 from policy.core.effect import Effect
 from policy.hosts import zeph
 from policy.hosts.zeph.definition import (
-    AllowList,
-    DenyList,
-    InheritAll,
     MemoryScope,
     PermissionMode,
     Permissions,
     SubAgentDef,
+    ToolPolicy,
 )
 from policy.hosts.zeph.session import TrustLevel
 from policy.hosts.zeph.spawning import AgentsConfig, Forward, SpawnContext, ZephOptions
@@ -39,7 +37,7 @@ ODD = st.lists(
 
 def agents(names: st.SearchStrategy[tuple[str, ...]]) -> st.SearchStrategy[dict[str, SubAgentDef]]:
     """Return three definitions with lists of *names*."""
-    lists = st.just(InheritAll()) | st.builds(AllowList, names) | st.builds(DenyList, names)
+    lists = st.just(ToolPolicy()) | st.builds(ToolPolicy, names) | st.builds(ToolPolicy, deny=names)
     one = st.builds(
         SubAgentDef, name=st.just("x"), description=st.just("b"), tools=lists, disallowed_tools=names,
         permissions=st.builds(
@@ -88,7 +86,7 @@ def test_plain_lists_that_are_handed_on_are_enforced_as_declared_but_for_known_g
     definitions = {
         name: attrs.evolve(
             d, memory=None, permissions=Permissions(), disallowed_tools=(),
-            tools=AllowList(d.tools.deny) if isinstance(d.tools, DenyList) else d.tools,
+            tools=ToolPolicy(d.tools.deny) if d.tools.allow is None and d.tools.deny is not None else d.tools,
         )
         for name, d in definitions.items()
     }  # fmt: skip
@@ -134,7 +132,7 @@ def _decides(definition: SubAgentDef, config: AgentsConfig, got: SpawnContext, t
     tools = definition.tools
     allows: list[str] | None = None
     listed = [_id(name) for name in tools.allow or tools.deny or ()]
-    if isinstance(tools, AllowList):
+    if tools.restricts:
         allows, listed = listed, []
     if got.inherited_tool_allowlist is not None:
         handed = [_id(name) for name in got.inherited_tool_allowlist]
@@ -170,7 +168,7 @@ NAMES = st.lists(
     ),
     max_size=4,
 ).map(tuple) | st.just(("read", "write", "edit"))
-LISTS = st.just(InheritAll()) | st.builds(AllowList, NAMES) | st.builds(DenyList, NAMES)
+LISTS = st.just(ToolPolicy()) | st.builds(ToolPolicy, NAMES) | st.builds(ToolPolicy, deny=NAMES)
 PERMISSIONS = st.builds(
     Permissions,
     permission_mode=st.sampled_from([PermissionMode.DEFAULT, PermissionMode.PLAN]),

@@ -6,13 +6,11 @@ import pytest
 
 from policy.hosts.fields import HostError
 from policy.hosts.zeph.definition import (
-    AllowList,
-    DenyList,
-    InheritAll,
     MemoryScope,
     PermissionMode,
     Permissions,
     SkillFilter,
+    ToolPolicy,
     parse,
     upstream_text,
 )
@@ -47,7 +45,7 @@ def test_a_whole_definition_is_read() -> None:
         "Reviews",
         "inherit",
     )
-    assert definition.tools == AllowList(("Read",))
+    assert definition.tools == ToolPolicy(("Read",))
     assert definition.disallowed_tools == ("write",)
     assert definition.memory is MemoryScope.LOCAL
     assert definition.permissions == Permissions(
@@ -65,10 +63,10 @@ def test_a_whole_definition_is_read() -> None:
 
 
 def test_presence_decides_and_not_emptiness() -> None:
-    assert parse(_yaml("tools: {}\n")).tools == InheritAll()
-    assert parse(_yaml("tools:\n  allow: null\n  deny: ~\n")).tools == InheritAll()
-    assert parse(_yaml("tools:\n  allow: []\n")).tools == AllowList()
-    assert parse(_yaml("tools:\n  deny: []\n")).tools == DenyList()
+    assert parse(_yaml("tools: {}\n")).tools == ToolPolicy()
+    assert parse(_yaml("tools:\n  allow: null\n  deny: ~\n")).tools == ToolPolicy()
+    assert parse(_yaml("tools:\n  allow: []\n")).tools == ToolPolicy(allow=())
+    assert parse(_yaml("tools:\n  deny: []\n")).tools == ToolPolicy(deny=())
 
 
 @pytest.mark.parametrize(
@@ -180,7 +178,7 @@ def test_plain_words_are_text_where_text_is_wanted() -> None:
     definition = parse("---\nname: 5\ndescription: yes\ntools:\n  allow: [null, true]\n---\n")
 
     assert (definition.name, definition.description) == ("5", "yes")
-    assert definition.tools == AllowList(("null", "true"))
+    assert definition.tools == ToolPolicy(("null", "true"))
 
 
 def test_toml_has_the_same_fields_with_their_places() -> None:
@@ -191,7 +189,7 @@ def test_toml_has_the_same_fields_with_their_places() -> None:
         'type = "command"\r\ncommand = "x"\r\n+++\r\nPrompt.\r\n'
     )
 
-    assert definition.tools == AllowList(("Read", "Bash(x *)"))
+    assert definition.tools == ToolPolicy(("Read", "Bash(x *)"))
     assert definition.spans["tools.allow[1]"].text == '"Bash(x *)"'
     assert definition.spans["tools.except[0]"].text == '"write"'
     assert definition.permissions.permission_mode is PermissionMode.PLAN

@@ -9,10 +9,6 @@ from policy.core.effect import Effect
 from policy.hosts import zeph
 from policy.hosts.fields import HostError
 from policy.hosts.zeph.definition import (
-    AllowList,
-    Both,
-    DenyList,
-    InheritAll,
     MemoryScope,
     PermissionMode,
     Permissions,
@@ -41,7 +37,7 @@ from policy.hosts.zeph.spawning import (
 from policy.tables.chain import Chain, SpawnDenied
 
 
-def _agent(name: str = "a", tools: ToolPolicy = InheritAll(), **fields: object) -> SubAgentDef:
+def _agent(name: str = "a", tools: ToolPolicy = ToolPolicy(), **fields: object) -> SubAgentDef:
     return SubAgentDef(name, "b", tools=tools, **fields)
 
 
@@ -95,7 +91,7 @@ def test_checks_are_made_in_the_order_of_zeph_and_in_its_words(mended: int) -> N
     definitions = _named(BAD if mended < 7 else _agent()) if mended > 3 else {}
     manager = SubAgentManager(definitions, config, usage)
     if mended == len(CHECKS):
-        assert manager.check_spawn("a", context).tools == InheritAll()
+        assert manager.check_spawn("a", context).tools == ToolPolicy()
         return
     with pytest.raises(HostError) as caught:
         manager.check_spawn("a", context)
@@ -140,7 +136,7 @@ def test_a_budget_of_none_is_no_limit() -> None:
 
 
 def test_to_go_on_is_not_to_start() -> None:
-    definition = _agent(tools=AllowList(("bash",)), memory=MemoryScope.USER,
+    definition = _agent(tools=ToolPolicy(("bash",)), memory=MemoryScope.USER,
                         permissions=Permissions(worktree=True))  # fmt: skip
     config = AgentsConfig(max_spawn_depth=0, max_concurrent=4, worktree_manager=True)
     manager = SubAgentManager(_named(definition), config, SpawnUsage(active=3, reserved=1))
@@ -148,7 +144,7 @@ def test_to_go_on_is_not_to_start() -> None:
 
     assert (effective.memory, effective.added, effective.disallowed) == (None, (), ())
     narrowed = manager.check_resume("a", SpawnContext(inherited_tool_allowlist=["read"]))
-    assert narrowed.tools == AllowList()
+    assert narrowed.tools == ToolPolicy(allow=())
     link = resume(_named(definition), ZephOptions(config=config), "a")
     assert link.table.decide("write", {}).effect is Effect.DENY
     asked = attrs.evolve(config, delegation_mode=DelegationMode.EXPLICIT_REQUEST_ONLY)
@@ -181,18 +177,18 @@ def test_a_transcript_is_found_by_the_start_of_its_id() -> None:
 @pytest.mark.parametrize(
     ("tools", "inherited", "left"),
     [
-        (AllowList(("Shell", "Web")), None, AllowList(("Shell", "Web"))),
-        (AllowList(("Shell", "Web")), ["shell"], AllowList(("Shell",))),
-        (InheritAll(), ["b", "a"], AllowList(("a", "b"))),
-        (DenyList(("Bash",)), ["bash", "read"], AllowList(("read",))),
-        (DenyList(), [], AllowList()),
-        (DenyList(("*",)), ["read"], AllowList(("read",))),  # a star is a letter there
-        (InheritAll(), [], AllowList()),
-        (AllowList(("bash",)), ["Bash(git *)"], AllowList(("bash",))),
-        (AllowList(("bash",)), ["*"], AllowList()),
-        (Both((), ("x",)), ["x", "y"], AllowList(("y",))),
-        (Both(("x", "y", "z"), ("y",)), ["x", "y"], AllowList(("x",))),
-        (Both((), ("*",)), ["x"], AllowList()),
+        (ToolPolicy(("Shell", "Web")), None, ToolPolicy(("Shell", "Web"))),
+        (ToolPolicy(("Shell", "Web")), ["shell"], ToolPolicy(("Shell",))),
+        (ToolPolicy(), ["b", "a"], ToolPolicy(("a", "b"))),
+        (ToolPolicy(deny=("Bash",)), ["bash", "read"], ToolPolicy(("read",))),
+        (ToolPolicy(deny=()), [], ToolPolicy(allow=())),
+        (ToolPolicy(deny=("*",)), ["read"], ToolPolicy(("read",))),  # a star is a letter there
+        (ToolPolicy(), [], ToolPolicy(allow=())),
+        (ToolPolicy(("bash",)), ["Bash(git *)"], ToolPolicy(("bash",))),
+        (ToolPolicy(("bash",)), ["*"], ToolPolicy(allow=())),
+        (ToolPolicy((), ("x",)), ["x", "y"], ToolPolicy(("y",))),
+        (ToolPolicy(("x", "y", "z"), ("y",)), ["x", "y"], ToolPolicy(("x",))),
+        (ToolPolicy((), ("*",)), ["x"], ToolPolicy(allow=())),
     ],
 )
 def test_a_list_is_narrowed_by_what_is_inherited(
@@ -212,7 +208,7 @@ def test_no_list_and_an_empty_list_differ() -> None:
     assert intersect_allowlists(["Read"], ["read"], exactly=True) == frozenset()
 
 
-PARENT = _agent("parent", AllowList(("read",)))
+PARENT = _agent("parent", ToolPolicy(("read",)))
 CHILD = _agent("child")
 INHERITED = SpawnContext(inherited_tool_allowlist=["read", "grep", "bash"])
 
@@ -239,15 +235,15 @@ def test_the_parent_decides_what_an_agent_inherits(
 
 def test_what_a_star_denies_is_not_handed_on_where_it_is_every_tool() -> None:
     options = ZephOptions(ZephProfile.ISSUE_970, forward=Forward.EFFECTIVE)
-    parent = _agent("parent", Both(("read",), ("*",)))
+    parent = _agent("parent", ToolPolicy(("read",), ("*",)))
     assert not _allows(_chain(parent, options=options), "read")
     assert not _allows(_chain(parent, CHILD, options=options), "read")
 
 
 def test_a_control_is_no_blank_around_a_name() -> None:
-    assert _allows(_chain(_agent(tools=AllowList(("\u3000Bash\x85",)))), "bash")
-    assert not _allows(_chain(_agent(tools=AllowList(("\x1cbash",)))), "bash")
-    assert _allows(_chain(_agent(tools=DenyList(("bash\x1f",)))), "bash")
+    assert _allows(_chain(_agent(tools=ToolPolicy(("\u3000Bash\x85",)))), "bash")
+    assert not _allows(_chain(_agent(tools=ToolPolicy(("\x1cbash",)))), "bash")
+    assert _allows(_chain(_agent(tools=ToolPolicy(deny=("bash\x1f",)))), "bash")
 
 
 def test_the_engine_counts_the_depth_where_it_is_handed_on() -> None:
@@ -277,7 +273,7 @@ def test_a_chain_starts_at_the_session() -> None:
         with pytest.raises(SpawnDenied):
             Chain.start(zeph.MAIN, reading).spawn(zeph.MAIN)
     assert project.starts == (zeph.MAIN,)
-    named = zeph.project(_named(_agent(zeph.MAIN, AllowList())), ZephOptions())
+    named = zeph.project(_named(_agent(zeph.MAIN, ToolPolicy(allow=()))), ZephOptions())
     assert _allows(Chain.start(zeph.MAIN, named.enforced), "read")
     assert not _allows(Chain.start(zeph.MAIN, named.enforced).spawn(zeph.MAIN), "read")
 
@@ -337,7 +333,7 @@ def test_an_audit_shows_what_the_session_hands_on() -> None:
         orchestrator_role="router", content_isolation=frozenset({"quote"}),
     )  # fmt: skip
     names = ("mcp__github__create_isue", "create_issue", *tools)
-    agent = _agent(tools=DenyList(names))
+    agent = _agent(tools=ToolPolicy(deny=names))
 
     def shown(options: ZephOptions) -> list[tuple[str, str]]:
         found = zeph.project({"a": agent}, options).findings
@@ -374,7 +370,7 @@ def test_the_configuration_is_merged_before_anything_is_inherited() -> None:
     )  # fmt: skip
     for reading in ("enforced", "attenuated"):
         options = ZephOptions(config=attrs.evolve(config, default_permission_mode=None))
-        chain = _chain(_agent(tools=AllowList(("web", "bash"))), options=options, reading=reading)
+        chain = _chain(_agent(tools=ToolPolicy(("web", "bash"))), options=options, reading=reading)
         assert [_allows(chain, tool) for tool in ("web", "bash", "read")] == [False, True, True]
         because = chain.decide("web", {}).because
         assert any("web" in one.rule.lower() for one in because)
@@ -385,13 +381,13 @@ def test_the_configuration_is_merged_before_anything_is_inherited() -> None:
 @pytest.mark.parametrize(
     ("tools", "disallowed", "allowed"),
     [
-        (AllowList(("shell",)), (), True),
-        (AllowList(()), (), True),
-        (AllowList(("shell",)), ("Write",), False),
-        (AllowList(("shell",)), ("read", "WRITE", "edit"), False),
-        (DenyList(("read", "write", "edit")), (), False),
-        (DenyList(("write",)), (), False),
-        (InheritAll(), (), True),
+        (ToolPolicy(("shell",)), (), True),
+        (ToolPolicy(()), (), True),
+        (ToolPolicy(("shell",)), ("Write",), False),
+        (ToolPolicy(("shell",)), ("read", "WRITE", "edit"), False),
+        (ToolPolicy(deny=("read", "write", "edit")), (), False),
+        (ToolPolicy(deny=("write",)), (), False),
+        (ToolPolicy(), (), True),
     ],
 )
 def test_a_memory_adds_to_a_list_what_it_needs(
@@ -403,7 +399,7 @@ def test_a_memory_adds_to_a_list_what_it_needs(
 
 
 def test_a_memory_adds_beyond_what_was_inherited_in_zeph_alone() -> None:
-    definition = _agent(tools=DenyList(("write",)), memory=MemoryScope.USER)
+    definition = _agent(tools=ToolPolicy(deny=("write",)), memory=MemoryScope.USER)
     options = ZephOptions(context=SpawnContext(inherited_tool_allowlist=["shell"]))
     assert _allows(_chain(definition, options=options), "write")
     assert not _allows(_chain(definition, options=options, reading="attenuated"), "write")
@@ -422,7 +418,7 @@ def test_a_worktree_keeps_the_folder_where_there_is_one() -> None:
 
 
 def test_bypass_lifts_no_list() -> None:
-    definition = attrs.evolve(BAD, tools=AllowList(("read",)), skills=SkillFilter())
+    definition = attrs.evolve(BAD, tools=ToolPolicy(("read",)), skills=SkillFilter())
     options = ZephOptions(config=AgentsConfig(allow_bypass_permissions=True))
     assert not _allows(_chain(definition, options=options), "write")
     project = zeph.project(_named(definition), options)
@@ -430,7 +426,7 @@ def test_bypass_lifts_no_list() -> None:
 
 
 def test_peers_are_granted_beside_every_list() -> None:
-    definition = _agent(tools=AllowList(()), disallowed_tools=("list_peers",))
+    definition = _agent(tools=ToolPolicy(()), disallowed_tools=("list_peers",))
     with_peers = _chain(definition, options=ZephOptions(session=ZephSession(peers=True)))
     assert _allows(with_peers, "send_peer_message")
     assert not _allows(_chain(definition), "send_peer_message")

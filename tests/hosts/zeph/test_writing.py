@@ -11,18 +11,15 @@ from hypothesis import strategies as st
 
 from policy.hosts.fields import HostError
 from policy.hosts.zeph.definition import (
-    AllowList,
-    Both,
-    DenyList,
     HookDef,
     HookMatcher,
     Hooks,
-    InheritAll,
     MemoryScope,
     PermissionMode,
     Permissions,
     SkillFilter,
     SubAgentDef,
+    ToolPolicy,
     ZephProfile,
     default_template,
     parse,
@@ -88,7 +85,7 @@ def definitions(tools: object) -> st.SearchStrategy[SubAgentDef]:
     )
 
 
-LISTS = st.just(InheritAll()) | st.builds(AllowList, NAMES) | st.builds(DenyList, NAMES)
+LISTS = st.just(ToolPolicy()) | st.builds(ToolPolicy, NAMES) | st.builds(ToolPolicy, deny=NAMES)
 
 
 @settings(deadline=None)
@@ -99,7 +96,7 @@ def test_what_is_written_reads_back_as_the_same_definition(definition: SubAgentD
 
 
 @settings(deadline=None)
-@given(definitions(st.builds(Both, NAMES, NAMES)), st.none() | NAMES)
+@given(definitions(st.builds(ToolPolicy, NAMES, NAMES)), st.none() | NAMES)
 def test_so_does_a_definition_of_issue_970(definition: SubAgentDef, spawns: tuple | None) -> None:
     definition = attrs.evolve(definition, allowed_spawns=spawns)
     assert parse(serialize_to_markdown(definition), ZephProfile.ISSUE_970) == definition
@@ -113,7 +110,7 @@ def test_zeph_itself_drops_two_permissions() -> None:
 
 
 def test_what_the_derived_writer_has_is_no_file_but_can_be_read() -> None:
-    definition = SubAgentDef("a", "b", tools=AllowList(("x",)), disallowed_tools=("y",))
+    definition = SubAgentDef("a", "b", tools=ToolPolicy(("x",)), disallowed_tools=("y",))
     with pytest.raises(HostError) as caught:
         parse(as_derived(definition))
     assert caught.value.kind == "Parse"
