@@ -117,8 +117,7 @@ def version_of(text: str, host: str, example: str) -> Version:
     found = _TEXT.fullmatch(text)
     numbers = found["numbers"].split(".") if found else []
     if found is None or found["host"] not in (None, host) or len(numbers) <= example.count("."):
-        msg = f"expected a version such as `{example}`, found `{text}`"
-        raise ValueError(msg)
+        raise ValueError(f"expected a version such as `{example}`, found `{text}`")
     major, minor, patch = (int(number) for number in (*numbers, "0", "0")[:3])
     return major, minor, patch
 

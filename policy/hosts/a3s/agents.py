@@ -264,8 +264,7 @@ class AgentRegistry:
         found = self.agents.get(name) or self.agents.get(AGENT_ALIASES.get(name, ""))
         if found is None:
             help_ = "known are " + ", ".join(f"`{known}`" for known in sorted(self.agents))
-            msg = f"Unknown agent type: '{name}'"
-            raise HostError("unknown_agent", msg, help=help_)
+            raise HostError("unknown_agent", f"Unknown agent type: '{name}'", help=help_)
         return found
 
     def project(self, agent: AgentDefinition) -> AgentRegistry:

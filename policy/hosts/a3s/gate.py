@@ -207,8 +207,7 @@ class Passage:
     confirm: tuple[str, ...] = ()
 
     def __bool__(self) -> NoReturn:
-        msg = "a Passage is neither true nor false; compare its effect"
-        raise TypeError(msg)
+        raise TypeError("a Passage is neither true nor false; compare its effect")
 
 
 @frozen
@@ -645,8 +644,7 @@ def check_task(args: Mapping[str, Any], profile: A3sProfile = NEWEST) -> tuple[s
     _no_others(args, _CALL_FIELDS)
     tasks = args.get("tasks")
     if not isinstance(tasks, (list, tuple)) or not 1 <= len(tasks) <= _MOST_TASKS:
-        msg = f"expected 1 to {_MOST_TASKS} entries in `tasks`"
-        raise HostError("task_arguments", msg)
+        raise HostError("task_arguments", f"expected 1 to {_MOST_TASKS} entries in `tasks`")
     return tuple(map(_task, tasks))
 
 

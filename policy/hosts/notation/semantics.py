@@ -170,8 +170,7 @@ def lines(matcher: Matcher, effect: Effect, dialect: Dialect) -> tuple[Entry, ..
             pattern for name in names for pattern in _patterns(name, effect, argument, dialect)
         ]
     except notations.Unusable as unusable:
-        msg = f"`{matcher}` matches no call: {unusable}"
-        raise PolicyError(msg, matcher.span) from None
+        raise PolicyError(f"`{matcher}` matches no call: {unusable}", matcher.span) from None
     return tuple(entry(pattern) for pattern in patterns)
 
 

@@ -336,8 +336,7 @@ def frame(source: Source) -> Framed:
     opening = _OPENING.match(source.text)
     if has_byte_order_mark(source):
         first = source.span(0, 1 if source.text.startswith(BYTE_ORDER_MARK) else 0)
-        help_ = "save the file without a byte order mark"
-        raise HostError("Parse", _MISSING, first, help=help_)
+        raise HostError("Parse", _MISSING, first, help="save the file without a byte order mark")
     if opening is None:
         help_ = "make `---` the whole first line of the file"
         raise HostError("Parse", _MISSING, source.whole(), help=help_)
@@ -520,21 +519,18 @@ def _validate(definition: SubAgentDef, profile: ZephProfile) -> None:
     if not definition.name.strip(BLANKS):
         validate_name(definition.name, span("name"))
     if not definition.description.strip(BLANKS):
-        message = "description must not be empty"
-        raise HostError("Invalid", message, span("description"))
+        raise HostError("Invalid", "description must not be empty", span("description"))
     validate_name(definition.name, span("name"))
     if _CONTROL.search(definition.description):
-        message = "description must not contain control characters"
         raise HostError(
             "Invalid",
-            message,
+            "description must not contain control characters",
             span("description"),
             help="write it on one line, in quotes",
         )
     if definition.tools.is_both and profile is not ZephProfile.ISSUE_970:
-        message = "tools.allow and tools.deny are mutually exclusive"
         raise HostError(
-            "Invalid", message, span("tools.conflict"),
+            "Invalid", "tools.allow and tools.deny are mutually exclusive", span("tools.conflict"),
             help="write the tools that `allow` should not grant below `except`",
         )  # fmt: skip
 

@@ -319,8 +319,7 @@ def load(
     try:
         real = (folder / path).resolve(strict=True)
     except OSError as error:
-        message = f"cannot resolve path: {error.strerror}"
-        raise HostError("Parse", message, file=name) from None
+        raise HostError("Parse", f"cannot resolve path: {error.strerror}", file=name) from None
     if boundary is not None and not real.is_relative_to((folder / boundary).resolve()):
         message = f"definition file escapes allowed directory boundary ({boundary})"
         raise HostError("Parse", message, file=name)
@@ -511,8 +510,7 @@ def read_config(
 def _policy_file(tree: Tree, known: Collection[str], root: str, name: str) -> Source:
     path = posixpath.normpath(posixpath.join(root, name))
     if path not in known or (root and not path.startswith(f"{root}/")):
-        message = f"the policy file `{name}` is not among the files of the project"
-        raise PolicyError(message)
+        raise PolicyError(f"the policy file `{name}` is not among the files of the project")
     return tree.source(path, FILE_BYTES)
 
 

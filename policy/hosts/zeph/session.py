@@ -84,8 +84,7 @@ def glob(text: str, *, ignore_case: bool = False) -> tuple[Pattern, ...]:
     for tokens in _tokens(text.lower() if ignore_case else text):
         branches = [[*branch, *option] for branch in branches for option in _options(tokens)]
         if len(branches) > _BRANCHES:
-            msg = "it has too many `**`"
-            raise Unusable(msg)
+            raise Unusable("it has too many `**`")
     if ignore_case:
         branches = [[piece for token in branch for piece in cased(token)] for branch in branches]
     return tuple(Pattern.of(PatternKind.TEXT, branch) for branch in branches)
@@ -153,12 +152,10 @@ def _tokens(text: str) -> Iterator[list[Token]]:
 
 def _check_stars(text: str, start: int, stars: int) -> None:
     if stars > 2:
-        msg = "a wildcard is `*` or `**`"
-        raise Unusable(msg)
+        raise Unusable("a wildcard is `*` or `**`")
     before, after = text[:start], text[start + 2 :]
     if (before and not before.endswith("/")) or (after and not after.startswith("/")):
-        msg = "`**` must be a whole part of a path"
-        raise Unusable(msg)
+        raise Unusable("`**` must be a whole part of a path")
 
 
 def _set(text: str, position: int) -> tuple[OneOf, int]:
@@ -167,8 +164,7 @@ def _set(text: str, position: int) -> tuple[OneOf, int]:
     position += negated
     end = text.find("]", position + 1)
     if end < 0:
-        msg = "`[` is never closed"
-        raise Unusable(msg)
+        raise Unusable("`[` is never closed")
     return OneOf(frozenset(characters_of(text[position:end])), negated), end + 1
 
 
@@ -242,8 +238,7 @@ def read_policy_file(path: str | Path, cwd: str | Path) -> tuple[PolicyRule, ...
     try:
         real, root = (Path(cwd) / path).resolve(strict=True), Path(cwd).resolve(strict=True)
         if not real.is_relative_to(root):
-            message = "policy file escapes project root"
-            raise HostError("FileEscapesRoot", message, file=name)
+            raise HostError("FileEscapesRoot", "policy file escapes project root", file=name)
         if real.stat().st_size > FILE_BYTES:
             raise HostError("FileTooLarge", "policy file too large", file=name)
         data = real.read_bytes()
@@ -601,14 +596,11 @@ def check_secret(
 
     """
     if name not in listed:
-        message = f"secret '{name}' is not in permissions.secrets"
-        raise HostError("Invalid", message)
+        raise HostError("Invalid", f"secret '{name}' is not in permissions.secrets")
     if background:
-        message = f"secret '{name}' is denied to an agent in the background"
-        raise HostError("Invalid", message)
+        raise HostError("Invalid", f"secret '{name}' is denied to an agent in the background")
     if name not in approved:
-        message = f"no active grant for secret '{name}'"
-        raise HostError("Invalid", message)
+        raise HostError("Invalid", f"no active grant for secret '{name}'")
 
 
 # --- capability scopes: globs over qualified ids, expanded against the registered tools
@@ -734,14 +726,12 @@ def _options_of_scopes(pattern: str) -> Iterator[str]:
             before, after = text[: braces.start()], text[braces.end() :]
             waiting += (f"{before}{choice}{after}" for choice in braces[1].split(","))
         elif "{" in text or "}" in text:
-            msg = "`{` is never closed" if "{" in text else "`}` closes nothing"
-            raise Unusable(msg)
+            raise Unusable("`{` is never closed" if "{" in text else "`}` closes nothing")
         else:
             yield text if set(text) == {"*"} else _STARS.sub("*", text)
         done += 1
         if done > _CHOICES:
-            msg = "it has too many `{…}`"
-            raise Unusable(msg)
+            raise Unusable("it has too many `{…}`")
 
 
 # --- dialects: how tools are named and calls are read ---------------------------------
