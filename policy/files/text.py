@@ -18,6 +18,7 @@ __all__ = [
     "cite",
     "decode",
     "has_byte_order_mark",
+    "line_removal",
     "removal",
 ]
 
@@ -100,6 +101,14 @@ class Remark:
     message: str
     span: Span
     help: str = ""
+
+
+def line_removal(span: Span, before: str = r"[ \t]*") -> tuple[Edit, ...]:
+    """Return what takes away the line of *span*, if it has only what *before* matches beside it."""
+    text = span.source.text
+    start, end = text.rfind("\n", 0, span.start) + 1, text.find("\n", span.end) + 1 or len(text)
+    alone = re.fullmatch(before, text[start : span.start]) and not text[span.end : end].strip()
+    return (Edit(span.source.span(start, end), ""),) if alone else ()
 
 
 def removal(span: Span) -> tuple[Edit, ...]:

@@ -18,13 +18,7 @@ from policy.tables.compile import Semantics, compile_rules
 from policy.tables.dialect import Dialect
 from policy.tables.table import Table
 
-__all__ = [
-    "Claim",
-    "ClaimVerdict",
-    "call_of",
-    "check_claim",
-    "expectations",
-]
+__all__ = ["Claim", "ClaimVerdict", "call_of", "check_claim", "expectations"]
 
 
 @values.frozen

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from policy.core.finding import Finding, Severity
-from policy.core.source import Edit, Span
+from policy.files.text import line_removal
 from policy.hosts.notation.semantics import SEMANTICS
 from policy.language.mistakes import closest, looks_absolute
 from policy.language.syntax import Agent, Agents, Delegate, Document, Grant, Inherit, Matcher, Root
@@ -40,19 +40,8 @@ def _root_inherits(agent: Agent, node: Inherit) -> Finding:
         Severity.WARNING,
         node.span,
         help="grant what it needs with `allow`",
-        edits=_without(node.span),
+        edits=line_removal(node.span),
     )
-
-
-def _without(span: Span) -> tuple[Edit, ...]:
-    """Return the edit that removes a statement that has a line of its own."""
-    source, number = span.source, span.place.line
-    line = source.line(number)
-    if line.strip() != span.text.strip():
-        return ()
-    start = source.offset(number, 1)
-    end = source.text.find("\n", start) + 1 or len(source.text)
-    return (Edit(source.span(start, end), ""),)
 
 
 _KNOWN: Final = frozenset({*SEMANTICS.dialect.arguments, *SEMANTICS.dialect.aliases})

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from policy.core import expressions as re
 from policy.core.finding import Finding
 from policy.core.source import Edit, Span
 from policy.core.values import evolve
+from policy.files.text import line_removal
 from policy.hosts.pikuri.host import (
     NONE,
     TOOLS,
@@ -89,21 +89,12 @@ def findings(host: Host, done: Registered, span: Span) -> Iterator[Finding]:
 
 def _without(span: Span | None) -> tuple[Edit, ...]:
     """Return the edit that removes a registration that has a line of its own."""
-    if span is None:
-        return ()
-    source, number = span.source, span.place.line
-    line = source.line(number)
-    if not _ALONE.fullmatch(line):
-        return ()
-    start = source.offset(number, 1)
-    end = min(start + len(line) + 1, len(source.text))
-    following = source.text[end:].split("\n", 1)[0]
-    if len(following) - len(following.lstrip()) > line.index("-"):
-        return ()  # more of the registration is below
-    return (Edit(source.span(start, end), ""),)
-
-
-_ALONE: Final = re.compile(r" *- sub_agent_tool: *[\w.-]+ *")
+    edits = line_removal(span, " *- sub_agent_tool: *") if span is not None else ()
+    for edit in edits:
+        line, below = edit.span.text, edit.span.source.text[edit.span.end :].split("\n", 1)[0]
+        if len(below) - len(below.lstrip()) > line.index("-"):
+            return ()  # more of the registration is below
+    return edits
 
 
 def _of_host(host: Host, done: Registered, span: Span) -> Iterator[Finding]:

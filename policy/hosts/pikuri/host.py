@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import posixpath
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import reduce, total_ordering
 from operator import or_
 from typing import Any, Final
@@ -231,34 +231,18 @@ class TrifectaReport:
         verdict: the verdict of the root alone.
         tree_verdict: the worst verdict of all agents, with what reaches them from children.
         worst_path: the agents from the root to that one.
-        channel_egress: the legs that reach the root from its children.
-        lines: the report, one line an agent.
 
     """
 
     verdict: TrifectaVerdict
     tree_verdict: TrifectaVerdict
     worst_path: tuple[str, ...]
-    channel_egress: TrifectaLegs
-    lines: tuple[str, ...] = ()
-
-    def render(self) -> str:
-        """Return the report as text."""
-        return "\n".join((*self.lines, f"verdict: {self.tree_verdict.value}"))
 
 
 def walk(node: AgentNode) -> TrifectaReport:
     """Return where the legs meet in *node* and the agents below it."""
-    found = list(_walk(node, (node.name,)))
-    worst = max(found, key=lambda one: one[1].verdict)
-    lines = tuple(
-        f"{'>'.join(path)}: {legs.verdict.value} (private {'yes' if legs.private else 'no'},"
-        f" untrusted {legs.untrusted.value}, egress {legs.destination.value})"
-        for path, legs in found
-    )
-    return TrifectaReport(
-        node.legs.verdict, worst[1].verdict, worst[0], _through_channels(node), lines
-    )
+    path, legs = max(_walk(node, (node.name,)), key=lambda one: one[1].verdict)
+    return TrifectaReport(node.legs.verdict, legs.verdict, path)
 
 
 def _through_channels(node: AgentNode) -> TrifectaLegs:
@@ -270,11 +254,10 @@ def _through_channels(node: AgentNode) -> TrifectaLegs:
     return found
 
 
-def _walk(node: AgentNode, path: tuple[str, ...]) -> list[tuple[tuple[str, ...], TrifectaLegs]]:
-    found = [(path, node.legs | _through_channels(node))]
+def _walk(node: AgentNode, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], TrifectaLegs]]:
+    yield path, node.legs | _through_channels(node)
     for child in node.children:
-        found += _walk(child, (*path, child.name))
-    return found
+        yield from _walk(child, (*path, child.name))
 
 
 # --- the folders in which tools open files, and who confirms --------------------------
@@ -668,20 +651,19 @@ def configure(host: Host) -> Registered:
     if errors:
         raise HostErrors(errors)
     done = Registered(profile=host.profile)
-    for registration in host.registrations:
-        match registration:
+    for each in host.registrations:
+        match each:
             case PersonaSet(personas=personas):
-                registration.configure(done)
+                each.configure(done)
                 done = evolve(done, personas=(*done.personas, *personas))
             case SubAgent():
-                snapshot = tuple(tool.name for tool in done.tools)
-                done = evolve(done, snapshot=snapshot)
+                done = evolve(done, snapshot=tuple(tool.name for tool in done.tools))
             case Tool(sub_agents_only=True):
-                done = evolve(done, sub_agent_tools=(*done.sub_agent_tools, registration))
+                done = evolve(done, sub_agent_tools=(*done.sub_agent_tools, each))
             case Tool(server=""):
-                done = evolve(done, tools=(*done.tools, registration))
+                done = evolve(done, tools=(*done.tools, each))
             case Tool():
-                done = evolve(done, server_tools=(*done.server_tools, registration))
+                done = evolve(done, server_tools=(*done.server_tools, each))
     return done
 
 

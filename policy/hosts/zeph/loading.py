@@ -11,6 +11,7 @@ import os
 import posixpath
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import zip_longest
 from pathlib import Path, PurePath
 from typing import Final
 
@@ -48,6 +49,7 @@ from policy.hosts.zeph.session import (
     PolicyEnforcer,
     PolicyRule,
     SessionPermissions,
+    SessionRule,
     ZephSession,
     read_rules,
     rules_at,
@@ -470,8 +472,8 @@ class Configured:
 
     """
 
-    files: tuple[ReadFile, ...]
-    config: AgentsConfig
+    files: tuple[ReadFile, ...] = ()
+    config: AgentsConfig = AgentsConfig()
     session: ZephSession = ZephSession()
     user_dir: str | None = None
     extra_dirs: tuple[str, ...] = ()
@@ -545,7 +547,7 @@ def _configured(path: str, root: Fields, options: ZephOptions, opened: Open) -> 
         allow_bypass_permissions=agents.truth("allow_bypass_permissions"),
         spans=agents.spans,
     )
-    read = read_session(root, opened)
+    read = _session(root, opened)
     if root.errors:
         return _unreadable(path, HostErrors(root.errors))
     spans = agents.spans
@@ -555,9 +557,8 @@ def _configured(path: str, root: Fields, options: ZephOptions, opened: Open) -> 
     for name, folder in (("user_agents_dir", user), *(("extra_dirs", one) for one in folders)):
         if folder and _is_elsewhere(folder):
             found.append(find("folder-elsewhere", spans.get(f"agents.{name}"), folder=folder))
-    policy = (ReadFile(read.policy_file, "policy"),) if read.policy_file else ()
     return Configured(
-        (_read(path), *policy),
+        (_read(path), *read.files),
         config,
         read.session,
         "" if user and _is_elsewhere(user) else user,
@@ -600,33 +601,11 @@ _SECTIONS: Final = ("agents", "tools", "security")
 Open = Callable[[str], Source]
 
 
-@frozen
-class ReadSession:
-    """The session in a configuration.
-
-    Attributes:
-        session: its gates.
-        findings: mistakes in them.
-        policy_file: the path of the file that holds the policy rules, or "".
-
-    """
-
-    session: ZephSession
-    findings: tuple[Finding, ...] = ()
-    policy_file: str = ""
-
-
-def read_session(root: Fields, opened: Open) -> ReadSession:
-    """Return the session in the sections. Values of a wrong type are noted in *root*.
-
-    Args:
-        root: the configuration.
-        opened: returns the file at a path from the folder of the project.
-
-    """
+def _session(root: Fields, opened: Open) -> Configured:
+    """Return the session in the sections. Values of a wrong type are noted in *root*."""
     tools, security = root.below("tools"), root.below("security")
     if tools.node is None and security.node is None:
-        return ReadSession(ZephSession())
+        return Configured()
     shell = tools.below("shell")
     autonomy = security.choice("autonomy_level", Autonomy.SUPERVISED)
     policy = evolve(_permissions(tools, shell), autonomy=autonomy)
@@ -635,23 +614,24 @@ def read_session(root: Fields, opened: Open) -> ReadSession:
     enabled = section.truth("enabled")
     rules, default = rules_at(section)
     name = section.text("policy_file", "")
+    spans = section.spans
     if not enabled:
-        span = section.spans.get("tools.policy.enabled") or section.spans.get("tools.policy")
+        span = spans.get("tools.policy.enabled") or spans.get("tools.policy")
         off = (find("policy-switched-off", span),) if rules or name else ()
-        return ReadSession(session, off)
-    file = ""
+        return Configured(session=session, findings=off)
+    files: tuple[ReadFile, ...] = ()
     try:
         if name:
             source = opened(name)
-            file = source.name
+            files = (ReadFile(source.name, "policy"),)
             rules = read_rules(source)
         enforcer = _enforcer(rules, default)
     except PolicyError as error:
-        span = section.spans.get("tools.policy.policy_file")
+        span = spans.get("tools.policy.policy_file")
         placed = error if error.span else PolicyError(error.message, span, help=error.help)
         findings = Finding.of(placed, "unreadable-config", consequence=_ALL_DENIED)
-        return ReadSession(evolve(session, rules=NOTHING), findings, file)
-    return ReadSession(evolve(session, rules=enforcer), policy_file=file)
+        return Configured(files, session=evolve(session, rules=NOTHING), findings=findings)
+    return Configured(files, session=evolve(session, rules=enforcer))
 
 
 # Used if the policy rules cannot be read, since those might deny any call.
@@ -675,30 +655,24 @@ def _permissions(tools: Fields, shell: Fields) -> SessionPermissions:
         policy = SessionPermissions.from_legacy(
             blocked, PROGRAMS["confirmed"] if confirmed is None else confirmed
         )
-        found = [shell.spans.get(f"tools.shell.blocked_commands[{i}]") for i in range(len(blocked))]
-        found += [
-            shell.spans.get(f"tools.shell.confirm_patterns[{i}]")
-            for i in range(len(confirmed or ()))
-        ]
-        return evolve(policy, spans={"bash": tuple(found)})
+        keys = [f"blocked_commands[{index}]" for index in range(len(blocked))]
+        keys += [f"confirm_patterns[{index}]" for index in range(len(confirmed or ()))]
+        spans = [shell.spans.get(f"tools.shell.{key}") for key in keys]
+        pairs = zip_longest(policy.rules["bash"], spans)
+        return evolve(policy, rules={"bash": [evolve(rule, span=span) for rule, span in pairs]})
     section = tools.below("permissions")
-    rules: dict[str, tuple[tuple[str, Effect], ...]] = {}
-    spans: dict[str, tuple[Span | None, ...]] = {}
+    rules: dict[str, list[SessionRule]] = {}
     for entry in section.entries:
-        items = [
-            section.item(node, f"{entry.name}[{index}]")
-            for index, node in enumerate(section.sequence(entry.name))
-        ]
-        for item in items:
+        listed = rules.setdefault(entry.name, [])
+        for index, node in enumerate(section.sequence(entry.name)):
+            item = section.item(node, f"{entry.name}[{index}]")
             if item.node and item.entry("action") is None:
                 item.missing("action")
-        rules[entry.name] = tuple(
-            (item.text("pattern"), item.choice("action", Effect.ASK, Effect)) for item in items
-        )
-        spans[entry.name] = tuple(item.node.span if item.node else None for item in items)
+            text, effect = item.text("pattern"), item.choice("action", Effect.ASK, Effect)
+            listed.append(SessionRule(text, effect, item.node.span if item.node else None))
     # The shell asks for every command if no rules are for it.
-    rules.setdefault("bash", (("*", Effect.ASK),))
-    return SessionPermissions(rules=rules, spans=spans)
+    rules.setdefault("bash", [SessionRule("*", Effect.ASK)])
+    return SessionPermissions(rules=rules)
 
 
 def _blocked(shell: Fields) -> list[BlockedCommand]:

@@ -9,7 +9,7 @@ import enum
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from functools import partial, total_ordering
+from functools import cached_property, partial, total_ordering
 from pathlib import Path
 from typing import Final
 
@@ -56,6 +56,7 @@ __all__ = [
     "PolicyEnforcer",
     "PolicyRule",
     "SessionPermissions",
+    "SessionRule",
     "Strictness",
     "ToolScope",
     "TrustGate",
@@ -908,14 +909,41 @@ class Autonomy(enum.Enum):
     FULL = "full"
 
 
-Rules = tuple[tuple[str, Effect], ...]
-Spans = tuple[Span | None, ...]
-
 _CATCH_ALL: Final = ("", "*", "**")
 
 
-def _rules(rules: Mapping[str, Iterable[tuple[str, Effect]]]) -> Mapping[str, Rules]:
-    return {tool: tuple(listed) for tool, listed in rules.items()}
+@frozen(slots=False)
+class SessionRule:
+    """A glob over the input of a tool, the effect of the calls that it matches, and its place."""
+
+    text: str
+    effect: Effect
+    span: Span | None = field(default=None, eq=False, repr=False)
+
+    @cached_property
+    def problem(self) -> str:
+        """Why it is no glob, so that Zeph ignores the rule, or ""."""
+        try:
+            glob(self.text, ignore_case=True)
+        except Unusable as unusable:
+            return str(unusable)
+        return ""
+
+    def entries(self, tool: str) -> Iterator[Entry]:
+        """Yield the entries of the rule, which is one of *tool*."""
+        place = self.span.place if self.span else None
+        for pattern in () if self.problem else glob(self.text, ignore_case=True):
+            yield Entry(tool, self.effect, pattern, rule=f"{tool}: {self.text}", place=place)
+
+
+_Given = SessionRule | tuple[str, Effect]
+
+
+def _rules(rules: Mapping[str, Iterable[_Given]]) -> Mapping[str, tuple[SessionRule, ...]]:
+    return {
+        tool: tuple(one if isinstance(one, SessionRule) else SessionRule(*one) for one in listed)
+        for tool, listed in rules.items()
+    }
 
 
 @frozen(slots=False)
@@ -924,15 +952,13 @@ class SessionPermissions:
 
     Attributes:
         autonomy: whether the rules are in force at all.
-        rules: tool -> globs over the input, each with its effect.
-        spans: tool -> where its rules are written.
+        rules: tool -> its rules, in order, of which the first that matches decides.
         ordered: whether the author chose the order of the rules.
 
     """
 
     autonomy: Autonomy = Autonomy.SUPERVISED
-    rules: Mapping[str, Rules] = field(factory=dict, converter=_rules, hash=False)
-    spans: Mapping[str, Spans] = field(factory=dict, eq=False, repr=False)
+    rules: Mapping[str, tuple[SessionRule, ...]] = field(factory=dict, converter=_rules, hash=False)
     ordered: bool = field(default=True, eq=False, repr=False)
 
     @classmethod
@@ -971,49 +997,31 @@ class SessionPermissions:
 
     def _entries(self, *, gated: bool) -> Iterator[Entry]:
         for tool, rules in self.rules.items():
-            for index, text, effect, patterns in _usable(rules):
-                span = self._span(tool, index)
-                place = span.place if span else None
-                for pattern in patterns:
-                    yield Entry(tool, effect, pattern, rule=f"{tool}: {text}", place=place)
+            for rule in rules:
+                yield from rule.entries(tool)
             if gated and rules:
                 yield Entry(tool, Effect.ASK, rule=f"{tool}: no rule matches")
 
-    def _span(self, tool: str, index: int) -> Span | None:
-        spans = self.spans.get(tool, ())
-        return spans[index] if index < len(spans) else None
-
-    def _written(self, named: str) -> Span | None:
-        """Return where the first rule with that text in `_entries` is written."""
-        for tool, rules in self.rules.items():
-            for index, (text, _) in enumerate(rules):
-                if named == f"{tool}: {text}":
-                    return self._span(tool, index)
-        return None
-
     def findings(self) -> Iterator[Finding]:
         """Yield findings about rules that Zeph ignores, and about the order of rules."""
+        written: dict[str, Span | None] = {}
         for tool, rules in self.rules.items():
             meant = "bash" if tool in SHELLS else normalize(tool)
             if tool != meant:
-                yield find("rule-of-no-tool", self._span(tool, 0), tool=tool, meant=meant)
-            for index, (text, effect) in enumerate(rules):
-                try:
-                    glob(text, ignore_case=True)
-                except Unusable as unusable:
-                    span, case = (
-                        self._span(tool, index),
-                        "deny" if effect is Effect.DENY else "other",
-                    )
-                    yield find(
-                        "rule-is-no-glob", span, case=case, rule=text, tool=tool, why=unusable
-                    )
+                span = rules[0].span if rules else None
+                yield find("rule-of-no-tool", span, tool=tool, meant=meant)
+            for rule in rules:
+                text, span = rule.text, rule.span
+                written.setdefault(f"{tool}: {text}", span)
+                if why := rule.problem:
+                    case = "deny" if rule.effect is Effect.DENY else "other"
+                    yield find("rule-is-no-glob", span, case=case, rule=text, tool=tool, why=why)
         asked = self.ordered and self.autonomy is Autonomy.SUPERVISED
         for found in placed(self.rule_set(RAW)) if asked else ():
             call = " ".join(map(str, found.witness.call.values()))
             yield find(
                 "order-matters",
-                self._written(found.rule),
+                written.get(found.rule),
                 rule=found.rule,
                 before=found.before,
                 call=call,
@@ -1035,19 +1043,11 @@ class SessionPermissions:
         return None if left == tools else left
 
 
-def _usable(rules: Rules) -> Iterator[tuple[int, str, Effect, tuple[Pattern, ...]]]:
-    for index, (text, effect) in enumerate(rules):
-        try:
-            yield index, text, effect, glob(text, ignore_case=True)
-        except Unusable:
-            continue
-
-
-def _denies_all(rules: Rules) -> bool:
-    for _, text, effect, _ in _usable(rules):
-        if effect is not Effect.DENY:
+def _denies_all(rules: Iterable[SessionRule]) -> bool:
+    for rule in rules:
+        if rule.effect is not Effect.DENY and not rule.problem:
             return False
-        if text in _CATCH_ALL:
+        if rule.text in _CATCH_ALL:
             return True
     return False
 
