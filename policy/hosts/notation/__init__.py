@@ -43,7 +43,17 @@ from policy.tables.chain import Attenuated
 from policy.tables.compile import compile_policy
 from policy.tables.table import TRUST, UNRESTRICTED
 
-__all__ = ["HOST", "SUFFIX", "Unmet", "canonical", "load", "policies", "project"]
+__all__ = [
+    "HOST",
+    "PROFILE",
+    "SEMANTICS",
+    "Unmet",
+    "canonical",
+    "load",
+    "policies",
+    "project",
+    "read_rule",
+]
 
 HOST: Final = "policy"
 SUFFIX: Final = ".policy"
