@@ -26,31 +26,6 @@ from policy.hosts.fields import Fields, HostError, Keys, Unapplied, is_null
 from policy.language.syntax import Presence
 from policy.tables.ruleset import RuleSet
 
-__all__ = [
-    "AGENT_ALIASES",
-    "LIMITS",
-    "SESSION_FILE",
-    "AgentDefinition",
-    "AgentDir",
-    "AgentRegistry",
-    "AutoDelegation",
-    "ConfirmationInheritance",
-    "McpTool",
-    "Provider",
-    "ScriptToolLimits",
-    "ScriptToolSpec",
-    "SessionSettings",
-    "built_in_agents",
-    "excluded",
-    "header_of",
-    "kind_of",
-    "load_agent_dir",
-    "policy_of",
-    "read_agent",
-    "read_session",
-    "register",
-]
-
 
 @frozen
 class WorkerKind:
@@ -386,13 +361,13 @@ def _rules(fields: Fields, key: str, profile: A3sProfile) -> tuple[PermissionRul
 
 
 # The keys of one list; the first that is present is read, even if it is empty.
-ALLOWED_KEYS: Final = ("tools", "allowedTools", "allowed_tools")
-DENIED_KEYS: Final = ("disallowedTools", "disallowed-tools", "disallowed_tools")
+_ALLOWED_KEYS: Final = ("tools", "allowedTools", "allowed_tools")
+_DENIED_KEYS: Final = ("disallowedTools", "disallowed-tools", "disallowed_tools")
 
 _FIELDS: Final = frozenset(
     (
-        *ALLOWED_KEYS,
-        *DENIED_KEYS,
+        *_ALLOWED_KEYS,
+        *_DENIED_KEYS,
         *("name", "description", "native", "hidden", "permissions", "model", "prompt"),
         *("max_steps", "tool_free", "confirmation_inheritance", "kind"),
     )
@@ -461,7 +436,7 @@ def _definition(fields: Fields, prompt: str, profile: A3sProfile) -> AgentDefini
         base = block
     elif preset is not None:
         base = policy_of(preset.table, profile)
-    tools, disallowed = _listed(fields, ALLOWED_KEYS), _listed(fields, DENIED_KEYS)
+    tools, disallowed = _listed(fields, _ALLOWED_KEYS), _listed(fields, _DENIED_KEYS)
     written = fields.optional_choice("confirmation_inheritance", ConfirmationInheritance)
     confirmation = written
     if written is None and (tools.items or disallowed.items):
@@ -520,7 +495,7 @@ def _listed(fields: Fields, keys: tuple[str, ...]) -> ToolNames:
 
 def _second(fields: Fields) -> list[tuple[str, Span]]:
     found = []
-    for keys in (ALLOWED_KEYS, DENIED_KEYS):
+    for keys in (_ALLOWED_KEYS, _DENIED_KEYS):
         there = [entry for key in keys if (entry := fields.entry(key)) is not None]
         found += [(entry.name, entry.key.span) for entry in there[1:]]
     return found

@@ -33,29 +33,6 @@ from policy.hosts.fields import HostError
 from policy.tables.ruleset import RuleSet
 from policy.tables.table import Table
 
-__all__ = [
-    "INHERITED",
-    "SOURCE_BYTES",
-    "ConfirmationPolicy",
-    "Facts",
-    "GateReason",
-    "GateScope",
-    "ScriptSession",
-    "TimeoutAction",
-    "check_program",
-    "check_source",
-    "check_task",
-    "child_scopes",
-    "child_visible",
-    "delegate",
-    "evaluate",
-    "inner_call",
-    "mcp_needs_confirmation",
-    "program_tools",
-    "skill_policy",
-    "verifier_preflight",
-]
-
 
 def _grants(text: str) -> tuple[tuple[str, str], ...]:
     """Return the tools that the text of ``allowed-tools`` names, each with its pattern.
@@ -95,7 +72,7 @@ def skill_policy(
     return PermissionPolicy(allow=tuple(rules), default_decision=Effect.DENY, profile=profile)
 
 
-def skill_restricts(tool: str, active: Iterable[str]) -> bool:
+def _skill_restricts(tool: str, active: Iterable[str]) -> bool:
     """Return whether the active skills forbid a session to call *tool*.
 
     Args:
@@ -261,7 +238,7 @@ def evaluate(
     passed = list(scopes)
     if facts.pre_tool_block is not None:
         return Passage(Effect.DENY, GateReason.HOOK)
-    if skill_restricts(tool, facts.active_skills or ()):
+    if _skill_restricts(tool, facts.active_skills or ()):
         return Passage(Effect.DENY, GateReason.SKILL)
     passage = _permitted(passed, facts, profile)
     if passage.effect is not Effect.DENY and facts.budget_denied:

@@ -15,8 +15,6 @@ from policy.core.values import field, frozen
 from policy.hosts.a3s.rules import NEWEST, A3sProfile
 from policy.hosts.data import host_table
 
-__all__ = ["Guardrail", "Mode"]
-
 
 class Risk(enum.Enum):
     """How much harm a call may do, in the order of the values."""
@@ -60,7 +58,7 @@ def _is_critical(command: str) -> bool:
                 if fetched and "|" in command:
                     return True
                 script = arguments[arguments.index("-c") + 1 :] if "-c" in arguments else ()
-                if script and command_risk(" ".join(script)) is Risk.CRITICAL:
+                if script and _command_risk(" ".join(script)) is Risk.CRITICAL:
                     return True
             elif _is_critical_program(program, arguments):
                 return True
@@ -127,12 +125,12 @@ _NOT_PLAIN: Final = re.compile(r"""['"*?\[\]{};<>`$&]|[^\S ]|\|\|""")
 _EDGES: Final = "'\"()[]{},:"
 
 
-def words_of(command: str) -> list[str]:
+def _words_of(command: str) -> list[str]:
     """Return the words of a command without quotes and brackets, to search them for paths."""
     return [word for word in (part.strip(_EDGES) for part in command.split()) if word]
 
 
-def command_risk(command: str, outside: Callable[[str], bool] = bool) -> Risk:
+def _command_risk(command: str, outside: Callable[[str], bool] = bool) -> Risk:
     """Return the risk of a command; it is high unless the command is known to be read-only.
 
     Args:
@@ -145,7 +143,7 @@ def command_risk(command: str, outside: Callable[[str], bool] = bool) -> Risk:
         return Risk.HIGH
     if _is_catastrophe(command) or _is_critical(command):
         return Risk.CRITICAL
-    if not command or _NOT_PLAIN.search(command) or any(map(outside, words_of(command))):
+    if not command or _NOT_PLAIN.search(command) or any(map(outside, _words_of(command))):
         return Risk.HIGH
     read_only = all(_is_read_only(segment.split()) for segment in command.split("|"))
     return Risk.ROUTINE if read_only else Risk.HIGH
@@ -203,7 +201,7 @@ def _passes(check: str, value: object) -> bool:
     return value == check[1:] if check.startswith("=") else _CHECKS[check](value)
 
 
-def git_risk(args: Mapping[str, Any]) -> Risk:
+def _git_risk(args: Mapping[str, Any]) -> Risk:
     """Return the risk of a call of `git`; one with `force` or unknown keys is high."""
     command = args.get("command")
     if not isinstance(command, str) or args.get("force", False) is not False:
@@ -320,9 +318,9 @@ def assess(tool: str, args: object, guardrail: Guardrail, depth: int = 0) -> Ris
     if name == "bash":
         command = args.get("command")
         known = isinstance(command, str)
-        return command_risk(str(command), guardrail.is_outside) if known else Risk.HIGH
+        return _command_risk(str(command), guardrail.is_outside) if known else Risk.HIGH
     if name == "git":
-        return git_risk(args)
+        return _git_risk(args)
     if name == "read":
         return _read(args, guardrail)
     if name in _TOOLS["quiet"]:
@@ -357,7 +355,7 @@ def _paths(name: str, args: Mapping[str, Any]) -> list[str]:
     """Return the texts of a call that are read as paths."""
     if name == "bash":
         command = args.get("command")
-        words = words_of(command) if isinstance(command, str) else []
+        words = _words_of(command) if isinstance(command, str) else []
         return [word for word in words if not word.startswith("-")]
     one = args.get("path" if name in (*_TOOLS["searches"], *_TOOLS["modes"]) else "file_path")
     if isinstance(one, str):

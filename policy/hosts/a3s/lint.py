@@ -37,16 +37,6 @@ from policy.hosts.a3s.rules import (
 from policy.language.mistakes import closest
 from policy.language.syntax import Presence
 
-__all__ = [
-    "agent_findings",
-    "directory_findings",
-    "header_findings",
-    "override_findings",
-    "session_findings",
-    "unconfirmed_findings",
-]
-
-
 # --- one rule -------------------------------------------------------------------------
 
 
@@ -54,7 +44,7 @@ _PATH_TOOLS: Final = frozenset({"read", "write", "edit", "download", "ls"})
 _TEXT_TOOLS: Final = frozenset({*_PATH_TOOLS, "bash", "search"})
 
 
-def rule_findings(
+def _rule_findings(
     rule: PermissionRule, effect: Effect, policy: PermissionPolicy, known: frozenset[str]
 ) -> Iterator[Finding]:
     """Yield the findings about *rule* of *policy*; *known* are tools of other programs."""
@@ -177,7 +167,7 @@ def _path(rule: PermissionRule, pattern: str, effect: Effect) -> Iterator[Findin
 # --- one policy -----------------------------------------------------------------------
 
 
-def policy_findings(
+def _policy_findings(
     policy: PermissionPolicy, span: Span | None = None, known: frozenset[str] = frozenset()
 ) -> Iterator[Finding]:
     """Yield the findings about *policy*, which starts at *span*.
@@ -199,7 +189,7 @@ def policy_findings(
     ):
         for rule in rules:
             if rule.span is not None:  # else it is not written in a file
-                yield from rule_findings(rule, effect, policy, known)
+                yield from _rule_findings(rule, effect, policy, known)
     if Lane.QUERY in policy.lanes and policy.default_decision is Effect.DENY:
         hidden = [tool for tool in QUERIES if not policy.visible(tool)]
         lane = next(rule for rule in policy.allow if lane_rule(rule.text) is Lane.QUERY)
@@ -215,7 +205,7 @@ _UNRESTRICTED: Final = frozenset({Presence.EMPTY, Presence.ILL_TYPED, Presence.N
 
 def agent_findings(agent: AgentDefinition) -> Iterator[Finding]:
     """Yield the findings about an agent file."""
-    yield from policy_findings(agent.permissions, agent.span)
+    yield from _policy_findings(agent.permissions, agent.span)
     yield from _lists(agent)
     yield from _lost(agent)
     yield from _confirmation(agent)
@@ -385,7 +375,7 @@ def session_findings(
 ) -> Iterator[Finding]:
     """Yield the findings about a session; *known* are the tools of its directory."""
     if session.permissions is not None:
-        yield from policy_findings(session.permissions, session.span, known)
+        yield from _policy_findings(session.permissions, session.span, known)
     if session.provider.settled is Effect.ALLOW:
         span = session.confirmation_span
         edits = [Edit(span, Provider.MANAGER.value)] if span else ()

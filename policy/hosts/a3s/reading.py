@@ -29,8 +29,6 @@ from policy.tables.chain import Link, SpawnDenied
 from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Bounds, Ceiling, LinkedRules, Table
 
-__all__ = ["MAIN", "World", "declared_reading", "enforced_reading"]
-
 MAIN: Final = "main"
 SCRIPT: Final = "script:"
 
@@ -100,7 +98,7 @@ def _listable(name: str) -> bool:
     return 0 < len(name) < limits.PATTERN_CHARACTERS and not set(name) & set("*?()\\ ")
 
 
-def no_spawning(world: World) -> RuleSet:
+def _no_spawning(world: World) -> RuleSet:
     """Return the rules that take from a started agent the tools that start agents."""
     entries = tuple(
         Entry(tool, Effect.DENY, reason=Reason.UNAVAILABLE, rule="no recursion")
@@ -124,16 +122,16 @@ class _Declared(DeclaredReading):
 
 def declared_reading(world: World) -> DeclaredReading:
     """Return the reading in which all that the files say bounds every link."""
-    return _Declared(declared_tables(world), spawn_call=world.spawn_call, world=world)
+    return _Declared(_declared_tables(world), spawn_call=world.spawn_call, world=world)
 
 
-def declared_tables(world: World) -> dict[str, Table]:
+def _declared_tables(world: World) -> dict[str, Table]:
     """Return the table that each agent declares."""
     own = Ceiling.of(LinkedRules(rules, (MAIN,)) for rules in world.own_rules)
     handed_on = own if world.session.permissions or world.session.style else Ceiling()
     tables = {MAIN: Table(own, handed_on, Bounds(depth=2))}
     for name, agent in world.agents.items():
-        sets = (*agent.declared, no_spawning(world))
+        sets = (*agent.declared, _no_spawning(world))
         use = Ceiling.of(LinkedRules(rules, (name,)) for rules in sets)
         tables[name] = Table(use, bounds=Bounds(depth=0))
     for name in world.scripts:
@@ -151,7 +149,7 @@ def enforced_reading(world: World) -> EnforcedReading:
     def start(agent: str) -> Link:
         if agent != MAIN:
             return Link(agent, _table(_child_rules(world, agent, (), Provider.NONE)))
-        sets = [answered(rules, session.provider) for rules in world.own_rules]
+        sets = [_answered(rules, session.provider) for rules in world.own_rules]
         return Link(MAIN, _table([(rules, MAIN) for rules in sets]))
 
     def step(parent: Link, agent: str) -> Link:
@@ -173,7 +171,7 @@ def _child_rules(
     session = world.session
     if link.startswith(SCRIPT):
         listed = (world.script_rules(link.removeprefix(SCRIPT)), link)
-        bounds = [(answered(rules, provider), MAIN) for rules in above]
+        bounds = [(_answered(rules, provider), MAIN) for rules in above]
         return [*bounds, listed] if session.profile.governs_inner_calls else [listed]
     agent = world.agents[link]
     if agent.tool_free:
@@ -181,14 +179,14 @@ def _child_rules(
     bounded = session.permissions is not None or session.style is not None
     parent = [(MAIN, rules, provider) for rules in above if bounded]
     scopes = child_scopes(parent, agent, provider)
-    return [(no_spawning(world), link), *((answered(r, by), name) for name, r, by in scopes)]
+    return [(_no_spawning(world), link), *((_answered(r, by), name) for name, r, by in scopes)]
 
 
 def _table(sets: list[tuple[RuleSet, str]]) -> Table:
     return Table(Ceiling.of(LinkedRules(rules, (link,)) for rules, link in sets))
 
 
-def answered(rules: RuleSet, provider: Provider) -> RuleSet:
+def _answered(rules: RuleSet, provider: Provider) -> RuleSet:
     """Return *rules* with the effect that *provider* gives instead of ASK."""
     effect = provider.settled
     if effect is Effect.ASK:

@@ -21,24 +21,6 @@ from policy.tables.dialect import Argument, ArgumentKind, Dialect
 from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Table
 
-__all__ = [
-    "MODES",
-    "NEWEST",
-    "QUERIES",
-    "SHIPPED",
-    "SPAWNING",
-    "TOOLS",
-    "A3sProfile",
-    "Lane",
-    "PermissionManager",
-    "PermissionPolicy",
-    "PermissionRule",
-    "dialect",
-    "finding",
-    "lane_of",
-    "lane_rule",
-]
-
 
 class A3sProfile(HostVersion):
     """One version of A3S, and what differs in it."""
@@ -191,7 +173,7 @@ class PermissionRule:
 
     def names(self, tool: str) -> bool:
         """Return whether the rule applies to some call of *tool*."""
-        return not self.problem and any(names_tool(named, tool) for named in self._tools())
+        return not self.problem and any(_names_tool(named, tool) for named in self._tools())
 
     def entries(self, effect: Effect) -> tuple[Entry, ...]:
         """Return the entries of the rule; none if it matches no call.
@@ -230,7 +212,7 @@ _LONGEST: Final = limits.PATTERN_CHARACTERS - len(":*")
 _NO_NAME: Final = re.compile(r"[\s()]|^=")
 
 
-def names_tool(named: str, tool: str) -> bool:
+def _names_tool(named: str, tool: str) -> bool:
     """Return whether the tool of an entry is *tool*, or a pattern that matches it."""
     if named.startswith("="):
         return names(named).matches(tool)
@@ -339,7 +321,7 @@ class PermissionPolicy:
 
     def _without_lane(self, tool: str, ask: Iterable[Entry]) -> Iterable[Entry]:
         for entry in ask:
-            if names_tool(entry.tool, tool):
+            if _names_tool(entry.tool, tool):
                 yield evolve(entry, tool=f"={tool}")
         yield Entry(f"={tool}", self.default_decision, reason=Reason.DEFAULT, rule=_DEFAULT)
 

@@ -13,8 +13,6 @@ from policy.language.mistakes import closest, looks_absolute
 from policy.language.syntax import Agent, Agents, Delegate, Document, Grant, Inherit, Matcher, Root
 from policy.tables.dialect import ArgumentKind
 
-__all__ = ["document_findings"]
-
 
 def document_findings(document: Document, starts: tuple[str, ...]) -> Iterator[Finding]:
     """Yield the findings about *document*, whose chains start with *starts*."""

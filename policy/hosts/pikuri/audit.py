@@ -30,8 +30,6 @@ from policy.hosts.pikuri.host import (
 )
 from policy.hosts.pikuri.reading import FILES, SUB_AGENT
 
-__all__ = ["findings", "tree_of", "trifecta"]
-
 _SERVER: Final = TrifectaLegs(**TOOLS["server"])
 
 # The legs of tools that declare none.

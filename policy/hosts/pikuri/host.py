@@ -16,45 +16,6 @@ from policy.core.values import evolve, field, frozen
 from policy.hosts.data import FindingTexts, host_table
 from policy.hosts.fields import HostError, HostErrors, HostVersion, Since
 
-__all__ = [
-    "BUNDLED",
-    "EXCLUDED",
-    "NEWEST",
-    "NONE",
-    "SPAWN_NAMES",
-    "STEPS",
-    "TOOLS",
-    "AgentNode",
-    "AllowAll",
-    "Confirmer",
-    "Contribution",
-    "Destination",
-    "Filesystem",
-    "Host",
-    "Payload",
-    "Persona",
-    "PersonaSet",
-    "PikuriProfile",
-    "Registered",
-    "Registration",
-    "SubAgent",
-    "Tool",
-    "ToolSandbox",
-    "TrifectaLegs",
-    "TrifectaReport",
-    "TrifectaVerdict",
-    "Untrusted",
-    "Workspace",
-    "available_agents",
-    "bundled",
-    "configure",
-    "confirmation",
-    "excludes",
-    "find",
-    "walk",
-]
-
-
 TOOLS: Final = host_table("pikuri", "tools")
 
 # The tool that starts agents, host by host.

@@ -32,8 +32,6 @@ from policy.tables.dialect import Argument, ArgumentKind, Dialect
 from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Bounds, Ceiling, LinkedRules, Table
 
-__all__ = ["FILES", "SUB_AGENT", "declared_reading", "enforced_reading"]
-
 # Stands for the folder that is made for one start of an agent and removed after it.
 TEMP: Final = "/@temp"
 SUB_AGENT: Final = "sub_agent"

@@ -22,38 +22,6 @@ from policy.hosts.data import FindingTexts, host_table
 from policy.hosts.fields import U32, U64, Fields, HostError
 from policy.tables.dialect import BLANKS
 
-__all__ = [
-    "DEFINITION_BYTES",
-    "EDITING",
-    "GROUPS",
-    "KNOWN",
-    "PROGRAMS",
-    "SESSION",
-    "SHELLS",
-    "TOOLS",
-    "TOO_LARGE",
-    "HookDef",
-    "HookMatcher",
-    "Hooks",
-    "MemoryScope",
-    "PermissionMode",
-    "Permissions",
-    "SkillFilter",
-    "SubAgentDef",
-    "ToolPolicy",
-    "ZephProfile",
-    "check_size",
-    "default_template",
-    "find",
-    "frame",
-    "intersect_allowlists",
-    "normalize",
-    "parse",
-    "upstream_text",
-    "validate_name",
-]
-
-
 TOOLS: Final = host_table("zeph", "tools")
 PROGRAMS: Final[dict[str, list[str]]] = TOOLS["programs"]
 GROUPS: Final[dict[str, list[str]]] = TOOLS["groups"]

@@ -40,18 +40,6 @@ from policy.hosts.zeph.spawning import (
 )
 from policy.hosts.zeph.writer import as_zeph_saves
 
-__all__ = [
-    "COMMAND",
-    "STEPS",
-    "blocked_fence",
-    "condition_holds",
-    "definition_findings",
-    "entry_findings",
-    "fires",
-    "matches",
-    "session_findings",
-]
-
 
 def rewritten(span: Span | None, word: str) -> tuple[Edit, ...]:
     """Return the edit that replaces a value by *word* and keeps its quotes."""
@@ -150,7 +138,7 @@ def fires(matcher: HookMatcher, hook: HookDef, tool: str) -> bool:
     return matches(matcher.matcher, tool) and condition_holds(hook.condition, tool)
 
 
-def hook_findings(
+def _hook_findings(
     definition: SubAgentDef, options: ZephOptions, scope: str | None
 ) -> Iterator[Finding]:
     """Yield the findings about the hooks of one definition."""
@@ -216,7 +204,7 @@ def definition_findings(
     yield from _memory(definition, options.config)
     yield from _mode(definition, options.config, scope)
     yield from _skills(definition)
-    yield from hook_findings(definition, options, scope)
+    yield from _hook_findings(definition, options, scope)
     yield from _saving(definition)
     yield from _resuming(definition, options.config)
     text = definition.text

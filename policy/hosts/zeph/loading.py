@@ -56,22 +56,6 @@ from policy.hosts.zeph.session import (
 )
 from policy.hosts.zeph.spawning import AgentsConfig, DelegationMode, ZephOptions
 
-__all__ = [
-    "MOST_FILES",
-    "ZephFolder",
-    "discover",
-    "is_definition",
-    "load",
-    "load_all",
-    "load_all_with_sources",
-    "load_definitions",
-    "read",
-    "read_config",
-    "resolve_paths",
-    "scope_label",
-    "with_scope",
-]
-
 # --- definitions that were read -------------------------------------------------------
 
 
@@ -107,7 +91,7 @@ class Loaded:
         return {definition.name: definition for definition in self.definitions}
 
 
-def parse_file(name: str, data: bytes, profile: ZephProfile) -> SubAgentDef:
+def _parse_file(name: str, data: bytes, profile: ZephProfile) -> SubAgentDef:
     """Return the definition in the bytes of a file.
 
     Raises:
@@ -331,7 +315,7 @@ def load(
     except OSError as error:
         raise HostError("Parse", f"cannot read file: {error.strerror}", file=name) from None
     check_size(len(data), name)
-    definition = parse_file(name, data, profile)
+    definition = _parse_file(name, data, profile)
     label = PurePath(path).name
     return evolve(definition, source=f"{scope}/{label}" if scope else label, file_path=real)
 
@@ -752,7 +736,7 @@ def read(
             path = f"{prefix}/{name}"
             files.append(ReadFile(path, "agent"))
             try:
-                definition = parse_file(path, _bytes(tree, path), options.profile)
+                definition = _parse_file(path, _bytes(tree, path), options.profile)
             except HostError as error:
                 loader.skip(error)
             else:

@@ -43,36 +43,6 @@ from policy.tables.dialect import BLANKS, Argument, ArgumentKind, Dialect
 from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Table
 
-__all__ = [
-    "DECLARED",
-    "DEFAULT_TRUST",
-    "ENFORCED",
-    "FILE_BYTES",
-    "RAW",
-    "Autonomy",
-    "BlockedCommand",
-    "GrantState",
-    "PermissionGrants",
-    "PolicyEnforcer",
-    "PolicyRule",
-    "SessionPermissions",
-    "SessionRule",
-    "Strictness",
-    "ToolScope",
-    "TrustGate",
-    "TrustLevel",
-    "ZephSession",
-    "blocked_rules",
-    "check_secret",
-    "effective_trust",
-    "fold",
-    "glob",
-    "read_policy_file",
-    "read_rules",
-    "rules_at",
-    "rules_of",
-]
-
 
 def glob(text: str, *, ignore_case: bool = False) -> tuple[Pattern, ...]:
     """Return the patterns of the glob *text*.
@@ -775,7 +745,7 @@ DECLARED: Final = Dialect(
 )
 
 # The shell, which refuses commands: whether names are compared loosely -> dialect.
-SHELL_DIALECTS: Final = {
+_SHELL_DIALECTS: Final = {
     loose: evolve(DECLARED, name="zeph, its shell", aliases=_ALIASES, loose=loose)
     for loose in (False, True)
 }
@@ -814,7 +784,7 @@ def blocked_rules(commands: Iterable[BlockedCommand], dialect: Dialect) -> RuleS
         for command in commands
         for pattern in _patterns(command.text.split())
     )
-    return RuleSet(tuple(entries), Effect.ALLOW, SHELL_DIALECTS[dialect.loose])
+    return RuleSet(tuple(entries), Effect.ALLOW, _SHELL_DIALECTS[dialect.loose])
 
 
 # What may precede the name of a program, and follow it: a folder; arguments or a suffix.

@@ -53,31 +53,6 @@ from policy.tables.dialect import ArgumentKind, Dialect
 from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Bounds, Ceiling, LinkedRules, Table
 
-__all__ = [
-    "MAIN",
-    "AgentsConfig",
-    "DelegationMode",
-    "Forward",
-    "SpawnContext",
-    "SpawnOrigin",
-    "SpawnRefused",
-    "SpawnUsage",
-    "SubAgentManager",
-    "ZephOptions",
-    "build_spawn_context",
-    "check_globs",
-    "declared_reading",
-    "enforced_reading",
-    "filter_skills",
-    "find_transcript",
-    "memory_grants",
-    "network_rules",
-    "propagate",
-    "resume",
-    "sees",
-]
-
-
 # --- contexts, and the configuration of agents ----------------------------------------
 #
 # In Zeph the caller must copy every field of a context, and a missing field restricts nothing.
@@ -647,7 +622,7 @@ _Written = tuple[str, Place | None]
 _Ids = Mapping[tuple[str, Effect], Sequence[_Written]]
 
 
-def session_rules(
+def _session_rules(
     session: ZephSession, dialect: Dialect, cap: TrustLevel | None = None
 ) -> tuple[RuleSet, ...]:
     """Return the rule sets of the gates of a session.
@@ -681,7 +656,7 @@ def _scope_rules(scope: ToolScope, dialect: Dialect) -> RuleSet:
     return RuleSet((_STARTING, *entries), Effect.DENY, dialect, Reason.UNAVAILABLE)
 
 
-def plan_rules(mode: PermissionMode, definition: SubAgentDef, dialect: Dialect) -> RuleSet | None:
+def _plan_rules(mode: PermissionMode, definition: SubAgentDef, dialect: Dialect) -> RuleSet | None:
     """Return the rules of the mode: ``plan`` denies every tool, but agents can be started."""
     if mode is not PermissionMode.PLAN:
         return None
@@ -690,12 +665,12 @@ def plan_rules(mode: PermissionMode, definition: SubAgentDef, dialect: Dialect) 
     return RuleSet((_STARTING, stops), Effect.DENY, dialect)
 
 
-def enforced_rules(effective: Effective, options: ZephOptions) -> tuple[RuleSet, ...]:
+def _enforced_rules(effective: Effective, options: ZephOptions) -> tuple[RuleSet, ...]:
     """Return the rule sets that Zeph enforces for a started agent."""
     definition = effective.definition
     entries = [_STARTING]
     if definition.allowed_spawns is not None:
-        entries = list(spawn_entries(definition, definition.allowed_spawns))
+        entries = list(_spawn_entries(definition, definition.allowed_spawns))
     if options.session.peers:
         entries += (Entry(name, Effect.ALLOW, rule="peer messages") for name in GROUPS["peers"])
     listed, default = _listed(effective, options)
@@ -703,7 +678,7 @@ def enforced_rules(effective: Effective, options: ZephOptions) -> tuple[RuleSet,
         entries = []  # the lists restrict nothing
     reason = Reason.DEFAULT if default is Effect.ALLOW else Reason.UNAVAILABLE
     sets = [RuleSet((*entries, *listed), default, ENFORCED, reason)]
-    plan = plan_rules(effective.mode, definition, ENFORCED)
+    plan = _plan_rules(effective.mode, definition, ENFORCED)
     if plan is not None:
         sets.append(plan)
     if effective.network_denied:
@@ -711,7 +686,7 @@ def enforced_rules(effective: Effective, options: ZephOptions) -> tuple[RuleSet,
     return tuple(sets)
 
 
-def spawn_entries(definition: SubAgentDef, allowed: Iterable[str]) -> Iterator[Entry]:
+def _spawn_entries(definition: SubAgentDef, allowed: Iterable[str]) -> Iterator[Entry]:
     """Yield the entries of ``allowed_spawns``: these agents, and no other."""
     for index, name in enumerate(allowed):
         rule, place = f"allowed_spawns: {name}", definition.place(f"allowed_spawns[{index}]")
@@ -781,7 +756,7 @@ def _written(definition: SubAgentDef, config: AgentsConfig) -> _Ids:
 _STARTING_DECLARED = Entry(SPAWN_TOOL, Effect.ALLOW, rule="starting an agent")
 
 
-def declared_rules(
+def _declared_rules(
     definition: SubAgentDef, profile: ZephProfile, config: AgentsConfig
 ) -> tuple[RuleSet, ...]:
     """Return the rule sets that a definition declares, all of which hold."""
@@ -801,16 +776,16 @@ def declared_rules(
     mode = definition.permissions.permission_mode
     if mode is PermissionMode.DEFAULT and config.default_permission_mode is not None:
         mode = config.default_permission_mode
-    plan = plan_rules(mode, definition, DECLARED)
+    plan = _plan_rules(mode, definition, DECLARED)
     return (*sets, plan) if plan is not None else tuple(sets)
 
 
-def allowlist_rules(names: frozenset[str]) -> RuleSet:
+def _allowlist_rules(names: frozenset[str]) -> RuleSet:
     """Return the rules of a list of tools that an agent inherits."""
     entries = [
         entry
         for name in sorted(names)
-        for entry in read_name(name, Effect.ALLOW, rule=f"inherited: {name}")
+        for entry in _read_name(name, Effect.ALLOW, rule=f"inherited: {name}")
     ]
     return RuleSet((_STARTING_DECLARED, *entries), Effect.DENY, DECLARED, Reason.UNAVAILABLE)
 
@@ -820,7 +795,7 @@ def _list(
 ) -> Iterator[Entry]:
     for index, name in enumerate(names):
         place = definition.place(f"tools.{key}[{index}]")
-        yield from read_name(name, effect, rule=name, place=place)
+        yield from _read_name(name, effect, rule=name, place=place)
 
 
 def _memory(definition: SubAgentDef, config: AgentsConfig) -> Iterator[Entry]:
@@ -838,7 +813,7 @@ def _beside(definition: SubAgentDef, config: AgentsConfig) -> RuleSet:
     entries = [
         entry
         for index, name in enumerate(config.default_disallowed_tools)
-        for entry in read_name(
+        for entry in _read_name(
             name,
             Effect.DENY,
             rule=f"default_disallowed_tools: {name}",
@@ -854,7 +829,7 @@ def _beside(definition: SubAgentDef, config: AgentsConfig) -> RuleSet:
 # --- entries of lists -----------------------------------------------------------------
 
 
-def read_name(
+def _read_name(
     name: str, effect: Effect, *, rule: str, place: Place | None = None
 ) -> tuple[Entry, ...]:
     """Return the entries of one name in a list.
@@ -892,7 +867,7 @@ _READERS: dict[ArgumentKind, Callable[[str], tuple[Pattern, ...]]] = {
 # --- which agents may be started ------------------------------------------------------
 
 
-def spawn_names(name: str) -> tuple[str, ...] | None:
+def _spawn_names(name: str) -> tuple[str, ...] | None:
     """Return the agents that ``Task(a, b)`` names; None is any agent."""
     _, _, inside = name.partition("(")
     names = tuple(part.strip() for part in inside.rpartition(")")[0].split(",") if part.strip())
@@ -908,12 +883,12 @@ def _spawns(definition: SubAgentDef) -> RuleSet:
             into = denied if effect is Effect.DENY else granted
             place = span.place if span else None
             entry = partial(Entry, SPAWN_TOOL, effect, rule=name, place=place)
-            agents = spawn_names(name)
+            agents = _spawn_names(name)
             into += [entry(Pattern.exactly(agent)) for agent in agents] if agents else [entry()]
     unlimited = not granted
     allowed = definition.allowed_spawns
     if allowed is not None:
-        listed = list(spawn_entries(definition, allowed))
+        listed = list(_spawn_entries(definition, allowed))
         if not unlimited:
             known = {entry.pattern for entry in granted}
             listed = [e for e in listed if e.pattern is None or None in known or e.pattern in known]
@@ -959,9 +934,9 @@ def declared_reading(definitions: Mapping[str, SubAgentDef], options: ZephOption
     """Return the attenuated reading: the session, and what every agent of a chain declares."""
     context = options.context
     cap = context.max_trust_level
-    sets = session_rules(options.session, ENFORCED, cap)
+    sets = _session_rules(options.session, ENFORCED, cap)
     if context.inherited_tool_allowlist is not None:
-        sets += (allowlist_rules(context.inherited_tool_allowlist),)
+        sets += (_allowlist_rules(context.inherited_tool_allowlist),)
     if context.network_denied:
         sets += (network_rules(ENFORCED),)
     if cap is not None:
@@ -971,7 +946,7 @@ def declared_reading(definitions: Mapping[str, SubAgentDef], options: ZephOption
         depth = 0
     session = _table(sets, MAIN, Bounds(depth, trust=cap.value if cap else None))
     tables = {
-        name: _table(declared_rules(definition, options.profile, options.config), name)
+        name: _table(_declared_rules(definition, options.profile, options.config), name)
         for name, definition in definitions.items()
     }
     # An agent that starts a chain is started by the session all the same.
@@ -1007,7 +982,7 @@ def enforced_reading(
 
     def start(agent: str) -> Link:
         state = ZephState(options.context)
-        table = _table(session_rules(options.session, RAW), MAIN)
+        table = _table(_session_rules(options.session, RAW), MAIN)
         root = Link(MAIN, bounded(table, state), 0, state)
         return root if agent == MAIN else evolve(step(root, agent), depth=0)
 
@@ -1076,10 +1051,10 @@ def _agents(definitions: Mapping[str, SubAgentDef]) -> tuple[str, ...]:
 
 def _enforced_table(effective: Effective, options: ZephOptions, trust: TrustLevel | None) -> Table:
     session = options.session
-    sets = session_rules(session, RAW, trust)
+    sets = _session_rules(session, RAW, trust)
     if trust is not None:
         sets += (TrustGate(trust, session.servers).rules(RAW),)
     parts = [LinkedRules(rules, (MAIN,)) for rules in sets]
     name = effective.definition.name
-    parts += (LinkedRules(rules, (name,)) for rules in enforced_rules(effective, options))
+    parts += (LinkedRules(rules, (name,)) for rules in _enforced_rules(effective, options))
     return Table(Ceiling.of(parts))
