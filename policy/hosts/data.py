@@ -12,9 +12,10 @@ A code with several messages has a table for each, which calls of `FindingTexts`
 
 from __future__ import annotations
 
+import enum
 import tomllib
 from collections.abc import Iterable, Mapping
-from functools import cache
+from functools import cache, total_ordering
 from importlib.resources import files
 from typing import Any
 
@@ -23,7 +24,19 @@ from policy.core.source import Edit, Span
 from policy.core.values import frozen
 from policy.tables.dialect import Argument, ArgumentKind
 
-__all__ = ["FindingTexts", "arguments_of", "data_table", "host_table", "tool_classes"]
+__all__ = ["FindingTexts", "Grade", "arguments_of", "data_table", "host_table", "tool_classes"]
+
+
+@total_ordering
+class Grade(enum.Enum):
+    """A grade; its members are in the order of what they let happen."""
+
+    def __lt__(self, other: object) -> bool:
+        """Return whether *self* lets less happen than *other*."""
+        if type(other) is not type(self):
+            return NotImplemented
+        grades = list(type(self))
+        return grades.index(self) < grades.index(other)
 
 
 @cache

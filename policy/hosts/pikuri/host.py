@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import posixpath
 from collections.abc import Iterable, Iterator, Mapping
-from functools import reduce, total_ordering
+from functools import reduce
 from operator import or_
 from typing import Any, Final
 
@@ -13,7 +13,7 @@ from policy.core import limits
 from policy.core.effect import Effect
 from policy.core.source import Span
 from policy.core.values import evolve, field, frozen
-from policy.hosts.data import FindingTexts, host_table
+from policy.hosts.data import FindingTexts, Grade, host_table
 from policy.hosts.fields import HostError, HostErrors, HostVersion, Since
 
 TOOLS: Final = host_table("pikuri", "tools")
@@ -52,18 +52,7 @@ NEWEST: Final = PikuriProfile((0, 1, 0))
 # never decides a call. The grid is in `README.md` beside this module.
 
 
-@total_ordering
-class _Grade(enum.Enum):
-    """A grade; members are in the order of what they let happen."""
-
-    def __lt__(self, other: object) -> bool:
-        if type(other) is not type(self):
-            return NotImplemented
-        grades = list(type(self))
-        return grades.index(self) < grades.index(other)
-
-
-class Untrusted(_Grade):
+class Untrusted(Grade):
     """How directly an agent reads untrusted text."""
 
     NONE = "none"
@@ -71,7 +60,7 @@ class Untrusted(_Grade):
     HARD = "hard"  # the text itself
 
 
-class Destination(_Grade):
+class Destination(Grade):
     """Where an agent can send something."""
 
     NO_EGRESS = "no_egress"
@@ -79,7 +68,7 @@ class Destination(_Grade):
     OPEN = "open"  # anywhere
 
 
-class Payload(_Grade):
+class Payload(Grade):
     """Whether a person reviews what is sent."""
 
     NO_EGRESS = "no_egress"
@@ -87,7 +76,7 @@ class Payload(_Grade):
     UNREVIEWED = "unreviewed"
 
 
-class TrifectaVerdict(_Grade):
+class TrifectaVerdict(Grade):
     """How bad it is that the legs meet."""
 
     SILENT = "silent"

@@ -244,7 +244,7 @@ def _not_handed_down(definition: SubAgentDef, forward: Forward) -> str:
 def _memory(definition: SubAgentDef, config: AgentsConfig) -> Iterator[Finding]:
     if (definition.memory or config.default_memory_scope) is None:
         return
-    disallowed = (*definition.disallowed_tools, *config.default_disallowed_tools)
+    disallowed = config.disallowed(definition)
     added = memory_grants(definition.tools, disallowed)
     span = definition.span("memory", "name")
     if added is None:
@@ -321,7 +321,7 @@ def _saving(definition: SubAgentDef) -> Iterator[Finding]:
 
 def _resuming(definition: SubAgentDef, config: AgentsConfig) -> Iterator[Finding]:
     lost = []
-    disallowed = (*definition.disallowed_tools, *config.default_disallowed_tools)
+    disallowed = config.disallowed(definition)
     is_kept = definition.memory or config.default_memory_scope
     if is_kept and memory_grants(definition.tools, disallowed):
         lost.append("the tools of its memory")

@@ -562,8 +562,7 @@ def _findings(
     if not config.enabled:
         span = spans.get("agents.enabled") or spans.get("agents")
         yield find("agents-disabled", span, file=path)
-    for index, name in enumerate(config.default_disallowed_tools):
-        span = spans.get(f"agents.default_disallowed_tools[{index}]")
+    for name, _, span in config.denied:
         yield from entry_findings(name, Effect.DENY, span, options)
 
 

@@ -9,7 +9,7 @@ import enum
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from functools import cached_property, partial, total_ordering
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Final
 
@@ -25,7 +25,7 @@ from policy.files.json_nodes import read_json
 from policy.files.nodes import Node
 from policy.files.text import decode
 from policy.files.toml_nodes import read_toml
-from policy.hosts.data import arguments_of
+from policy.hosts.data import Grade, arguments_of
 from policy.hosts.fields import Fields, HostError, as_host_errors
 from policy.hosts.zeph.definition import (
     GROUPS,
@@ -381,7 +381,7 @@ class PolicyEnforcer:
         """
         variables = frozenset(env)
         active = [one for one in self._compiled if one.may_match(trust, variables)]
-        entries = [Entry(SPAWN_TOOL, Effect.ALLOW, rule="starting an agent")]
+        entries = [STARTING]
         # The shell comes first, since globs must not match its other names.
         for name in _SHELLS:
             entries += (
@@ -714,6 +714,9 @@ def _options_of_scopes(pattern: str) -> Iterator[str]:
 
 _SPAWN: Final = {SPAWN_TOOL: Argument(ArgumentKind.TEXT, ("subagent_type", "agent"))}
 
+# No list of Zeph applies to a start of an agent.
+STARTING: Final = Entry(SPAWN_TOOL, Effect.ALLOW, rule="starting an agent")
+
 # Starting an agent is not a tool of Zeph; a tool called `task` is a different one.
 _ALIASES: Final = {SPAWN_TOOL: SPAWN_TOOL}
 
@@ -803,8 +806,7 @@ def _patterns(words: list[str]) -> Iterator[Pattern]:
 # --- trust ------------------------------------------------------------------------------
 
 
-@total_ordering
-class TrustLevel(enum.Enum):
+class TrustLevel(Grade):
     """``BLOCKED < QUARANTINED < VERIFIED < TRUSTED``, in the order of what they grant."""
 
     BLOCKED = "blocked"
@@ -812,12 +814,6 @@ class TrustLevel(enum.Enum):
     VERIFIED = "verified"
     TRUSTED = "trusted"
 
-    def __lt__(self, other: TrustLevel) -> bool:
-        """Return whether *self* grants less than *other*."""
-        return _RANK[self] < _RANK[other]
-
-
-_RANK = {level: rank for rank, level in enumerate(TrustLevel)}
 
 # The trust of a skill without one.
 DEFAULT_TRUST: Final = TrustLevel.QUARANTINED
@@ -953,17 +949,16 @@ class SessionPermissions:
                 every tool through that has no rules.
 
         """
-        spawns = Entry(SPAWN_TOOL, Effect.ALLOW, rule="starting an agent")
         named = f"autonomy: {self.autonomy.value}"
         match self.autonomy:
             case Autonomy.FULL:
                 return RuleSet((Entry("*", Effect.ALLOW, rule=named),), Effect.ALLOW, dialect)
             case Autonomy.READ_ONLY:
                 listed = (Entry(name, Effect.ALLOW, rule=named) for name in GROUPS["read_only"])
-                return RuleSet((spawns, *listed), Effect.DENY, dialect)
+                return RuleSet((STARTING, *listed), Effect.DENY, dialect)
             case Autonomy.SUPERVISED:
                 default = Effect.ALLOW if gated else Effect.ASK
-                return RuleSet((spawns, *self._entries(gated=gated)), default, dialect)
+                return RuleSet((STARTING, *self._entries(gated=gated)), default, dialect)
 
     def _entries(self, *, gated: bool) -> Iterator[Entry]:
         for tool, rules in self.rules.items():

@@ -36,6 +36,7 @@ from policy.hosts.zeph.session import (
     DECLARED,
     ENFORCED,
     RAW,
+    STARTING,
     ToolScope,
     TrustGate,
     TrustLevel,
@@ -205,10 +206,16 @@ class AgentsConfig:
         """The mode in force: DISABLED unless agents are enabled."""
         return self.delegation_mode if self.enabled else DelegationMode.DISABLED
 
-    def place(self, name: str) -> Place | None:
-        """Return where *name* of the section is written, or None."""
-        span = self.spans.get(f"agents.{name}")
-        return span.place if span else None
+    @property
+    def denied(self) -> Iterator[tuple[str, str, Span | None]]:
+        """Each tool denied to every agent, the rule that says so, and where it is written."""
+        for index, name in enumerate(self.default_disallowed_tools):
+            span = self.spans.get(f"agents.default_disallowed_tools[{index}]")
+            yield name, f"default_disallowed_tools: {name}", span
+
+    def disallowed(self, definition: SubAgentDef) -> tuple[str, ...]:
+        """Return the tools denied to an agent, whatever its other lists allow."""
+        return (*definition.disallowed_tools, *self.default_disallowed_tools)
 
 
 @frozen
@@ -512,11 +519,10 @@ def _with_defaults(
             " by config (set agents.allow_bypass_permissions = true to enable)"
         )
         raise HostError("Invalid", message, definition.span("permissions.permission_mode"))
-    disallowed = (*definition.disallowed_tools, *config.default_disallowed_tools)
     return Effective(
         definition,
         propagate(definition.tools, context.inherited_tool_allowlist),
-        disallowed=disallowed,
+        disallowed=config.disallowed(definition),
         mode=mode,
         network_denied=context.network_denied,
         trust=context.max_trust_level,
@@ -615,8 +621,6 @@ _AFTER: Final[tuple[list[Token], ...]] = ([], [_END, Gap.ANY])
 # --- the gates of the session, and the lists of agents as Zeph enforces them ----------
 
 
-_STARTING = Entry(SPAWN_TOOL, Effect.ALLOW, rule="starting an agent")
-
 # The text of a list entry, and its place.
 _Written = tuple[str, Place | None]
 _Ids = Mapping[tuple[str, Effect], Sequence[_Written]]
@@ -653,7 +657,7 @@ def _session_rules(
 def _scope_rules(scope: ToolScope, dialect: Dialect) -> RuleSet:
     names = {name.removeprefix("builtin:") for name in scope.tools} | scope.tools
     entries = (Entry(name, Effect.ALLOW, rule="in scope") for name in sorted(names))
-    return RuleSet((_STARTING, *entries), Effect.DENY, dialect, Reason.UNAVAILABLE)
+    return RuleSet((STARTING, *entries), Effect.DENY, dialect, Reason.UNAVAILABLE)
 
 
 def _plan_rules(mode: PermissionMode, definition: SubAgentDef, dialect: Dialect) -> RuleSet | None:
@@ -662,19 +666,19 @@ def _plan_rules(mode: PermissionMode, definition: SubAgentDef, dialect: Dialect)
         return None
     place = definition.place("permissions.permission_mode")
     stops = Entry("*", Effect.DENY, rule="permission_mode: plan", place=place)
-    return RuleSet((_STARTING, stops), Effect.DENY, dialect)
+    return RuleSet((STARTING, stops), Effect.DENY, dialect)
 
 
 def _enforced_rules(effective: Effective, options: ZephOptions) -> tuple[RuleSet, ...]:
     """Return the rule sets that Zeph enforces for a started agent."""
     definition = effective.definition
-    entries = [_STARTING]
+    entries = [STARTING]
     if definition.allowed_spawns is not None:
         entries = list(_spawn_entries(definition, definition.allowed_spawns))
     if options.session.peers:
         entries += (Entry(name, Effect.ALLOW, rule="peer messages") for name in GROUPS["peers"])
     listed, default = _listed(effective, options)
-    if not listed and default is Effect.ALLOW and entries == [_STARTING]:
+    if not listed and default is Effect.ALLOW and entries == [STARTING]:
         entries = []  # the lists restrict nothing
     reason = Reason.DEFAULT if default is Effect.ALLOW else Reason.UNAVAILABLE
     sets = [RuleSet((*entries, *listed), default, ENFORCED, reason)]
@@ -736,13 +740,11 @@ def _entries(names: Iterable[str], effect: Effect, written: _Ids, *, wild: bool)
 def _written(definition: SubAgentDef, config: AgentsConfig) -> _Ids:
     """Return id and effect -> where the definition and the configuration list it."""
     found: dict[tuple[str, Effect], list[_Written]] = {}
-    for name, effect, span in definition.named_tools:
-        one = (name, span.place if span else None)
-        found.setdefault((normalize(name), effect), []).append(one)
-    for index, name in enumerate(config.default_disallowed_tools):
-        key = f"default_disallowed_tools[{index}]"
-        written = (f"default_disallowed_tools: {name}", config.place(key))
-        found.setdefault((normalize(name), Effect.DENY), []).append(written)
+    named = [(name, effect, name, span) for name, effect, span in definition.named_tools]
+    named += [(name, Effect.DENY, rule, span) for name, rule, span in config.denied]
+    for name, effect, rule, span in named:
+        written = (rule, span.place if span else None)
+        found.setdefault((normalize(name), effect), []).append(written)
     return found
 
 
@@ -751,9 +753,6 @@ def _written(definition: SubAgentDef, config: AgentsConfig) -> _Ids:
 # ``Bash(cargo *)`` matches commands of cargo, ``*`` every tool, ``web_*`` tools with that start,
 # ``shell`` is bash, ``mcp__github`` matches all tools of that server, and ``Task(explore)`` the
 # start of that agent. The tools of a memory are declared too, so a parent can narrow them.
-
-
-_STARTING_DECLARED = Entry(SPAWN_TOOL, Effect.ALLOW, rule="starting an agent")
 
 
 def _declared_rules(
@@ -765,12 +764,10 @@ def _declared_rules(
         entries = list(_list(definition, key, names, effect))
         if effect is Effect.DENY:
             if entries:
-                sets.append(RuleSet((_STARTING_DECLARED, *entries), Effect.ALLOW, DECLARED))
+                sets.append(RuleSet((STARTING, *entries), Effect.ALLOW, DECLARED))
         elif names or profile is not ZephProfile.ISSUE_970:
             entries += _memory(definition, config)
-            rules = RuleSet(
-                (_STARTING_DECLARED, *entries), Effect.DENY, DECLARED, Reason.UNAVAILABLE
-            )
+            rules = RuleSet((STARTING, *entries), Effect.DENY, DECLARED, Reason.UNAVAILABLE)
             sets.append(rules)
     sets += (rules for rules in (_spawns(definition), _beside(definition, config)) if rules.entries)
     mode = definition.permissions.permission_mode
@@ -787,7 +784,7 @@ def _allowlist_rules(names: frozenset[str]) -> RuleSet:
         for name in sorted(names)
         for entry in _read_name(name, Effect.ALLOW, rule=f"inherited: {name}")
     ]
-    return RuleSet((_STARTING_DECLARED, *entries), Effect.DENY, DECLARED, Reason.UNAVAILABLE)
+    return RuleSet((STARTING, *entries), Effect.DENY, DECLARED, Reason.UNAVAILABLE)
 
 
 def _list(
@@ -802,9 +799,8 @@ def _memory(definition: SubAgentDef, config: AgentsConfig) -> Iterator[Entry]:
     scope = definition.memory or config.default_memory_scope
     if scope is None or definition.tools.allow is None:
         return
-    disallowed = (*definition.disallowed_tools, *config.default_disallowed_tools)
     place = definition.place("memory")
-    for name in memory_grants(definition.tools, disallowed) or ():
+    for name in memory_grants(definition.tools, config.disallowed(definition)) or ():
         yield Entry(name, Effect.ALLOW, rule=f"memory: {scope.value}", place=place)
 
 
@@ -812,18 +808,13 @@ def _beside(definition: SubAgentDef, config: AgentsConfig) -> RuleSet:
     """Return the rules of the configuration and of a worktree, which deny tools."""
     entries = [
         entry
-        for index, name in enumerate(config.default_disallowed_tools)
-        for entry in _read_name(
-            name,
-            Effect.DENY,
-            rule=f"default_disallowed_tools: {name}",
-            place=config.place(f"default_disallowed_tools[{index}]"),
-        )
+        for name, rule, span in config.denied
+        for entry in _read_name(name, Effect.DENY, rule=rule, place=span.place if span else None)
     ]
     if definition.permissions.worktree:
         place = definition.place("permissions.worktree")
         entries.append(Entry(WORKING_DIRECTORY, Effect.DENY, rule="worktree: true", place=place))
-    return RuleSet((_STARTING_DECLARED, *entries) if entries else (), Effect.ALLOW, DECLARED)
+    return RuleSet((STARTING, *entries) if entries else (), Effect.ALLOW, DECLARED)
 
 
 # --- entries of lists -----------------------------------------------------------------
