@@ -82,11 +82,11 @@ def _project(
         options = evolve(options, config=configured.config, context=asked)
         if options.session == ZephSession():
             options = evolve(options, session=configured.session)
-    loader, files = read(tree, found, options, configured)
-    findings = [*(configured.findings if configured else ()), *loader.findings]
+    loaded, files = read(tree, found, options, configured)
+    findings = [*(configured.findings if configured else ()), *loaded.findings]
     if configured is not None:
         files = (*configured.files, *files)
-    return project(loader.definitions, options, root=found.root, files=files, findings=findings)
+    return project(loaded.by_name, options, root=found.root, files=files, findings=findings)
 
 
 def project(

@@ -182,22 +182,6 @@ class HookMatcher:
     hooks: tuple[HookDef, ...] = ()
 
 
-@frozen
-class Hooks:
-    """``hooks``: the hooks before and after calls."""
-
-    pre_tool_use: tuple[HookMatcher, ...] = ()
-    post_tool_use: tuple[HookMatcher, ...] = ()
-
-    @property
-    def by_event(self) -> dict[str, tuple[HookMatcher, ...]]:
-        """The matchers by their event."""
-        return {"PreToolUse": self.pre_tool_use, "PostToolUse": self.post_tool_use}
-
-    def __len__(self) -> int:
-        return len(self.pre_tool_use) + len(self.post_tool_use)
-
-
 @frozen(slots=False)
 class SubAgentDef:
     """One agent.
@@ -211,7 +195,7 @@ class SubAgentDef:
         permissions: limits, and the mode.
         skills: the skills that it sees.
         system_prompt: the text below the header, without blanks around it.
-        hooks: the hooks before and after its calls.
+        hooks: `PreToolUse` and `PostToolUse` -> the hooks before and after its calls.
         memory: where it keeps its memory, or None.
         allowed_spawns: the agents that it may start; None is any (issue 970).
         source: ``<scope>/<file>``, never a whole path, or None.
@@ -230,7 +214,7 @@ class SubAgentDef:
     permissions: Permissions = Permissions()
     skills: SkillFilter = SkillFilter()
     system_prompt: str = ""
-    hooks: Hooks = Hooks()
+    hooks: Mapping[str, tuple[HookMatcher, ...]] = field(factory=dict, hash=False)
     memory: MemoryScope | None = None
     allowed_spawns: tuple[str, ...] | None = None
     source: str | None = field(default=None, eq=False)
@@ -364,6 +348,7 @@ def parse(text: str | Source, profile: ZephProfile = ZephProfile.ZEPH) -> SubAge
     return definition
 
 
+_EVENTS: Final = ("PreToolUse", "PostToolUse")
 _TOP: Final = (
     "name", "description", "model", "tools", "permissions", "skills", "hooks", "memory",
 )  # fmt: skip
@@ -383,14 +368,14 @@ def _definition(root: Fields, framed: Framed, source: Source, profile: ZephProfi
         permissions=_permissions(root.below("permissions")),
         skills=SkillFilter(skills.texts("include"), skills.texts("exclude")),
         system_prompt=framed.body,
-        hooks=Hooks(_matchers(hooks, "PreToolUse"), _matchers(hooks, "PostToolUse")),
+        hooks={event: found for event in _EVENTS if (found := _matchers(hooks, event))},
         memory=root.optional_choice("memory", MemoryScope),
         allowed_spawns=root.optional_texts("allowed_spawns") if is_970 else None,
         text=source,
         spans=root.spans,
         ignored=(
             *skills.unknown("include", "exclude"),
-            *hooks.unknown("PreToolUse", "PostToolUse"),
+            *hooks.unknown(*_EVENTS),
         ),
     )
 

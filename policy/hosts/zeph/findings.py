@@ -145,10 +145,10 @@ def _hook_findings(
     for path, span in definition.ignored:
         if path.startswith("hooks."):
             yield find("hooks-key-ignored", span, path=path)
-    if len(definition.hooks) and scope in ("extra", "unknown"):
+    if definition.hooks and scope in ("extra", "unknown"):
         yield find("hooks-kept", definition.span("hooks"), agent=definition.name)
     tools = {*KNOWN, *options.session.servers}
-    for event, matchers in definition.hooks.by_event.items():
+    for event, matchers in definition.hooks.items():
         for index, matcher in enumerate(matchers):
             yield from _matcher(definition, matcher, f"hooks.{event}[{index}]", tools)
 

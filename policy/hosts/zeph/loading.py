@@ -32,7 +32,6 @@ from policy.hosts.zeph.definition import (
     DEFINITION_BYTES,
     PROGRAMS,
     TOO_LARGE,
-    Hooks,
     MemoryScope,
     PermissionMode,
     SubAgentDef,
@@ -69,28 +68,6 @@ _OURS: Final = re.compile(r"\b(?:anchors|aliases|tags) are not read")
 _NOT_DECIDED: Final = "Zeph reads it, and this program does not know what the agent may do"
 
 
-@frozen
-class Loaded:
-    """The definitions of some folders.
-
-    Attributes:
-        definitions: the definitions in force, in the order in which they were found.
-        findings: findings about the files.
-        absent: folders that do not exist.
-        errors: the reasons for skipped files.
-
-    """
-
-    definitions: tuple[SubAgentDef, ...] = ()
-    findings: tuple[Finding, ...] = ()
-    absent: tuple[str, ...] = ()
-    errors: tuple[HostError, ...] = ()
-
-    def by_name(self) -> dict[str, SubAgentDef]:
-        """Return name -> definition."""
-        return {definition.name: definition for definition in self.definitions}
-
-
 def _parse_file(name: str, data: bytes, profile: ZephProfile) -> SubAgentDef:
     """Return the definition in the bytes of a file.
 
@@ -121,26 +98,30 @@ def with_scope(
 
     """
     without_hooks = _STRICTLY_STRIPPED if strict else ("user",)
-    if scope not in without_hooks or not len(definition.hooks):
+    if scope not in without_hooks or not definition.hooks:
         return definition, ()
     span = definition.span("hooks")
     stripped = find("hooks-stripped", span, agent=definition.name, scope=scope)
-    return evolve(definition, hooks=Hooks()), (stripped,)
+    return evolve(definition, hooks={}), (stripped,)
 
 
 @define
-class Loader:
-    """Collects definitions; the first of a name is in force.
+class Loaded:
+    """The definitions of some folders; the first of a name is in force.
 
     Attributes:
         profile: the profile that reads them.
         strict: see `with_scope`.
+        by_name: name -> definition, in the order in which they were found.
+        findings: findings about the files.
+        absent: folders that do not exist.
+        errors: the reasons for skipped files.
 
     """
 
     profile: ZephProfile = ZephProfile.ZEPH
     strict: bool = False
-    definitions: dict[str, SubAgentDef] = field(factory=dict)
+    by_name: dict[str, SubAgentDef] = field(factory=dict)
     findings: list[Finding] = field(factory=list)
     absent: list[str] = field(factory=list)
     errors: list[HostError] = field(factory=list)
@@ -148,7 +129,7 @@ class Loader:
 
     def take(self, definition: SubAgentDef, scope: str | None) -> None:
         """Add *definition*, unless its name is taken."""
-        earlier, span = self.definitions.get(definition.name), definition.span("name")
+        earlier, span = self.by_name.get(definition.name), definition.span("name")
         if earlier is not None:
             at = _at(earlier.span("name"))
             self.findings.append(find("shadowed-definition", span, agent=definition.name, at=at))
@@ -161,7 +142,7 @@ class Loader:
             )
         kept, findings = with_scope(definition, scope, strict=self.strict)
         self.findings += findings
-        self.definitions[definition.name] = kept
+        self.by_name[definition.name] = kept
 
     def skip(self, error: HostError, source: Source | None = None) -> None:
         """Skip a file, and remember the agent that it may define."""
@@ -185,14 +166,9 @@ class Loader:
         return names[:MOST_FILES]
 
     @property
-    def loaded(self) -> Loaded:
-        """The result."""
-        return Loaded(
-            tuple(self.definitions.values()),
-            tuple(self.findings),
-            tuple(self.absent),
-            tuple(self.errors),
-        )
+    def definitions(self) -> tuple[SubAgentDef, ...]:
+        """The definitions in force."""
+        return tuple(self.by_name.values())
 
 
 _NAME: Final = re.compile(r"(?m)^name[ \t]*[:=][ \t]*[\"']?([A-Za-z0-9][A-Za-z0-9_-]*)")
@@ -356,41 +332,41 @@ def load_all_with_sources(  # the parameters of Zeph
         HostError: a file that the command line names cannot be read.
 
     """
-    loader = Loader(profile, strict)
+    loaded = Loaded(profile, strict)
     named = frozenset(map(PurePath, cli_agents))
     for given in ordered_paths:
         path, is_named = folder / given, PurePath(given) in named
         if path.is_file():
             # Zeph expects single files on the command line only, and labels all of them so.
-            _load_file(loader, Path(given), None, "cli", folder, is_named=is_named)
+            _load_file(loaded, Path(given), None, "cli", folder, is_named=is_named)
         elif not path.is_dir():
-            loader.absent.append(str(given))
+            loaded.absent.append(str(given))
         else:
             scope = scope_label(given, cli_agents, config_user_dir, extra_dirs)
-            _load_folder(loader, Path(given), scope, folder, is_named=is_named)
-    return loader.loaded
+            _load_folder(loaded, Path(given), scope, folder, is_named=is_named)
+    return loaded
 
 
-def _load_folder(loader: Loader, given: Path, scope: str, folder: Path, *, is_named: bool) -> None:
+def _load_folder(loaded: Loaded, given: Path, scope: str, folder: Path, *, is_named: bool) -> None:
     names = sorted(entry.name for entry in (folder / given).iterdir() if entry.suffix == ".md")
     boundary: Path | None = None if is_named else given
-    if loader.strict and scope == "project":
+    if loaded.strict and scope == "project":
         boundary = folder
-    for name in loader.cut(str(given), names):
-        _load_file(loader, given / name, boundary, scope, folder, is_named=is_named)
+    for name in loaded.cut(str(given), names):
+        _load_file(loaded, given / name, boundary, scope, folder, is_named=is_named)
 
 
 def _load_file(
-    loader: Loader, path: Path, boundary: Path | None, scope: str, folder: Path, *, is_named: bool
+    loaded: Loaded, path: Path, boundary: Path | None, scope: str, folder: Path, *, is_named: bool
 ) -> None:
     try:
-        definition = load(path, boundary, folder=folder, profile=loader.profile, scope=scope)
+        definition = load(path, boundary, folder=folder, profile=loaded.profile, scope=scope)
     except HostError as error:
         if is_named:
             raise
-        loader.skip(error)
+        loaded.skip(error)
     else:
-        loader.take(definition, scope)
+        loaded.take(definition, scope)
 
 
 def load_definitions(
@@ -399,7 +375,7 @@ def load_definitions(
     """Return the definitions of *paths*, unless the mode of a user's definition is refused.
 
     This entry point of Zeph has that check; `load_all_with_sources`, which Zeph itself uses, has
-    not. It checks another folder than the loader reads.
+    not. It checks another folder than the loaded reads.
 
     Raises:
         HostError: of kind ``Invalid``, where ``~/.zeph/agents`` is among the
@@ -719,9 +695,9 @@ def _definitions(names: list[str]) -> list[str]:
 
 def read(
     tree: Tree, found: ZephFolder, options: ZephOptions, configured: Configured | None = None
-) -> tuple[Loader, tuple[ReadFile, ...]]:
+) -> tuple[Loaded, tuple[ReadFile, ...]]:
     """Return the definitions of one project, and the files that were read."""
-    loader = Loader(options.profile)
+    loaded = Loaded(options.profile)
     files: list[ReadFile] = []
     for folder, scope in _folders(configured).items():
         prefix = f"{found.root}/{folder}" if found.root else folder
@@ -730,17 +706,17 @@ def read(
             names = [
                 p.removeprefix(f"{prefix}/") for p in tree.paths() if p.startswith(f"{prefix}/")
             ]
-        loader.findings += _not_read(prefix, names)
-        for name in loader.cut(prefix, sorted(_definitions(names))):
+        loaded.findings += _not_read(prefix, names)
+        for name in loaded.cut(prefix, sorted(_definitions(names))):
             path = f"{prefix}/{name}"
             files.append(ReadFile(path, "agent"))
             try:
                 definition = _parse_file(path, _bytes(tree, path), options.profile)
             except HostError as error:
-                loader.skip(error)
+                loaded.skip(error)
             else:
-                loader.take(evolve(definition, source=f"{scope}/{name}"), scope)
-    return loader, tuple(files)
+                loaded.take(evolve(definition, source=f"{scope}/{name}"), scope)
+    return loaded, tuple(files)
 
 
 def _folders(configured: Configured | None) -> dict[str, str]:

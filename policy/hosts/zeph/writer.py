@@ -97,8 +97,7 @@ def _permissions(permissions: Permissions) -> dict[str, object]:
 
 
 def _hooks(definition: SubAgentDef) -> dict[str, object]:
-    events = definition.hooks.by_event.items()
-    return {event: list(map(_matcher, matchers)) for event, matchers in events if matchers}
+    return {event: list(map(_matcher, matchers)) for event, matchers in definition.hooks.items()}
 
 
 def _matcher(matcher: HookMatcher) -> dict[str, object]:

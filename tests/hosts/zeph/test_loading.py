@@ -112,7 +112,7 @@ def test_the_first_path_and_the_first_name_count(tmp_path: Path) -> None:
         "bot": "one/a.md",
         "Bot": "two/b.md",
     }
-    assert loaded.absent == ("none",)
+    assert loaded.absent == ["none"]
     assert [f.code for f in loaded.findings] == ["shadowed-definition"] * 2
 
 
@@ -169,7 +169,7 @@ def test_a_hundred_files_of_a_folder_are_read_broken_ones_among_them(tmp_path: P
 
     assert len(loaded.definitions) == MOST_FILES - 1
     assert "too-many-definitions" in [f.code for f in loaded.findings]
-    assert "a100" not in loaded.by_name()
+    assert "a100" not in loaded.by_name
 
 
 def test_a_tree_is_bound_by_the_same_limits() -> None:
@@ -207,7 +207,7 @@ def test_hooks_are_kept_or_stripped_by_scope(scope: str | None, kept: bool, stri
 def test_hooks_of_other_folders_are_reported(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text(_text(keys=HOOKS))
     loaded = load_all_with_sources([tmp_path], (), "", [tmp_path])
-    project = zeph.project(loaded.by_name())
+    project = zeph.project(loaded.by_name)
 
     assert [d.source for d in loaded.definitions] == ["extra/a.md"]
     assert "hooks-kept" in [f.code for f in project.findings]

@@ -53,8 +53,8 @@ def test_a_whole_definition_is_read() -> None:
     )
     assert definition.skills == SkillFilter(("git-*",), ("git-push",))
     assert definition.system_prompt == "Prompt."
-    assert definition.hooks.pre_tool_use == ()
-    (matcher,) = definition.hooks.post_tool_use
+    assert "PreToolUse" not in definition.hooks
+    (matcher,) = definition.hooks["PostToolUse"]
     assert (matcher.matcher, matcher.hooks[0].server, matcher.hooks[0].condition) == (
         "write",
         "s",
@@ -193,7 +193,7 @@ def test_toml_has_the_same_fields_with_their_places() -> None:
     assert definition.spans["tools.allow[1]"].text == '"Bash(x *)"'
     assert definition.spans["tools.except[0]"].text == '"write"'
     assert definition.permissions.permission_mode is PermissionMode.PLAN
-    assert definition.hooks.pre_tool_use[0].hooks[0].command == "x"
+    assert definition.hooks["PreToolUse"][0].hooks[0].command == "x"
     assert definition.system_prompt == "Prompt."
 
 

@@ -13,7 +13,6 @@ from policy.hosts.fields import HostError
 from policy.hosts.zeph.definition import (
     HookDef,
     HookMatcher,
-    Hooks,
     MemoryScope,
     PermissionMode,
     Permissions,
@@ -51,7 +50,7 @@ HOOKS = st.builds(
     condition=st.none() | TEXTS,
 ) | st.builds(HookDef, st.just("mcp_tool"), server=TEXTS, tool=TEXTS)
 MATCHERS = st.lists(
-    st.builds(HookMatcher, TEXTS, st.lists(HOOKS, max_size=2).map(tuple)), max_size=2
+    st.builds(HookMatcher, TEXTS, st.lists(HOOKS, max_size=2).map(tuple)), min_size=1, max_size=2
 ).map(tuple)
 DESCRIPTIONS = st.text(
     st.characters(exclude_categories=["Cs", "Cc"], include_characters="\t"), min_size=1
@@ -80,7 +79,7 @@ def definitions(tools: object) -> st.SearchStrategy[SubAgentDef]:
         ),
         skills=st.builds(SkillFilter, NAMES, NAMES),
         system_prompt=TEXTS.map(str.strip),
-        hooks=st.builds(Hooks, MATCHERS, MATCHERS),
+        hooks=st.dictionaries(st.sampled_from(("PreToolUse", "PostToolUse")), MATCHERS),
         memory=st.none() | st.sampled_from(MemoryScope),
     )
 
