@@ -47,10 +47,17 @@ def _is_catastrophe(command: str) -> bool:
     )
 
 
+_BETWEEN: Final = re.compile(r"[\s;|&()<>{}'\"`$\\]+")
+
+
 def _is_critical(command: str) -> bool:
     """Return whether a simple command of *command*, also within a substitution, is critical."""
-    fetched = False
-    for part in read_command(command, _SHELL).parts:
+    read, fetched = read_command(command, _SHELL), False
+    if read.opaque or read.unread:  # then any word may be a program
+        words = _BETWEEN.split(command)
+        if any(_is_critical_program(word.rpartition("/")[2], words) for word in {*words}):
+            return True
+    for part in read.parts:
         for text in (part.text, *part.match_texts, *part.possible_texts):
             first, *arguments = text.split() or [""]
             program = first.rpartition("/")[2]
