@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import os
+import re
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,32 @@ def pytest_collection_finish() -> None:
     """Keep what was collected out of garbage collection: every full one would walk all of it."""
     gc.collect()
     gc.freeze()
+
+
+# Tests that one dot stands for, where all of them run on every core.
+_A_DOT = 50
+_passed = count(1)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_report_teststatus(
+    report: pytest.TestReport, config: pytest.Config
+) -> tuple[str, str, str] | None:
+    """Keep the output of `-q -n auto` to one screen: few dots, and all that did not pass."""
+    together = config.get_verbosity() < 0 and config.getoption("numprocesses", None)
+    if together and report.passed and report.when == "call" and next(_passed) % _A_DOT:
+        return "passed", "", ""
+    return None
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Say what a run leaves out by default."""
+    marks = re.findall(r"not (\w+)", config.getoption("markexpr"))
+    if marks and config.get_verbosity() <= 0:
+        said = f"not run: {', '.join(marks)}; tests/README.md says what each needs"
+        terminalreporter.write_line(f"{said}: `python -m pytest -m {marks[0]}`, …")
 
 
 FIXTURES = Path(__file__).resolve().parent.parent / "fixtures"
