@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import argparse
+import enum
 import io
 import json
 import os
@@ -67,19 +68,21 @@ def on_page_markdown(markdown: str, page: Any, **_: object) -> str:
         hosts = ", ".join(page.meta.get("hosts", ())) or "every host"
         about = f"`{code}` · {page.meta['severity']} · {hosts} · [all findings](README.md)"
         markdown = re.sub(r"^(# .+)$", rf"\1\n\n{about}", markdown, count=1, flags=re.MULTILINE)
-    markdown = re.sub(
-        r"^::: (\S+)$", lambda found: f"::: {home(found[1])}", markdown, flags=re.MULTILINE
-    )
+    markdown = re.sub(r"^::: (\S+)$", lambda found: public(found[1]), markdown, flags=re.MULTILINE)
     markdown = re.sub(r"\{\{ (\w+) \}\}", lambda found: WRITERS[found[1]](), markdown)
     return relinked(markdown, name)
 
 
-def home(name: str) -> str:
-    """Return the public *name* with the module that defines it."""
+def public(name: str) -> str:
+    """Return the lines that mkdocstrings replaces by what is known of a public name."""
     module, _, short = name.rpartition(".")
-    if module == "policy":
-        return f"{policy._HOMES[short]}.{short}"
-    return f"{getattr(import_module(module), short).__module__}.{short}"
+    found = getattr(import_module(module), short)
+    home = policy._HOMES[short] if module == "policy" else found.__module__
+    lines = f"::: {home}.{short}"
+    if isinstance(found, type) and issubclass(found, enum.Enum):
+        values = ", ".join(f"`{short}.{each.name}` (`{each.value}`)" for each in found)
+        lines += f"\n\n{values}\n"
+    return lines
 
 
 def relinked(markdown: str, name: str) -> str:

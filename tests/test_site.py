@@ -35,8 +35,9 @@ def test_the_page_of_python_names_what_is_public_and_no_more() -> None:
     listed = re.findall(r"^::: (\S+)$", page, re.MULTILINE)
     public = {f"policy.{name}" for name in policy.__all__} - {"policy.__version__"}
     assert {*listed} == public | {f"policy.adapters.{name}" for name in adapters.__all__}
-    assert site.home("policy.load") == "policy.hosts.workspace.load"
-    assert site.home("policy.adapters.Guard") == "policy.adapters.guard.Guard"
+    assert site.public("policy.load") == "::: policy.hosts.workspace.load"
+    assert site.public("policy.adapters.Guard") == "::: policy.adapters.guard.Guard"
+    assert "`Effect.ASK` (`ask`)" in site.public("policy.Effect")
 
 
 def test_every_answer_in_json_has_its_shape_on_the_page() -> None:

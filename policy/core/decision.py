@@ -46,7 +46,15 @@ class Reason(enum.Enum):
 
 @frozen(cache_hash=True)
 class Because:
-    """One determining rule: its text, what it says, whose it is, where it stands."""
+    """One determining rule.
+
+    Attributes:
+        rule: its text.
+        effect: what it says.
+        link: the agent of the chain whose rule it is.
+        place: its file, line and column, where it is written in one.
+
+    """
 
     rule: str
     effect: Effect
