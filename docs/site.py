@@ -27,7 +27,7 @@ from typing import Any
 import policy
 from policy.adapters.hook.deciding import options_of
 from policy.analysis import catalogue
-from policy.cli import VERBS, main
+from policy.cli import main, verbs
 from policy.cli.options import parser_of
 
 ROOT = Path(__file__).parent.parent
@@ -114,16 +114,15 @@ def relinked(markdown: str, name: str) -> str:
 def command_line() -> str:
     """Return a section for each verb, from its parser."""
     return "\n\n".join(
-        f"## policy {verb}\n\n" + ("\n\n".join(_verb(verb, module)))
-        for verb, (module, _) in VERBS.items()
+        f"## policy {verb}\n\n" + ("\n\n".join(_verb(verb))) for verb in verbs()["verbs"]
     )
 
 
-def _verb(verb: str, module: str) -> Iterator[str]:
+def _verb(verb: str) -> Iterator[str]:
     if verb == "hook":  # it has no parser of this kind, since it must start fast
         yield f"```text\n{_printed(lambda: options_of(['--help']))}```"
         return
-    parser = parser_of(module, verb)
+    parser = parser_of(verb)
     yield parser.description or ""
     yield f"```text\n{parser.format_usage().removeprefix('usage: ')}```"
     for group in parser._action_groups:

@@ -13,8 +13,8 @@ import pytest
 
 import policy
 from policy import adapters
-from policy.cli import VERBS
-from policy.cli.options import VERBS as PARSERS
+from policy.cli import verbs
+from policy.cli.options import formats_of
 
 ROOT = Path(__file__).parent.parent
 SPEC = importlib.util.spec_from_file_location("site_of_docs", ROOT / "docs" / "site.py")
@@ -25,7 +25,7 @@ SPEC.loader.exec_module(site)
 
 def test_the_page_of_the_command_line_has_every_verb_and_option() -> None:
     text = site.command_line()
-    assert re.findall(r"^## policy (\S+)$", text, re.MULTILINE) == list(VERBS)
+    assert re.findall(r"^## policy (\S+)$", text, re.MULTILINE) == list(verbs()["verbs"])
     assert "| `--fail-on WHAT` |" in text
     assert "{}" not in re.sub(r"```.*?```", "", text, flags=re.DOTALL)
 
@@ -41,12 +41,7 @@ def test_the_page_of_python_names_what_is_public_and_no_more() -> None:
 
 
 def test_every_answer_in_json_has_its_shape_on_the_page() -> None:
-    answering = {verb for verb, (module, _) in VERBS.items() if "json" in _formats(module)}
-    assert {*site.RUNS} == answering
-
-
-def _formats(module: str) -> tuple[str, ...]:
-    return PARSERS[module].formats if module in PARSERS else ()
+    assert {*site.RUNS} == {verb for verb in verbs()["verbs"] if "json" in formats_of(verb)}
 
 
 def test_a_shape_merges_the_items_of_a_list() -> None:

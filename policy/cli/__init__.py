@@ -1,71 +1,34 @@
 """The command ``policy``.
 
 Exit status: 0 is yes, 1 is no, 2 is bad usage, an input that cannot be read, or an error of this
-program. Each verb is a module, loaded when it runs. `policy.cli.options` has its options.
+program. Each verb is a module, loaded when it runs; `verbs.toml` has its options and its help.
 """
 
 from __future__ import annotations
 
 import io
+import json
 import os
 import sys
 from collections.abc import Sequence
+from functools import cache
 from importlib import import_module
+from pathlib import Path
+from typing import Any
 
 import policy
 
-__all__ = ["VERBS", "main"]
-
-# Verb -> its module, and what it does.
-VERBS = {
-    "check": ("check", "decide calls, and explain"),
-    "audit": ("audit", "what every agent may do, through every chain"),
-    "lint": ("lint", "report findings in policies, and fix some of them"),
-    "diff": ("diff", "which decisions a change changes"),
-    "hook": ("hook", "answer Claude Code before a call runs"),
-    "install": ("install", "make Claude Code run `policy hook` before every call"),
-    "compile": ("compile", "write everything that deciding needs into one file"),
-    "query": ("query", "which agents can make a call, by which chain"),
-    "test": ("claims", "run the `test` and `never` statements of *.policy files"),
-    "replay": ("replay", "decide logged calls again, by another policy"),
-    "suggest": ("suggest", "propose the smallest policy that covers logged calls"),
-    "mcp-proxy": ("mcp_proxy", "run an MCP server behind the policy"),
-    "rule": ("rule", "what a finding means, and how to fix it"),
-    "convert": ("convert", "write policies as files of another host, and report the losses"),
-    "fmt": ("fmt", "rewrite *.policy files in their canonical form"),
-}
-
-_HELP = """\
-usage: policy VERB [ARGUMENTS]
-
-Compiles the tool policies of AI agents into decision tables, and reports what
-each agent may do, alone and below the agents that start it.
-
-verbs that people need first:
-{first}
-
-further verbs:
-{verbs}
-
-`policy VERB --help` explains each verb.
-
-options:
-  -h, --help   show this message
-  --version    show the version
-
-exit status:
-  0  yes: allowed, nothing widened, every test holds
-  1  no: denied or needs approval, a failed test, `--fail-on`
-  2  bad usage, an input that cannot be read or parsed, or an internal error
-
-examples:
-  policy check --chain 'main>explore' 'Bash(git push)'
-  policy audit .
-  policy diff main..HEAD --fail-on widened
-"""
+__all__ = ["main", "verbs"]
 
 _BROKEN_PIPE = 141  # as a shell reports a program that the signal ended
 _INTERRUPTED = 130
+
+
+@cache
+def verbs() -> dict[str, Any]:
+    """Return what `verbs.toml` says: the verbs, and the options that several of them have."""
+    found: dict[str, Any] = json.loads(Path(__file__).with_name("verbs.json").read_text("utf-8"))
+    return found
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -102,27 +65,27 @@ def _run(given: list[str]) -> int:
     if verb in {"-V", "--version"}:
         print(f"policy {policy.__version__}")
         return 0
-    if verb not in VERBS:
+    if verb not in verbs()["verbs"]:
         return _unknown(verb)
     # The help of the command needs none of these.
     from policy.core.memory import never_at_the_end, seldom_collecting  # noqa: PLC0415
 
     never_at_the_end()
     with seldom_collecting:
-        return _run_verb(VERBS[verb][0], verb, given[1:])
+        return _run_verb(verb, given[1:])
 
 
-def _run_verb(module: str, verb: str, arguments: list[str]) -> int:
-    """Run *verb*, which *module* does, and return the exit status."""
+def _run_verb(verb: str, arguments: list[str]) -> int:
     from policy.cli.console import Console  # noqa: PLC0415
     from policy.cli.options import parse_options  # noqa: PLC0415
     from policy.core.errors import PolicyError  # noqa: PLC0415
 
     console = Console.of()
     try:
-        options = parse_options(module, verb, arguments)
+        options = parse_options(verb, arguments)
         console = Console.of(options.color)
-        status: int = import_module(f"policy.cli.{module}").run(options, console)
+        module = import_module(f"policy.cli.{verb.replace('-', '_')}")
+        status: int = module.run(options, console)
     except PolicyError as error:
         console.error(error)
         return 2
@@ -136,15 +99,16 @@ def _run_verb(module: str, verb: str, arguments: list[str]) -> int:
 
 
 def _help() -> str:
-    verbs = [f"  {verb:<9} {does}" for verb, (_, does) in VERBS.items()]
-    return _HELP.format(first="\n".join(verbs[:4]), verbs="\n".join(verbs[4:]))
+    lines = [f"  {verb:<9} {about['does']}" for verb, about in verbs()["verbs"].items()]
+    return str(verbs()["help"]).format(first="\n".join(lines[:4]), verbs="\n".join(lines[4:]))
 
 
 def _unknown(verb: str) -> int:
     from policy.core.source import visible  # noqa: PLC0415
     from policy.language.mistakes import closest  # noqa: PLC0415  # needed only here
 
-    meant = closest(verb, list(VERBS))
+    known = list(verbs()["verbs"])
+    meant = closest(verb, known)
     print(f"policy: error: there is no verb `{visible(verb)}`", file=sys.stderr)
-    print(f"  = help: {meant or 'one of ' + ', '.join(VERBS)}", file=sys.stderr)
+    print(f"  = help: {meant or 'one of ' + ', '.join(known)}", file=sys.stderr)
     return 2

@@ -11,12 +11,10 @@ from policy.analysis.lint import lint
 from policy.analysis.reach.audit import (
     AgentAudit,
     Audit,
-    AuditPosition,
     ProjectAudit,
     ReadingGap,
     audit,
 )
-from policy.analysis.reach.privileges import AtMost, Privilege
 from policy.cli.console import Console
 from policy.cli.inputs import InputTree, load_here
 from policy.cli.options import Hosts
@@ -30,13 +28,7 @@ from policy.cli.report.access import (
     by_class,
     cell,
 )
-from policy.cli.report.as_json import (
-    Object,
-    because_json,
-    difference_json,
-    finding_json,
-    place_json,
-)
+from policy.cli.report.as_json import Object, shape
 from policy.cli.report.document import (
     Block,
     Edge,
@@ -53,7 +45,7 @@ from policy.cli.report.document import (
     more,
     pieces,
 )
-from policy.cli.report.results import Result, of_finding, path_prefix
+from policy.cli.report.results import Result, path_prefix
 from policy.cli.report.words import (
     VERBS,
     because_text,
@@ -68,18 +60,18 @@ from policy.cli.report.words import (
     rule,
 )
 from policy.compare.compare import Known
-from policy.core.decision import Decision
+from policy.core.decision import Because, Decision
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding, Severity
-from policy.core.source import visible
+from policy.core.source import Span
 from policy.core.values import evolve, frozen
 from policy.files.opening import is_unreadable
 from policy.hosts.workspace import Workspace
 from policy.language.mistakes import closest
-from policy.tables.chain import Chain, SpawnDenied
+from policy.tables.chain import READINGS, Chain, SpawnDenied
 
-__all__ = ["GapGroup", "blocks", "elsewhere", "escalations", "run", "shape"]
+__all__ = ["GapGroup", "as_json", "blocks", "elsewhere", "escalations", "run"]
 
 
 # Rules of a project that an audit checks for an effect; lint checks all of them.
@@ -94,6 +86,13 @@ _MOST_MERGED = 2
 
 _MOST_PROJECTS = 4  # on lines of their own
 
+# Lines of the first screen for few agents, and for more.
+_LINES = (45, 60)
+_FEW = 12
+
+# Rules -> where they stand, of those whose file can be read.
+_Spans = Callable[[Iterable[Because]], dict[Because, Span]]
+
 _RANKS: Final = {severity: rank for rank, severity in enumerate(Severity)}
 
 
@@ -103,12 +102,13 @@ def run(options: argparse.Namespace, console: Console) -> int:
     audited = _with_lint(_audit(found.workspace, console), found, console)
     report = Report(
         f"Audit of `{audited.label}`",
-        partial(shape, audited),
+        partial(as_json, audited),
         partial(blocks, audited, agent=options.agent),
         _MOST,
-        lambda: _results(audited),
+        partial(_results, audited, found.spans),
         path_prefix(found.tree),
         all(project.exact for project in audited.projects),
+        None if options.agent else _LINES[_agents_of(audited) > _FEW],
     )
     if options.agent:
         _check_agent(audited, options.agent)
@@ -116,6 +116,15 @@ def run(options: argparse.Namespace, console: Console) -> int:
     if any(map(is_unreadable, audited.findings)):
         return 2
     return int(_fails(audited, options.fail_on))
+
+
+def _agents_of(audited: Audit) -> int:
+    """Return the number of agents of the files."""
+    return sum(
+        bool(agent.place) or agent.name in each.project.starts
+        for each in audited.projects
+        for agent in each.agents
+    )
 
 
 def _check_agent(audited: Audit, name: str) -> None:
@@ -141,8 +150,7 @@ def _with_lint(audited: Audit, found: InputTree, console: Console) -> Audit:
         linted = lint(found.tree, found.workspace, most=_MOST_TRIED, progress=console.progress)
     except Exception as error:  # noqa: BLE001  # reported, and the audit is printed
         console.internal_error(error, audited.label)
-        message = "there may be more findings: an internal error"
-        problem = Finding("internal-error", message, Severity.ERROR, file=audited.label)
+        problem = _internal("there may be more findings", audited.label)
         return evolve(audited, findings=(problem, *audited.findings))
     problems = tuple(one for one in audited.findings if one not in found.workspace.findings)
     return evolve(
@@ -165,11 +173,13 @@ def _audit(workspace: Workspace, console: Console) -> Audit:
         except Exception as error:  # noqa: BLE001  # reported, and the rest is printed
             if len(problems) < _MOST_REPORTS:
                 console.internal_error(error, project.title)
-            message = "this project could not be audited: an internal error"
-            problems.append(Finding("internal-error", message, Severity.ERROR, file=project.title))
-    return Audit(
-        workspace.label, tuple(projects), (*problems, *workspace.findings), workspace.unread
-    )
+            problems.append(_internal("this project could not be audited", project.title))
+    findings = (*problems, *workspace.findings)
+    return Audit(workspace.label, tuple(projects), findings, workspace.unread)
+
+
+def _internal(what: str, file: str) -> Finding:
+    return Finding("internal-error", f"{what}: an internal error", Severity.ERROR, file=file)
 
 
 # --- where the host differs from its files -------------------------------------------------
@@ -177,20 +187,20 @@ def _audit(workspace: Workspace, console: Console) -> Audit:
 
 @frozen
 class GapGroup:
-    """Gaps of the same agents with the same effects and the same declared decision.
+    """Gaps with the same two effects, of the same agents for the same reason or of all.
 
     Attributes:
         agents: that make the calls.
         gaps: one of each call.
         mixed: tools of which other calls get another effect.
-        note: in front of the reason, where there are several.
+        is_alike: whether they share their agents and their reason.
 
     """
 
     agents: tuple[str, ...]
     gaps: tuple[ReadingGap, ...]
     mixed: frozenset[str] = frozenset()
-    note: str = ""
+    is_alike: bool = True
 
     @property
     def calls(self) -> list[Ink]:
@@ -200,39 +210,44 @@ class GapGroup:
         return list(dict.fromkeys(shown))
 
 
-def escalations(agents: Iterable[AgentAudit]) -> list[GapGroup]:
-    """Return what the host grants beyond what is declared; agents with equal gaps share a group."""
-    return _groups(agents, lambda agent: agent.escalations)
+def escalations(agents: Iterable[AgentAudit], *, merged: bool = False) -> list[GapGroup]:
+    """Return what the host grants beyond what is declared; *merged* are those of all agents."""
+    return _groups(((agent.name, agent.escalations) for agent in agents), merged=merged)
 
 
-def dead_rules(agents: Iterable[AgentAudit]) -> list[GapGroup]:
-    """Return what the files grant and the host refuses; agents with equal gaps share a group."""
-    return _groups(agents, lambda agent: agent.dead_letters)
+def dead_rules(agents: Iterable[AgentAudit], *, merged: bool = False) -> list[GapGroup]:
+    """Return what the files grant and the host refuses; *merged* are those of all agents."""
+    return _groups(((agent.name, agent.dead_letters) for agent in agents), merged=merged)
 
 
-def _groups(
-    agents: Iterable[AgentAudit], gaps_of: Callable[[AgentAudit], Iterable[ReadingGap]]
-) -> list[GapGroup]:
+def _groups(found: Iterable[tuple[str, Iterable[ReadingGap]]], *, merged: bool) -> list[GapGroup]:
     once: dict[Hashable, list[tuple[str, ReadingGap]]] = {}
-    for agent in agents:
-        for gap in gaps_of(agent):
-            found = (gap.tool, str(gap.call), gap.before.effect, gap.after.effect, _why(gap.before))
-            once.setdefault(found, []).append((agent.name, gap))
-    groups: dict[tuple[tuple[str, ...], Hashable], list[ReadingGap]] = {}
+    for name, gaps in found:
+        for gap in gaps:
+            key = (gap.tool, str(gap.call), gap.effects, _why(gap.before))
+            once.setdefault(key, []).append((name, gap))
+    groups: dict[Hashable, dict[Hashable, list[tuple[tuple[str, ...], ReadingGap]]]] = {}
     effects: dict[Hashable, set[Effect]] = {}
     for members in once.values():
         gap = members[0][1]
-        who = tuple(name for name, _ in members)
-        key = (who, (gap.before.effect, gap.after.effect, _why(gap.before)))
-        groups.setdefault(key, []).append(gap)
+        who = tuple(dict.fromkeys(name for name, _ in members))
+        alike = (who, gap.effects, _why(gap.before))
+        group = groups.setdefault(gap.effects if merged else alike, {})
+        group.setdefault(alike, []).append((who, gap))
         effects.setdefault((who, gap.tool), set()).add(gap.after.effect)
     return [
         GapGroup(
-            who,
-            tuple(gaps),
-            frozenset(gap.tool for gap in gaps if len(effects[who, gap.tool]) > 1),
+            tuple(dict.fromkeys(name for some in group.values() for name in some[0][0])),
+            tuple(gap for some in group.values() for _, gap in some),
+            frozenset(
+                gap.tool
+                for some in group.values()
+                for who, gap in some
+                if len(effects[who, gap.tool]) > 1
+            ),
+            len(group) == 1,
         )
-        for (who, _), gaps in groups.items()
+        for group in groups.values()
     ]
 
 
@@ -240,70 +255,46 @@ def _why(decision: Decision) -> Hashable:
     return tuple((one.rule, one.place) for one in decision.because) or explained(decision)
 
 
-def _gap_items(audited: ProjectAudit, most: int | None) -> Iterator[Block]:
-    """Yield a sentence for each group of gaps, escalations first.
+def _gaps(audited: Audit, most: int | None) -> list[Block]:
+    """Return a sentence for each group of gaps, escalations first.
 
     With a bound, one for all gaps with the same two effects.
     """
-    for group in _shown(escalations(audited.agents), most):
+    merged = most is not None
+    items: list[Block] = []
+    agents = [agent for project in audited.projects for agent in project.agents]
+    for group in escalations(agents, merged=merged):
         declared, real = group.gaps[0].before, group.gaps[0].after
         by_host = f" {VERBS[real.effect]} by the host, declared {VERBS[declared.effect]}"
-        yield Item(
-            (
-                Ink("escalation", "error"),
-                "  ",
-                names(group.agents, most and 3, "agent"),
-                ": ",
-                joined(group.calls, most=most and 4),
-                by_host,
-                f", {group.note}" if group.note else ": ",
-                because_text(declared, group.agents[0], 1),
-            )
-        )
-    for group in _shown(dead_rules(audited.agents), most):
+        who = (Ink("escalation", "error"), "  ", names(group.agents, most and 3, "agent"), ": ")
+        calls = joined(group.calls, most=most and 4)
+        items.append(Item((*who, calls, by_host, *_reason(group, declared))))
+    for group in dead_rules(agents, merged=merged):
         declared, real = group.gaps[0].before, group.gaps[0].after
-        yield Item(
-            (
-                Ink("dead rule", "warning"),
-                "  ",
-                joined(map(rule, declared.because), "; ", most and 2),
-                ": the host has ",
-                joined(group.calls, most=most and 4),
-                f" {VERBS[real.effect]} for ",
-                names(group.agents, most and 3, "agent"),
-                f", {group.note}" if group.note else ": ",
-                because_text(real, group.agents[0], 1),
-            )
-        )
+        rules = joined(map(rule, declared.because), "; ", most and 2)
+        calls = joined(group.calls, most=most and 4)
+        said = (Ink("dead rule", "warning"), "  ", rules, ": the host has ", calls)
+        denied = (f" {VERBS[real.effect]} for ", names(group.agents, most and 3, "agent"))
+        items.append(Item((*said, *denied, *_reason(group, real))))
+    shown = items[: most and max(most - 2, 2)]
+    body = (*shown, *more(len(items) - len(shown)))
+    return [Section("host and files disagree", body)] if items else []
 
 
-def _shown(groups: list[GapGroup], most: int | None) -> list[GapGroup]:
-    """Return *groups*; with a bound, those with the same two effects as one."""
-    if most is None:
-        return groups
-    alike: dict[Hashable, list[GapGroup]] = {}
-    for group in groups:
-        gap = group.gaps[0]
-        alike.setdefault((gap.before.effect, gap.after.effect), []).append(group)
-    return [
-        GapGroup(
-            tuple(dict.fromkeys(name for group in members for name in group.agents)),
-            tuple(gap for group in members for gap in group.gaps),
-            frozenset[str]().union(*(group.mixed for group in members)),
-            "e.g. " if len(members) > 1 else "",
-        )
-        for members in alike.values()
-    ]
+def _reason(group: GapGroup, decision: Decision) -> tuple[Text, ...]:
+    return ": " if group.is_alike else ", e.g. ", because_text(decision, group.agents[0], 1)
 
 
 # --- the matrix of agents and classes of tools ---------------------------------------------
 
 
-def matrix(audited: ProjectAudit, *, built_in: bool = True) -> Grid:
+def matrix(audited: ProjectAudit, most: int | None = None, *, built_in: bool = True) -> Grid:
     """Return what agents do without confirmation: a row for agents with equal rights.
 
     Args:
         audited: the project.
+        most: rows of agents of the files; those that start chains first, then those of most
+            agents, and one that counts the others. None is no bound.
         built_in: whether the agents of the host have a row.
 
     """
@@ -311,20 +302,25 @@ def matrix(audited: ProjectAudit, *, built_in: bool = True) -> Grid:
     reached = [agent for agent in audited.agents if agent.enforced]
     startable = {name for agent in reached for name in agent.spawns[1]}
     cells = {agent.name: _cells(audited, agent, startable) for agent in reached}
-    own = [agent for agent in reached if agent.place or agent.name in project.starts]
-    others = [agent for agent in reached if agent not in own] if built_in else []
-    rows: dict[tuple[Text, ...], list[str]] = {}
-    for agent in own:
-        rows.setdefault(cells[agent.name], []).append(agent.name)
+    own = [agent.name for agent in reached if agent.place or agent.name in project.starts]
+    alike: dict[tuple[Text, ...], list[str]] = {}
+    for name in own:
+        alike.setdefault(cells[name], []).append(name)
+    kept = [*alike.items()]
+    if most is not None and len(kept) > most + 1:
+        rank = lambda row: (project.starts[0] not in row[1], -len(row[1]))  # noqa: E731
+        kept = sorted(kept, key=rank)[:most]
     shown: list[tuple[Text, ...]] = [
-        (names(members, 4, "agent"), *row) for row, members in rows.items()
+        (names(members, 4 if most is None else 2, "agent"), *row) for row, members in kept
     ]
-    if others:
-        first = cells[own[0].name] if own else ()
-        columns = zip(*(cells[agent.name] for agent in others), strict=True)
+    if left := len(own) - sum(len(members) for _, members in kept):
+        shown.append((Ink(f"… {left:,} more", "dim"), *[""] * len(CLASSES)))
+    others = [cells[agent.name] for agent in reached if agent.name not in own]
+    if others and built_in:
+        first = cells[own[0]] if own else None
         merged = [
-            _merged(column, first[number] if first else None, own[0].name if own else "")
-            for number, column in enumerate(columns)
+            _merged(column, first and first[number], own[0] if own else "")
+            for number, column in enumerate(zip(*others, strict=True))
         ]
         shown.append((f"built in ({len(others)})", *merged))
     return Grid(("agent", *CLASSES.values()), tuple(shown))
@@ -402,12 +398,11 @@ def blocks(audited: Audit, most: int | None, *, agent: str = "") -> list[Block]:
             for block in _agents([a for a in project.agents if a.name == agent], most)
         ]
     several = len(audited.projects) > 1
-    shown = audited.projects[: most and _MOST_PROJECTS]
+    shown = audited.projects[: most and min(most, _MOST_PROJECTS)]
     found: list[Block] = [Paragraph(_summary(each, briefly=several)) for each in shown]
     found += more(len(audited.projects) - len(shown), "projects")
     found += _findings(audited, most)
-    gaps = [item for project in audited.projects for item in _gap_items(project, most)]
-    found += [Section("host and files disagree", tuple(gaps))] if gaps else []
+    found += _gaps(audited, most)
     found += _matrices(audited, most)
     if most is None:
         found += [block for project in audited.projects for block in _details(project)]
@@ -476,24 +471,29 @@ def _matrices(audited: Audit, most: int | None) -> Iterator[Block]:
 
     Of several projects the agents of the files alone are shown, where there is a bound.
     """
+    projects = audited.projects[: most and min(most, _MOST_PROJECTS)]
     several = len(audited.projects) > 1
+    hosts = {project.project.host for project in audited.projects}
     heads: tuple[str, ...] = ()
     rows: list[tuple[Text, ...]] = []
-    idle: list[str] = []
-    for project in audited.projects[:most]:
-        found = matrix(project, built_in=most is None or not several)
+    for each in projects:
+        room = most and max(2 * most // len(projects), 1)
+        found = matrix(each, room, built_in=most is None or not several)
         heads = found.heads
         if several and found.rows:
-            rows.append((Ink(project.project.title, "dim"), *[""] * (len(heads) - 1)))
+            project = each.project
+            title = project.root if len(hosts) == 1 and project.root else project.title
+            rows.append((Ink(title, "dim"), *[""] * (len(heads) - 1)))
         rows += found.rows
-        idle += [a.name for a in project.agents if not a.enforced and not a.attenuated]
-    left = more(len(audited.projects) - len(audited.projects[:most]), "projects")
     if rows:
         marks = "+? more is asked for, ? all is, - denied or not available"
         title = f"what runs without confirmation ({marks})"
+        left = more(len(audited.projects) - len(projects), "projects")
         yield Section(title, (Grid(heads, tuple(rows)), *left))
+    agents = [agent for each in audited.projects for agent in each.agents]
+    idle = [agent.name for agent in agents if not agent.enforced and not agent.attenuated]
     if idle:
-        yield Paragraph(("no chain reaches ", names(idle, 12, "agent")))
+        yield Paragraph(("no chain reaches ", names(idle, most and 2 * most, "agent")))
     if not all(project.exact for project in audited.projects):
         told = "not exact: there are more chains than are compared; further ones may differ"
         yield Paragraph(told, "warning")
@@ -556,11 +556,11 @@ def _facts(agent: AgentAudit, most: int | None) -> Iterator[tuple[str, Text]]:
 # --- results and JSON ----------------------------------------------------------------------
 
 
-def _results(audited: Audit) -> list[Result]:
+def _results(audited: Audit, spans: _Spans) -> list[Result]:
     """Return the findings, and the gaps between host and files."""
-    found = [of_finding(finding) for finding in audited.findings]
+    found = [Result(finding) for finding in audited.findings]
     for project in audited.projects:
-        for code, level, groups in (
+        for code, severity, groups in (
             ("escalation", Severity.ERROR, escalations(project.agents)),
             ("dead-rule", Severity.WARNING, dead_rules(project.agents)),
         ):
@@ -571,130 +571,37 @@ def _results(audited: Audit) -> list[Result]:
                     f"{quoted(group.agents)}: {calls} {VERBS[real.effect]} by the host,"
                     f" declared {VERBS[declared.effect]}"
                 )
-                places = [one.place for one in (*declared.because, *real.because)]
-                places += [a.place for a in project.agents if a.name in group.agents]
-                place = next(filter(None, places), None)
-                title = _TITLES[code]
-                found.append(Result(code, level, visible(message), place=place, title=title))
+                span = next(iter(spans((*declared.because, *real.because)).values()), None)
+                places = [a.place for a in project.agents if a.name in group.agents]
+                file = next((place.file for place in places if place), "")
+                found.append(Result(Finding(code, message, severity, span, file)))
     return found
 
 
-_TITLES: Final = {
-    "escalation": "The host grants more than its files declare",
-    "dead-rule": "The host refuses what a rule grants",
-}
+def as_json(audited: Audit) -> Object:
+    """Return the JSON shape of an audit."""
+    projects = [
+        {
+            "project": each.project.title,
+            "host": each.project.host,
+            "profile": each.project.profile,
+            "root": each.project.root,
+            "starts": list(each.project.starts),
+            "agents": [_agent_json(agent) for agent in each.agents],
+            "files": shape(each.project.files),
+            "elsewhere": list(each.project.elsewhere),
+            "exact": each.exact,
+        }
+        for each in audited.projects
+    ]
+    exact = all(project.exact for project in audited.projects)
+    return {**shape(evolve(audited, projects=())), "projects": projects, "exact": exact}
 
 
-def shape(audit: Audit) -> Object:
-    """Return the audit of a workspace."""
-    return {
-        "label": audit.label,
-        "projects": [_project_json(project) for project in audit.projects],
-        "findings": [finding_json(finding) for finding in audit.findings],
-        "suppressed": audit.suppressed,
-        "explain": "policy rule CODE",
-        "unread": [{"path": file.path, "what": file.what} for file in audit.unread],
-        "exact": all(project.exact for project in audit.projects),
+def _agent_json(agent: AgentAudit) -> Object:
+    """Return the JSON shape of an agent, what it may do and start by reading."""
+    by_reading = {
+        name: dict(zip(READINGS, shape(getattr(agent, name)), strict=True))
+        for name in ("most", "spawns")
     }
-
-
-def _project_json(audited: ProjectAudit) -> Object:
-    project = audited.project
-    return {
-        "project": project.title,
-        "host": project.host,
-        "profile": project.profile,
-        "root": project.root,
-        "starts": list(project.starts),
-        "agents": [_agent(agent) for agent in audited.agents],
-        "files": [
-            {"path": file.path, "role": file.role, "assumed": file.assumed or None}
-            for file in project.files
-        ],
-        "elsewhere": list(project.elsewhere),
-        "exact": audited.exact,
-    }
-
-
-def _agent(agent: AgentAudit) -> Object:
-    return {
-        "agent": agent.name,
-        **place_json(agent.place),
-        "attenuated": [_position(position) for position in agent.attenuated],
-        "enforced": [_position(position) for position in agent.enforced],
-        "at_most": {
-            reading: [_most_json(each, positions) for each in most]
-            for reading, most, positions in zip(
-                ("attenuated", "enforced"),
-                agent.most,
-                (agent.attenuated, agent.enforced),
-                strict=True,
-            )
-        },
-        "escalations": [_gap(one) for one in agent.escalations],
-        "dead_letters": [_gap(one) for one in agent.dead_letters],
-        "spawns": {"attenuated": list(agent.spawns[0]), "enforced": list(agent.spawns[1])},
-        "bounds": {
-            "depth": agent.bounds.depth,
-            "turns": agent.bounds.turns,
-            "trust": agent.bounds.trust,
-        },
-        "exact": agent.exact,
-        "why": list(agent.why),
-    }
-
-
-def _most_json(most: AtMost, positions: tuple[AuditPosition, ...]) -> Object:
-    """Return what a tool may do at most; a chain that is not shown is None."""
-    return {
-        "tool": most.tool,
-        **({"glob": most.glob} if most.glob else {}),
-        "grants": [
-            {
-                "effect": grant.effect.value,
-                "rule": grant.rule or None,
-                "reason": grant.reason.value if grant.reason else None,
-                "chain": list(positions[grant.position].chain)
-                if grant.position < len(positions)
-                else None,
-            }
-            for grant in most.grants
-        ],
-        "exact": not most.why,
-        "why": list(most.why),
-    }
-
-
-def _gap(gap: ReadingGap) -> Object:
-    return {"chain": list(gap.chain), **difference_json(gap)}
-
-
-def _position(position: AuditPosition) -> Object:
-    return {
-        "chain": list(position.chain),
-        "confirm": list(position.confirm),
-        "privileges": [privilege_json(privilege) for privilege in position.privileges],
-    }
-
-
-def privilege_json(privilege: Privilege) -> Object:
-    """Return the privilege of one tool."""
-    answer: Object = {
-        "tool": privilege.tool,
-        "effect": privilege.effect.value if privilege.effect else None,
-        "reason": privilege.reason.value if privilege.reason else None,
-        "rules": because_json(privilege.rules),
-        "otherwise": privilege.otherwise.value if privilege.otherwise else None,
-    }
-    if privilege.glob:
-        answer["glob"] = privilege.glob
-    if privilege.layers:
-        answer["layers"] = [
-            {
-                "links": list(layer.links),
-                "rules": because_json(layer.rules),
-                "otherwise": layer.otherwise.value if layer.otherwise else None,
-            }
-            for layer in privilege.layers
-        ]
-    return answer
+    return {**shape(agent), **by_reading}

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from policy.cli.console import Console
 from policy.cli.options import Hosts
-from policy.cli.outputs import file_errors, written
+from policy.cli.outputs import file_errors, publish
 from policy.cli.policies import (
     DecidingPolicy,
     chain_of,
@@ -19,20 +19,29 @@ from policy.cli.policies import (
     dialect_of,
     policy_of,
 )
-from policy.cli.report.as_json import Object, because_json, decision_json, dumps
+from policy.cli.report.as_json import Object, dumps, shape
 from policy.cli.report.document import Block, Excerpt, Ink, Item, Labelled, Report, Text, joined
 from policy.cli.report.terminal import terminal
-from policy.cli.report.words import because_text, call, chain_text, effect, explained, quoted, rule
+from policy.cli.report.words import (
+    because_text,
+    call,
+    chain_text,
+    effect,
+    explained,
+    quoted,
+    rule,
+    sentences,
+)
 from policy.core import limits
 from policy.core.decision import Because, Clause, Decision, Does, Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding
-from policy.core.source import Source, Span
+from policy.core.source import Span
 from policy.core.values import evolve, field, frozen
 from policy.language.mistakes import closest
-from policy.tables.chain import READINGS, CallPlace, Chain, SpawnDenied
-from policy.tables.projects import Offered, told_apart
+from policy.tables.chain import READINGS, Chain, SpawnDenied
+from policy.tables.projects import Offered, Projects, told_apart
 
 if TYPE_CHECKING:
     from policy.analysis.remedy import Remedy
@@ -59,7 +68,12 @@ def run(options: argparse.Namespace, console: Console) -> int:
         if options.output or options.format not in {"json", "text"}:
             answers.append(answer)
         status = max(status, _status(answer))
-    _write(answers, found, options, console)
+    report = Report(
+        "Calls and what they get",
+        lambda: {"answers": [_json(answer) for answer in answers]},
+        lambda _: [block for answer in answers for block in _shown(answer, found)],
+    )
+    publish(report, options, console, printed=options.format not in {"json", "text"})
     # An unreadable file may hold a rule about these calls.
     return 2 if console.unreadable(checker.findings()) else status
 
@@ -80,25 +94,6 @@ def _shown(answer: CheckAnswer, found: DecidingPolicy) -> list[Block]:
     return blocks(answer, found.spans(answer.decision.because))
 
 
-def _write(
-    answers: list[CheckAnswer],
-    found: DecidingPolicy,
-    options: argparse.Namespace,
-    console: Console,
-) -> None:
-    """Write the answers in the formats that have them all together."""
-    report = Report(
-        "Calls and what they get",
-        lambda: {"answers": [_json(answer) for answer in answers]},
-        lambda _: [block for answer in answers for block in _shown(answer, found)],
-    )
-    for file, form in options.output.items():
-        with file_errors(file):
-            file.write_text(written(report, form, None), "utf-8", "backslashreplace")
-    if options.format not in {"json", "text"}:
-        console.write(written(report, options.format, None))
-
-
 def _status(answer: CheckAnswer) -> int:
     if answer.problem:
         return 2
@@ -113,30 +108,29 @@ def _path_and_words(
     The first word is a path before it is a revision, and a revision before it is a call.
     """
     words: list[str] = options.words
-    needs_calls = not (options.calls or options.tool)
-    if options.input is not None and not options.tool:
-        raise PolicyError("expected `--tool` with `--input`")
-    if options.calls and options.tool:
-        raise PolicyError("expected `--calls` or `--tool`, found both")
+    found: DecidingPolicy | None = None
     if options.start:
         words = words[1:] if words and Path(words[0]).is_dir() else words
-    elif words and (not needs_calls or len(words) > 1 or Path(words[0]).exists()):
+    elif words and (options.calls or len(words) > 1 or Path(words[0]).exists()):
         found = compiled_at(words[0], Hosts.of(options), options.root)
-        if found is None:
-            found = _files(words[0], options, console, needed=not needs_calls)
-        if found is not None:
-            return found, _calls(words[1:], needed=needs_calls)
-    from policy.cli.inputs import load_here  # noqa: PLC0415  # loads parsers
+        found = found or _files(words[0], options, console)
+        words = words[1:] if found else words
+    if words and options.calls:
+        raise PolicyError("expected a path alone beside `--calls`, found two arguments")
+    if not words and not options.calls:
+        raise PolicyError(
+            "expected a call", help="write `policy check . 'Bash(git push)'`; see --help"
+        )
+    if found is None:
+        from policy.cli.inputs import load_here  # noqa: PLC0415  # loads parsers
 
-    every = bool(options.chain or options.calls)
-    hosts = Hosts.of(options)
-    found = policy_of(load_here(".", console.progress, hosts, options.root, every=every))
-    return found, _calls(words, needed=needs_calls)
+        every, hosts = bool(options.chain or options.calls), Hosts.of(options)
+        here = load_here(".", console.progress, hosts, options.root, every=every)
+        found = policy_of(here)
+    return found, words
 
 
-def _files(
-    word: str, options: argparse.Namespace, console: Console, *, needed: bool
-) -> DecidingPolicy | None:
+def _files(word: str, options: argparse.Namespace, console: Console) -> DecidingPolicy | None:
     """Return the policy in the files at *word*; None where it is no path and need not be one."""
     from policy.cli.inputs import read  # noqa: PLC0415  # loads parsers
     from policy.files.opening import open_tree  # noqa: PLC0415  # the same
@@ -144,43 +138,20 @@ def _files(
     try:
         tree = open_tree(word)
     except PolicyError:
-        if needed:
+        if options.calls:
             raise
         return None
     return policy_of(read(tree, console.progress, Hosts.of(options), options.root))
 
 
-def _calls(words: list[str], *, needed: bool) -> list[str]:
-    if needed and not words:
-        raise PolicyError(
-            "expected a call", help="write `policy check . 'Bash(git push)'`; see --help"
-        )
-    if words and not needed:
-        raise PolicyError("expected a path alone beside `--tool` or `--calls`, found two arguments")
-    return words
-
-
 def _requests(options: argparse.Namespace, words: list[str]) -> Iterator[CallRequest]:
-    if options.calls:
-        yield from _stream(options.calls)
-    elif options.tool:
-        yield _from_options(options.tool, options.input)
+    if options.calls == "-":
+        yield from _from_lines(sys.stdin.buffer, "standard input")
+    elif options.calls:
+        with file_errors(options.calls, "cannot be read"), Path(options.calls).open("rb") as lines:
+            yield from _from_lines(lines, options.calls)
     else:
         yield from (CallRequest(text=word) for word in words)
-
-
-def _stream(name: str) -> Iterator[CallRequest]:
-    if name == "-":
-        yield from _from_lines(_decoded(sys.stdin.buffer), "standard input")
-        return
-    with file_errors(name, "cannot be read"), Path(name).open("rb") as lines:
-        yield from _from_lines(_decoded(lines), name)
-
-
-def _decoded(lines: Iterable[bytes]) -> Iterator[str]:
-    # A line that is not UTF-8 is reported as a line that is not JSON.
-    for line in lines:
-        yield line.decode("utf-8", "surrogateescape")
 
 
 # --- calls ------------------------------------------------------------------------
@@ -206,71 +177,42 @@ class CallRequest:
     problem: str = ""
 
 
-def _from_options(tool: str, text: str | None) -> CallRequest:
-    """Return the call of ``--tool`` and ``--input``.
-
-    Raises:
-        PolicyError: *text* is not a JSON object.
-
-    """
-    return CallRequest(tool, {} if text is None else _object(text, Source("--input", text)))
-
-
-def _from_lines(lines: Iterable[str], name: str) -> Iterator[CallRequest]:
+def _from_lines(lines: Iterable[bytes], name: str) -> Iterator[CallRequest]:
     """Yield the call of each line that is not blank; an invalid call has a `problem`."""
     for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
+        # A line that is not UTF-8 is reported as a line that is not JSON.
+        text = line.decode("utf-8", "surrogateescape").strip()
         try:
-            yield _from_line(line.strip(), Source(name, line.strip()))
+            if text:
+                yield _from_line(text)
         except PolicyError as error:
             yield CallRequest(problem=f"line {number:,} of {name}: {error.message}")
 
 
-def _from_line(line: str, source: Source) -> CallRequest:
-    value = _object(line, source)
-    tool, call, chain = value.get("tool"), value.get("input", {}), value.get("chain", [])
-    if not isinstance(tool, str) or not tool:
-        raise PolicyError("expected the name of a tool as `tool`", source.whole())
-    if not isinstance(call, dict):
-        raise PolicyError("expected an object as `input`", source.whole())
-    if isinstance(chain, str):
-        chain = chain_of(chain)
-    if not isinstance(chain, (list, tuple)) or not all(isinstance(name, str) for name in chain):
-        raise PolicyError("expected names of agents as `chain`", source.whole())
-    return CallRequest(tool, call, tuple(chain))
+def _from_line(text: str) -> CallRequest:
+    from policy.core.call_json import parsed  # noqa: PLC0415  # of a stream alone
 
-
-def _object(text: str, source: Source) -> dict[str, object]:
     if len(text) > limits.CALL_CHARACTERS:
         raise PolicyError("the call is longer than any call that is looked at")
     try:
-        value = json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
-    except json.JSONDecodeError as error:
-        span = source.span(min(error.pos, len(text)), min(error.pos + 1, len(text)))
-        raise PolicyError(f"this is not JSON: {error.msg.lower()}", span) from None
+        value = parsed(text)
     except (ValueError, RecursionError) as error:
-        raise PolicyError(f"this is not JSON: {str(error)[:100]}", source.whole()) from None
+        raise PolicyError(f"this is not JSON: {str(error)[:100]}") from None
     if not isinstance(value, dict):
-        help_ = 'write `{"command": "git push"}`'
-        raise PolicyError("expected a JSON object", source.whole(), help=help_)
-    return value
-
-
-def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    value = dict(pairs)
-    if len(value) < len(pairs):
-        raise ValueError("a key is there twice")
-    return value
-
-
-def _no_number(text: str) -> float:
-    raise ValueError(f"{text} is no number")
+        raise PolicyError("expected a JSON object")
+    tool, call, chain = value.get("tool"), value.get("input", {}), value.get("chain", [])
+    if not isinstance(tool, str) or not tool:
+        raise PolicyError("expected the name of a tool as `tool`")
+    if not isinstance(call, dict):
+        raise PolicyError("expected an object as `input`")
+    if isinstance(chain, str):
+        chain = chain_of(chain)
+    if not isinstance(chain, (list, tuple)) or not all(isinstance(name, str) for name in chain):
+        raise PolicyError("expected names of agents as `chain`")
+    return CallRequest(tool, call, tuple(chain))
 
 
 # --- answers ----------------------------------------------------------------------
-
-_Walk = tuple[Chain, SpawnDenied | None]
 
 
 class _Checker:
@@ -281,7 +223,9 @@ class _Checker:
         self.chain = chain
         self.reading = reading
         self._projects: dict[str, Offered] = {}
-        self._walks: dict[tuple[str, tuple[str, ...]], _Walk] = {}
+        self._walked = cache(
+            lambda title, *rest: _walked(policy.projects, self._projects[title], *rest)
+        )
 
     def answer(self, asked: CallRequest) -> CheckAnswer:
         """Return what a call gets. An invalid call of a stream is denied.
@@ -312,7 +256,7 @@ class _Checker:
         project, first = self.policy.projects.find(names[0])
         self._projects[project.title] = project
         names = (first, *names[1:])
-        chain, denied = self._walk(project, names, self.reading)
+        chain, denied = self._walked(project.title, names, self.reading)
         tool, call = asked.tool, asked.call
         if asked.text:
             # Written as a matcher, so reading it takes a parser.
@@ -355,7 +299,7 @@ class _Checker:
         """Return the decision of the other reading; None where it was not compiled."""
         other = next(reading for reading in READINGS if reading != self.reading)
         try:
-            chain, denied = self._walk(project, names, other)
+            chain, denied = self._walked(project.title, names, other)
         except PolicyError:
             return None
         if denied is not None and denied.reason == "not-compiled":
@@ -395,31 +339,23 @@ class _Checker:
             help=f"name one of {quoted(starts)} with --chain",
         )
 
-    def _walk(self, project: Offered, names: tuple[str, ...], reading: str) -> _Walk:
-        """Return the chain as far as it goes, and the denial that ends it.
 
-        Raises:
-            PolicyError: an agent is unknown, or the first one starts no chain.
+def _walked(
+    projects: Projects[Any], project: Offered, names: tuple[str, ...], reading: str
+) -> tuple[Chain, SpawnDenied | None]:
+    """Return the chain as far as it goes, and the denial that ends it.
 
-        """
-        key = (f"{project.title} {reading}", names)
-        if key not in self._walks:
-            place = self.policy.projects.place_of(project)
-            self._walks[key] = _walked(project, names, reading, place)
-        return self._walks[key]
+    Raises:
+        PolicyError: an agent is unknown, or the first one starts no chain.
 
-
-def _walked(project: Offered, names: tuple[str, ...], reading: str, place: CallPlace) -> _Walk:
+    """
     agents = project.reading(reading).agents
     for name in names:
         if name not in agents:
             msg = f"there is no agent {quoted([name])} in {quoted([project.title])}"
-            raise PolicyError(
-                msg,
-                help=closest(name, agents) or f"there are {quoted(agents)}",
-            )
+            raise PolicyError(msg, help=closest(name, agents) or f"there are {quoted(agents)}")
     try:
-        chain = Chain.start(names[0], project.reading(reading), place)
+        chain = Chain.start(names[0], project.reading(reading), projects.place_of(project))
     except SpawnDenied as denied:
         raise PolicyError(str(denied)) from None
     for name in names[1:]:
@@ -436,11 +372,8 @@ def _decision(
     if denied is None:
         return chain.decide(tool, call)
     # An agent that is never started makes no call.
-    reason = _REASONS.get(denied.reason, Reason.DEFAULT)
-    return Decision(Effect.DENY, reason, denied.because, (denied.link,), chain.table.hash)
-
-
-_REASONS = {reason.value: reason for reason in Reason}
+    said = denied.decision
+    return Decision(said.effect, said.reason, said.because, said.links, chain.table.hash)
 
 
 # --- what an answer looks like -----------------------------------------------------
@@ -495,45 +428,13 @@ class CheckAnswer:
 
 
 def _json(answer: CheckAnswer) -> Object:
-    """Return the JSON shape of an answer."""
-    shape = decision_json(answer.chain, answer.tool, answer.call, answer.decision)
-    shape |= {
-        "message": answer.why,
-        "reading": answer.reading,
-        "project": answer.project,
-        "profile": answer.profile,
-    }
-    if answer.clauses:
-        shape["clauses"] = [_clause_json(clause) for clause in answer.clauses]
-    if answer.denied:
-        shape["denied_agent"] = answer.denied
-    if answer.confirm:
-        shape["confirm"] = [
-            {"agent": agent, "by": list(by)} for agent, by in answer.confirm.items()
-        ]
-    if answer.instead is not None:
-        shape["other_reading"] = {
-            "effect": answer.instead.effect.value,
-            "reason": answer.instead.reason.value,
-            "because": because_json(answer.instead.because),
-        }
-    if answer.remedy is not None:
-        shape["remedy"] = {"rules": list(answer.remedy.rules), "links": list(answer.remedy.links)}
-    if answer.problem:
-        shape["error"] = answer.problem
-    return shape
+    """Return the JSON shape of an answer, without what does not apply to it."""
+    found = {**shape(answer), "table": answer.decision.table, "message": answer.why}
+    found = {"call": found.pop("witness"), **found}
+    return {key: value for key, value in found.items() if value or key not in _OPTIONAL}
 
 
-def _clause_json(clause: Clause) -> Object:
-    """Return the JSON shape of a clause."""
-    return {
-        "does": clause.does.value,
-        "text": clause.text,
-        "effect": clause.decision.effect.value,
-        "reason": clause.decision.reason.value,
-        "because": because_json(clause.decision.because),
-        "why": clause.why,
-    }
+_OPTIONAL = frozenset({"clauses", "confirm", "denied", "instead", "problem", "remedy"})
 
 
 def blocks(answer: CheckAnswer, spans: Mapping[Because, Span]) -> list[Block]:
@@ -611,19 +512,16 @@ def _clause(clause: Clause) -> Text:
     shown = clause.text
     if hides and len(shown) > _LONGEST:
         shown = f"{shown[:_LONGEST]}…"
-    what: Text = Ink(shown, "code") if shown else "it" if clause.why else _UNKNOWN[clause.does]
+    what: Text = (
+        Ink(shown, "code")
+        if shown
+        else "it"
+        if clause.why
+        else sentences()["unknown"][clause.does.value]
+    )
     why = clause.why or (" (", _why(clause), ")")
     word = effect(clause.decision.effect)
     return (word, " " * (6 - len(word.text)), does, what, " " if clause.why else "", why)
-
-
-_UNKNOWN = {
-    Does.RUNS: "a program whose name is unknown",
-    Does.READS: "a file whose name is unknown",
-    Does.WRITES: "a file whose name is unknown",
-    Does.REMOVES: "a file whose name is unknown",
-    Does.HIDES: "what it may do besides",
-}
 
 
 def _why(clause: Clause) -> Text:
@@ -632,13 +530,5 @@ def _why(clause: Clause) -> Text:
         return joined(rules, " and ")
     if clause.does is Does.HIDES:
         return "it may hold commands that were not found"
-    reason = clause.decision.reason
-    return _WHY.get(reason, reason.value)
-
-
-_WHY = {
-    Reason.DEFAULT: "no rule",
-    Reason.CLASSIFIER: "a model decides",
-    Reason.PROTECTED: "guarded by the host",
-    Reason.UNANALYSABLE: "no rule counts that allows it",
-}
+    reason = clause.decision.reason.value
+    return str(sentences()["parts"].get(reason, reason))

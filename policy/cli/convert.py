@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from policy.analysis.conversion.converting import Conversion, convert
 from policy.analysis.conversion.losses import Loss
 from policy.cli.console import Console
 from policy.cli.outputs import file_errors, publish
-from policy.cli.report.as_json import Object, because_json
+from policy.cli.report.as_json import Object, shape
 from policy.cli.report.document import (
     Block,
     Item,
@@ -26,8 +26,6 @@ from policy.cli.report.document import (
 )
 from policy.cli.report.words import arrow, call, chain_text, count, quoted, why_rows
 from policy.core.errors import PolicyError
-from policy.core.source import visible
-from policy.core.values import evolve
 from policy.files.opening import open_tree
 from policy.tables.chain import SPAWN_TOOL
 
@@ -48,27 +46,15 @@ def run(options: argparse.Namespace, console: Console) -> int:
     files = {path: text for one in found for path, text in one.files.items()}
     targets = {} if refused or not options.folder else _targets(files, options)
     shown = {} if refused or options.folder else files
+    alone = len(shown) == 1 and options.format == "text"
     report = Report(
         f"Conversion to `{options.to}`",
         partial(_json, found, refused),
-        partial(_blocks, found),
+        partial(_blocks, found, {} if alone else shown),
         _MOST,
+        content="".join(shown.values()) if alone else "",
     )
-    if options.format != "text":
-        files_below = [Verbatim(text, path) for path, text in shown.items()]
-        with_files = evolve(report, blocks=lambda most: [*_blocks(found, most), *files_below])
-        publish(with_files, options, console)
-    elif len(shown) == 1:
-        # The text of the file alone, so that it can be written to a file.
-        (only,) = shown.values()
-        console.write(only)
-        console.complain(*_blocks(found, None if options.all else _MOST))
-    else:
-        for path, text in shown.items():
-            console.line(console.page.paint(f"--- {visible(path)}", "strong"))
-            console.write(text if text.endswith("\n") else text + "\n")
-        console.write("\n" if shown else "")
-        publish(report, options, console)
+    publish(report, options, console)
     if refused:
         console.say(refused)
         return 1
@@ -86,7 +72,7 @@ def _refused(found: tuple[Conversion, ...], options: argparse.Namespace) -> str:
     return next(filter(None, reasons), "")
 
 
-def _targets(files: dict[str, str], options: argparse.Namespace) -> dict[Path, str]:
+def _targets(files: Mapping[str, str], options: argparse.Namespace) -> dict[Path, str]:
     """Return where each file goes.
 
     Raises:
@@ -114,8 +100,10 @@ def _write(path: Path, text: str) -> None:
 # --- what a conversion looks like --------------------------------------------------
 
 
-def _blocks(conversions: Iterable[Conversion], most: int | None) -> list[Block]:
-    """Return a summary of each conversion, and its losses."""
+def _blocks(
+    conversions: Iterable[Conversion], files: Mapping[str, str], most: int | None
+) -> list[Block]:
+    """Return a summary of each conversion, and its losses; then *files*."""
     blocks: list[Block] = []
     for one in conversions:
         blocks.append(Paragraph(_summary(one), "strong"))
@@ -136,7 +124,7 @@ def _blocks(conversions: Iterable[Conversion], most: int | None) -> list[Block]:
         ):
             if notes:
                 blocks.append(Section(f"{title} ({len(notes):,})", tuple(map(Item, notes))))
-    return blocks
+    return [*blocks, *(Verbatim(text, path) for path, text in files.items())]
 
 
 def _summary(conversion: Conversion) -> str:
@@ -195,40 +183,8 @@ def _declared(conversion: Conversion) -> list[str]:
 
 def _json(conversions: Iterable[Conversion], refused: str) -> Object:
     """Return the JSON shape of conversions; with their files unless they are refused."""
-    return {
-        "conversions": [
-            {
-                "source": one.source,
-                "host": one.host,
-                "files": {} if refused else dict(one.files),
-                "losses": [
-                    *(_loss_json(loss) for loss in one.losses),
-                    *(
-                        {"direction": "dropped", "what": d.what, "agent": d.agent}
-                        for d in one.dropped
-                    ),
-                ],
-                "unproven": [{"tool": u.tool, "why": u.why} for u in one.unproven],
-                "names": dict(one.names),
-                "without_counterpart": list(one.tools),
-                "declared": [_loss_json(loss) for loss in one.declared],
-                "exact": not one.unproven,
-            }
-            for one in conversions
-        ],
-        "refused": refused or None,
-    }
-
-
-def _loss_json(loss: Loss) -> Object:
-    return {
-        "direction": loss.direction,
-        "chain": list(loss.chain),
-        "also": [list(chain) for chain in loss.also],
-        "tool": loss.tool,
-        "from": loss.before.effect.value,
-        "to": loss.after.effect.value,
-        "witness": {"tool": loss.tool, "input": dict(loss.call)},
-        "before": because_json(loss.before.because),
-        "because": because_json(loss.after.because),
-    }
+    found = [
+        {**shape(one), "files": {} if refused else dict(one.files), "exact": not one.unproven}
+        for one in conversions
+    ]
+    return {"conversions": found, "refused": refused or None}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -12,21 +12,21 @@ from typing import TYPE_CHECKING, Final
 from policy.analysis.diff import Change, Diff, FileChange, changed_files, diff_workspaces
 from policy.analysis.edits import EditEffect, Edits, TextEdit, effects_of_edits
 from policy.analysis.reach.privileges import at_most, privileges
-from policy.analysis.review import Review, RuleChange, Spawn, new_findings, review, spawn_changes
+from policy.analysis.review import (
+    Renamed,
+    Rule,
+    changed_rules,
+    new_findings,
+    renamed_agents,
+    spawn_changes,
+    without_effect,
+)
 from policy.cli.console import Console
 from policy.cli.inputs import InputTree, load, read, sides
 from policy.cli.options import Hosts
 from policy.cli.outputs import publish
-from policy.cli.report.access import (
-    CLASSES,
-    NOTHING,
-    ToolAccess,
-    access_json,
-    by_class,
-    cell,
-    tool_access,
-)
-from policy.cli.report.as_json import Object, difference_json, finding_json, place_json
+from policy.cli.report.access import CLASSES, NOTHING, ToolAccess, by_class, cell, tool_access
+from policy.cli.report.as_json import Object, shape
 from policy.cli.report.changes import ROLES, ChangeRow, Classes, change_rows, meaning
 from policy.cli.report.document import (
     Block,
@@ -44,39 +44,38 @@ from policy.cli.report.document import (
     more,
     plain,
 )
-from policy.cli.report.results import Result, end_of, of_finding, path_prefix
+from policy.cli.report.results import Result, path_prefix
 from policy.cli.report.words import (
     arrow,
     call,
     call_text,
     chain_text,
     count,
-    explained,
     findings_blocks,
     quoted,
-    rule_text,
     why_rows,
 )
 from policy.compare.compare import Known
-from policy.core.decision import Decision
 from policy.core.finding import Finding, Severity
-from policy.core.source import Place, visible
+from policy.core.source import Span
 from policy.core.values import evolve, field, frozen
 from policy.files.opening import is_unreadable
 from policy.files.text import decode
-from policy.files.trees import SingleFile
+from policy.files.trees import SingleFile, Tree
 from policy.hosts.workspace import Workspace
 from policy.tables.chain import READINGS, Chains, SpawnDenied
 
 if TYPE_CHECKING:
     from policy.analysis.reach.query import Excess
 
-__all__ = ["FILES", "DiffReport", "blocks", "results", "run", "shape"]
+__all__ = ["FILES", "DiffReport", "as_json", "blocks", "report_of", "results", "run"]
 
+_LINES = 60  # of the first screen
 _MOST = 6  # edits, and entries of any other list
 _LEAST = 2  # edits that narrow, beside many that widen
 _MOST_ROWS = (6, 3)  # of one edit, where there are few or many
 _MOST_RULES = 3
+_MOST_APART = 2  # edits of equal texts with equal effects
 _MOST_CALLS = 3
 _LONGEST = 60  # characters of a line that holds no rule
 
@@ -88,8 +87,6 @@ FILES: Final = {
     "none": "changed without effect: no call is decided differently",
     "decisions": "changed, and reported above",
 }
-
-BEYOND: Final = "beyond the maximum"
 
 # What agents may do: class of tools -> tools.
 _Grants = Mapping[str, Sequence[ToolAccess]]
@@ -105,11 +102,14 @@ class DiffReport:
         diff: the changes.
         edits: the edits of texts.
         effects: what these change, those that grant more first.
+        rules: the rules that went, and those that came.
+        idle: the edits of rules without which every call is decided the same.
         classes: project -> class of tools -> tools.
         grants: project and chain -> what an added or removed agent may do.
-        review: renamed agents, and changed rules.
-        spawns: project -> the edges of its spawn graph, where they changed.
+        renamed: agents that have another name alone.
+        spawns: project -> the edges of its spawn graph that came and went.
         excess: what the new side grants beyond a maximum.
+        more_excess: why it may be more; nothing where it is not.
         findings: of the new side alone (`new_findings`).
 
     """
@@ -119,50 +119,49 @@ class DiffReport:
     diff: Diff
     edits: tuple[TextEdit, ...] = ()
     effects: tuple[EditEffect, ...] = ()
+    rules: tuple[Sequence[Rule], Sequence[Rule]] = ((), ())
+    idle: frozenset[TextEdit] = frozenset()
     classes: Classes = field(factory=dict)
     grants: Mapping[tuple[str, tuple[str, ...]], _Grants] = field(factory=dict)
-    review: Review = Review()
-    spawns: Mapping[str, Sequence[Spawn]] = field(factory=dict)
+    renamed: tuple[Renamed, ...] = ()
+    spawns: Mapping[str, Sequence[tuple[str, str, str]]] = field(factory=dict)
     excess: tuple[Excess, ...] = ()
+    more_excess: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
 
+    def rules_of(self, edit: TextEdit, side: int) -> list[Rule]:
+        """Return the rules that *edit* removes (0) or adds (1)."""
+        files = self._rules[side]
+        near = (rule for file in edit.files for rule in files.get(file, ()))
+        return [rule for rule in near if edit.covers(side, rule[2])]
+
     @cached_property
-    def _rules(self) -> Mapping[TextEdit, list[RuleChange]]:
-        by_file: dict[str, list[TextEdit]] = {}
-        for edit in self.edits:
-            for file in edit.files:
-                by_file.setdefault(file, []).append(edit)
-        found: dict[TextEdit, list[RuleChange]] = {}
-        for change in self.review.rules:
-            for side, place in enumerate(change.places):
-                for edit in by_file.get(place.file, ()) if place else ():
-                    if edit.covers(side, place):
-                        found.setdefault(edit, []).append(change)
+    def _rules(self) -> tuple[dict[str, list[Rule]], ...]:
+        found: tuple[dict[str, list[Rule]], ...] = ({}, {})
+        for files, rules in zip(found, self.rules, strict=True):
+            for rule in rules:
+                files.setdefault(rule[2].file, []).append(rule)
         return found
 
-    def rules(self, edit: TextEdit) -> list[RuleChange]:
-        """Return the rules that *edit* removes or adds."""
-        return self._rules.get(edit, [])
-
     @cached_property
-    def renamed(self) -> dict[str, str]:
+    def names(self) -> dict[str, str]:
         """The other name of each agent that was only renamed."""
-        pairs = [(one.old, one.new) for one in self.review.renamed]
+        pairs = [(one.old, one.new) for one in self.renamed]
         return {**dict(pairs), **{new: old for old, new in pairs}}
 
     @cached_property
-    def idle(self) -> list[TextEdit]:
-        """The edits of rules that change no decision."""
+    def others(self) -> list[TextEdit]:
+        """The edits of rules that make no change."""
         making = {edit for effect in self.effects for edit in effect.edits}
-        return [edit for edit in self.edits if edit not in making and self.rules(edit)]
+        rest = (edit for edit in self.edits if edit not in making)
+        return [edit for edit in rest if any(self.rules_of(edit, side) for side in (0, 1))]
 
     def effect(self, file: FileChange) -> str:
         """Return the effect of a file that differs, a key of `FILES`."""
         if file.status != "read":
             return "unread" if file.status == "not read" else "error"
         making = [edit for effect in self.effects for edit in effect.edits]
-        holding = [edit for edit in self.idle if any(rule.named for rule in self.rules(edit))]
-        if any(file.path in edit.files for edit in (*making, *holding)):
+        if any(file.path in e.files for e in (*making, *self.others) if e not in self.idle):
             return "decisions"
         is_known = self.diff.exact and all(effect.edits for effect in self.effects)
         return "none" if is_known else "unknown"
@@ -172,14 +171,15 @@ class DiffReport:
         return [file for file in self.diff.files if self.effect(file) == effect]
 
     @property
-    def beyond(self) -> list[tuple[Excess, tuple[str, ...]]]:
-        """What exceeds a maximum, with its readings; equal excess of both readings once."""
-        groups: dict[object, tuple[Excess, list[str]]] = {}
+    def beyond(self) -> list[list[Excess]]:
+        """What exceeds a maximum: calls that differ only in their chain together."""
+        groups: dict[object, list[Excess]] = {}
         for one in self.excess:
-            difference = one.difference
-            key = (one.project, one.chain, difference.tool, str(difference.call))
-            groups.setdefault(key, (one, []))[1].append(one.reading)
-        return [(one, tuple(readings)) for one, readings in groups.values()]
+            found = one.difference
+            rules = tuple((because.rule, because.place) for because in found.after.because)
+            key = one.project, found.tool, str(found.call), found.before.effect, rules
+            groups.setdefault(key, []).append(one)
+        return list(groups.values())
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
@@ -187,79 +187,20 @@ def run(options: argparse.Namespace, console: Console) -> int:
     names = sides(options.old, options.new)
     hosts = Hosts.of(options)
     old, new = (load(name, console.progress, hosts, empty=True) for name in names)
-    before, after = _paired(old, new)
-    known: Known = {}
-    diff = diff_workspaces(
-        before,
-        after,
-        readings=(options.reading,) if options.reading else READINGS,
-        files=changed_files((old.tree, old.workspace), (new.tree, new.workspace)),
-        progress=console.progress,
-        known=known,
-    )
-    renamed = {}
-    if isinstance(old.tree, SingleFile) and isinstance(new.tree, SingleFile):
-        renamed = {new.tree.path.name: old.tree.path.name}
-    edits = Edits(old.tree, new.tree, diff.files, renamed)
-    console.progress("finding the edits behind each change")
-    reading = partial(read, progress=lambda _: None, hosts=hosts, empty=True)
-    effects = effects_of_edits(diff, (before, after), edits, lambda tree: reading(tree).workspace)
-    excess, why = _excess(options.max, after, options.reading)
-    report = DiffReport(
-        old.tree.label,
-        new.tree.label,
-        diff,
-        tuple(edits.all),
-        tuple(effects),
-        {project.title: project.tool_classes for project in (*before.projects, *after.projects)},
-        _grants(diff, before, after),
-        review(before, after, diff, known),
-        spawn_changes(before, after),
-        excess,
-        new_findings(before, after),
-    )
+    report = report_of(old, new, options, console, hosts)
     answer = Report(
         f"Changes from `{report.old}` to `{report.new}`",
-        partial(shape, report),
+        partial(as_json, report),
         partial(blocks, report),
         _MOST,
-        partial(results, report),
+        partial(results, report, new),
         path_prefix(new.tree),
-        diff.exact,
+        report.diff.exact,
+        _LINES,
     )
     publish(answer, options, console)
-    if why:
-        told = f"not exact: more may be granted beyond {options.max} ({'; '.join(why)})"
-        console.say(told)
     shown = report.findings if options.format == "text" else ()
-    status = _status(diff, new, options.fail_on, shown, console)
-    return status or int(bool(excess or why))
-
-
-def _excess(
-    name: str | None, workspace: Workspace, reading: str | None
-) -> tuple[tuple[Excess, ...], tuple[str, ...]]:
-    """Return what *workspace* grants beyond the policy in the file *name*, and why it may be more.
-
-    Raises:
-        PolicyError: the file does not have exactly one agent, or a rule of it matches no call.
-
-    """
-    if name is None:
-        return (), ()
-    # Only `--max` needs the parser of our notation.
-    from policy.analysis.reach.query import exceeds, read_maximum  # noqa: PLC0415
-
-    path = Path(name)
-    source = decode(name, SingleFile(path).read(path.name))
-    maximum = read_maximum(source)
-    return exceeds(workspace, maximum, readings=(reading,) if reading else READINGS)
-
-
-def _status(
-    diff: Diff, new: InputTree, fail_on: str, shown: tuple[Finding, ...], console: Console
-) -> int:
-    changed = {file.path for file in diff.files}
+    changed = {file.path for file in report.diff.files}
     unreadable = [
         finding
         for finding in new.workspace.findings
@@ -270,24 +211,85 @@ def _status(
         return 2
     failed = {
         "none": False,
-        "any": bool(diff.changes) or not diff.exact,
-        "widened": diff.widened > 0 or not diff.exact,
+        "any": bool(report.diff.changes) or not report.diff.exact,
+        "widened": report.diff.widened > 0 or not report.diff.exact,
     }
-    return int(failed[fail_on])
+    return int(failed[options.fail_on] or bool(report.excess or report.more_excess))
+
+
+def report_of(
+    old: InputTree, new: InputTree, options: argparse.Namespace, console: Console, hosts: Hosts
+) -> DiffReport:
+    """Return how *new* differs from *old*.
+
+    Raises:
+        PolicyError: the maximum does not have exactly one agent, or a rule of it matches no call.
+
+    """
+    before, after = _paired(old, new)
+    known: Known = {}
+    readings = (options.reading,) if options.reading else READINGS
+    diff = diff_workspaces(
+        before,
+        after,
+        readings=readings,
+        files=changed_files((old.tree, old.workspace), (new.tree, new.workspace)),
+        progress=console.progress,
+        known=known,
+    )
+    renamed = {}
+    if isinstance(old.tree, SingleFile) and isinstance(new.tree, SingleFile):
+        renamed = {new.tree.path.name: old.tree.path.name}
+    edits = Edits(old.tree, new.tree, diff.files, renamed)
+    console.progress("finding the edits behind each change")
+
+    def loaded(tree: Tree) -> Workspace:
+        return read(tree, lambda _: None, hosts, empty=True).workspace
+
+    excess, why = _excess(options.max, after, readings)
+    report = DiffReport(
+        old.tree.label,
+        new.tree.label,
+        diff,
+        tuple(edits.all),
+        tuple(effects_of_edits(diff, (before, after), edits, loaded)),
+        changed_rules(before, after),
+        classes={each.title: each.tool_classes for each in (*before.projects, *after.projects)},
+        grants=_grants(diff, before, after),
+        renamed=renamed_agents(before, after),
+        spawns=spawn_changes(before, after),
+        excess=excess,
+        more_excess=why,
+        findings=new_findings(before, after),
+    )
+    return evolve(report, idle=without_effect(report.others, edits, after, loaded, known))
+
+
+def _excess(
+    name: str | None, workspace: Workspace, readings: Sequence[str]
+) -> tuple[tuple[Excess, ...], tuple[str, ...]]:
+    """Return what is granted beyond the policy in the file *name*, and why it may be more."""
+    if name is None:
+        return (), ()
+    # Only `--max` needs the parser of our notation.
+    from policy.analysis.reach.query import exceeds, read_maximum  # noqa: PLC0415
+
+    path = Path(name)
+    maximum = read_maximum(decode(name, SingleFile(path).read(path.name)))
+    return exceeds(workspace, maximum, readings=readings)
 
 
 def _paired(old: InputTree, new: InputTree) -> tuple[Workspace, Workspace]:
     """Return both workspaces; for two files, the second under the name of the first."""
     before, after = old.workspace, new.workspace
-    trees = (old.tree, new.tree)
-    if not all(isinstance(tree, SingleFile) for tree in trees):
+    is_alone = all(
+        isinstance(side.tree, SingleFile) and len(side.workspace.projects) == 1
+        for side in (old, new)
+    )
+    if not is_alone or before.projects[0].host != after.projects[0].host:
         return before, after
-    if len(before.projects) != 1 or len(after.projects) != 1:
-        return before, after
-    (one,), (other,) = before.projects, after.projects
-    if one.host != other.host:
-        return before, after
-    return before, evolve(after, projects=(evolve(other, root=one.root),))
+    there = evolve(after.projects[0], root=before.projects[0].root)
+    return before, evolve(after, projects=(there,))
 
 
 def _grants(
@@ -320,33 +322,43 @@ def blocks(report: DiffReport, most: int | None) -> list[Block]:
     found: list[Block] = [Paragraph(summary(report), "strong")]
     number, room = 0, most
     for title, role, widened in (("widens", "widened", True), ("narrows", "narrowed", False)):
-        effects = [effect for effect in report.effects if effect.widened is widened]
-        items = []
-        for effect in effects[:room]:
-            number += 1
-            items.append(_effect_item(report, effect, number, most))
-        if items:
-            left = more(len(effects) - len(items), "edits")
-            found.append(Section(Ink(title, role), (*items, *left)))
+        groups = _alike(report, widened=widened, merged=most is not None)
+        shown = enumerate(groups[:room], number + 1)
+        items = [_effect_item(report, group, n, most) for n, group in shown]
+        number += len(items)
+        found += _section(Ink(title, role), items, len(groups), "edits")
         room = most and max(most - number, _LEAST)
     found += _beyond(report, most)
     if report.findings:
         title = f"findings that came with the change ({len(report.findings):,})"
         found.append(Section(title, tuple(findings_blocks(report.findings, most))))
-    found += _without_effect(report, most)
+    for title, is_idle in (
+        ("limits what other edits grant, and changes nothing by itself", False),
+        ("without effect", True),
+    ):
+        edits = [edit for edit in report.others if (edit in report.idle) is is_idle]
+        items = [Item(edit_text(report, edit)) for edit in edits[:most]]
+        found += _section(title, items, len(edits), folded=True)
     for project, edges in report.spawns.items():
-        changed = tuple(Edge(one.parent, one.child, one.change) for one in edges if one.change)
+        is_small = most is None or len(edges) <= 2 * most
+        graph = [Graph(tuple(Edge(*edge) for edge in edges))] if is_small else []
         title = f"agents of {project} that are started otherwise"
-        is_small = most is None or len(changed) <= 2 * most
-        shown = (Graph(changed),) if is_small else more(len(changed), "starts")
-        found.append(Section(title, shown, folded=True))
+        total = len(edges) if not is_small else 1
+        found.append(Section(title, (*graph, *more(total - len(graph), "starts")), folded=True))
     for effect_, what in FILES.items():
-        files = report.files(effect_)
-        if files and (effect_ != "decisions" or most is None):
-            told: Text = Ink(what, "warning") if effect_ in {"unread", "error"} else what
-            shown = tuple(Item((Ink(f.path, "file"), f" ({_kind(f)})")) for f in files[:most])
-            found.append(Section(told, (*shown, *more(len(files) - len(shown)))))
+        files = report.files(effect_) if effect_ != "decisions" or most is None else []
+        told: Text = Ink(what, "warning") if effect_ in {"unread", "error"} else what
+        items = [Item((Ink(file.path, "file"), f" ({_kind(file)})")) for file in files[:most]]
+        found += _section(told, items, len(files))
     return found
+
+
+def _section(
+    title: Text, items: Sequence[Block], total: int, noun: str = "", *, folded: bool = False
+) -> list[Block]:
+    """Return a section with *items* of *total*; nothing for none."""
+    body = (*items, *more(total - len(items), noun))
+    return [Section(title, body, folded=folded)] if items else []
 
 
 def summary(report: DiffReport) -> str:
@@ -354,36 +366,31 @@ def summary(report: DiffReport) -> str:
     diff = report.diff
     parts = [f"{_side_name(report.old)} → {_side_name(report.new)}: "]
     if diff.changes:
-        making = [
-            {e for one in report.effects if one.widened is w for e in one.edits}
-            for w in (True, False)
-        ]
-        widening, narrowing = making[0], making[1] - making[0]
-        idle = len(report.idle)
-        told = [
-            f"{len(each):,} {verb if len(each) == 1 else plural}"
-            for each, verb, plural in (
-                (widening, "widens", "widen"),
-                (narrowing, "narrows", "narrow"),
-            )
-            if each
-        ]
-        told += [f"{idle:,} without effect"] if idle else []
-        total = len(widening) + len(narrowing) + idle
+        widening, narrowing = (
+            {edit for one in report.effects if one.widened is widened for edit in one.edits}
+            for widened in (True, False)
+        )
+        numbers = (
+            (len(widening), ("widens", "widen")),
+            (len(narrowing - widening), ("narrows", "narrow")),
+            (len(report.others), ("without effect", "without effect")),
+        )
+        told = [f"{number:,} {verb[number > 1]}" for number, verb in numbers if number]
+        total = sum(number for number, _ in numbers)
         parts.append(f"{count(total, 'edit')}: {', '.join(told)}" if total else "")
         if not all(effect.edits for effect in report.effects):
             parts.append("; more changes, which no edit of a text explains")
     elif not diff.files:
         parts.append("no file that may say something about agents differs")
-    elif not diff.files or {"unread", "error"} & {*map(report.effect, diff.files)}:
+    elif {"unread", "error"} & {*map(report.effect, diff.files)}:
         parts.append("no change of decisions in the files that were read")
     else:
         parts.append("no call is decided differently")
     for effect_, what in (("error", "not understood"), ("unread", "not read")):
         if files := report.files(effect_):
             parts.append(f"; {count(len(files), 'changed file')} {what}")
-    if excess := report.beyond:
-        parts.append(f"; {len(excess):,} {BEYOND}")
+    if beyond := report.beyond:
+        parts.append(f"; {sum(map(_chains, beyond)):,} beyond the maximum")
     if report.findings:
         parts.append(f"; {count(len(report.findings), 'new finding')}")
     if not diff.exact:
@@ -400,10 +407,34 @@ def _kind(file: FileChange) -> str:
     return file.what + (f", {count(file.errors, 'error')}" if file.errors else "")
 
 
-def _effect_item(report: DiffReport, effect: EditEffect, number: int, most: int | None) -> Item:
-    """Return the edits of a block, and what they change."""
+def _alike(report: DiffReport, *, widened: bool, merged: bool) -> list[list[EditEffect]]:
+    """Return the effects of edits; *merged* are many of equal texts with equal effects."""
+    groups: dict[object, list[EditEffect]] = {}
+    for number, effect in enumerate(report.effects):
+        key: object = number
+        if merged and effect.edits:
+            spans = [(edit.key, edit.removed, edit.added) for edit in effect.edits]
+            texts = tuple((key, *(span and span.text for span in two)) for key, *two in spans)
+            rows = change_rows(effect, report.classes)
+            key = texts, tuple(plain((row.phrase(report.names), row.arrow())) for row in rows)
+        if effect.widened is widened:
+            groups.setdefault(key, []).append(effect)
+    found: list[list[EditEffect]] = []
+    for group in groups.values():
+        found += [group] if len(group) > _MOST_APART else [[effect] for effect in group]
+    return found
+
+
+def _effect_item(
+    report: DiffReport, alike: Sequence[EditEffect], number: int, most: int | None
+) -> Item:
+    """Return the edits of a block, and what they change; of those that are alike, the first."""
+    effect, *others = alike
     heads = [edit_text(report, edit) for edit in effect.edits]
     head = joined(heads or ["no edit of a text explains this"], ", and ", most)
+    if others:
+        files = (Ink(str(other.edits[0].place.file), "file") for other in others)
+        head = (head, f"; the same {count(len(others), 'more time')}: ", joined(files, most=2))
     rows = change_rows(effect, report.classes)
     if most is not None:
         told = {row.widened for row in rows if row.is_ordinary}
@@ -411,7 +442,12 @@ def _effect_item(report: DiffReport, effect: EditEffect, number: int, most: int 
     limit = _MOST_ROWS[len(report.effects) > _MOST_ROWS[1]]
     shown = rows[: most and limit + (len(rows) == limit + 1)]
     cells = tuple(
-        (row.phrase(report.renamed), row.arrow(), row.witnesses(most and _MOST_CALLS), row.who())
+        (
+            row.phrase(report.names),
+            row.arrow(),
+            row.witnesses(most and _MOST_CALLS),
+            row.who() + (" and others" if others else ""),
+        )
         for row in shown
     )
     body: list[Block] = [Grid(("", "", "", ""), cells)]
@@ -431,20 +467,15 @@ def edit_text(report: DiffReport, edit: TextEdit) -> Text:
         return (f"{sign} ", Ink(edit.place.file, "file"), " (the whole file)")
     parts: list[Text] = []
     place = edit.place
-    for side, sign in enumerate("-+"):
-        span = (edit.removed, edit.added)[side]
+    for side, span in enumerate((edit.removed, edit.added)):
         if span is None:
             continue
-        rules = [
-            (change.effects[side], change.rule, change.places[side])
-            for change in report.rules(edit)
-            if edit.covers(side, change.places[side])
-        ]
+        rules = report.rules_of(edit, side)
         told: list[Text] = [(_ink(edit.key), Ink(_cut(span.text), "rule"))]
         if rules and not edit.key and not _KEYED.match(span.text):
-            told = [(_ink(str(effect)), Ink(rule, "rule")) for effect, rule, _ in rules]
-            place = rules[0][2] or place
-        parts.append((f"{sign} ", joined(told, most=_MOST_RULES)))
+            told = [(_ink(str(effect)), Ink(rule, "rule")) for rule, effect, _ in rules]
+            place = rules[0][2]
+        parts.append((f"{'-+'[side]} ", joined(told, most=_MOST_RULES)))
     return (joined(parts, "  "), "  ", Ink(f"{place.file}:{place.line}", "file"))
 
 
@@ -468,7 +499,7 @@ def _may(report: DiffReport, row: ChangeRow) -> Block | None:
     """Return what an agent may do that can be started now, or could be."""
     started = next((change for change in row.changes if change.what != "rule"), None)
     grants = started and report.grants.get((started.project, started.chain))
-    if not grants or row.subject in report.renamed:
+    if not grants or row.subject in report.names:
         return None
     told: list[Text] = [
         (f"{CLASSES[kind]}: ", shown)
@@ -487,261 +518,155 @@ def _detail(change: Change) -> Item:
         *why_rows("before", difference.before, agent),
         *why_rows("after", difference.after, agent),
         ("chains", f"{chains} in {change.project}"),
+        *_only(change.readings),
     ]
-    if len(change.readings) == 1:
-        rows.append(("reading", f"{change.readings[0]} only"))
     if not change.exact:
         rows.append(("compared", f"not exactly: more calls may differ ({'; '.join(change.why)})"))
     named = call(difference.tool, difference.call)
     head: Text = (arrow(difference.before.effect, difference.after.effect), "  ", named)
     if change.what != "rule":
         can = "can" if change.widened else "can no longer"
-        head = (
-            Ink(agent, "agent"),
-            f" {can} {'be started' if len(change.chain) > 1 else 'start chains'}",
-        )
+        started = "be started" if len(change.chain) > 1 else "start chains"
+        head = (Ink(agent, "agent"), f" {can} {started}")
     return Item(head, (Labelled(tuple(rows)),))
 
 
-def _without_effect(report: DiffReport, most: int | None) -> list[Block]:
-    found: list[Block] = []
-    for title, named in (
-        ("limits what other edits grant, and changes nothing by itself", True),
-        ("without effect", False),
-    ):
-        edits = [
-            edit for edit in report.idle if any(rule.named for rule in report.rules(edit)) is named
-        ]
-        items = tuple(Item(edit_text(report, edit)) for edit in edits[:most])
-        if items:
-            found.append(Section(title, (*items, *more(len(edits) - len(items))), folded=True))
-    return found
+def _only(readings: Collection[str]) -> list[tuple[str, Text]]:
+    return [("reading", f"{one} only") for one in readings if len(readings) == 1]
 
 
 def _beyond(report: DiffReport, most: int | None) -> list[Block]:
-    """Return what exceeds the maximum; of calls that differ only in their chain, the first."""
-    excess = report.beyond
-    groups: dict[object, list[tuple[Excess, tuple[str, ...]]]] = {}
-    for one, readings in excess:
+    """Return what exceeds the maximum."""
+    groups = report.beyond
+    items: list[Block] = []
+    for group in groups[:most]:
+        one, others = group[0], _chains(group) - 1
         difference = one.difference
-        rules = tuple((because.rule, because.place) for because in difference.after.because)
-        called = (difference.tool, str(difference.call))
-        key = one.project, readings, called, difference.before.effect, rules
-        groups.setdefault(key, []).append((one, readings))
-    if not groups:
-        return []
-    items = []
-    for (one, readings), *others in list(groups.values())[:most]:
-        difference = one.difference
-        also = f", and {count(len(others), 'more chain')}" if others else ""
-        rows = why_rows("granted", difference.after, one.chain[-1], _MOST_RULES)
-        rows.append(("chain", f"{chain_text(one.chain)} in {one.project}{also}"))
-        rows += [] if len(readings) > 1 else [("reading", f"{readings[0]} only")]
+        also = f", and {count(others, 'more chain')}" if others else ""
+        rows = [
+            *why_rows("granted", difference.after, one.chain[-1], _MOST_RULES),
+            ("chain", f"{chain_text(one.chain)} in {one.project}{also}"),
+            *_only({each.reading for each in group}),
+        ]
         changed = arrow(difference.before.effect, difference.after.effect)
         named = call(difference.tool, difference.call)
         items.append(Item(("at most ", changed, "  ", named), (Labelled(tuple(rows)),)))
-    title = Ink(f"{BEYOND} ({len(excess):,})", "widened")
-    return [Section(title, (*items, *more(len(groups) - len(items))))]
+    title = Ink(f"beyond the maximum ({sum(map(_chains, groups)):,})", "widened")
+    found = _section(title, items, len(groups))
+    if why := "; ".join(report.more_excess):
+        found.append(Paragraph(f"not exact: more may exceed the maximum ({why})", "warning"))
+    return found
 
 
-# --- JSON ----------------------------------------------------------------------------------
+def _chains(group: Sequence[Excess]) -> int:
+    return len({one.chain for one in group})
 
 
-def shape(report: DiffReport) -> Object:
+# --- JSON and results ----------------------------------------------------------------------
+
+
+def as_json(report: DiffReport) -> Object:
     """Return the JSON shape of *report*."""
     diff = report.diff
     numbers = {(id(c.difference), c.readings): n for n, c in enumerate(diff.changes)}
     return {
         "old": report.old,
         "new": report.new,
-        "edits": [_effect_json(report, effect, numbers) for effect in report.effects],
-        "changes": [_change(report, change) for change in diff.changes],
-        "renamed": [
-            {"project": one.project, "from": one.old, "to": one.new}
-            for one in report.review.renamed
+        "edits": [
+            {
+                "direction": "widened" if effect.widened else "narrowed",
+                "edits": [_edit_json(edit) for edit in effect.edits],
+                "effects": [row.json() for row in change_rows(effect, report.classes)],
+                # By their number in `changes`, each with the chains of which they make it.
+                "changes": [
+                    {
+                        "change": numbers[id(change.difference), change.readings],
+                        "chains": [list(chain) for chain in (change.chain, *change.also)],
+                    }
+                    for change in effect.changes
+                ],
+            }
+            for effect in report.effects
         ],
-        "rules": [_rule(rule) for rule in report.review.rules],
+        "other_edits": [
+            {**_edit_json(edit), "effect": "none" if edit in report.idle else "unknown"}
+            for edit in report.others
+        ],
+        "changes": [_change(report, change) for change in diff.changes],
+        "renamed": shape(report.renamed),
         "spawns": {
-            project: [_spawn(edge) for edge in edges if edge.change]
+            project: [dict(zip(("parent", "child", "change"), edge, strict=True)) for edge in edges]
             for project, edges in report.spawns.items()
         },
-        "excess": [
-            {
-                "project": one.project,
-                "reading": one.reading,
-                "chain": list(one.chain),
-                **difference_json(one.difference),
-            }
-            for one in report.excess
-        ],
-        "findings": [finding_json(finding) for finding in report.findings],
+        "excess": shape(report.excess),
+        "findings": shape(report.findings),
         "widened": diff.widened,
         "narrowed": diff.narrowed,
         "exact": diff.exact,
         "why": list(diff.why),
-        "files": [
-            {
-                "path": file.path,
-                "what": file.what,
-                "status": file.status,
-                "errors": file.errors,
-                "effect": report.effect(file),
-            }
-            for file in diff.files
-        ],
+        "files": [{**shape(file), "effect": report.effect(file)} for file in diff.files],
     }
 
 
-def _effect_json(
-    report: DiffReport, effect: EditEffect, numbers: Mapping[tuple[int, tuple[str, ...]], int]
-) -> Object:
-    """Return the edits of a block, its rows, and its changes by their number in ``changes``."""
-    return {
-        "direction": "widened" if effect.widened else "narrowed",
-        "edits": [
-            {
-                **place_json(edit.place),
-                "removed": edit.removed.text if edit.removed else None,
-                "added": edit.added.text if edit.added else None,
-            }
-            for edit in effect.edits
-        ],
-        "effects": [row.json() for row in change_rows(effect, report.classes)],
-        "changes": [
-            {
-                "change": numbers[id(change.difference), change.readings],
-                "chains": [list(chain) for chain in (change.chain, *change.also)],
-            }
-            for change in effect.changes
-        ],
-    }
+def _edit_json(edit: TextEdit) -> Object:
+    texts = {"removed": edit.removed, "added": edit.added}
+    return {**shape(edit.place), **{key: span and span.text for key, span in texts.items()}}
 
 
 def _change(report: DiffReport, change: Change) -> Object:
-    found: Object = {
-        "project": change.project,
-        "agent": change.chain[-1],
-        "meaning": meaning(change),
-        "chain": list(change.chain),
-        "also": [list(chain) for chain in change.also],
-        "reading": list(change.readings),
-        "what": change.what,
-        "about": "call" if change.what == "rule" else "agent",
-        "direction": change.direction,
-        **difference_json(change.difference),
-        "exact": change.exact,
-        "why": list(change.why),
-    }
-    grants = report.grants.get((change.project, change.chain)) if change.what != "rule" else None
-    if grants is not None:
-        found["grants"] = access_json(tool for some in grants.values() for tool in some)
+    found: Object = {**shape(change), "agent": change.chain[-1], "meaning": meaning(change)}
+    if grants := report.grants.get((change.project, change.chain)):
+        found["grants"] = shape([tool for some in grants.values() for tool in some])
     return found
 
-
-def _rule(change: RuleChange) -> Object:
-    effects = [effect.value if effect else None for effect in change.effects]
-    return {
-        "what": change.what,
-        "rule": change.rule,
-        "from": effects[0],
-        "to": effects[1],
-        "before": place_json(change.places[0]),
-        "after": place_json(change.places[1]),
-        "effect": "decisions" if change.named else "none",
-    }
-
-
-def _spawn(edge: Spawn) -> Object:
-    return {
-        "parent": edge.parent or None,
-        "child": edge.child,
-        "change": edge.change,
-        "before": sorted(edge.before),
-        "after": sorted(edge.after),
-    }
-
-
-# --- results, for code scanning, annotations and test reports ------------------------------
-
-
-_TITLES: Final = {
-    "granted": "A call is granted that was denied",
-    "ask-to-allow": "A call is allowed that was asked for",
-    "withdrawn": "A call is denied that was granted",
-    "allow-to-ask": "A call is asked for that was allowed",
-    "beyond-maximum": "A call is granted beyond the maximum",
-    "not-exact": "Not all that changed could be compared exactly",
-    "not-read": "A file changed that is not read",
-    "in-error": "A file changed that is not understood",
-}
 
 _NOTES: Final = frozenset({"withdrawn", "allow-to-ask"})
 _ERRORS: Final = frozenset({"beyond-maximum", "in-error"})
 
-# A place, and where the text ends there.
-_Where = tuple[Place | None, tuple[int, int] | None]
 
-
-def results(report: DiffReport) -> list[Result]:
-    """Return what each edit changes, a result for each kind; then findings and files."""
+def results(report: DiffReport, new: InputTree) -> list[Result]:
+    """Return what each edit changes, a finding for each kind; then findings and files."""
     order = list(FILES)[::-1]
     files = sorted(report.diff.files, key=lambda file: order.index(report.effect(file)))
     # Of a change without an edit, since forges show no result without a place.
-    elsewhere: _Where = (Place(files[0].path) if files else None, None)
-    found = []
+    elsewhere = files[0].path if files else ""
+    found: list[Finding] = []
     for effect in report.effects:
-        where = next(map(_where, sorted(effect.edits, key=lambda e: e.added is None)), elsewhere)
+        edits = sorted(effect.edits, key=lambda edit: edit.added is None)
+        # Of an edit that removes a text, only the file is certain.
+        spans = [None if edit.is_file else edit.added for edit in edits]
+        file = edits[0].place.file if edits else elsewhere
         for row in change_rows(effect, report.classes):
             calls = quoted([call_text(*each) for each in row.calls], _MOST_CALLS)
             by = f", by {row.who()}" if row.agents else ""
-            told = plain((row.phrase(report.renamed), ": ", row.arrow())).replace("→", "->")
+            told = plain((row.phrase(report.names), ": ", row.arrow())).replace("→", "->")
             detail = "\n".join(plain(edit_text(report, edit)) for edit in effect.edits)
             kind = meaning(row.changes[0])
-            found.append(_result(kind, f"{told}, as {calls}{by}", detail, where))
-    for one, readings in report.beyond:
-        difference = one.difference
+            found.append(_finding(kind, f"{told}, as {calls}{by}", detail, file, *spans[:1]))
+    for group in report.beyond:
+        difference, chain = group[0].difference, group[0].chain
         named = quoted([call_text(difference.tool, difference.call)])
-        only = "" if len(readings) > 1 else f" ({readings[0]} only)"
-        chain = f"`{chain_text(one.chain)}`{only}"
-        message = f"{named} gets {difference.after.effect}, in {chain}"
-        granted = _reason("granted", difference.after, one.chain)
-        detail = f"at most: {difference.before.effect}\n{granted}"
-        place = next((b.place for b in difference.after.because if b.place), None)
-        found.append(_result("beyond-maximum", message, detail, (place, _end(difference.after))))
+        message = f"{named} gets {difference.after.effect}, in `{chain_text(chain)}`"
+        rows = why_rows("granted", difference.after, chain[-1])
+        detail = "\n".join(f"{label}: {plain(text)}" for label, text in rows)
+        span = next(iter(new.spans(difference.after.because).values()), None)
+        at_most = f"at most: {difference.before.effect}\n{detail}"
+        found.append(_finding("beyond-maximum", message, at_most, elsewhere, span))
     if not report.diff.exact:
         reasons = "; ".join(report.diff.why)
         message = f"more calls may be decided differently than could be compared ({reasons})"
-        found.append(_result("not-exact", message, "", elsewhere))
-    found += map(of_finding, report.findings)
+        found.append(_finding("not-exact", message, "", elsewhere))
+    found += report.findings
     for effect_, kind, told in (
         ("unread", "not-read", "this file changed, and is not read: what it grants is unknown"),
         ("error", "in-error", "this file changed and is not understood: what it grants is unknown"),
     ):
-        for file in report.files(effect_):
-            found.append(_result(kind, f"{told} ({file.what})", "", (Place(file.path), None)))
-    return found
+        for changed in report.files(effect_):
+            found.append(_finding(kind, f"{told} ({changed.what})", "", changed.path))
+    return [*map(Result, found)]
 
 
-def _result(kind: str, message: str, detail: str, where: _Where) -> Result:
+def _finding(kind: str, message: str, detail: str, file: str, span: Span | None = None) -> Finding:
     level = Severity.NOTE if kind in _NOTES else Severity.WARNING
     level = Severity.ERROR if kind in _ERRORS else level
-    return Result(kind, level, visible(message), detail, *where, title=_TITLES[kind])
-
-
-def _reason(label: str, decision: Decision, chain: Sequence[str]) -> str:
-    rules = [rule_text(one) + (f" at {one.place}" if one.place else "") for one in decision.because]
-    return f"{label}: {'; '.join(rules) or explained(decision, chain[-1])}"
-
-
-def _end(decision: Decision) -> tuple[int, int] | None:
-    rule = next((one for one in decision.because if one.place), None)
-    if rule is None or rule.place is None:
-        return None
-    return rule.place.line, rule.place.column + max(len(rule.rule), 1)
-
-
-def _where(edit: TextEdit) -> _Where:
-    """Return the place of an edit; of the old text only the file is certain."""
-    if edit.added is None or edit.is_file:
-        return Place(edit.place.file), None
-    return edit.place, end_of(edit.added)
+    return Finding(kind, message, level, span, file, detail)

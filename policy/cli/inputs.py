@@ -6,50 +6,17 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from policy.cli.options import AS_OBSERVED, Hosts
-from policy.core import limits
 from policy.core.decision import Because, rule_span
 from policy.core.errors import PolicyError
 from policy.core.source import Source, Span, visible
 from policy.core.values import evolve, field, frozen
 from policy.files.opening import near_name, open_tree, start_place
-from policy.files.trees import Folder, Problem, Tree
+from policy.files.trees import Folder, Tree
 from policy.hosts.front_ends import FRONT_ENDS
 from policy.hosts.project import FrontEnd
 from policy.hosts.workspace import Workspace, load_tree
 
-__all__ = ["InputTree", "Watched", "load", "load_here", "read", "sides", "with_something"]
-
-
-@frozen
-class Watched(Tree):
-    """A tree that reports each file as it is read."""
-
-    tree: Tree
-    progress: Callable[[str], None]
-
-    @property
-    def label(self) -> str:
-        """Its name in messages."""
-        return self.tree.label
-
-    @property
-    def root(self) -> Path | None:
-        """Its folder, if it is one."""
-        return self.tree.root
-
-    def paths(self) -> tuple[str, ...]:
-        """Return every path, sorted."""
-        self.progress(f"looking at {self.label}")
-        return self.tree.paths()
-
-    def problems(self) -> tuple[Problem, ...]:
-        """Return the files that could not be looked at."""
-        return self.tree.problems()
-
-    def read(self, path: str, limit: int = limits.FILE_BYTES) -> bytes:
-        """Return the bytes at *path*."""
-        self.progress(f"reading {path}")
-        return self.tree.read(path, limit)
+__all__ = ["InputTree", "load", "load_here", "read", "sides", "with_something"]
 
 
 @frozen(slots=False)
@@ -91,17 +58,12 @@ def load(
 ) -> InputTree:
     """Return the files that *text* names: a folder, a file or a revision.
 
-    Where *hosts* say in which folder a session is started, those of its checkout.
-
-    Args:
-        text: their name.
-        progress: called with a line for each file that is read.
-        hosts: how files of hosts are read.
-        root: the folder of the project, if it is not that of the files.
-        empty: whether there may be no file that a host reads.
+    Where *hosts* say in which folder a session is started, those of its checkout. *root* is the
+    folder of the project, if it is not that of the files.
 
     Raises:
-        PolicyError: *text* names none of these, a profile is unknown, or nothing is read.
+        PolicyError: *text* names none of these, a profile is unknown, or no file is read and
+            that is not called *empty*.
 
     """
     place = hosts.place
@@ -150,7 +112,8 @@ def read(
 ) -> InputTree:
     """Return the files of *tree*. Raises PolicyError as `load` does."""
     front_ends = hosts.front_ends
-    workspace = load_tree(Watched(tree, progress), front_ends=front_ends, root=root)
+    progress(f"reading {tree.label}")
+    workspace = load_tree(tree, front_ends=front_ends, root=root)
     found = InputTree(tree, workspace, front_ends)
     return found if empty else with_something(found)
 

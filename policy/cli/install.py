@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import difflib
 import os
 import sys
 from pathlib import Path
@@ -14,7 +13,6 @@ from policy.adapters.hook.sources import Places
 from policy.cli.console import Console
 from policy.cli.outputs import check_unchanged, file_errors, replace_files
 from policy.core.errors import PolicyError
-from policy.core.source import Source, visible
 from policy.files.text import BYTE_ORDER_MARK, decode
 from policy.tables.compiled import load_compiled
 
@@ -33,7 +31,9 @@ def run(options: argparse.Namespace, console: Console) -> int:
     if new == source.text:
         console.line(f"{file}: nothing to change")
         return _warned(options, new, console)
-    console.write("".join(f"{visible(line)}\n" for line in _difference(source, new)))
+    console.difference(
+        source.name, source.text, new, "with the hook" if not options.undo else "without the hook"
+    )
     if options.dry_run or not (options.yes or _confirmed(file)):
         console.line(f"{file}: not written")
         return _warned(options, new, console) if options.dry_run else 1
@@ -103,13 +103,6 @@ def _bytes(file: Path) -> bytes | None:
     with file_errors(file, "cannot be read"), contextlib.suppress(FileNotFoundError):
         return file.read_bytes()
     return None
-
-
-def _difference(source: Source, new: str) -> list[str]:
-    name = source.name
-    return list(
-        difflib.unified_diff(source.text.splitlines(), new.splitlines(), name, name, lineterm="")
-    )
 
 
 def _confirmed(file: Path) -> bool:

@@ -17,12 +17,12 @@ from policy.analysis.lint import (
     mend,
 )
 from policy.cli.console import Console
-from policy.cli.inputs import InputTree, Watched, read, with_something
+from policy.cli.inputs import InputTree, read, with_something
 from policy.cli.options import Hosts
 from policy.cli.outputs import file_errors, publish, replace_files
-from policy.cli.report.as_json import Object, finding_json
+from policy.cli.report.as_json import Object, shape
 from policy.cli.report.document import Block, Paragraph, Report
-from policy.cli.report.results import Result, of_finding, path_prefix
+from policy.cli.report.results import Result, path_prefix
 from policy.cli.report.words import EXPLAIN, count, findings_blocks, findings_summary, quoted
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding, Severity
@@ -43,7 +43,6 @@ _MOST_UNREAD = 3
 # Overlapping edits take one run each.
 _MOST_RUNS = 8
 
-_SEVERITIES = {severity.value: severity for severity in Severity}
 _ORDER = (Severity.NOTE, Severity.WARNING, Severity.ERROR)
 
 
@@ -94,23 +93,17 @@ class LintReport:
 def run(options: argparse.Namespace, console: Console) -> int:
     """Print the findings, fix some of them, and return the exit status."""
     tree = open_tree(options.path)
-    changing = options.fix or options.diff
-    if changing and not isinstance(tree, Folder | SingleFile):
+    if (options.fix or options.diff) and not isinstance(tree, Folder | SingleFile):
         raise PolicyError("a revision cannot be fixed", file=tree.label)
-    linter = _Linter(
-        _codes(options.select),
-        _codes(options.ignore),
-        _baseline(options.baseline),
-        console,
-        Hosts.of(options),
-    )
-    found, report = linter.lint(tree)
+    baseline = _baseline(options.baseline)
+    look = partial(_linted, options=options, baseline=baseline, console=console)
+    found, report = look(tree)
     if options.write_baseline:
         return _write_baseline(Path(options.write_baseline), report.findings, console)
     if options.diff:
         return _show_mending(found, report.findings, console)
     if options.fix:
-        found, report = _mend_files(found, report, linter.lint, console)
+        found, report = _mend_files(found, report, look, console)
     page = Report(
         f"Findings in `{report.label}`",
         partial(_json, report),
@@ -120,51 +113,39 @@ def run(options: argparse.Namespace, console: Console) -> int:
         path_prefix(found.tree),
     )
     publish(page, options, console)
-    return _status(report, _SEVERITIES[options.fail_on])
-
-
-def _status(report: LintReport, least: Severity) -> int:
     if any(map(is_unreadable, report.findings)):
         return 2
-    counting = _ORDER[_ORDER.index(least) :]
+    counting = _ORDER[_ORDER.index(Severity(options.fail_on)) :]
     return int(any(finding.severity in counting for finding in report.findings))
 
 
-@frozen
-class _Linter:
-    """Lints trees; the options choose the findings that count."""
+def _linted(
+    tree: Tree, *, options: argparse.Namespace, baseline: Source | None, console: Console
+) -> tuple[InputTree, LintReport]:
+    """Return the files of *tree*, and the report on them; the options choose what counts."""
+    select, ignore = (_codes(given) for given in (options.select, options.ignore))
 
-    select: tuple[str, ...]
-    ignore: tuple[str, ...]
-    baseline: Source | None
-    console: Console
-    hosts: Hosts
+    def counts(finding: Finding) -> bool:
+        selected = not select or finding.code.startswith(select)
+        return is_unreadable(finding) or (selected and not finding.code.startswith(ignore))
 
-    def lint(self, tree: Tree) -> tuple[InputTree, LintReport]:
-        """Return the files of *tree*, and the report on them."""
-        found = read(tree, self.console.progress, self.hosts, empty=True)
-        linted = lint(found.tree, found.workspace, progress=self.console.progress)
-        if not linted.findings:
-            with_something(found)
-        findings = tuple(filter(self._counts, linted.findings))
-        report = LintReport(
-            found.workspace.label,
-            findings,
-            tuple(pair for pair in linted.suppressed if self._counts(pair[0])),
-            unread=tuple(file.path for file in found.workspace.unread),
-            read=len(found.workspace.files),
-            rules=linted.rules,
-        )
-        if self.baseline is not None:
-            compared = compare_with_baseline(findings, self.baseline)
-            report = evolve(report, findings=compared.new, known=compared.known, gone=compared.gone)
-        return found, report
-
-    def _counts(self, finding: Finding) -> bool:
-        if is_unreadable(finding):
-            return True
-        selected = not self.select or finding.code.startswith(self.select)
-        return selected and not (self.ignore and finding.code.startswith(self.ignore))
+    found = read(tree, console.progress, Hosts.of(options), empty=True)
+    linted = lint(found.tree, found.workspace, progress=console.progress)
+    if not linted.findings:
+        with_something(found)
+    findings = tuple(filter(counts, linted.findings))
+    report = LintReport(
+        found.workspace.label,
+        findings,
+        tuple(pair for pair in linted.suppressed if counts(pair[0])),
+        unread=tuple(file.path for file in found.workspace.unread),
+        read=len(found.workspace.files),
+        rules=linted.rules,
+    )
+    if baseline is not None:
+        compared = compare_with_baseline(findings, baseline)
+        report = evolve(report, findings=compared.new, known=compared.known, gone=compared.gone)
+    return found, report
 
 
 def _codes(given: Iterable[str]) -> tuple[str, ...]:
@@ -190,6 +171,9 @@ def _write_baseline(path: Path, findings: tuple[Finding, ...], console: Console)
     return 2 if unreadable else 0
 
 
+# --- fixes ---------------------------------------------------------------------------------
+
+
 def _mend_files(
     found: InputTree,
     report: LintReport,
@@ -207,10 +191,12 @@ def _mend_files(
         last = _mended(found, report.findings)
         if not last.contents:
             break
-        replace_files({_path(found.tree, path): both for path, both in last.contents.items()})
+        folder = found.tree.root or Path()
+        replace_files({folder / path: both for path, both in last.contents.items()})
         made += len(last.made)
         files |= last.contents.keys()
-        found, report = look(_fresh(found.tree))
+        # A tree of its own, since this one remembers what it has read.
+        found, report = look(open_tree(found.tree.label))
     _complain(last, console)
     console.say(f"{count(made, 'finding')} fixed in {count(len(files), 'file')}")
     return found, report
@@ -237,21 +223,6 @@ def _complain(mended: Mended, console: Console) -> None:
         console.say(f"{', '.join(refused.files)}: not fixed: {refused.why}")
 
 
-def _fresh(tree: Tree) -> Tree:
-    """Return the tree without remembered files, so that it is read again."""
-    inner = tree.tree if isinstance(tree, Watched) else tree
-    return type(inner)(inner.path) if isinstance(inner, Folder | SingleFile) else inner
-
-
-def _path(tree: Tree, path: str) -> Path:
-    inner = tree.tree if isinstance(tree, Watched) else tree
-    if isinstance(inner, SingleFile):
-        return inner.path
-    if isinstance(inner, Folder):
-        return inner.path / path
-    raise TypeError(f"nothing is written to {inner!r}")
-
-
 # --- what a report looks like ------------------------------------------------------
 
 
@@ -263,32 +234,21 @@ def _blocks(report: LintReport, most: int | None) -> list[Block]:
 
 
 def _json(report: LintReport) -> Object:
-    """Return the JSON shape of *report*."""
     totals = Counter(finding.severity.value for finding in report.findings)
     return {
-        "label": report.label,
-        "findings": [_finding_json(finding) for finding in report.findings],
+        **shape(report),
         "suppressed": [
-            {**_finding_json(finding), "suppression": comment.reason}
+            {**shape(finding), "suppression": comment.reason}
             for finding, comment in report.suppressed
         ],
-        "known": [_finding_json(finding) for finding in report.known],
-        "gone": report.gone,
-        "unread": len(report.unread),
-        "read": report.read,
-        "rules": report.rules,
         "totals": {word: totals[word] for word in ("error", "warning", "note")},
     }
-
-
-def _finding_json(finding: Finding) -> Object:
-    return {**finding_json(finding), "fixable": bool(finding.edits)}
 
 
 def _results(report: LintReport) -> list[Result]:
     """Return *report* as results; those that do not count are marked."""
     return [
-        *map(of_finding, report.findings),
-        *(of_finding(one, suppressed=comment.reason) for one, comment in report.suppressed),
-        *(of_finding(one, known=True) for one in report.known),
+        *map(Result, report.findings),
+        *(Result(one, suppressed=comment.reason) for one, comment in report.suppressed),
+        *(Result(one, known=True) for one in report.known),
     ]

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from policy.cli.console import Console
 from policy.cli.report.as_json import dumps
-from policy.cli.report.document import Report
-from policy.cli.report.terminal import PageLayout, terminal
+from policy.cli.report.document import Block, Report
+from policy.cli.report.terminal import PageLayout, lines, terminal
 from policy.core.errors import PolicyError
 
 __all__ = [
@@ -20,7 +21,6 @@ __all__ = [
     "publish",
     "replace_files",
     "write_beside",
-    "written",
 ]
 
 
@@ -91,8 +91,12 @@ def write_beside(file: Path, content: bytes, mode: int) -> Path:
     return path
 
 
-def publish(report: Report, options: argparse.Namespace, console: Console) -> None:
+def publish(
+    report: Report, options: argparse.Namespace, console: Console, *, printed: bool = True
+) -> None:
     """Write *report* to the files of ``--output``, and print it in the format of ``--format``.
+
+    Where the answer is a file, the text on standard output is that file alone.
 
     Raises:
         PolicyError: a file cannot be written.
@@ -101,16 +105,24 @@ def publish(report: Report, options: argparse.Namespace, console: Console) -> No
     most = None if options.all else report.most
     for file, form in options.output.items():
         with file_errors(file):
-            file.write_text(written(report, form, most), "utf-8", "backslashreplace")
-    console.write(written(report, options.format, most, console.page))
+            file.write_text(_written(report, form, most), "utf-8", "backslashreplace")
+    if not printed:
+        return
+    if options.format == "text" and report.content:
+        console.write(report.content)
+        console.complain(*report.blocks(most))
+    else:
+        console.write(_written(report, options.format, most, console.page))
 
 
-def written(report: Report, form: str, most: int | None, page: PageLayout | None = None) -> str:
+def _written(report: Report, form: str, most: int | None, page: PageLayout | None = None) -> str:
     """Return *report* in a format; *page* is that of a terminal."""
     # Each format is imported where it is asked for.
     match form:
         case "text":
-            return terminal(report.blocks(most), page or PageLayout())
+            return report.content or terminal(
+                report.fitting(most, partial(_fits, report)), page or PageLayout()
+            )
         case "json":
             return dumps(report.json()) + "\n"
         case "markdown":
@@ -125,3 +137,7 @@ def written(report: Report, form: str, most: int | None, page: PageLayout | None
             from policy.cli.report.results import report_results  # noqa: PLC0415
 
             return report_results(report, form)
+
+
+def _fits(report: Report, blocks: Sequence[Block]) -> bool:
+    return report.lines is None or len(lines(blocks, PageLayout())) <= report.lines

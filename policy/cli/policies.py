@@ -71,12 +71,6 @@ def open_policy(
 ) -> DecidingPolicy:
     """Return the policy that *text* names: a compiled policy, a folder, a file or a revision.
 
-    Args:
-        text: its name.
-        progress: called with a line for each file that is read.
-        hosts: how files of hosts are read.
-        root: the folder of the project, if it is not that of the files.
-
     Raises:
         PolicyError: *text* names none of these, or a profile is unknown.
 

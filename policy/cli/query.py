@@ -11,7 +11,7 @@ from policy.cli.console import Console
 from policy.cli.inputs import load
 from policy.cli.options import Hosts
 from policy.cli.outputs import publish
-from policy.cli.report.as_json import Object, because_json
+from policy.cli.report.as_json import Object, shape
 from policy.cli.report.document import Block, Grid, Ink, Paragraph, Report, Text, joined, more
 from policy.cli.report.words import (
     because_text,
@@ -28,7 +28,7 @@ from policy.core.values import evolve, field, frozen
 from policy.language.parse import parse_matcher
 from policy.tables.chain import READINGS
 
-__all__ = ["Asked", "blocks", "run", "shape"]
+__all__ = ["Asked", "as_json", "blocks", "run"]
 
 _MOST = 40
 _MOST_NAMES = 6
@@ -60,7 +60,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     asked = Asked(options.matcher, workspace.label, found, without=options.without)
     report = Report(
         f"Agents that can make a call of `{asked.matcher}`",
-        partial(shape, asked),
+        partial(as_json, asked),
         partial(blocks, asked),
         _MOST,
     )
@@ -171,44 +171,13 @@ def _why(group: Sequence[CallRefusal]) -> str:
     return explained(evolve(first.decision, links=links), caller)
 
 
-def shape(asked: Asked) -> Object:
+def as_json(asked: Asked) -> Object:
     """Return the JSON shape of *asked*."""
+    found = asked.found
     return {
         "matcher": asked.matcher,
-        "answers": [
-            {
-                "project": answer.project,
-                "reading": answer.reading,
-                "agent": answer.agent,
-                "chain": list(answer.chain),
-                "effect": answer.decision.effect.value,
-                "reason": answer.decision.reason.value,
-                "witness": {"tool": answer.tool, "input": dict(answer.call)},
-                "because": because_json(answer.decision.because),
-            }
-            for answer in asked.found.answers
-        ],
-        "without": [
-            {
-                "project": refused.project,
-                "reading": refused.reading,
-                "agent": refused.agent,
-                "message": _why([refused]),
-                **_refusal_json(refused),
-            }
-            for refused in asked.found.refused
-        ],
-        "exact": asked.found.exact,
-        "why": list(asked.found.why),
-    }
-
-
-def _refusal_json(refused: CallRefusal) -> Object:
-    if refused.decision is None:
-        return {}
-    return {
-        "chain": list(refused.chain),
-        "reason": refused.decision.reason.value,
-        "witness": {"tool": refused.tool, "input": dict(refused.call)},
-        "because": because_json(refused.because),
+        "answers": shape(found.answers),
+        "without": [{**shape(each), "message": _why([each])} for each in found.refused],
+        "exact": found.exact,
+        "why": list(found.why),
     }

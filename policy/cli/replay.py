@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from policy.analysis.records.logs import LogProblem, log_files, read_log
 from policy.analysis.records.record import Record
@@ -15,7 +15,7 @@ from policy.cli.console import Console
 from policy.cli.options import Hosts
 from policy.cli.outputs import publish
 from policy.cli.policies import open_policy
-from policy.cli.report.as_json import Object, because_json
+from policy.cli.report.as_json import Object, shape
 from policy.cli.report.document import (
     Block,
     Grid,
@@ -44,9 +44,12 @@ from policy.core.values import frozen
 if TYPE_CHECKING:
     from policy.analysis.friction import Friction, FrictionGroup, Obstacle
 
-__all__ = ["records", "run"]
+__all__ = ["HOME", "records", "run"]
 
 _MOST = 40
+
+# The home folder of the calls.
+HOME: Final = str(Path("~").expanduser())
 
 # Why lines were not decided -> how many, and where the first is.
 Undecided = Mapping[str, tuple[int, str]]
@@ -63,13 +66,13 @@ class Rerun:
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Replay the logs, and return the exit status."""
-    files = log_files(options.logs)
+    files = log_files([Path(name) for name in options.logs])
     sides = [
         open_policy(path, console.progress, Hosts.of(options))
         for path in (options.policy, options.against)
         if path is not None
     ]
-    deciders = [RecordDecider(each.projects, options.reading, options.home) for each in sides]
+    deciders = [RecordDecider(each.projects, options.reading, HOME) for each in sides]
     if options.friction:
         _show_friction(records(files), deciders[0], options, console)
         unreadable = console.unreadable([one for each in sides for one in each.findings()])
@@ -179,19 +182,7 @@ def _json(again: Rerun) -> Object:
     found = again.found
     return {
         "changes": [
-            {
-                "chain": list(each.outcome.chain),
-                "direction": "widened" if each.outcome.widened else "narrowed",
-                "tool": each.outcome.tool,
-                "from": each.outcome.before.value if each.outcome.before else None,
-                "to": each.outcome.after.effect.value,
-                "calls": each.calls,
-                "distinct": each.distinct,
-                "example": {"tool": each.outcome.tool, "input": each.example.call},
-                "source": each.example.source,
-                "reason": each.outcome.after.reason.value,
-                "because": because_json(each.outcome.after.because),
-            }
+            {**shape(each), "direction": "widened" if each.outcome.widened else "narrowed"}
             for each in found.changes
         ],
         "widened": found.widened,
@@ -275,7 +266,7 @@ def _group_json(group: FrictionGroup) -> Object:
     grants, because = group.grants, group.obstacle.because
     return {
         "obstacle": group.obstacle.kind,
-        "because": because_json([because])[0] if because else None,
+        "because": shape(because),
         "text": group.obstacle.text,
         "chain": list(group.chain),
         "calls": group.calls,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
 
 from policy.analysis.records.logs import log_files
 from policy.analysis.records.replay import RecordDecider
@@ -12,8 +14,8 @@ from policy.cli.console import Console
 from policy.cli.inputs import load
 from policy.cli.options import Hosts
 from policy.cli.outputs import publish
-from policy.cli.replay import records
-from policy.cli.report.as_json import Object
+from policy.cli.replay import HOME, records
+from policy.cli.report.as_json import Object, shape
 from policy.cli.report.document import Block, Paragraph, Report, Verbatim
 from policy.cli.report.words import call, chain_text, count
 from policy.hosts.front_ends import rule_file_of
@@ -25,23 +27,20 @@ _MOST = 10
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Print the proposal, and return the exit status."""
-    files = log_files(options.logs)
+    files = log_files([Path(name) for name in options.logs])
     decider = None
     if options.policy is not None:
         workspace = load(options.policy, console.progress, Hosts.of(options)).workspace
-        decider = RecordDecider(workspace, options.reading, options.home)
+        decider = RecordDecider(workspace, options.reading, HOME)
     file = rule_file_of(options.to) if options.to else None
     usage = usage_of(records(files), decider, root=options.root, file=file)
     proposal = propose(usage, decider, least=max(options.least, 2), file=file)
-    notes = [*_notes(proposal, usage, proven=decider is not None)]
-    # The text for a terminal is the policy alone, so that it can be written to a file.
-    if options.format == "text":
-        console.complain(*notes)
-        notes = []
+    shown = [] if options.format == "text" else [Verbatim(proposal.text)]
     report = Report(
         "A policy that covers logged calls",
-        lambda: _json(proposal, usage),
-        lambda _: [*notes, Verbatim(proposal.text)],
+        partial(_json, proposal, usage),
+        lambda _: [*_notes(proposal, usage, proven=decider is not None), *shown],
+        content="" if shown else proposal.text,
     )
     publish(report, options, console)
     return int(bool(proposal.uncovered or proposal.why))
@@ -66,25 +65,8 @@ def _notes(proposal: Proposal, usage: Usage, *, proven: bool) -> Iterator[Block]
 
 
 def _json(proposal: Proposal, usage: Usage) -> Object:
-    return {
-        "policy": proposal.text,
-        "agents": proposal.agents,
-        "rules": proposal.rules,
-        "covered": proposal.covered,
-        "uncovered": [
-            {
-                "chain": list(each.chain),
-                "tool": each.tool,
-                "input": each.arguments,
-                "effect": each.effect.value,
-                "calls": each.times,
-            }
-            for each in proposal.uncovered
-        ],
-        "left_out": [
-            {"why": why, "lines": number, "first": first}
-            for why, (number, first) in usage.left_out.items()
-        ],
-        "exact": not proposal.why,
-        "why": list(proposal.why),
-    }
+    left_out = [
+        {"why": why, "lines": number, "first": first}
+        for why, (number, first) in usage.left_out.items()
+    ]
+    return {**shape(proposal), "left_out": left_out, "exact": not proposal.why}

@@ -712,11 +712,11 @@ def test_results_of_a_folder_below_have_paths_that_a_forge_knows(run, project, t
 
 def test_an_annotation_cannot_be_broken_out_of() -> None:
     from policy.cli.report.results import Result, github
-    from policy.core.source import Place
+    from policy.core.source import Source
 
-    place = Place("a,line=9:x\n::error::y", 1, 1)
-    result = Result("c", Severity.WARNING, "100%\n::set-output name=a::b", "", place, (1, 2))
-    (line,) = github([result]).splitlines()
+    span = Source("a,line=9:x\n::error::y", "text").span(0, 1)
+    finding = Finding("c", "100%\n::set-output name=a::b", Severity.WARNING, span)
+    (line,) = github([Result(finding)]).splitlines()
     assert line.startswith("::warning file=a%2Cline=9%3Ax\\n%3A%3Aerror%3A%3Ay,line=1,")
     assert line.endswith("::100%25\\n::set-output name=a::b")
 

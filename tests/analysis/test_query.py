@@ -10,7 +10,7 @@ import attrs
 import pytest
 
 from policy.analysis.reach.query import exceeds, query, read_maximum
-from policy.cli.query import Asked, blocks, shape
+from policy.cli.query import Asked, as_json, blocks
 from policy.cli.report.markdown import markdown
 from policy.cli.report.terminal import PageLayout, terminal
 from policy.compare.dead_rules import minimise, shadowing
@@ -256,7 +256,7 @@ def test_where_no_agent_can_it_is_said_why() -> None:
     for said in (terminal(blocks(asked, 40), PageLayout(100)), markdown(blocks(asked, 40))):
         assert "team.policy:6:11" in said
         assert "main" in said
-    assert all(each["message"] for each in shape(asked)["without"])
+    assert all(each["message"] for each in as_json(asked)["without"])
 
 
 @pytest.mark.parametrize("checks", [True, False])

@@ -10,11 +10,19 @@ import pytest
 
 from policy.analysis.diff import Diff, changed_files, diff_workspaces
 from policy.analysis.edits import Edits, effects_of_edits
-from policy.analysis.review import Review, review, spawn_changes
+from policy.analysis.review import (
+    Renamed,
+    Rule,
+    changed_rules,
+    renamed_agents,
+    spawn_changes,
+    without_effect,
+)
 from policy.cli import main
-from policy.cli.diff import DiffReport, blocks
-from policy.cli.report.document import Edge, Graph, Report
+from policy.cli.diff import DiffReport, blocks, edit_text
+from policy.cli.report.document import Edge, Graph, Report, plain
 from policy.cli.report.markdown import LIMIT, markdown, report_markdown
+from policy.core.values import frozen
 from policy.files.opening import Memory
 from policy.hosts.workspace import load_tree
 from tests.conftest import FIXTURES
@@ -27,61 +35,69 @@ def agents(**bodies: str) -> dict[str, str]:
     return {"t.policy": f"root main\n{blocks}"}
 
 
-def reviewed(before: dict[str, str], after: dict[str, str]) -> tuple[Review, Diff]:
-    old, new = (load_tree(Memory(files)) for files in (before, after))
-    diff = diff_workspaces(old, new)
-    return review(old, new, diff), diff
+@frozen
+class Reviewed:
+    """What there is to say of a change: each edit as it is shown, with its sign."""
+
+    diff: Diff
+    without_effect: list[str]
+    limiting: list[str]
+    rules: tuple[list[Rule], list[Rule]]
 
 
-def churn(before: dict[str, str], after: dict[str, str]) -> list[tuple[str, str]]:
-    return [(change.what, change.rule) for change in reviewed(before, after)[0].churn]
+def reviewed(before: dict[str, str], after: dict[str, str]) -> Reviewed:
+    trees = [Memory(files) for files in (before, after)]
+    old, new = map(load_tree, trees)
+    diff = diff_workspaces(old, new, files=changed_files((trees[0], old), (trees[1], new)))
+    edits = Edits(*trees, diff.files)
+    effects = effects_of_edits(diff, (old, new), edits, load_tree)
+    rules = changed_rules(old, new)
+    found = DiffReport("", "", diff, tuple(edits.all), tuple(effects), rules)
+    idle = without_effect(found.others, edits, new, load_tree)
+    told = {edit: plain(edit_text(found, edit)).rpartition("  ")[0] for edit in found.others}
+    return Reviewed(
+        diff,
+        [text for edit, text in told.items() if edit in idle],
+        [text for edit, text in told.items() if edit not in idle],
+        rules,
+    )
 
 
 # --- rules ------------------------------------------------------------------------
 
 
 def test_the_order_of_rules_in_a_file_is_no_change_of_rules() -> None:
-    found, diff = reviewed(
+    found = reviewed(
         agents(main="allow Read, Grep\ndeny Write"), agents(main="deny Write\nallow Grep, Read")
     )
-    assert (found.rules, diff.changes) == ((), ())
+    assert (found.rules, found.diff.changes) == (([], []), ())
 
 
 def test_a_rule_that_another_covers_comes_and_goes_without_effect() -> None:
     wide, both = "allow Bash(git *)", "allow Bash(git *), Bash(git log *)"
-    assert churn(agents(main=wide), agents(main=both)) == [("added", "Bash(git log *)")]
-    assert churn(agents(main=both), agents(main=wide)) == [("removed", "Bash(git log *)")]
+    come = reviewed(agents(main=wide), agents(main=both))
+    assert (come.without_effect, come.limiting) == (["+ allow `Bash(git log *)`"], [])
+    gone = reviewed(agents(main=both), agents(main=wide))
+    assert (gone.without_effect, gone.limiting) == (["- allow `Bash(git log *)`"], [])
 
 
-def test_a_rule_with_an_effect_is_no_churn() -> None:
-    found, diff = reviewed(agents(main="allow Read"), agents(main="allow Read, Grep"))
-    assert diff.widened == 1
-    assert [(c.what, c.rule, c.named) for c in found.rules] == [("added", "Grep", True)]
-
-
-def test_a_rule_in_another_list_of_its_file_is_recognised() -> None:
-    found, _ = reviewed(agents(main="ask Bash(make *)"), agents(main="allow Bash(make *)"))
-    (change,) = found.rules
-    assert (change.what, [str(effect) for effect in change.effects]) == (
-        "relisted",
-        ["ask", "allow"],
-    )
+def test_a_rule_with_an_effect_is_not_idle() -> None:
+    found = reviewed(agents(main="allow Read"), agents(main="allow Read, Grep"))
+    assert found.diff.widened == 1
+    assert (found.without_effect, found.limiting) == ([], [])
 
 
 def test_a_rule_in_another_file_is_moved_without_effect() -> None:
     rules = '{"permissions": {"allow": ["Bash(make *)"]}}'
     before = {".claude/settings.json": rules, ".claude/settings.local.json": "{}"}
     after = {".claude/settings.json": "{}", ".claude/settings.local.json": rules}
-    found, diff = reviewed(before, after)
-    assert not diff.changes
-    (change,) = found.churn
-    assert (change.what, [place.file for place in change.places if place]) == (
-        "moved",
-        [".claude/settings.json", ".claude/settings.local.json"],
-    )
+    found = reviewed(before, after)
+    assert not found.diff.changes
+    assert len(found.without_effect) == 2
+    assert not found.limiting
 
 
-def test_a_rule_that_takes_part_in_a_grant_of_two_lists_is_no_churn() -> None:
+def test_a_rule_that_takes_part_in_a_grant_of_two_lists_is_not_idle() -> None:
     # The decision names one of the two rules that allow it.
     before = {
         ".claude/settings.json": '{"permissions": {"allow": ["Bash(make *)"]}}',
@@ -90,48 +106,61 @@ def test_a_rule_that_takes_part_in_a_grant_of_two_lists_is_no_churn() -> None:
     after = before | {
         ".claude/agents/a.md": "---\nname: a\ndescription: x\ntools: Read, Bash\n---\n"
     }
-    found, diff = reviewed(before, after)
-    assert diff.widened
-    assert [(c.rule, c.named) for c in found.rules] == [("Bash", True)]
+    found = reviewed(before, after)
+    assert found.diff.widened
+    assert (found.without_effect, found.limiting) == ([], [])
 
 
-def test_an_exception_to_a_new_rule_is_no_churn_though_it_decides_as_before() -> None:
+def test_an_exception_to_a_new_rule_limits_it_though_it_decides_as_before() -> None:
     after = agents(main="allow Bash(git *)\ndeny Bash(git push *)")
-    assert churn(agents(main="allow Read"), after) == []
+    found = reviewed(agents(main="allow Read"), after)
+    assert (found.without_effect, found.limiting) == ([], ["+ `deny Bash(git push *)`"])
 
 
-def test_a_rule_by_which_alone_a_script_is_doubtful_is_no_churn() -> None:
+def test_a_rule_of_an_agent_whose_parent_grants_less_is_not_without_effect() -> None:
+    # It decides as soon as the parent grants more.
+    before = agents(main="allow Read, Task(a)", a="allow Read")
+    found = reviewed(before, agents(main="allow Read, Task(a)", a="allow Read, Grep"))
+    assert not found.diff.changes
+    assert (found.without_effect, found.limiting) == ([], ["+ allow `Grep`"])
+
+
+def test_a_rule_by_which_alone_a_script_is_doubtful_is_not_idle() -> None:
     # Nobody is asked, so that of its own commands all are denied without it too.
     def settings(*denied: str) -> dict[str, str]:
         lists = {"allow": ["Bash(bash *)"], "deny": denied, "defaultMode": "dontAsk"}
         return {".claude/settings.json": json.dumps({"permissions": lists})}
 
     both = ("Bash(git push *)", "Bash(xargs git push *)")
-    assert churn(settings(), settings(both[0])) == churn(settings(both[0]), settings()) == []
-    assert churn(settings(both[0]), settings(*both)) == [("added", both[1])]
+    for old, new in (((), both[:1]), (both[:1], ())):
+        assert reviewed(settings(*old), settings(*new)).without_effect == []
+    assert reviewed(settings(both[0]), settings(*both)).without_effect == [f"+ deny `{both[1]}`"]
 
 
 def test_a_rule_that_is_there_twice_and_then_once_has_no_effect() -> None:
     twice = '{"permissions": {"allow": ["Bash(make *)", "Bash(make *)"]}}'
     once = '{"permissions": {"allow": ["Bash(make *)"]}}'
     path = ".claude/settings.json"
-    assert churn({path: twice}, {path: once}) == [("removed", "Bash(make *)")]
+    assert reviewed({path: twice}, {path: once}).without_effect == ["- allow `Bash(make *)`"]
 
 
 # --- agents -----------------------------------------------------------------------
 
 
+def renamed(before: dict[str, str], after: dict[str, str]) -> tuple[Renamed, ...]:
+    return renamed_agents(*(load_tree(Memory(files)) for files in (before, after)))
+
+
 def test_an_agent_with_another_name_and_the_same_rules_is_renamed() -> None:
     before = agents(main="allow Task", explore="allow Read, Grep")
-    found, _ = reviewed(before, agents(main="allow Task", scout="allow Grep, Read"))
-    assert [(one.old, one.new) for one in found.renamed] == [("explore", "scout")]
-    found, _ = reviewed(before, agents(main="allow Task", scout="allow Read, Write"))
-    assert not found.renamed
+    (found,) = renamed(before, agents(main="allow Task", scout="allow Grep, Read"))
+    assert (found.old, found.new) == ("explore", "scout")
+    assert not renamed(before, agents(main="allow Task", scout="allow Read, Write"))
 
 
 def test_of_two_agents_with_the_same_rules_it_is_unknown_which_was_renamed() -> None:
     before = agents(main="allow Task", a="allow Read", b="allow Read")
-    assert not reviewed(before, agents(main="allow Task", c="allow Read"))[0].renamed
+    assert not renamed(before, agents(main="allow Task", c="allow Read"))
 
 
 def test_a_renamed_agent_is_reported_as_such_and_counts_all_the_same(tmp_path, capsys) -> None:
@@ -152,10 +181,7 @@ def test_edges_that_come_and_go_are_reported_for_graphs_that_changed_alone() -> 
     after = agents(main="allow Task(b)", a="allow Read", b="allow Read")
     old, new = (load_tree(Memory(files)) for files in (before, after))
     (edges,) = spawn_changes(old, new).values()
-    assert [(e.parent, e.child, e.change) for e in edges if e.parent] == [
-        ("main", "a", "removed"),
-        ("main", "b", "added"),
-    ]
+    assert edges == (("main", "a", "removed"), ("main", "b", "added"))
     assert spawn_changes(old, old) == {}
 
 
@@ -211,8 +237,8 @@ def test_a_comment_is_never_longer_than_a_forge_takes(length, total) -> None:
     edits = Edits(*trees, files)
     effects = effects_of_edits(diff, (old, new), edits, load_tree)
     found = DiffReport(
-        "a", "b", diff, tuple(edits.all), tuple(effects),
-        review=review(old, new, diff), spawns=spawn_changes(old, new),
+        "a", "b", diff, tuple(edits.all), tuple(effects), changed_rules(old, new),
+        spawns=spawn_changes(old, new),
     )  # fmt: skip
     text = report_markdown(Report("", dict, lambda most: blocks(found, most), 40), 40)
     assert len(text.encode()) <= LIMIT < 65_536

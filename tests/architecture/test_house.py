@@ -29,7 +29,6 @@ SAME_NAME = {"PolicyMiddleware"}
 # Modules outside `hosts/claude` and `adapters` that name Claude Code.
 NAMING_A_HOST = {
     "analysis/lint/suppression.py",
-    "cli/__init__.py",
     "cli/install.py",
     "cli/options.py",
     "files/opening.py",

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import policy
 from policy.analysis.reach.audit import Audit, audit
-from policy.cli.audit import blocks, shape
+from policy.cli.audit import as_json, blocks
 from policy.cli.report.document import Grid, Ink, Item, Labelled, Paragraph, Section, joined
 from policy.cli.report.html import page
 from policy.cli.report.markdown import code, markdown
@@ -106,9 +106,9 @@ def test_all_of_them_can_be_asked_for() -> None:
 
 
 def test_an_audit_says_the_same_as_json() -> None:
-    (project,) = shape(many(3))["projects"]
+    (project,) = as_json(many(3))["projects"]
     assert project["starts"] == ["main"]
-    assert project["agents"][0]["agent"] == "main"
+    assert project["agents"][0]["name"] == "main"
     worker = project["agents"][1]
     assert worker["attenuated"][0]["chain"] == ["main", "worker-0"]
     read = next(p for p in worker["attenuated"][0]["privileges"] if p["tool"] == "Read")

@@ -8,6 +8,9 @@ import re
 import pytest
 
 from policy.cli import main
+from policy.cli.report.words import sentences
+from policy.core.decision import Does, Reason
+from tests.cli.texts import FILES, compiled
 from tests.conftest import FIXTURES
 
 NAMES = sorted(
@@ -35,3 +38,59 @@ def test_an_audit_fits_one_screen_and_says_in_order_what_matters(name, capsys, t
     ranks = [n for line in lines for n, start in enumerate(order) if re.match(start, line)]
     assert ranks == sorted(ranks)
     assert 2 in ranks or not any(project["agents"] for project in projects)
+
+
+def test_a_screen_of_many_projects_and_agents_is_bounded_and_counts_what_is_left_out(
+    tmp_path, capsys
+) -> None:
+    def agent(folder: int, number: int, tools: str) -> None:
+        file = tmp_path / f"p{folder}" / f".claude/agents/agent-number-{number}.md"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        header = f"name: agent-number-{number}\ndescription: x\ntools: {tools}"
+        file.write_text(f"---\n{header}\n---\n")
+
+    tools = ("Read", "Read, Grep", "Bash(a *)", "Bash(b *)", "Edit", "Agent", "WebFetch", "Nothing")
+    for folder in range(5):
+        for number in range(24):
+            agent(folder, number, ", ".join((tools[number % 8], tools[number // 8], "MultiEdit")))
+    main(["audit", str(tmp_path)])
+    out = capsys.readouterr().out
+    assert len(out.splitlines()) <= 60
+    assert "more projects, shown with --all" in out
+    assert re.search(r"^  … \d+ more$", out, re.MULTILINE)
+    main(["audit", str(tmp_path), "--all"])
+    assert len(capsys.readouterr().out.splitlines()) > 200
+
+
+def test_a_screen_of_many_edits_is_bounded_and_counts_what_is_left_out(tmp_path, capsys) -> None:
+    for side, word in (("before", "ask"), ("after", "allow")):
+        (tmp_path / side).mkdir()
+        rules = "".join(f"    {word} Bash(program-{n} *)\n" for n in range(40))
+        (tmp_path / side / "t.policy").write_text(f"root main\nagent main {{\n{rules}}}\n")
+    main(["diff", str(tmp_path / "before"), str(tmp_path / "after")])
+    out = capsys.readouterr().out
+    assert len(out.splitlines()) <= 60
+    assert re.search(r"… \d+ more edits, shown with --all", out)
+
+
+def test_one_edit_of_many_agents_is_shown_once(tmp_path, capsys) -> None:
+    for side, tools in (("before", ""), ("after", "tools: Read\n")):
+        for number in range(5):
+            file = tmp_path / side / f".claude/agents/a{number}.md"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(f"---\nname: a{number}\ndescription: x\n{tools}---\n")
+    main(["diff", str(tmp_path / "before"), str(tmp_path / "after")])
+    out = " ".join(capsys.readouterr().out.split())
+    assert "5 edits: 5 narrow" in out
+    assert "1 + tools: Read .claude/agents/a0.md:4; the same 4 more times: " in out
+    assert " 2 + tools" not in out
+
+
+def test_every_reason_and_every_part_has_a_sentence() -> None:
+    assert {reason.value for reason in Reason} == sentences()["reasons"].keys()
+    assert {does.value for does in Does} == sentences()["unknown"].keys()
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_the_texts_as_json_are_those_of_their_source(file) -> None:
+    assert file.with_suffix(".json").read_text("utf-8") == compiled(file)

@@ -18,7 +18,6 @@ from policy.core.values import frozen
 __all__ = [
     "CLASSES",
     "ToolAccess",
-    "access_json",
     "access_of",
     "access_table",
     "by_class",
@@ -233,17 +232,3 @@ def access_table(tools: Iterable[ToolAccess], most: int | None) -> Block:
         for members in alike.values()
     )
     return Grid(("tool", "allowed", "asked", "denied", "otherwise"), rows)
-
-
-def access_json(tools: Iterable[ToolAccess]) -> list[dict[str, object]]:
-    """Return the JSON shape of what an agent may do."""
-    return [
-        {
-            "tool": tool.name,
-            "allowed": list(tool.allowed),
-            "asked": list(tool.asked),
-            "denied": list(tool.denied),
-            "otherwise": tool.otherwise or None,
-        }
-        for tool in tools
-    ]

@@ -1,29 +1,25 @@
-"""The JSON shape of every answer. Keys are a contract: add, never rename."""
+"""The JSON shape of every answer, from the attributes of its values."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from enum import Enum
+from typing import Any, Final
 
-from policy.core.decision import Because, Decision
+from policy.core.decision import Decision
 from policy.core.finding import Finding
-from policy.core.source import Place
+from policy.core.source import Span
 
-if TYPE_CHECKING:  # decisions do without comparisons
-    from policy.compare.compare import Difference
+__all__ = ["Object", "dumps", "shape"]
 
-__all__ = [
-    "Object",
-    "because_json",
-    "decision_json",
-    "difference_json",
-    "dumps",
-    "finding_json",
-    "place_json",
-]
+Object = dict[str, Any]
 
-Object = dict[str, object]
+# Attributes whose keys are those of the value that has them.
+_SPREAD: Final = frozenset({"decision", "difference", "outcome", "place", "span"})
+
+# Attributes that are derived, where a class has them.
+_DERIVED: Final = ("agent", "direction", "exact")
 
 
 def dumps(value: object, *, indent: int | None = 2) -> str:
@@ -31,63 +27,52 @@ def dumps(value: object, *, indent: int | None = 2) -> str:
     return json.dumps(value, ensure_ascii=False, default=str, indent=indent)
 
 
-def place_json(place: Place | None) -> Object:
-    """Return a place; all values are null for None."""
-    if place is None:
-        return {"file": None, "line": None, "column": None}
-    return {"file": place.file, "line": place.line, "column": place.column}
+def shape(value: object) -> Any:  # noqa: ANN401  # as `json.loads` has it
+    """Return a value as JSON has it: an object with its attributes by their names.
+
+    A call is `tool` and `witness`. Two decisions are `from` and `to`, with the rules of the first
+    as `before` and those of the second as `because`. A place is `file`, `line` and `column`.
+    """
+    match value:
+        case Enum():
+            return value.value
+        case Mapping():
+            return {str(key): shape(each) for key, each in value.items()}
+        case list() | tuple():
+            return [shape(each) for each in value]
+        case Span():
+            return shape(value.place)
+        case Finding():
+            place = shape(value.place) if value.span else {**_NOWHERE, "file": value.place.file}
+            told = {"code": value.code, "severity": value.severity.value, "message": value.message}
+            return {**told, **place, "help": value.help, "fixable": bool(value.edits)}
+        case _ if hasattr(value, "__fields__"):
+            return _attributes(value)
+    return value
 
 
-def because_json(because: Iterable[Because]) -> list[Object]:
-    """Return the determining rules."""
-    return [
-        {
-            "rule": one.rule,
-            "effect": one.effect.value,
-            "link": one.link,
-            **place_json(one.place),
-        }
-        for one in because
-    ]
+_NOWHERE: Final[Object] = {"file": None, "line": None, "column": None}
 
 
-def decision_json(
-    chain: Iterable[str], tool: str, call: Mapping[str, object], decision: Decision
-) -> Object:
-    """Return the answer to one call."""
-    return {
-        "chain": list(chain),
-        "call": {"tool": tool, "input": dict(call)},
-        "effect": decision.effect.value,
-        "reason": decision.reason.value,
-        "because": because_json(decision.because),
-        "links": list(decision.links),
-        "table": decision.table,
-    }
-
-
-def finding_json(finding: Finding) -> Object:
-    """Return a finding."""
-    place = finding.place
-    return {
-        "code": finding.code,
-        "severity": finding.severity.value,
-        "message": finding.message,
-        "file": place.file,
-        "line": place.line if finding.span else None,
-        "column": place.column if finding.span else None,
-        "help": finding.help,
-    }
-
-
-def difference_json(difference: Difference) -> Object:
-    """Return a difference of decisions with its witness."""
-    return {
-        "tool": difference.tool,
-        "from": difference.before.effect.value,
-        "to": difference.after.effect.value,
-        "witness": {"tool": difference.tool, "input": dict(difference.call)},
-        "because": because_json(difference.after.because),
-        "before": because_json(difference.before.because),
-        "reasons": [difference.before.reason.value, difference.after.reason.value],
-    }
+def _attributes(value: Any) -> Object:  # noqa: ANN401  # any class of values
+    found: Object = {}
+    for name in [one.name for one in value.__fields__[1] if one.name[0] != "_"]:
+        each = getattr(value, name)
+        if name in _SPREAD:
+            found |= _NOWHERE if name == "place" and each is None else shape(each) or {}
+        elif name == "call" and hasattr(value, "tool"):
+            found["witness"] = {"tool": value.tool, "input": dict(each)}
+        elif name == "before":
+            known = isinstance(each, Decision)
+            found["from"] = shape(each.effect if known else each)
+            found |= (
+                {"before": shape(each.because), "reason_before": shape(each.reason)}
+                if known
+                else {}
+            )
+        elif name == "after":
+            found |= {"to": shape(each.effect), "because": shape(each.because)}
+            found["reason"] = shape(each.reason)
+        elif name != "patterns":  # of text that is there already
+            found[name] = shape(each)
+    return found | {each: shape(getattr(value, each)) for each in _DERIVED if hasattr(value, each)}

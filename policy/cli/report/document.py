@@ -187,6 +187,9 @@ class Report:
         results: returns findings or changes, for formats that list them one by one.
         prefix: path from the working folder to the files of the results.
         exact: whether these are all results.
+        lines: of a terminal with 100 columns that the answer has at most, as people see it.
+        content: of a file, which is all that goes to standard output as text, so that it can be
+            written to one; "" where the answer is no file.
 
     """
 
@@ -197,3 +200,22 @@ class Report:
     results: Callable[[], Sequence[Result]] = tuple
     prefix: str = ""
     exact: bool = True
+    lines: int | None = None
+    content: str = ""
+
+    def fitting(self, most: int | None, fits: Callable[[Sequence[Block]], bool]) -> Sequence[Block]:
+        """Return the blocks with the largest bound up to *most* that fit, or else the smallest.
+
+        Without a bound, everything.
+        """
+        found = self.blocks(most)
+        for fewer in _FEWER:
+            if most is None or fits(found):
+                break
+            if fewer < most:
+                found = self.blocks(fewer)
+        return found
+
+
+# Bounds of lists, tried in turn until the blocks fit.
+_FEWER: Final = (20, 10, 5, 4, 3, 2, 1)

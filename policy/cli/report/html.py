@@ -10,6 +10,7 @@ import hashlib
 import html
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Final
 
 from policy.cli.report.document import (
@@ -34,6 +35,11 @@ from policy.core.credentials import masked
 from policy.core.source import Span, visible
 
 __all__ = ["graph_svg", "inline", "layered", "page", "report_html"]
+
+_STYLE: Final = Path(__file__).with_name("page.css").read_text("utf-8")
+
+_HASH: Final = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
+_CONTENT_POLICY: Final = f"default-src 'none'; base-uri 'none'; style-src 'sha256-{_HASH}'"
 
 
 def report_html(report: Report) -> str:
@@ -307,54 +313,3 @@ def _node(names: Sequence[str], corner: tuple[float, float]) -> str:
         f'<text x="{x + _WIDE / 2:.0f}" y="{y + _HIGH / 2 + 5:.0f}">{_text(title)}</text>'
         f"<title>{inline(joined(map(Ink, names), most=40))}</title></g>"
     )
-
-
-# --- the style sheet -----------------------------------------------------------------------
-
-_STYLE: Final = """
-:root { color-scheme: light dark; --fg: #1f2328; --dim: #59636e; --bg: #fff; --line: #d1d9e0;
-  --soft: #f6f8fa; --allow: #1a7f37; --ask: #9a6700; --deny: #cf222e;
-  --allow-bg: #dafbe1; --ask-bg: #fff8c5; --deny-bg: #ffebe9; }
-@media (prefers-color-scheme: dark) { :root { --fg: #e6edf3; --dim: #9198a1; --bg: #0d1117;
-  --line: #3d444d; --soft: #151b23; --allow: #3fb950; --ask: #d29922; --deny: #f85149;
-  --allow-bg: #12261e; --ask-bg: #272115; --deny-bg: #2a1215; } }
-* { box-sizing: border-box; }
-body { margin: 0 auto; max-width: 90rem; padding: 1rem 1.5rem 6rem; background: var(--bg);
-  color: var(--fg); font: 15px/1.5 system-ui, sans-serif; }
-h1 { font-size: 1.6rem; margin: .5rem 0; } h2 { font-size: 1.25rem; margin: 2.2rem 0 .6rem;
-  border-bottom: 1px solid var(--line); padding-bottom: .3rem; } h3 { margin: 1.4rem 0 .4rem; }
-h1 code, h2 code { font-size: 1em; }
-code, pre { font: 13px/1.5 ui-monospace, monospace; overflow-wrap: anywhere; }
-.scroll { overflow: auto; border: 1px solid var(--line); border-radius: 8px; margin: .6rem 0; }
-table { border-collapse: separate; border-spacing: 0; width: 100%; }
-td, th { text-align: left; vertical-align: top; padding: .35rem .7rem; font-weight: 400;
-  border-bottom: 1px solid var(--line); }
-thead th { background: var(--soft); font-weight: 600; }
-td > span, td > code { margin-right: .2rem; }
-.allow, .good, .narrowed { color: var(--allow); } .ask, .warning { color: var(--ask); }
-.deny, .error, .widened { color: var(--deny); } .dim, .note, .file { color: var(--dim); }
-td.allow { background: var(--allow-bg); } td.ask { background: var(--ask-bg); }
-td.deny { background: var(--deny-bg); }
-.strong, .error, .warning, code.call, code.agent { font-weight: 600; }
-ul { padding-left: 1.2rem; margin: .3rem 0; } li { margin: .3rem 0; } p { margin: .4rem 0; }
-dl { display: grid; grid-template-columns: minmax(5rem, max-content) 1fr; margin: .3rem 0;
-  gap: .1rem .8rem; } dt { color: var(--dim); } dd { margin: 0; overflow-wrap: anywhere; }
-details { border: 1px solid var(--line); border-radius: 8px; margin: .4rem 0; }
-summary { cursor: pointer; padding: .35rem .8rem; }
-details[open] > summary { border-bottom: 1px solid var(--line); background: var(--soft); }
-details > div { padding: .4rem .9rem .8rem; }
-pre { margin: .3rem 0; padding: .4rem .8rem; overflow-x: auto; background: var(--soft);
-  border-radius: 6px; } mark { background: var(--ask-bg); color: inherit; }
-svg text { fill: var(--fg); font: 13px system-ui, sans-serif; text-anchor: middle; }
-svg rect { fill: var(--soft); stroke: var(--dim); }
-.edge { fill: none; stroke: var(--dim); stroke-width: 1.3; } .head { fill: var(--dim); }
-.edge.enforced, .edge.added { stroke: var(--deny); stroke-width: 2; }
-.edge.attenuated, .edge.removed { stroke-dasharray: 5 4; } .edge:hover { stroke-width: 3.5; }
-@media (max-width: 40rem) { body { padding: .5rem; } dl { grid-template-columns: 1fr; } }
-@media print { .scroll { overflow: visible; } }
-"""
-
-_CONTENT_POLICY: Final = (
-    "default-src 'none'; base-uri 'none'; style-src 'sha256-"
-    f"{base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()}'"
-)

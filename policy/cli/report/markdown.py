@@ -32,9 +32,6 @@ __all__ = ["LIMIT", "code", "inline", "markdown", "report_markdown"]
 # Bytes of a comment on a forge (GitHub: 65,536 characters), with room for a line above it.
 LIMIT: Final = 65_000
 
-# Bounds of lists, tried in turn until the text fits.
-_FEWER: Final = (20, 10, 5, 2, 1)
-
 # Characters with a meaning in Markdown.
 _SPECIAL = str.maketrans({char: f"\\{char}" for char in "\\`*_{}[]<>#|~&@"})
 
@@ -43,11 +40,7 @@ _STRONG: Final = frozenset({"strong", "allow", "ask", "deny", "error", "warning"
 
 def report_markdown(report: Report, most: int | None) -> str:
     """Return *report*; with fewer entries of its lists where it is too long for a comment."""
-    text = markdown(report.blocks(most))
-    for fewer in _FEWER:
-        if most is None or len(text.encode()) <= LIMIT:
-            break
-        text = markdown(report.blocks(fewer))
+    text = markdown(report.fitting(most, lambda blocks: len(markdown(blocks).encode()) <= LIMIT))
     return text if most is None else text.encode()[:LIMIT].decode("utf-8", "ignore")
 
 

@@ -12,8 +12,9 @@ import policy
 from policy.analysis import catalogue
 from policy.cli.report.as_json import Object, dumps
 from policy.cli.report.document import Report
+from policy.cli.report.words import sentences
 from policy.core.finding import Finding, Severity
-from policy.core.source import Place, Span, visible
+from policy.core.source import Place, visible
 from policy.core.values import evolve, frozen
 from policy.files.trees import Folder, SingleFile, Tree
 
@@ -22,10 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Result",
-    "end_of",
     "github",
     "junit",
-    "of_finding",
     "path_prefix",
     "report_results",
     "sarif",
@@ -34,30 +33,36 @@ __all__ = [
 
 @frozen
 class Result:
-    """A finding or a change, for a format that lists results one by one.
+    """A finding, for a format that lists them one by one.
 
     Attributes:
-        code: of its rule.
-        level: its severity.
-        message: on one line.
-        detail: further lines, or "".
-        place: of the result; None without a file.
-        end: line and column behind its last character; None where the place is a whole file.
+        finding: its help is further lines of the message.
         suppressed: the reason of its suppression; None where it is not suppressed.
         known: whether it is in the baseline.
-        title: what the code means, where the catalogue does not say it.
+        prefix: path from the working folder to its file.
 
     """
 
-    code: str
-    level: Severity
-    message: str
-    detail: str = ""
-    place: Place | None = None
-    end: tuple[int, int] | None = None
+    finding: Finding
     suppressed: str | None = None
     known: bool = False
-    title: str = ""
+    prefix: str = ""
+
+    @property
+    def place(self) -> Place | None:
+        """Where it is; None without a file."""
+        place = self.finding.place
+        known = self.finding.span or self.finding.file
+        return evolve(place, file=self.prefix + place.file) if known else None
+
+    @property
+    def end(self) -> tuple[int, int] | None:
+        """Line and column behind its last character, or of its first line; None for a file."""
+        span = self.finding.span
+        if span is None:
+            return None
+        place, line = span.place, len(span.source.line(span.place.line)) + 1
+        return place.line, max(min(place.column + span.end - span.start, line), place.column)
 
     @property
     def fingerprint(self) -> str:
@@ -65,28 +70,8 @@ class Result:
         file = self.place.file if self.place else ""
         from hashlib import sha256  # noqa: PLC0415  # few formats have it
 
-        return sha256(f"{file}\0{self.code}\0{self.message}".encode()).hexdigest()[:32]
-
-
-def of_finding(finding: Finding, *, suppressed: str | None = None, known: bool = False) -> Result:
-    """Return a finding as a result."""
-    return Result(
-        finding.code,
-        finding.severity,
-        visible(finding.message),
-        visible(finding.help),
-        finding.place if finding.span or finding.file else None,
-        end_of(finding.span) if finding.span else None,
-        suppressed,
-        known,
-    )
-
-
-def end_of(span: Span) -> tuple[int, int]:
-    """Return line and column behind the last character of *span*, or of its first line."""
-    place = span.place
-    line = len(span.source.line(place.line)) + 1
-    return place.line, max(min(place.column + span.end - span.start, line), place.column)
+        text = f"{file}\0{self.finding.code}\0{visible(self.finding.message)}"
+        return sha256(text.encode()).hexdigest()[:32]
 
 
 # --- SARIF 2.1.0, for code scanning --------------------------------------------------------
@@ -95,12 +80,12 @@ def end_of(span: Span) -> tuple[int, int]:
 
 
 _SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
-_LEVELS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
 
 
 def sarif(results: Sequence[Result], *, exact: bool = True) -> Object:
     """Return the log of one run; *exact* tells whether these are all results."""
-    rules = {result.code: result for result in sorted(results, key=lambda one: one.code)}
+    findings = sorted((result.finding for result in results), key=lambda one: one.code)
+    rules = {finding.code: finding for finding in findings}
     indices = {code: index for index, code in enumerate(rules)}
     return {
         "$schema": _SCHEMA,
@@ -111,7 +96,7 @@ def sarif(results: Sequence[Result], *, exact: bool = True) -> Object:
                     "driver": {
                         "name": "agent-policy",
                         "semanticVersion": policy.__version__,
-                        "rules": [_rule(result) for result in rules.values()],
+                        "rules": [_rule(finding) for finding in rules.values()],
                     }
                 },
                 # Columns are counted in characters (3.14.17).
@@ -123,14 +108,15 @@ def sarif(results: Sequence[Result], *, exact: bool = True) -> Object:
     }
 
 
-def _rule(result: Result) -> Object:
-    """Return the meaning of a code: the page of the catalogue, or the title of *result*."""
-    page = catalogue.page(result.code) if result.code in catalogue.codes() else None
-    title = page.title if page else result.title or result.code.replace("-", " ")
+def _rule(finding: Finding) -> Object:
+    """Return the meaning of a code: the page of the catalogue, or its title."""
+    code = finding.code
+    page = catalogue.page(code) if code in catalogue.codes() else None
+    title = page.title if page else sentences()["codes"].get(code, code.replace("-", " "))
     shape: Object = {
-        "id": result.code,
+        "id": code,
         "shortDescription": {"text": title},
-        "defaultConfiguration": {"level": _LEVELS[page.severity if page else result.level]},
+        "defaultConfiguration": {"level": (page or finding).severity.value},
     }
     if page:
         shape["help"] = {"text": page.text, "markdown": f"# {title}\n\n{page.text}"}
@@ -138,12 +124,12 @@ def _rule(result: Result) -> Object:
 
 
 def _result(result: Result, indices: dict[str, int]) -> Object:
-    text = f"{result.message}\n{result.detail}" if result.detail else result.message
+    finding = result.finding
     shape: Object = {
-        "ruleId": result.code,
-        "ruleIndex": indices[result.code],
-        "level": _LEVELS[result.level],
-        "message": {"text": text},
+        "ruleId": finding.code,
+        "ruleIndex": indices[finding.code],
+        "level": finding.severity.value,
+        "message": {"text": "\n".join(_lines(finding))},
         "partialFingerprints": {"policyResult/v1": result.fingerprint},
     }
     if result.place is not None:
@@ -153,6 +139,11 @@ def _result(result: Result, indices: dict[str, int]) -> Object:
     elif result.known:
         shape["suppressions"] = [{"kind": "external"}]
     return shape
+
+
+def _lines(finding: Finding) -> list[str]:
+    """Return the message, and the lines of the help."""
+    return [visible(finding.message), *map(visible, finding.help.splitlines())]
 
 
 def _location(result: Result) -> Object:
@@ -216,30 +207,30 @@ def junit(results: Sequence[Result], name: str) -> str:
 
 
 def _is_skipped(result: Result) -> bool:
-    return result.level is Severity.NOTE or result.suppressed is not None or result.known
+    return result.finding.severity is Severity.NOTE or result.suppressed is not None or result.known
 
 
 def _case(suite: Element, result: Result) -> None:
     from xml.etree.ElementTree import SubElement  # noqa: PLC0415  # as above
 
-    place = result.place
+    finding, place = result.finding, result.place
+    message, *details = _lines(finding)
     at = f"{place.line}:{place.column}: " if place and result.end else ""
     case = SubElement(
         suite,
         "testcase",
-        classname=result.code,
-        name=visible(f"{at}{result.message}"),
+        classname=finding.code,
+        name=f"{at}{message}",
         file=visible(place.file) if place else "",
         line=str(place.line) if place and result.end else "1",
     )
+    word = finding.severity.value
     if _is_skipped(result):
-        why = result.suppressed or ("in the baseline" if result.known else result.level.value)
+        why = result.suppressed or ("in the baseline" if result.known else word)
         SubElement(case, "skipped", message=visible(why))
         return
-    failure = SubElement(case, "failure", message=visible(result.message), type=result.code)
-    failure.text = visible(f"{place or ''} {result.level.value}: {result.message}".strip())
-    if result.detail:
-        failure.text += "\n" + "\n".join(map(visible, result.detail.splitlines()))
+    failure = SubElement(case, "failure", message=message, type=finding.code)
+    failure.text = "\n".join((f"{place or ''} {word}: {message}".strip(), *details))
 
 
 # --- workflow commands of GitHub Actions, which annotate lines of a change -----------------
@@ -247,20 +238,13 @@ def _case(suite: Element, result: Result) -> None:
 # https://docs.github.com/actions/reference/workflow-commands-for-github-actions
 
 
-_COMMANDS: Final = {
-    Severity.ERROR: "error",
-    Severity.WARNING: "warning",
-    Severity.NOTE: "notice",
-}
-
-
 def github(results: Iterable[Result]) -> str:
     """Return a line for each result that is neither suppressed nor in the baseline."""
-    lines = [_line(result) for result in results if result.suppressed is None and not result.known]
-    return "".join(f"{line}\n" for line in lines)
+    shown = (result for result in results if result.suppressed is None and not result.known)
+    return "".join(f"{_command(result)}\n" for result in shown)
 
 
-def _line(result: Result) -> str:
+def _command(result: Result) -> str:
     properties = {}
     place = result.place
     if place is not None:
@@ -270,10 +254,12 @@ def _line(result: Result) -> str:
         properties |= {"line": str(place.line), "endLine": str(line)}
         # Without an end on the same line the column would be shown from 1.
         properties |= {"col": str(place.column), "endColumn": str(max(column - 1, place.column))}
-    properties["title"] = result.code
-    text = "%0A".join(map(_data, (result.message, *result.detail.splitlines())))
+    properties["title"] = result.finding.code
+    text = "%0A".join(map(_data, _lines(result.finding)))
     shown = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
-    return f"::{_COMMANDS[result.level]} {shown}::{text}"
+    severity = result.finding.severity
+    word = "notice" if severity is Severity.NOTE else severity.value
+    return f"::{word} {shown}::{text}"
 
 
 def _data(text: str) -> str:
@@ -290,7 +276,7 @@ def _property(text: str) -> str:
 
 def report_results(report: Report, form: str) -> str:
     """Return the results of *report* as ``sarif``, ``junit`` or ``github``."""
-    found = [_located(result, report.prefix) for result in report.results()]
+    found = [evolve(result, prefix=report.prefix) for result in report.results()]
     match form:
         case "sarif":
             return dumps(sarif(found, exact=report.exact)) + "\n"
@@ -310,10 +296,3 @@ def path_prefix(tree: Tree) -> str:
     except ValueError:  # on another drive
         return ""
     return "" if relative == "." or relative.startswith("..") else f"{relative}/"
-
-
-def _located(result: Result, prefix: str) -> Result:
-    if result.place is None or not prefix:
-        return result
-    place = evolve(result.place, file=prefix + result.place.file)
-    return evolve(result, place=place)

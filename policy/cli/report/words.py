@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
 
 from policy.cli.report.document import (
     Block,
@@ -43,8 +45,7 @@ __all__ = [
     "quoted",
     "relative",
     "rule",
-    "rule_text",
-    "says_more",
+    "sentences",
     "why_rows",
 ]
 
@@ -134,12 +135,6 @@ def arrow(before: Effect | None, after: Effect) -> Text:
     return (effect(before) if before else "?", " → ", effect(after))
 
 
-def rule_text(because: Because) -> str:
-    """Return a rule with its effect, e.g. ``ask Bash(git push *)``."""
-    rule = visible(masked(because.rule))
-    return f"{because.effect} {rule}" if rule else str(because.effect)
-
-
 def rule(because: Because) -> Text:
     """Return a rule with its effect, and its place."""
     place = ("  ", Ink(str(because.place), "file")) if because.place else ""
@@ -192,33 +187,12 @@ def count(number: int, noun: str) -> str:
 # The participle of each effect.
 VERBS: Final = {Effect.ALLOW: "allowed", Effect.ASK: "asked", Effect.DENY: "denied"}
 
-# Reasons without a named rule. `{who}` are the links that decide, `{any}` is one of them.
-_WHY: dict[Reason, dict[Effect | None, str]] = {
-    Reason.RULE: {
-        Effect.ALLOW: "a rule of {who} allows it",
-        Effect.ASK: "{who} must confirm it",
-        Effect.DENY: "a rule of {who} denies it",
-    },
-    Reason.DEFAULT: {
-        Effect.ALLOW: "no rule of {any} matches it, so it is allowed",
-        Effect.ASK: "no rule of {any} matches it, so it is asked for",
-        Effect.DENY: "nothing in {any} grants it",
-    },
-    Reason.UNRESTRICTED: {None: "no policy applies to it"},
-    Reason.UNAVAILABLE: {None: "{who} does not have this tool"},
-    Reason.MALFORMED: {
-        None: "its arguments cannot be read, so no rule of {any} can be trusted to match it"
-    },
-    Reason.TOO_LONG: {None: "an argument is longer than any rule of {any} is asked about"},
-    Reason.PROTECTED: {None: "the host guards this against every rule of {any} that allows"},
-    Reason.CLASSIFIER: {None: "a model of the host decides, which nothing here foresees"},
-    Reason.NO_TOOLS: {None: "the agent would have no tool, so the host does not start it"},
-    Reason.DEPTH: {None: "{who} may start no agent: a limit of depth is reached"},
-    Reason.NO_ROOT: {
-        None: "it names a file outside of the project, whose folder is not known (`--root`)"
-    },
-    Reason.UNANALYSABLE: {None: "no rule of {who} can be shown to match all of the command"},
-}
+
+@cache
+def sentences() -> dict[str, Any]:
+    """Return what `words.toml` says of reasons, of clauses and of codes."""
+    found: dict[str, Any] = json.loads(Path(__file__).with_name("words.json").read_text("utf-8"))
+    return found
 
 
 def explained(decision: Decision, agent: str = "") -> str:
@@ -227,16 +201,10 @@ def explained(decision: Decision, agent: str = "") -> str:
     if decision.reason is Reason.UNAVAILABLE:
         whose = whose[:1]
     who, any_ = (quoted(whose, last=last) if whose else "the policy" for last in ("and", "or"))
-    sentences = _WHY.get(decision.reason, {})
-    text = sentences.get(decision.effect) or sentences.get(None) or decision.reason.value
-    return text.format(who=who, any=any_)
-
-
-def says_more(span: Span) -> bool:
-    """Return whether the line of the rule *span* has more than its effect: rules, a comment."""
-    line = span.source.line(span.place.line)
-    shown = line.replace(span.text, "", 1).strip(" \t-,;")
-    return shown not in {"", *(effect.value for effect in Effect)}
+    text = sentences()["reasons"].get(decision.reason.value, decision.reason.value)
+    if isinstance(text, dict):
+        text = text.get(decision.effect.value, decision.reason.value)
+    return str(text).format(who=who, any=any_)
 
 
 # --- findings and errors -------------------------------------------------------------------

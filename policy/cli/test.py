@@ -13,7 +13,7 @@ from policy.cli.inputs import load
 from policy.cli.options import Hosts
 from policy.cli.outputs import publish
 from policy.cli.policies import dialect_of
-from policy.cli.report.as_json import Object, place_json
+from policy.cli.report.as_json import Object, shape
 from policy.cli.report.document import (
     Block,
     Excerpt,
@@ -25,10 +25,10 @@ from policy.cli.report.document import (
     Text,
     joined,
 )
-from policy.cli.report.results import Result, end_of, path_prefix
+from policy.cli.report.results import Result, path_prefix
 from policy.cli.report.words import because_text, call, chain_text
 from policy.core.errors import PolicyError
-from policy.core.finding import Severity
+from policy.core.finding import Finding, Severity
 from policy.files.opening import is_unreadable
 from policy.hosts.claims import ClaimVerdict
 from policy.hosts.project import Project
@@ -54,7 +54,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     totals = Counter(verdict.holds for _, verdicts in tested for verdict in verdicts)
     report = Report(
         "Claims of policies",
-        partial(_json, tested),
+        partial(_json, tested, totals),
         lambda _: _blocks(tested, totals, verbose=options.verbose),
         results=partial(_results, tested),
         prefix=path_prefix(found.tree),
@@ -124,47 +124,30 @@ def _why(verdict: ClaimVerdict) -> Text:
     return (chain_text(verdict.chain), " can: ", call(*verdict.call), " is ", *told)
 
 
-def _json(tested: Sequence[_Tested]) -> Object:
-    totals = Counter(verdict.holds for _, verdicts in tested for verdict in verdicts)
-    return {
-        "claims": [
-            {
-                "project": title,
-                "claim": verdict.claim,
-                "holds": verdict.holds,
-                "why": verdict.why,
-                **_witness(verdict),
-                **place_json(verdict.span.place),
-            }
-            for title, verdicts in tested
-            for verdict in verdicts
-        ],
-        "passed": totals[True],
-        "failed": totals[False],
-        "not_proven": totals[None],
-    }
-
-
-def _witness(verdict: ClaimVerdict) -> Object:
-    if verdict.call is None:
-        return {}
-    tool, arguments = verdict.call
-    return {"chain": list(verdict.chain), "witness": {"tool": tool, "input": arguments}}
-
-
-_TITLES = {False: "A claim of a policy does not hold", None: "A claim of a policy is not proven"}
+def _json(tested: Sequence[_Tested], totals: Counter[bool | None]) -> Object:
+    claims = [
+        {
+            "project": title,
+            **{key: value for key, value in shape(verdict).items() if key != "call"},
+            "witness": verdict.call and dict(zip(("tool", "input"), verdict.call, strict=True)),
+        }
+        for title, verdicts in tested
+        for verdict in verdicts
+    ]
+    numbers = {"passed": totals[True], "failed": totals[False], "not_proven": totals[None]}
+    return {"claims": claims, **numbers}
 
 
 def _results(tested: Sequence[_Tested]) -> list[Result]:
     """Return the claims that do not hold, or are not proven."""
     return [
         Result(
-            "claim-not-proven" if verdict.holds is None else "claim-fails",
-            Severity.WARNING if verdict.holds is None else Severity.ERROR,
-            f"{verdict.claim}: {verdict.why}",
-            place=verdict.span.place,
-            end=end_of(verdict.span),
-            title=_TITLES[verdict.holds],
+            Finding(
+                "claim-not-proven" if verdict.holds is None else "claim-fails",
+                f"{verdict.claim}: {verdict.why}",
+                Severity.WARNING if verdict.holds is None else Severity.ERROR,
+                verdict.span,
+            )
         )
         for _, verdicts in tested
         for verdict in verdicts
