@@ -130,6 +130,21 @@ def test_the_example_of_the_package_is_true(monkeypatch: pytest.MonkeyPatch) -> 
     assert doctest.testmod(policy).attempted == 5
 
 
+@pytest.mark.parametrize("name", ["README.md", "docs/embed.md"])
+def test_the_first_program_of_a_page_runs(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (ROOT / "fixtures" / "team" / "team.policy").read_text("utf-8")
+    explorer = "agent explore {\n    allow     Task(worker)\n}\n\nagent worker { allow Read }\n"
+    text = text.partition("agent explore")[0].replace("Task(", "Task(worker, ") + explorer
+    (tmp_path / "team.policy").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    program = next(text for language, text in blocks(ROOT / name) if language == "python")
+    names: dict[str, object] = {}
+    exec(compile(program, name, "exec"), names)  # noqa: S102  # code of our own pages
+    assert isinstance(names["decision"], policy.Decision)
+
+
 def test_the_readme_is_short_and_shows_commands_with_their_output() -> None:
     assert len(consoles(PAGES[0])) >= 2
     assert len(PAGES[0].read_text("utf-8").splitlines()) <= 150
