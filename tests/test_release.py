@@ -80,12 +80,8 @@ def test_the_archives_are_of_this_version_and_hold_what_they_should(
     assert (wheel.name, sdist.name) == (f"{base}-py3-none-any.whl", f"{base}.tar.gz")
     tops = {name.split("/")[0] for name in names(wheel)}
     assert tops == {"policy", f"{base}.dist-info", f"{base}.data"}
-    held = {
-        "policy/py.typed",
-        "policy/grammar/matcher.json",
-        "policy/hosts/claude/data/tables.json",
-    }
-    assert held <= {*names(wheel)}
+    tracked = run("git", "ls-files", "-z", "policy").rstrip("\0").split("\0")
+    assert {name for name in tracked if (ROOT / name).exists()} <= {*names(wheel)}
     below = {name.split("/")[1] for name in names(sdist) if "/" in name}
     assert {"policy", "grammar", "tests", "fixtures", "docs", "README.md", "LICENSE"} <= below
     assert not [name for name in (*names(wheel), *names(sdist)) if "__pycache__" in name]
