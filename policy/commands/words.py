@@ -202,7 +202,6 @@ class Script:
         background: whether it has a background command.
         background_inside: whether that is one of a statement that holds others.
         split: whether it has a pipe, or a group between parentheses, outside of its words.
-        grouped: whether several statements stand between two parentheses.
         broken: whether it is no command to a grammar, or has text that no node of it covers.
         closed: whether its last quote was added, since it lacked one.
         plain: whether the value of each word follows from how it is written.
@@ -217,7 +216,6 @@ class Script:
     background: bool = False
     background_inside: bool = False
     split: bool = False
-    grouped: bool = False
     broken: bool = False
     closed: bool = False
     plain: bool = False

@@ -84,10 +84,7 @@ class Generator:
             main_agent=names[0] if names and draw() < 0.06 else "",
             automatic=draw() < 0.5,
             skill="commit" if skills and draw() < 0.4 else "",
-            guards=tuple(
-                (self.pick(words.MATCHERS), self.pick(words.CONDITIONS))
-                for _ in range(self.pick((0, 0, 0, 0, 1, 2)))
-            ),
+            guards=tuple(self.pick(words.MATCHERS) for _ in range(self.pick((0, 0, 0, 0, 1, 2)))),
         )
 
     def settings(self, scope: str) -> dict[str, Any]:

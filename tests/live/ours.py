@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import attrs
 
 from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
-from policy.core.errors import PolicyError
 from policy.core.source import Source
 from policy.files.opening import Memory
-from policy.hosts.claude.dialect import dialect
 from policy.hosts.claude.front_end import ClaudeOptions, load
 from policy.hosts.claude.hooks import takes
-from policy.hosts.claude.lint import Condition, of_conditions
-from policy.hosts.claude.paths import Anchors
-from policy.hosts.claude.session import session
 from policy.hosts.project import Project
 from policy.tables.chain import Chain, SpawnDenied
 from tests.live.scenario import CWD, FLAG_FOLDER, HOME, Call, Scenario
@@ -41,7 +35,7 @@ class Ours:
         if scenario.skill:
             main = Chain.start("main", self.project.enforced)
             invoked = main.decide("Skill", {"skill": scenario.skill})
-            if invoked.effect is not Effect.DENY and not self._is_seen("Skill", {}):
+            if invoked.effect is not Effect.DENY and not self._is_seen("Skill"):
                 self.project = _load(scenario, scenario.skill)
 
     def decide(self, call: Call) -> str:
@@ -54,31 +48,16 @@ class Ours:
             return "unspawned"
         given = whole(call)
         word = _word(chain.decide(call.tool, given))
-        if word != "unavailable" and self._is_seen(call.tool, given):
+        if word != "unavailable" and self._is_seen(call.tool):
             return "deny"
         return word
 
-    def _is_seen(self, tool: str, given: dict[str, Any]) -> bool:
+    def _is_seen(self, tool: str) -> bool:
         """Return whether a hook sees the call, and so refuses it."""
-        return any(
-            takes(matcher, tool) is not False and _holds(condition, tool, given)
-            for matcher, condition in self._guards
-        )
+        return any(takes(matcher, tool) is not False for matcher in self._guards)
 
 
 _FLAG = f"{FLAG_FOLDER}/settings.json"
-_ANCHORS = Anchors(CWD, HOME, CWD)
-_READING = of_conditions(dialect(session(ClaudeOptions(cwd=CWD, home=HOME), [], {}, {}), "default"))
-
-
-def _holds(text: str, tool: str, given: dict[str, Any]) -> bool:
-    if not text:
-        return True
-    try:
-        condition = Condition(text, Source("<if>", text).whole())
-        return condition.sees(tool, given, _READING, _ANCHORS)
-    except PolicyError:
-        return False
 
 
 def _word(decision: Decision) -> str:

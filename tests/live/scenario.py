@@ -66,8 +66,7 @@ class Scenario:
         main_agent: the agent a session is started as, or "".
         automatic: whether there is the mode in which a model decides.
         skill: the skill that the main conversation invokes before all else, or "".
-        guards: hooks of the user that refuse what they see: a matcher and a condition
-            each, "" for none.
+        guards: the matchers of hooks of the user that refuse what they see.
 
     """
 
@@ -83,7 +82,7 @@ class Scenario:
     main_agent: str = ""
     automatic: bool = False
     skill: str = ""
-    guards: tuple[tuple[str, str], ...] = ()
+    guards: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:
@@ -98,7 +97,7 @@ class Scenario:
             user["permissions"] = {**_permissions(user), "disableAutoMode": "disable"}
             settings["user"] = user
         if self.guards:
-            groups = [_group(*guard) for guard in self.guards]
+            groups = [_group(matcher) for matcher in self.guards]
             settings["user"] = {**settings.get("user", {}), "hooks": {"PreToolUse": groups}}
         return settings
 
@@ -132,10 +131,8 @@ class Scenario:
         return "\n".join(lines)
 
 
-def _group(matcher: str, condition: str) -> Mapping[str, Any]:
+def _group(matcher: str) -> Mapping[str, Any]:
     hook = {"type": "command", "command": "cat > /dev/null; echo no >&2; exit 2"}
-    if condition:
-        hook["if"] = condition
     return {"hooks": [hook], **({"matcher": matcher} if matcher else {})}
 
 

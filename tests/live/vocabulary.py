@@ -370,18 +370,10 @@ SKILL_RULES = (
 )
 SKILL_CALLS = ("deploy", "commit", "deploy-all", "/deploy", "other", "renamed", "/other")
 
-# Matchers and conditions of hooks; none sees what starts agents and skills, or what reads.
+# Matchers of hooks; none sees what starts agents and skills, or what reads.
 MATCHERS = (
     *("Bash", "Edit|Write", "^Bash$", "Bash, Edit", "mcp__.*", "mcp__github", "bash", "WebFetch"),
     *("Edit|Bash*", "NotebookEdit", "Monitor", "Bash(git *)", "[", "mcp__github__get_issue", "Ba"),
-)
-CONDITIONS = (
-    *("", "", "", "Bash(git *)", "Bash(npm run:*)", "Bash(rm *)", "Bash(make)", "Bash(docker *)"),
-    *("Edit(src/**)", "Edit(*.py)", "Write(**)", "Edit", "Bash(make)|Bash(rm *)", "Bash(git"),
-    *("mcp__github__get_issue", "mcp__github", "WebFetch(domain:example.com)", "Monitor(make *)"),
-    *("Edit(/src/**)", "Edit(//srv/app/src/**)", "Bash(* push)", "Bash(*)"),
-    *("Write(*.txt)", "Write(/**)", "Edit(**/*.py)", "NotebookEdit(*.ipynb)", "Write(./**)"),
-    *("Edit(*/x)", "Edit(docs/**)", "Write(//srv/**)", "Edit(~/**)", "Edit(.env)"),
 )
 
 AGENT_NAMES = ("worker", "lead", "code-reviewer")

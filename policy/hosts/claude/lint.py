@@ -6,25 +6,19 @@ What is wrong with one file alone is found where it is read.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Final
 
-from policy.commands.compound import KEYWORDS
-from policy.commands.knowledge import Shell, Wrapper, Wrappers
 from policy.commands.read import read_plain
-from policy.commands.words import Script, Word
-from policy.commands.wrappers import is_assignment
 from policy.core import expressions as re
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding, Severity
 from policy.core.source import Place, Span
-from policy.core.values import evolve, field, frozen
 from policy.hosts.claude.agents import Definition
 from policy.hosts.claude.data import settings as known_hooks
 from policy.hosts.claude.data import tools as known
-from policy.hosts.claude.data.programs import GRANTING, WRAPPING
 from policy.hosts.claude.data.tools import ALIASES, FILE_TOOLS, MEMORY_TOOLS, NAMES
 from policy.hosts.claude.dialect import dialect
 from policy.hosts.claude.hooks import LIST, Hook, takes
@@ -34,15 +28,6 @@ from policy.hosts.claude.pools import PoolPosition, has_no_tools, pool
 from policy.hosts.claude.rules import RuleLine, RuleScope, misnamed, read_rule
 from policy.hosts.claude.session import SCOPES, ClaudeSession, opened
 from policy.hosts.claude.settings import Settings
-from policy.hosts.claude.shell.ambiguities import (
-    doubtful,
-    fills_guarded,
-    has_half_assignment,
-    is_substituted,
-    is_unchecked,
-    is_worked_out,
-)
-from policy.hosts.claude.shell.bash import read_script
 from policy.hosts.claude.skills import Skill
 from policy.language.parse import parse_matcher
 from policy.language.syntax import Matcher, Presence
@@ -50,16 +35,12 @@ from policy.patterns import notations
 from policy.patterns.automaton import NO_MATCH, Indexed
 from policy.patterns.pattern import Pattern, freeze, named, tokens_of
 from policy.patterns.search import fresh_character
-from policy.tables.calls import Unreadable, argument_text
-from policy.tables.dialect import Dialect
-from policy.tables.ruleset import Entry, RuleSet
+from policy.tables.ruleset import RuleSet
 from policy.tables.table import Table
 
 __all__ = [
-    "Condition",
     "agent_findings",
     "hook_findings",
-    "of_conditions",
     "passed_findings",
     "settings_findings",
     "shadowed",
@@ -154,224 +135,7 @@ class _Spans:
         }
 
 
-# --- the condition of a hook ----------------------------------------------------------
-
-# A condition is a rule, and matches less than the same rule in `deny`: it matches behind
-# assignments and in substitutions but behind hardly any wrapper, and applies to its own tool alone.
-# A command that cannot be read is seen (2.1.329, observed).
-
-
-def of_conditions(dialect: Dialect) -> Dialect:
-    """Return how conditions read calls that rules read as *dialect* says."""
-    wrapping = evolve(
-        dialect.shell.wrapping,
-        names=frozenset({"xargs"}),
-        denying=Wrappers({"xargs": Wrapper()}),
-        granting=Wrappers(),
-    )
-    # A condition does not look into `bash -c SCRIPT` either.
-    kinds = evolve(dialect.shell.kinds, scripted=frozenset())
-    shell = evolve(dialect.shell, wrapping=wrapping, kinds=kinds)
-    return evolve(dialect, shell=shell)
-
-
-@frozen(slots=False)
-class Condition:
-    """The `if` of a hook, which is one rule.
-
-    Raises `PolicyError` where the text is no rule.
-    """
-
-    text: str
-    span: Span = field(repr=False)
-
-    @cached_property
-    def matcher(self) -> Matcher:
-        """The rule."""
-        return parse_matcher(self.text, self.span)
-
-    @property
-    def tool(self) -> str:
-        """The tool that it applies to."""
-        return ALIASES.get(self.matcher.tool, self.matcher.tool)
-
-    @property
-    def content(self) -> str:
-        """What stands in the parentheses, "" for all calls of the tool."""
-        specifier = self.matcher.specifier
-        text = "" if specifier is None else specifier.text
-        return "" if text.strip() in ("", "*") else text
-
-    def sees(
-        self, tool: str, call: Mapping[str, object], dialect: Dialect, anchors: Anchors
-    ) -> bool:
-        """Return whether it holds for a call; where that cannot be told, it does.
-
-        A program is taken for the one of its name wherever it lies, which the host does not.
-
-        Args:
-            tool: of the call.
-            call: its arguments.
-            dialect: how the host reads calls.
-            anchors: the folders that paths are relative to.
-
-        """
-        if tool != self.tool and (self.tool, tool) != ("Bash", "Monitor"):
-            return False
-        if not self.content:
-            return True
-        if tool in known.SHELLS and _is_unclear(
-            str(call.get("command", "")), dialect.shell, self.content
-        ):
-            return True
-        if tool in known_hooks.OF_FILES and self._names(tool, call, dialect):
-            return True
-        entries = tuple(
-            Entry(tool, Effect.DENY, p, rule=self.text) for p in self._patterns(anchors)
-        )
-        return (
-            Table.of(RuleSet(entries, Effect.ALLOW, dialect)).decide(tool, call).effect
-            < Effect.ALLOW
-        )
-
-    def _names(self, tool: str, call: Mapping[str, object], dialect: Dialect) -> bool:
-        """Return whether it begins with a star, and its text is that of a path as a whole.
-
-        Such a text is matched with the path wherever the file lies, in its own letters.
-        """
-        text = self.content.strip(" \t")
-        if not text.startswith("*"):
-            return False
-        lettered = evolve(dialect, fold=False)
-        try:
-            path = argument_text(dialect.argument(tool), lettered, call)
-        except Unreadable:
-            return True
-        texts = dict.fromkeys((text, text.replace("/**/", "/")))
-        return any(Pattern.text(each).matches(path) for each in texts)
-
-    def _patterns(self, anchors: Anchors) -> tuple[Pattern, ...]:
-        if self.tool in known.SHELLS:
-            return notations.commands(self.content)
-        if self.tool in known_hooks.OF_FILES:
-            try:
-                return path_patterns(self.content, anchors, Effect.ALLOW)
-            except notations.Unusable:
-                return ()
-        return ()
-
-
-# What the host does not read: a program that is the value of something, process
-# substitution, escaped blanks, braces, `${`, a lone `$`, files that are redirected to by the value
-# of something, and values within a pipeline.
-_UNREAD: Final = re.compile(
-    r"(?:^|[;&|({\n])\s*(?:!\s+)*[$`]|[<>]\(|\$['\"]|\\[ \t]|\$\{|\$(?=\s|$)|\bIFS=|\{\w+\}[<>]"
-    r"|\{[^{}\s,.]*(?:,|\.\.)|(?<!<)[<>][|&]?[ \t]*\$[A-Za-z_]"
-)
-_QUOTED_DOCUMENT: Final = re.compile(
-    r"(<<-?[ \t]*(?:'([\w.]+)'|\"([\w.]+)\")[^\n]*\n)(?:[^\n]*\n)*?(\t*(?:\2|\3)(?!\w))"
-)
-_VALUE: Final = re.compile(r"\$\(|`")
-_PIPE: Final = re.compile(r"(?<!\|)\|(?!\|)")
-
-
-def _is_unclear(command: str, shell: Shell, content: str) -> bool:
-    """Return whether the host takes a command for one that it cannot read.
-
-    Where values are unknown it still tells a plain program from one that *content*, a condition
-    such as ``git *``, names.
-    """
-    if 0 < shell.longest < len(command):
-        return True
-    around = _QUOTED_DOCUMENT.sub(r"\1\4", command) if "<<" in command else command
-    if _UNREAD.search(around) or (_VALUE.search(around) and _PIPE.search(around)):
-        return True
-    structures = shell.syntax.structures | {"subshell"}
-    looked_into = evolve(shell, syntax=evolve(shell.syntax, structures=structures))
-    script = read_plain(command) or read_script(command, looked_into)
-    if (
-        script is None
-        or script.opaque
-        or (script.background and script.statements)
-        or script.grouped
-        or any(command.swallowed for command in script.commands)
-        or doubtful(command) is not None
-    ):
-        return True
-    plain = _NAMES_PROGRAM.fullmatch(content) is not None
-    return any(
-        _is_unclear_part(command.words, script, shell, plain=plain)
-        for command in script.commands
-        if command.words
-    )
-
-
-_SPECIAL: Final = re.compile(r"\$[^A-Za-z_({]")
-_DECLARING: Final = frozenset("declare export local readonly typeset unset".split())
-
-
-def _is_unclear_part(words: Sequence[Word], script: Script, shell: Shell, *, plain: bool) -> bool:
-    if has_half_assignment(words) or is_worked_out(words, shell) or fills_guarded(words, shell):
-        return True
-    program = next((word for word in words if not is_assignment(word)), words[-1])
-    if program.raw in _OF_LANGUAGE:
-        return True
-    unknown = [word for word in words if not word.literal and not word.vetted]
-    several = sum(bool(command.words) for command in script.commands)
-    unknown = [word for word in unknown if not (is_assignment(word) and is_substituted(word))]
-    if program.plain in _DECLARING and _is_unclear_declaration(words, unknown, shell):
-        return True
-    if program.plain in _TYPED and any(_is_typed(word, program) for word in words[1:]):
-        return True
-    alone = all(map(is_assignment, words))
-    guarded = shell.variables.guarded
-    if alone and (len(words) > 1 or re.fullmatch(guarded, words[0].raw.partition("=")[0])):
-        return True
-    plain &= (
-        sum(bool(command.words) for command in script.commands) == 1
-        and words[0].plain not in _WRAPPERS
-    )
-    plain &= _PROGRAM.fullmatch(words[0].raw) is not None
-    return any(
-        (is_assignment(word) and not alone)
-        or word.raw.startswith('"')
-        or bool(script.targets)
-        or _SPECIAL.search(word.raw) is not None
-        or (word.raw[0] in "$`" and 1 < several - (word.inner[1] - word.inner[0]) < several)
-        or (not alone and any(len(script.commands[each].words) > 1 for each in range(*word.inner)))
-        or (
-            word.inner[0] == word.inner[1]
-            and not word.known
-            and not (plain and _VARIABLE.fullmatch(word.raw))
-        )
-        for word in unknown
-    )
-
-
-def _is_unclear_declaration(words: Sequence[Word], unknown: Sequence[Word], shell: Shell) -> bool:
-    sets = all(map(is_assignment, words[1:]))
-    return (
-        bool(unknown)
-        or words[0].plain not in _DECLARING
-        or is_worked_out(words[1:], shell)
-        or (is_unchecked(words, shell) and not sets)
-    )
-
-
-def _is_typed(word: Word, program: Word) -> bool:
-    return program.plain != "private" or not _PLAIN.fullmatch(word.raw)
-
-
-# Builtins of zsh that declare variables, and evaluate what they are given.
-_TYPED: Final = frozenset("private float integer".split())
-_PLAIN: Final = re.compile(r"[A-Za-z_]\w*")
-_WRAPPERS: Final = frozenset(GRANTING) | frozenset(WRAPPING)
-_NAMES_PROGRAM: Final = re.compile(r"[a-z]+[ :]\*")
-_PROGRAM: Final = re.compile(r"[a-z]+")
-_VARIABLE: Final = re.compile(r"\$[A-Za-z_]\w*")
-# Words of the language that no program is called by: a command that begins with one was not read
-# as it was meant.
-_OF_LANGUAGE: Final = (KEYWORDS | {"in", "for"}) - {"time", "coproc", "function", "select"}
+# --- hooks that never run, or see less than they seem to -----------------------------
 
 
 def why_never(hook: Hook) -> str:
@@ -393,12 +157,23 @@ def _may_be_of_servers(matcher: str) -> bool:
     return "mcp" in matcher or takes(matcher, "mcp__server__tool") is not False
 
 
+def _condition(hook: Hook) -> tuple[str, str]:
+    """Return the tool of the condition of *hook*, and its specifier; "" for all calls of the tool.
+
+    Raises:
+        PolicyError: it is no rule.
+
+    """
+    matcher = parse_matcher(hook.condition, hook.span)
+    text = "" if matcher.specifier is None else matcher.specifier.text
+    return ALIASES.get(matcher.tool, matcher.tool), "" if text.strip() in ("", "*") else text
+
+
 def _never_holds(hook: Hook, tools: list[str]) -> str:
     if _SEVERAL.search(hook.condition):
         return "a condition is one rule, and this is several"
-    condition = Condition(hook.condition, hook.span)
     try:
-        tool = condition.tool
+        tool, content = _condition(hook)
     except PolicyError as error:
         return f"the condition is no rule: {error.message}"
     if "*" in tool:
@@ -409,11 +184,11 @@ def _never_holds(hook: Hook, tools: list[str]) -> str:
         return f"there is no tool `{tool}`"
     if tool not in tools and not (tool == "Bash" and "Monitor" in tools):
         return f"the matcher `{hook.matcher}` does not take `{tool}`"
-    if condition.content and tool in _WITHOUT:
+    if content and tool in _WITHOUT:
         return f"a condition on `{tool}` with a specifier never holds"
-    if tool in known_hooks.OF_FILES and condition.content:
+    if tool in known_hooks.OF_FILES and content:
         try:
-            path_patterns(condition.content, _ANYWHERE, Effect.ALLOW)
+            path_patterns(content, _ANYWHERE, Effect.ALLOW)
         except notations.Unusable as unusable:
             return f"the condition matches no file: {unusable}"
     return ""
@@ -423,8 +198,6 @@ _ANYWHERE: Final = Anchors("/@project", "/@home", "/@project")
 _SEVERAL: Final = re.compile(r"\)\s*[|,;]\s*\w+\(|^\w+\s*\|")
 _WITHOUT: Final = frozenset({"Agent", "Skill", "WebFetch"})
 
-
-# --- hooks that never run, or see less than they seem to -----------------------------
 
 _EDITING: Final = FILE_TOOLS["Edit"]
 
@@ -464,27 +237,30 @@ def _missing(hooks: list[Hook]) -> Iterator[Finding]:
 
 
 def _wrapped(hook: Hook, session: ClaudeSession) -> Iterator[Finding]:
-    """Yield a command that the condition of a hook misses, and a rule of the same text stops."""
-    if not hook.condition:
-        return
-    condition = Condition(hook.condition, hook.span)
-    if condition.tool != "Bash" or not condition.content:
+    """Yield a command that the condition of a hook misses, and a rule of the same text stops.
+
+    A condition matches behind hardly any wrapper (2.1.329, observed).
+    """
+    tool, content = _condition(hook) if hook.condition else ("", "")
+    if tool != "Bash" or not content:
         return
     anchors = Anchors(session.cwd, session.home, session.cwd)
-    reading = dialect(session, "default")
     rule = read_rule(hook.condition, hook.span, Effect.DENY, RuleScope(anchors))
     entries = tuple(line.entry for line in rule.lines)
-    table = Table.of(RuleSet(entries, Effect.ALLOW, reading))
+    table = Table.of(RuleSet(entries, Effect.ALLOW, dialect(session, "default")))
+    seen = notations.commands(content)
     for entry in entries:
         text = entry.pattern.witness() if entry.pattern is not None else None
-        call: dict[str, object] = {"command": f"timeout 5 {text}"}
-        if text is None or table.decide("Bash", call).effect is not Effect.DENY:
-            continue
-        if not condition.sees("Bash", call, of_conditions(reading), anchors):
+        command = f"timeout 5 {text}"
+        script = read_plain(command)
+        if text is None or script is None or len(script.commands) > 1 or script.targets:
+            continue  # the hook may see it
+        denied = table.decide("Bash", {"command": command}).effect is Effect.DENY
+        if denied and not any(pattern.matches(command) for pattern in seen):
             yield Finding(
                 "hook-sees-less",
-                f"the hook does not see `{call['command']}`, which a rule of `deny` with the"
-                " same text stops",
+                f"the hook does not see `{command}`, which a rule of `deny` with the same text"
+                " stops",
                 Severity.NOTE,
                 hook.span,
                 help="leave `if` out and look at the command in the hook, or deny it by a rule",

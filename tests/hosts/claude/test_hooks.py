@@ -7,23 +7,14 @@ import json
 import pytest
 
 from policy.core.effect import Effect
-from policy.core.errors import PolicyError
 from policy.core.source import Source
 from policy.files.opening import Memory
-from policy.hosts.claude.dialect import dialect
 from policy.hosts.claude.front_end import ClaudeOptions, load
 from policy.hosts.claude.hooks import takes
-from policy.hosts.claude.lint import Condition, of_conditions
-from policy.hosts.claude.paths import Anchors
-from policy.hosts.claude.session import session
 from policy.hosts.project import Project
 from policy.tables.chain import Chain
 
 GUARD = {"type": "command", "command": "./guard.sh"}
-ANCHORS = Anchors("/srv/app", "/home/alice", "/srv/app")
-READING = of_conditions(
-    dialect(session(ClaudeOptions(cwd="/srv/app", home="/home/alice"), [], {}, {}), "default")
-)
 
 
 def only(files: dict[str, str]) -> Project:
@@ -151,165 +142,6 @@ def test_an_expression_that_may_take_long_is_not_tried(matcher: str) -> None:
     assert takes(matcher, "Bash") is None
 
 
-def sees(condition: str, tool: str, call: dict[str, object]) -> bool:
-    source = Source("<condition>", condition)
-    return Condition(condition, source.whole()).sees(tool, call, READING, ANCHORS)
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        *("git push", "git  push", "git 'push'", "ls && git push", "make; git push", "(git push)"),
-        *("echo $(git push)", "FOO=1 git push", "git push > out", "git push &", "xargs git push"),
-        *(
-            "if true; then git push; fi",
-            "x=git; $x push",
-            "git push (",
-            ")",
-            "$G push",
-            "{ git push; }",
-        ),
-    ],
-)
-def test_a_condition_sees_a_command_wherever_it_stands(command: str) -> None:
-    assert sees("Bash(git push)", "Bash", {"command": command})
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        *("sudo git push", "timeout 5 git push", "nohup git push", "env git push", "gitk"),
-        *("command git push", "bash -c 'git push'", "eval git push", "watch git push", "echo git"),
-        *("find . -exec git push \\;", "echo 'git push'", "make # git push"),
-    ],
-)
-def test_a_condition_unwraps_no_wrapper(command: str) -> None:
-    assert not sees("Bash(git *)", "Bash", {"command": command})
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        *("sed = a", "PATH=/tmp:$PATH x", "PATH=/tmp", "A=1 B=2", "export A=$X", "unset PATH"),
-        *("declare -i x=1", 'ls "$X"', "ls\u00a0x", "ls > a b", "eval ls $?", "ls $X > out"),
-        *("ls `cat a`", "ls $(cat a) > out", "PATH=$X make"),
-    ],
-)
-def test_a_condition_holds_for_unknown_values(command: str) -> None:
-    assert sees("Bash(git *)", "Bash", {"command": command})
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        "ls $X",
-        "ls $(make)",
-        "x=$(ls)",
-        "x=$(cat a)",
-        "A=1",
-        "export A=1",
-        'echo "ab $(ls)"',
-        "eval ls",
-    ],
-)
-def test_a_condition_does_not_hold_for_plain_values(command: str) -> None:
-    assert not sees("Bash(git *)", "Bash", {"command": command})
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        *("make (", "ls; (", "for", "f() { ls; }; f", "case x in a) ls;; esac", "{ ls; }"),
-        *("cat <<E\nx\nE", "make \\", "make ${x", "ls && ", 'make "$(ls', "ls <(ls)", "$X"),
-        *("make $'a'", "a=(1 2); ls", "function f { ls; }", "select i in a; do ls; done"),
-        *(
-            "echo $(ls) | wc",
-            "echo `ls` | wc",
-            "echo a\\ b",
-            "echo {a,b}",
-            "echo {1..3}",
-            "echo a$",
-        ),
-        *("echo ${X:-y}", 'echo "${X}"', "IFS=, ls", "ls {fd}> out", "(ls; ls)", "(ls\nls)"),
-        *("if ls & then make; fi", "while ls; do make & done", "make & jest $X", "make & { ls; }"),
-        *("make; jest $(ls)", "make & jest `ls`", "export A=$X", "export A=~", "export -n A=$(ls)"),
-        *('FOO="$(ls)" make', "FOO=$(ls)a make", "FOO=$(ls) export -p x", "FOO=$(ls $X) make"),
-        *(
-            "echo x >> $HOME/x",
-            "cat <$HOME/x",
-            "private ~/x",
-            'private "$HOME"',
-            "integer x",
-            "float a=1",
-        ),
-        *("printf -v PATH x", "command printf -vPATH x", "read -r x PATH", "mapfile -t path"),
-        *("getopts x IFS", "wait -p HOME", "print -v PATH x", "set -A path x", "ls; read LANG"),
-        *("make <<E\n$(rm x)\nE", "make <<'E' | cat\n$(rm x)\nE", "make <<'E'\nx\nE\njest {a,b}"),
-    ],
-)
-def test_a_condition_holds_for_what_is_not_taken_apart(command: str) -> None:
-    assert sees("Bash(git *)", "Bash", {"command": command})
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        *("(ls)", "echo $X", "x=$(ls)", "ls | wc", "ls *.py", "[[ -f a ]]", "x=1; ls", "! ls"),
-        *("time ls", "echo `ls`", "make 'x", "coproc ls", "echo a\\;b", "echo {}", "FOO=1 ls"),
-        *('echo "$HOME/x"', "echo $((1+2))", "echo a?", "(ls) | wc", "ls > *.txt", "eval ls"),
-        *("(ls && ls)", "(ls || ls)", "make &", "make & ls", "ls; make > out &", "nohup make &"),
-        *("export A=$(ls)", "export A=$(ls a b)", "FOO=$(ls) make", "FOO=`ls` make x && jest"),
-        *("make <<'E'\n$(rm x)\nE", "if make <<'E'\n$(x)\nE\nthen ls; fi", 'a <<"E"\n`x`|y\nE'),
-        *(
-            "printf -v X x",
-            "printf PATH",
-            "read X",
-            "read",
-            "mapfile X",
-            "set -- PATH",
-            "wait PATH",
-        ),
-        *("x=$(cat <<'E'\n$(rm x)\nE\n)", "make <<'E'\n{a,b}\nE\njest"),
-    ],
-)
-def test_a_condition_does_not_hold_for_other_commands(command: str) -> None:
-    assert not sees("Bash(git *)", "Bash", {"command": command})
-
-
-@pytest.mark.parametrize(
-    ("condition", "tool", "path", "seen"),
-    [
-        ("Edit(src/**)", "Edit", "/srv/app/src/a.py", True),
-        ("Edit(src/**)", "Write", "/srv/app/src/a.py", False),
-        ("Edit(src/**)", "Edit", "/srv/app/lib/src/a.py", False),
-        ("Write(src/**)", "Write", "/srv/app/src/a.py", True),
-        ("Edit(/src/**)", "Edit", "/srv/app/src/a.py", True),
-        ("Edit(/srv/app/src/**)", "Edit", "/srv/app/src/a.py", False),
-        ("Edit(*.py)", "Edit", "/srv/app/src/a.py", True),
-        ("Edit(/**)", "Edit", "/srv/docs/a.md", False),
-        ("Write(**)", "Write", "/srv/docs/a.md", True),
-        ("Write(*.md)", "Write", "/srv/docs/a.md", True),
-        ("Write(*.MD)", "Write", "/srv/docs/a.md", False),
-        ("Write(*/a.md)", "Write", "/srv/docs/x/a.md", True),
-        ("Write(**/docs/**/a.md)", "Write", "/srv/docs/a.md", True),
-        ("Write(./**)", "Write", "/srv/docs/a.md", False),
-        ("Write(/srv/*)", "Write", "/srv/docs/a.md", False),
-        ("Write(a.md)", "Write", "/srv/docs/a.md", False),
-        ("Read(a.py)", "Edit", "/srv/app/a.py", False),
-        ("Edit", "Edit", "/srv/app/a.py", True),
-    ],
-)
-def test_a_condition_on_files_applies_to_its_own_tool(
-    condition: str, tool: str, path: str, seen: bool
-) -> None:
-    assert sees(condition, tool, {"file_path": path}) is seen
-
-
-def test_a_condition_that_is_no_rule_has_no_tool() -> None:
-    with pytest.raises(PolicyError):
-        sees("Bash(git", "Bash", {"command": "git push"})
-
-
 # --- findings ------------------------------------------------------------------------------
 
 
@@ -432,19 +264,16 @@ def test_what_hooks_allow_counts_for_nothing_where_settings_switch_them_off(
 
 
 @pytest.mark.parametrize(
-    "command",
+    ("condition", "missed"),
     [
-        *("python3 a.py $X", "timeout 5 make $X", "FOO=1 make $X", "make $X; ls", "make a$X"),
-        *("make $X/a", "make $X | cat", "[ -f $X ] && make", 'A="$X"; make', "m\\ake $X", "! $X"),
-        *("GOOS=linux ! ss", "then ss", "A=1 if", "COLUMNS=x ss", "CI=~ ss", 'ss $"a"'),
+        ("Bash(git push *)", True),
+        ("Bash(git push)", True),
+        ("Bash(* push)", False),
+        ("Bash", False),
+        ("Bash(make; ls)", False),
+        ("Edit(src/**)", False),
     ],
 )
-def test_a_condition_holds_for_values_in_words_and_words_of_the_language(command):
-    assert sees("Bash(git *)", "Bash", {"command": command})
-
-
-@pytest.mark.parametrize("command", ["make $X", "cd src $X", "ss -a $X $Y"])
-def test_a_plain_program_with_a_variable_differs_from_one_that_a_condition_names(command):
-    assert not sees("Bash(git *)", "Bash", {"command": command})
-    for condition in ("Bash(git push *)", "Bash(git)", "Bash(* push)"):
-        assert sees(condition, "Bash", {"command": command})
+def test_a_condition_that_a_wrapper_gets_around_is_found(condition: str, missed: bool) -> None:
+    found = findings(hooked({**GUARD, "if": condition}, matcher="Bash|Edit|Write|NotebookEdit"))
+    assert ("hook-sees-less" in found) is missed

@@ -44,7 +44,6 @@ __all__ = [
     "is_misread",
     "is_no_expansion",
     "is_plain_test",
-    "is_substituted",
     "is_unchecked",
     "is_unchecked_target",
     "is_worked_out",
@@ -490,14 +489,6 @@ _PUT_IN = re.compile(r"\$\(.*\)|`.*`", re.DOTALL)
 def has_half_assignment(words: Sequence[Word]) -> bool:
     """Whether a word is a lone ``=``, which a grammar may take for half an assignment."""
     return any(word.raw == "=" for word in words) and words[0].plain not in TESTS
-
-
-def is_substituted(word: Word) -> bool:
-    """Whether an assignment sets the output of one substitution, without quotes around it."""
-    value = word.raw.partition("=")[2]
-    return (value[:2] == "$(" and value[:3] != "$((" and value[-1:] == ")") or (
-        value[:1] == "`" == value[-1:]
-    )
 
 
 _BACKGROUND = re.compile(r"(?<![&<>|])&(?![&>])")

@@ -799,7 +799,6 @@ class TreeReader:
             # `$(a; (b))`: do both parentheses end together?
             self.script.unclosed |= self.source[node.end_byte : node.end_byte + 1] == b")"
         self.script.split |= kind in ("pipeline", "subshell") and not between
-        self.script.grouped |= kind == "subshell" and node.named_child_count > 1
         if kind in INSIDE and not self.inside:
             self.script.statements.append(Statement(self.text_of(node), _is_piped(node)))
         self.inside += kind in INSIDE
