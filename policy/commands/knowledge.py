@@ -387,28 +387,20 @@ class Kinds:
         scripted: those that remove files; where there are any, ``bash -c SCRIPT`` is read.
         odd: those with arguments that no rule may allow, and wrappers.
         interpreters: those that are given scripts.
-        idle: those that do nothing where they are given nothing, as who only sets a variable
-            does then; empty where neither counts as harmless.
         movers: those that change the folder of what follows.
         versioning: those that run what a repository tells them to.
         planting: those that write any file they name.
         repository: what the name of a file in a folder matches by which that is a repository.
-        checked: those that a host checks by itself where they are not harmless, beside all rules.
-        trusting: whether rules may allow commands with such arguments, and wrappers with an
-            unknown option, and unwrap any wrapper with a ``--``.
 
     """
 
     scripted: frozenset[str] = frozenset()
     odd: frozenset[str] = frozenset()
     interpreters: frozenset[str] = frozenset()
-    idle: frozenset[str] = frozenset()
     movers: frozenset[str] = frozenset()
     versioning: frozenset[str] = frozenset()
     planting: frozenset[str] = frozenset()
     repository: str = ""
-    checked: frozenset[str] = frozenset()
-    trusting: bool = False
 
 
 @frozen(cache_hash=True)
@@ -427,6 +419,7 @@ class Shell:
             and what nothing but a default would ask for of the files it opens.
         awaited: what it knows of a background command: with a rule for every command it asks
             for one that it would allow without this rule. None where it does not.
+        foreground: whether it is that: whatever may be allowed without a rule counts as allowed.
         compound: patterns of words of the commands that are read, beside those that every host
             reads.
         longest: characters of a command that are taken apart; 0 is any number.
@@ -448,6 +441,7 @@ class Shell:
     kinds: Kinds = Kinds()
     whole: bool = False
     awaited: Shell | None = None
+    foreground: bool = False
     compound: tuple[tuple[Token, ...], ...] = ()
     longest: int = 0
     cwd: str = ""

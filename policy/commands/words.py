@@ -150,7 +150,6 @@ class SimpleCommand:
         bare: its text, where something is redirected before its program, or nothing stands in it
             but that and variables that are set, not one of them alone: without those at its end.
             "" where that is not so.
-        aside: whether it stands in a function, a case or a loop that no host follows.
         fed: all of its text, where that puts a text on its input; "" where none is.
         requoted: whether the host quotes its words anew: it has a line break or a variable.
         own: what the reader of a host knows of it, once that was asked for.
@@ -165,7 +164,6 @@ class SimpleCommand:
     ahead: int = 0
     fed: str = ""
     requoted: bool = False
-    aside: bool = False
     piped: bool = False
     bare: str = ""
     own: Any = field(default=None, eq=False, repr=False)

@@ -75,7 +75,6 @@ _SHELL: Final = Shell(
         movers=commands.MOVERS,
         versioning=commands.VERSIONING,
         planting=commands.PLANTING,
-        checked=commands.CHECKED,
         repository=commands.REPOSITORY,
     ),
     whole=True,
@@ -107,27 +106,12 @@ def _shell(edits: bool, behaves: Behaviour) -> Shell:  # noqa: FBT001  # one que
     return evolve(shell, programs=Programs(known))
 
 
-def _behind_wrappers(programs: Programs) -> Programs:
-    """Return the programs where `sed` edits behind wrappers, as the host has it."""
-    sed = programs.known.get("sed")
-    if sed is None or not sed.direct:
-        return programs
-    forms = [f if f.direct else evolve(f, carried=True) for f in sed.forms]
-    carried = evolve(sed, direct=False, carried=True, forms=tuple(forms))
-    return Programs({**programs.known, "sed": carried})
-
-
 @lru_cache(maxsize=64)  # one object for all that is equal: much is remembered by it
 def _shell_below(cwd: str, home: str, shell: Shell) -> Shell:
     """Return what a session in the folder *cwd* knows of commands."""
     shell = evolve(shell, cwd=cwd, kept=tuple(f"{home}/{name}" for name in OWN))
     structures = shell.syntax.structures | commands.ITERATED
-    waited = evolve(
-        shell,
-        programs=_behind_wrappers(shell.programs),
-        syntax=evolve(shell.syntax, structures=structures),
-        kinds=evolve(shell.kinds, idle=commands.IDLE, trusting=True),
-    )
+    waited = evolve(shell, syntax=evolve(shell.syntax, structures=structures), foreground=True)
     return evolve(shell, awaited=waited)
 
 

@@ -8,9 +8,7 @@ from policy.hosts.claude.data import table
 
 __all__ = [
     "ALIASES",
-    "CHECKED",
     "COUNTED",
-    "IDLE",
     "INHERITED",
     "INTERPRETERS",
     "ITERATED",
@@ -48,10 +46,8 @@ ITERATED: Final = _words("syntax", "in_background")
 
 INTERPRETERS: Final = _words("programs", "interpreters")
 MOVERS: Final = _words("programs", "movers")
-IDLE: Final = _words("programs", "idle")
 VERSIONING: Final = _words("programs", "versioning")
 PLANTING: Final = _words("programs", "planting")
-CHECKED: Final = _words("programs", "checked")
 REPOSITORY: Final[str] = _DATA["programs"]["repository"]
 
 # Programs that a rule with a star leaves to the model in `auto`.

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "COMPOUND",
-    "DECLARING",
     "GUARDED",
     "ODD_BLANKS",
     "SETTING",
@@ -147,7 +146,6 @@ def _is_counted(words: Sequence[Word]) -> bool:
 
 # Builtins that set variables, and those before which what is set may stay set.
 SETTING: Final = frozenset("declare typeset local export readonly".split())
-DECLARING: Final = SETTING | frozenset("unset unsetenv float integer private".split())
 _KEEPING: Final = SETTING | frozenset(": break continue return exit shift times set unset".split())
 
 # A number as every shell reads it, and a home folder that some put there, quoted or not.
@@ -428,20 +426,10 @@ def is_unchecked(words: Sequence[Word], shell: Shell) -> bool:
     """
     if any(guards(stage, shell, first=stage is words) for stage in match_stages(words, shell)):
         return True
-    if shell.kinds.trusting:
-        return any(_sets_oddly(stage, shell) for stage in match_stages(words, shell))
     return any(is_environment(word.plain) for word in words) or any(
         is_fragment(stage, shell) or _has_unchecked_arguments(stage, shell)
         for stage in match_stages(words, shell)
     )
-
-
-def _sets_oddly(words: Sequence[Word], shell: Shell) -> bool:
-    """Whether a builtin sets variables, or takes them away, that a host finds before all rules."""
-    if words[0].plain not in DECLARING:
-        return fills_guarded(words, shell)
-    odd = words[0].plain not in SETTING or any(word.plain[:1] in ("-", "+") for word in words[1:])
-    return odd and _has_unchecked_arguments(words, shell)
 
 
 # What a process was started with, its secrets among it.

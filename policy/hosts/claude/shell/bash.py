@@ -377,16 +377,6 @@ _PUT_IN: Final = re.compile(r"^[^']*(?:[$`]|[<>]\()")
 _GLUED: Final = re.compile(r"\{\S")
 
 
-# Statements whose parts no host follows one by one.
-_ASIDE: Final = frozenset("function_definition case_statement c_style_for_statement".split())
-
-
-def _is_aside(node: Node) -> bool:
-    return node.type in _ASIDE or (
-        node.type == "for_statement" and node.children[0].type == "select"
-    )
-
-
 class TreeReader:
     """Walks a tree once, and reads it into a script; its methods never raise.
 
@@ -402,7 +392,6 @@ class TreeReader:
         self.variables: dict[str, str] = {}
         self.guessed: set[str] = set()  # those of the variables that were set from a guess
         self.inside = 0  # statements that hold others
-        self.aside = 0  # of these, whose parts no host follows
         self.substituted = 0  # of these, that are `$(...)`
         self.closed = closed  # whether the last quote was added
         self.unclosed: Word | None = None  # the one with that quote, which is no part of its text
@@ -802,7 +791,6 @@ class TreeReader:
         if kind in INSIDE and not self.inside:
             self.script.statements.append(Statement(self.text_of(node), _is_piped(node)))
         self.inside += kind in INSIDE
-        self.aside += (is_aside := _is_aside(node))
         for child in node.children:
             if child.is_missing and child.next_sibling is not None:
                 self.script.unclosed |= self.text_of(child.next_sibling).startswith("((")
@@ -812,10 +800,9 @@ class TreeReader:
                 self.script.background = True
                 self.script.background_inside |= self.inside > 0
         self.inside -= kind in INSIDE
-        self.aside -= is_aside
 
     def _command(self, node: Node, depth: int) -> None:
-        command = SimpleCommand(requoted=is_requoted(self.text_of(node)), aside=self.aside > 0)
+        command = SimpleCommand(requoted=is_requoted(self.text_of(node)))
         words, redirected, leads = command.words, False, False
         for child in node.children:
             kind = child.type

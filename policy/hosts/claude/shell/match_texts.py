@@ -320,8 +320,7 @@ def as_granted(words: Sequence[Word], shell: Shell, *, harmless: bool = False) -
     while start < limits.NESTING and (
         wrapper := shell.wrapping.granting.known.get(words[start].plain)
     ):
-        ends = shell.kinds.trusting
-        behind = behind_wrapper(words, start, wrapper, quoted=False, ends=ends)
+        behind = behind_wrapper(words, start, wrapper, quoted=False)
         if behind is None or _is_keyword(words[behind], shell):
             break
         start = behind

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import product
 
@@ -23,7 +23,6 @@ from policy.tables.calls import (
     Unreadable,
     canonical_path,
     case_variant,
-    is_within,
     rooted_path,
 )
 from policy.tables.command_row import PARTING, PartRules, may_join
@@ -58,29 +57,21 @@ class CommandRules(PartRules):
     def whole_outcomes(self, row: Row, command: Command, parts: Sequence[Outcome]) -> list[Outcome]:
         """Return the outcomes that count of a command whose parts have the outcomes *parts*."""
         files = [*self.opened(row, command, parts)]
-
-        def unchecked() -> bool:
-            return any(
-                _is_unchecked(row, file, parts, self) for file in command.redirections
-            ) or any(
-                isinstance(part, ClaudePart) and part.checked and outcome is row.default
-                for part, outcome in zip(command.parts, parts)  # noqa: B905  # denials follow
-            )
-
-        found = with_whole(row, command, parts, files, unchecked)
-        return [*found, *_denied_behind(row, command)]
+        return [*with_whole(row, command, parts, files), *_denied_behind(row, command)]
 
     def unawaited(self, row: Row, command: Command) -> Iterator[Outcome]:
         """Yield what a background command gets, if that is a reason of its own.
 
         The host asks for one that it would allow without the rule for every command, and runs any
-        other by that rule.
+        other by that rule. What it would do with pipes and unchecked arguments is not modelled:
+        they are asked for.
         """
-        awaited = command.awaited if isinstance(command, ClaudeCommand) else ()
-        beside = row.beside if awaited else None
-        if beside is None:
+        waited = command.foreground if isinstance(command, ClaudeCommand) else None
+        beside = row.beside if waited else None
+        if beside is None or waited is None:
             return
-        if any(self.command_outcome(beside, each).effect is Effect.ALLOW for each in awaited):
+        doubted = waited.opaque or waited.ambiguities or (waited.exact and waited.exact.piped)
+        if doubted or self.command_outcome(beside, waited).effect is Effect.ALLOW:
             yield unsure(row.ruleset)
 
     def own_outcome(self, row: Row, part: CommandPart, limit: int) -> Outcome:
@@ -273,8 +264,8 @@ def is_completed(pattern: Pattern, text: str) -> bool:
 # part alone is not allowed and something asks for that. Only an exact rule allows an ambiguous
 # command. No rule allows a command with pipes as a whole, and a rule with a star denies one only
 # where not all of it is allowed. A rule with a star denies another compound command where it is
-# ambiguous, or opens a file that only a rule or a mode for every command allows. Rules that deny or
-# ask match several commands between two pipes as they match all of a command.
+# ambiguous, opens a file, or has a part that only a rule or a mode for every command allows. Rules
+# that deny or ask match several commands between two pipes as they match all of a command.
 
 
 def with_whole(
@@ -282,7 +273,6 @@ def with_whole(
     command: Command,
     parts: Sequence[Outcome],
     files: Sequence[tuple[Redirection, Outcome]],
-    unchecked: Callable[[], bool],
 ) -> list[Outcome]:
     """Return the outcomes of which the strictest is what *row* says of a command.
 
@@ -291,7 +281,6 @@ def with_whole(
         command: what it was read as.
         parts: what the row says of each of its simple commands.
         files: what it opens, and what is said of that.
-        unchecked: whether it opens a file that nothing but what all commands may do allows.
 
     """
     opened = [outcome for _, outcome in files]
@@ -313,9 +302,10 @@ def with_whole(
             if piped:
                 starred = not _is_granted(row, command, parts, opened)
             else:  # to one with a star what is redirected is no part of it
-                is_bare = text is bare or not bare
-                starred = is_bare and (
-                    whole.doubtful or (all(map(_is_open, parts)) and unchecked())
+                starred = (text is bare or not bare) and (
+                    whole.doubtful
+                    or bool(command.redirections)
+                    or not _is_granted(row, command, parts, opened)
                 )
             if (counts and index == spelled) or starred:
                 found.append(outcome)
@@ -418,37 +408,6 @@ def _is_allowed(
     if form is Form.PREFIX and any(not file.tool for file in opened):
         return False
     return len(stopped) > 1 or not (asked or opened)
-
-
-def _is_unchecked(
-    row: Row, opened: Redirection, outcomes: Sequence[Outcome], rules: CommandRules
-) -> bool:
-    """Return whether nothing but what all commands may do allows a file to be opened."""
-    shell, file = row.ruleset.dialect.shell, ClaudeRedirection.of(opened)
-    if file.scripted or file.tool == shell.files.removes:
-        return False
-    if not file.writes:
-        found = rules.file_outcome(row, file)
-        return found.effect is not Effect.ALLOW or (not found.entries and _is_outside(row, file))
-    part = file.part if file.tool else None
-    if part is not None and part < len(outcomes) and outcomes[part] is not row.default:
-        # A rule that allows it allows it to write what it is given in a working folder.
-        return rules.file_outcome(row, file).effect is not Effect.ALLOW
-    found = rules.file_outcome(row, evolve(file, tool=""))
-    by_mode = found.effect is Effect.ALLOW and found.entries and found.reason in BY_DEFAULT
-    return not (by_mode or found is HARMLESS)
-
-
-def _is_outside(row: Row, file: Redirection) -> bool:
-    """Return whether a file is in no working folder, so far as its name tells."""
-    dialect = row.ruleset.dialect
-    if file.target is None or file.shadowed or file.adrift:
-        return False
-    try:
-        path = canonical_path(file.target, dialect)
-    except Unreadable:
-        return True
-    return not is_within(path, dialect)
 
 
 def _named_outcome(files: Row, name: str) -> tuple[str | None, Outcome]:

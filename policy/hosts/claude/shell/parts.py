@@ -20,13 +20,11 @@ class ClaudePart(CommandPart):
             names are not known.
         fed: whether a text is put on its input, which is part of its text for rules that allow.
         extended: whether it will have more arguments, for rules that allow.
-        checked: whether the host asks for it by a check of its own, unless a rule allows it.
     """
 
     blind: bool = False
     fed: bool = False
     extended: bool = False
-    checked: bool = False
 
 
 @frozen
@@ -62,9 +60,9 @@ class ClaudeCommand(Command):
 
     Attributes:
         exact: all of it, as rules that spell it out know it.
-        awaited: for a background command, the same in the foreground, and each stage of its
-            pipes; nothing where it is ambiguous besides.
+        foreground: a background command as it is in the foreground; None for any other, and for
+            one that is ambiguous besides.
     """
 
     exact: ExactCommand | None = None
-    awaited: tuple[ClaudeCommand, ...] = ()
+    foreground: ClaudeCommand | None = None

@@ -30,7 +30,6 @@ from policy.hosts.claude.shell.match_texts import (
     as_text,
     behind_all,
     is_requoted,
-    stages,
 )
 from policy.hosts.claude.shell.parts import ClaudeCommand, ClaudePart, ClaudeRedirection
 from policy.hosts.claude.shell.programs import (
@@ -46,7 +45,6 @@ from policy.hosts.claude.shell.simple import (
     NestedScripts,
     Texts,
     facts_of,
-    is_idle,
     removes_unknown,
     seems_to_remove,
     spelled,
@@ -148,9 +146,9 @@ class ScriptReading:
         self.grantability = Grantability(text, script, shell)
         self.grantability.unchecked = is_unchecked_target(script.targets)
         self._moves = FolderChanges(text, shell)
-        self._nested = NestedScripts(script, shell, read)
+        self._nested = NestedScripts(shell, read)
         self._empties = False  # whether all of a folder is removed that its name does not tell
-        self._blind = self._checked = False
+        self._blind = False
         self._opaque = script.opaque
         self._versioned = False  # whether one of them looks for a repository
         self._planted: list[str] = []  # what they may write of one
@@ -233,9 +231,8 @@ class ScriptReading:
 
     def _part(self, command: SimpleCommand) -> ClaudePart:
         shell, words = self.shell, command.words
-        if shell.kinds.idle and is_idle(words, shell):
-            sets = is_assignment(words[0])
-            return ClaudePart("", (as_written(words),) if sets else (), harmless=True)
+        if shell.foreground and len(words) == 1 and is_assignment(words[0]):
+            return ClaudePart("", (as_written(words),), harmless=True)
         if shell.traced:
             self.files += _named(words[1:], shell.files.reads)
         facts = facts_of(command, self.script, shell)
@@ -243,9 +240,9 @@ class ScriptReading:
         self._planted += facts.planted
         if facts.leaves:
             self._nested.follow(facts.program)
-        self._blind = self._edits = self._checked = False
+        self._blind = self._edits = False
         self._after_first = command.led
-        harmless, doubtful = self._effects(facts, aside=command.aside)
+        harmless, doubtful = self._effects(facts)
         harmless &= not (command.writes or (command.led and self._edits))
         harmless &= not (command.directed and facts.sets)
         grantable = self.grantability.is_grantable(command, facts)
@@ -262,7 +259,6 @@ class ScriptReading:
             fed=self._fed,
             extended=facts.extended,
             possible_texts=possible_texts,
-            checked=self._checked,
         )
 
     def _texts(self, command: SimpleCommand, facts: CommandFacts) -> Texts:
@@ -300,18 +296,12 @@ class ScriptReading:
         text, known, _ = spelled(words, program, granted, self.shell, anew=command.requoted)
         return (text, *known)
 
-    def _effects(self, facts: CommandFacts, *, aside: bool) -> tuple[bool, tuple[str, ...]]:
-        """Return whether a command is harmless, and what is doubtful; note the files it opens.
-
-        Args:
-            facts: the command.
-            aside: whether it stands where no host follows it.
-
-        """
+    def _effects(self, facts: CommandFacts) -> tuple[bool, tuple[str, ...]]:
+        """Return whether a command is harmless, and what is doubtful; note the files it opens."""
         shell, words, program, known = self.shell, facts.words, facts.examined, facts.known
         doubtful: tuple[str, ...] = ()
         if facts.script is not None:
-            doubtful, files = self._nested.look(facts.script, words, aside=aside)
+            doubtful, files = self._nested.look(facts.script)
             self.files += files
         if facts.suspect:
             self.files.append(GUARDED)
@@ -323,8 +313,6 @@ class ScriptReading:
         self._moves.look(known, words, first=not self.parts)
         self.astray |= known.moves > 1
         self._blind = known.blind
-        is_checked = program[0].plain in shell.kinds.checked
-        self._checked = is_checked and not known.harmless and facts.carried
         self._edits |= facts.edits
         self._moves.stays |= facts.edits and not known.opened
         self._open(facts, known)
@@ -382,15 +370,14 @@ def read_whole(text: str, shell: Shell) -> ClaudeCommand:
     script = _read(text, shell)
     command = _command(text, script, shell)
     if script.background and shell.awaited is not None:
-        return evolve(command, awaited=(*_awaited(text, shell.awaited),))
+        return evolve(command, foreground=_in_foreground(text, shell.awaited))
     return command
 
 
-def _awaited(text: str, shell: Shell) -> Iterator[ClaudeCommand]:
-    """Yield *text* as a foreground command, and each stage of its pipes.
+def _in_foreground(text: str, shell: Shell) -> ClaudeCommand | None:
+    """Return *text* as a foreground command; None where it is ambiguous.
 
-    Nothing where it is ambiguous. Claude Code 2.1.329 reads no background command inside another
-    statement, and no file that a stage is redirected to.
+    Claude Code 2.1.329 reads no background command inside another statement.
     """
     script = _read(text, shell)
     # A variable that is set to the output of a command does not stop the host here.
@@ -400,14 +387,8 @@ def _awaited(text: str, shell: Shell) -> Iterator[ClaudeCommand]:
     if script.broken and all(doubt.why == NO_COMMAND for doubt in script.ambiguities):
         script.ambiguities.clear()  # some shells read what ends too soon
     if script.opaque or script.background_inside:
-        return
-    yield _command(text, evolve(script, background=False), shell)
-    for stage in stages(text) if script.split else ():
-        script = _read(stage, shell)
-        if script.background and not (script.opaque or script.background_inside):
-            targets = [target for target in script.targets if not target.writes]
-            alone = evolve(script, background=False, targets=targets)
-            yield _command(stage, alone, shell)
+        return None
+    return _command(text, evolve(script, background=False), shell)
 
 
 def _read(text: str, shell: Shell) -> Script:

@@ -55,7 +55,6 @@ __all__ = [
     "facts_of",
     "gives_removal",
     "is_harmless",
-    "is_idle",
     "removes",
     "removes_unknown",
     "script_of",
@@ -72,8 +71,6 @@ _LONG_OPTION: Final = re.compile(
     r"|pretty-print|help|version|rcfile|init-file|dump-(?:po-)?strings)"
 )
 _GIVES_SCRIPT: Final = re.compile(r"-[A-Za-z]*c[A-Za-z]*")
-# Options that mean the same to every shell; `-o` takes the next word.
-_PLAIN_OPTION: Final = re.compile(r"-[abcefhiklmnprstuvx]*o?|--")
 
 
 def shell_of(name: str) -> str:
@@ -116,14 +113,6 @@ _BRACES: Final = re.compile(r"\{[^{}]*(?:,|\.\.)")
 _OF_BRACES: Final = re.compile(r"[{},]")
 _CODED: Final = re.compile(r"\$'(?:\\'|[^'])*?\\[a-zA-Z0-7]")
 _BLANK: Final = re.compile(r"\\[ntr]")
-# In one of these a script may run something else than it spells out.
-_REDEFINES: Final = re.compile(r"\balias\b|\bIFS\b|\$\{?[1-9@*]")
-# A longer script is not judged.
-_LONGEST_SCRIPT: Final = 2000
-
-_QUOTED: Final = re.compile(r"""\\[\s\S]|'[^']*'|"(?:[^"\\]|\\.)*\"""")
-_PARTING: Final = re.compile(r"[;&|\n]")
-_STATEMENTS: Final = re.compile(r"[;\n]|(?<![<>])&(?!>)|(?<!>)\|")
 
 
 def removes(text: str) -> bool:
@@ -135,25 +124,12 @@ def removes(text: str) -> bool:
     return _BRACES.search(bare) is not None and "rm" in _OF_BRACES.sub("", bare)
 
 
-def is_unjudged(script: str, words: Sequence[Word]) -> bool:
-    """Return whether it is unknown what a script removes, which the command *words* runs."""
-    return (
-        len(script) > _LONGEST_SCRIPT
-        or _REDEFINES.search(script) is not None
-        or _BRACES.search(script) is not None
-        or any(shell_of(word.plain) == "zsh" for word in words)
-    )
-
-
 def gives_removal(program: Sequence[Word]) -> bool:
-    """Return whether a shell is given what removes files, by options that not every shell has."""
+    """Return whether a shell is given a script that names a program which removes files."""
     words = _without_box(program)
-    if shell_of(words[0].plain) not in SHELLS:
-        return False
-    options = [word.plain for word in words[1:] if word.plain[:1] in ("-", "+")]
     return (
-        any("c" in option for option in options)
-        and not all(map(_PLAIN_OPTION.fullmatch, options))
+        shell_of(words[0].plain) in SHELLS
+        and any(word.plain[:1] in ("-", "+") and "c" in word.plain for word in words[1:])
         and removes(" ".join([word.plain for word in words[1:]]))
     )
 
@@ -169,10 +145,9 @@ def seems_to_remove(text: str) -> bool:
 
 
 def removes_unknown(text: str, commands: Iterable[SimpleCommand]) -> bool:
-    """Return whether a statement of *text* removes what an unknown variable holds.
+    """Return whether *text* removes files and then names a variable of an unknown value.
 
-    Another program may run the removal: `find . -exec rm "$x" +`. *commands* are those of the
-    text; one of them sets the variable.
+    One of *commands*, those of the text, sets it.
     """
     names = {
         word.raw.partition("=")[0].rstrip("+")
@@ -183,16 +158,9 @@ def removes_unknown(text: str, commands: Iterable[SimpleCommand]) -> bool:
     if not names or not removes(text):
         return False
     named = re.compile(rf"\$\{{?[#!]?(?:{'|'.join(map(re.escape, names))})(?!\w)")
-    for view in (_QUOTED.sub(_joined, text), text):
-        for statement in _STATEMENTS.split(_QUOTES.sub("", view)):
-            removal = _REMOVAL.search(statement)
-            if removal is not None and named.search(statement, removal.end()):
-                return True
-    return False
-
-
-def _joined(quoted: re.Match[str]) -> str:
-    return quoted[0] if quoted[0][0] == "\\" else _PARTING.sub(" ", quoted[0])
+    bare = _QUOTES.sub("", text)
+    removal = _REMOVAL.search(bare)
+    return named.search(bare, removal.end() if removal else 0) is not None
 
 
 def _is_harmless(assignment: Word) -> bool:
@@ -209,10 +177,7 @@ _FOLLOWED: Final = 8
 class NestedScripts:
     """The scripts in the arguments of a command, each read in the folder it runs in."""
 
-    def __init__(
-        self, script: Script, shell: Shell, read: Callable[[str, Shell], ClaudeCommand]
-    ) -> None:
-        self._script = script
+    def __init__(self, shell: Shell, read: Callable[[str, Shell], ClaudeCommand]) -> None:
         self._shell = shell
         self._read = read
         self._moved: list[str] = []
@@ -221,17 +186,8 @@ class NestedScripts:
         """Note a command that changes the folder."""
         self._moved.append(as_written(program) + "\n")
 
-    def look(
-        self, text: str, words: Sequence[Word], *, aside: bool
-    ) -> tuple[tuple[str, ...], list[ClaudeRedirection]]:
-        """Return the match texts of a script's commands, and the files that it opens.
-
-        Args:
-            text: the script.
-            words: the command that runs it.
-            aside: whether that stands where the host does not follow it.
-
-        """
+    def look(self, text: str) -> tuple[tuple[str, ...], list[ClaudeRedirection]]:
+        """Return the match texts of the commands of the script *text*, and the files it opens."""
         shell = self._shell
         if not shell.kinds.scripted:
             return (), []
@@ -246,10 +202,7 @@ class NestedScripts:
         removed = [file for file in opened if file.tool == shell.files.removes]
         others = [file for file in opened if file not in removed and file != GUARDED]
         files = [*removed, *(evolve(file, scripted=True, part=None) for file in others)]
-        unknown = removed and (self._script.broken or aside)
-        nests = any(part.script_texts for part in inside.parts)
-        unjudged = removes(text) and (lost or nests or is_unjudged(text, words))
-        if unknown or unjudged or (GUARDED in opened and not shell.traced):
+        if GUARDED in opened and not shell.traced:
             files.append(GUARDED)
         return texts, files
 
@@ -325,6 +278,8 @@ def is_harmless(
     """
     if not known.harmless or is_evaluated(program):
         return False
+    if shell.foreground:
+        return True  # behind some wrappers it is not, and is asked for all the same
     behind = words
     if program is not words:
         behind = as_granted(words, shell, harmless=not known.carried)
@@ -345,11 +300,6 @@ def is_harmless(
     if known.listed and any(is_quoted(word) for word in around if not is_assignment(word)):
         return False
     return not any(map(is_home_of_other, words))
-
-
-def is_idle(words: Sequence[Word], shell: Shell) -> bool:
-    """Whether a command of one word does nothing beyond the shell that runs it."""
-    return len(words) == 1 and (words[0].plain in shell.kinds.idle or is_assignment(words[0]))
 
 
 # The text for rules that allow, those for rules that deny, and others for rules that allow.
@@ -457,7 +407,7 @@ class CommandFacts:
         nameless: whether its program is no name of one.
         unchecked: whether no rule may allow what stands beside it either.
         ambiguous: whether shells read another word in it, or another value of a variable.
-        suspect: whether it seems to give a shell a script that removes files, unchecked.
+        suspect: whether it gives a shell a script that names a program which removes files.
 
     """
 
@@ -530,8 +480,7 @@ class CommandFacts:
             or (len(words) > 1 and self.sets)
             or _is_no_program(words, around)
         )
-        odd = ("", "}") if shell.kinds.trusting else ("", "-", "}")
-        self.nameless = not name.literal or "$" in name.raw or name.plain[:1] in odd
+        self.nameless = not name.literal or "$" in name.raw or name.plain[:1] in ("", "-", "}")
         self.unchecked = (
             program is not words
             or basename(program[0].plain) in shell.kinds.odd
