@@ -33,12 +33,10 @@ class Files(enum.Enum):
 
     NONE = "none"
     ALL = "all"
-    FIRST = "first"
     REST = "rest"  # all but the first, which is an expression
     SETS = "sets"  # all but the first two, or the first where an option deletes
     LEADING = "leading"  # all before the first option
     BUT_LAST = "but last"
-    LAST = "last"
     SLASHED = "slashed"  # those that can be no other names
 
     __hash__ = object.__hash__
@@ -62,11 +60,7 @@ class Program:
         unsafe: of other options, those with which it is not harmless.
         skipped: options that take a value where files are looked for, if they are others than
             *values*.
-        sure: what every option before one with a value must match for the next word to be that
-            value and no operand; "" where it always is.
-        beside: what no two words in a row may match, with a blank between them.
         needs: options of which one must be there.
-        ahead: whether that must stand before its operands.
         once: whether only one of those may be there.
         leading: whether its options must come before its operands.
         ends: whether ``--`` ends its options.
@@ -78,8 +72,6 @@ class Program:
         reads: the operands that it reads as files.
         writes: the operands that it writes as files.
         removes: whether what it writes is removed.
-        copies: the operands that are copied, where it has no option: it opens them as if it
-            wrote them, but no rule that denies writing denies them.
         uproots: the operands that it takes away, with all that is below them.
         into: whether what it writes may be a folder that it puts files into: the last operand,
             or the value of an option, so that behind any option it may be each of them.
@@ -89,7 +81,6 @@ class Program:
         trailing: whether all that stands behind its first operand may be a file, options too.
         moves: whether its operand becomes the folder of what follows.
         spares: whether it writes nothing where it is harmless.
-        confined: whether a name that goes down into a folder and up again is asked for.
         runs: whether its operands are a command that must itself be harmless.
         texts: whether it is harmless with a text that has a substitution in it (`Word.vetted`).
         piped: whether it is harmless with arguments that `xargs` gives it.
@@ -116,11 +107,8 @@ class Program:
     pairs: str = ""
     files: str = ""
     skipped: str | None = None
-    sure: str = ""
-    beside: str = ""
     unsafe: str = ""
     needs: str = ""
-    ahead: bool = False
     once: bool = False
     leading: bool = False
     ends: bool = True
@@ -132,7 +120,6 @@ class Program:
     reads: Files = Files.NONE
     writes: Files = Files.NONE
     removes: bool = False
-    copies: Files = Files.NONE
     uproots: Files = Files.NONE
     into: bool = False
     anywhere: bool = False
@@ -141,7 +128,6 @@ class Program:
     trailing: bool = True
     moves: bool = False
     spares: bool = False
-    confined: bool = True
     runs: bool = False
     texts: bool = False
     piped: bool = False
@@ -172,8 +158,8 @@ class Program:
 
 # What tells which files a program opens, and what stands beside it, whether it runs or not.
 _OPENING = (
-    "values pairs files skipped sure given ends reads writes removes copies uproots into anywhere"
-    " lists lists_if trailing moves confined runs stays unchecked settled unexpanded"
+    "values pairs files skipped given ends reads writes removes uproots into anywhere"
+    " lists lists_if trailing moves runs stays unchecked settled unexpanded"
     " before enters"
 ).split()
 

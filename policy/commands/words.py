@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from policy.commands.parts import Ambiguity
 from policy.core import expressions as re
-from policy.core.values import Any, Final, define, evolve, field, frozen
+from policy.core.values import Any, Final, define, field, frozen
 
 __all__ = [
     "ASSIGNMENT",
@@ -27,7 +27,6 @@ __all__ = [
     "is_expanded",
     "is_pattern",
     "is_quoted",
-    "otherwise",
     "targets_of",
     "with_home",
     "without_vanishing",
@@ -91,19 +90,6 @@ _PATTERN: Final = re.compile(r"[*?{}]|\[.*\]", re.DOTALL)
 def is_pattern(name: str) -> bool:
     """Whether *name* has what a shell expands, which some hosts write nowhere, quoted or not."""
     return _PATTERN.search(name) is not None
-
-
-def otherwise(word: Word) -> tuple[list[Word], list[Word]]:
-    """Return what a word whose last quote is not closed may be besides.
-
-    Some readers end it at its last letter; others overlook the quote and end it at a blank.
-    """
-    _, quote, behind = word.raw.rpartition("'")
-    loose = f"{quote}{behind}" if quote else ""
-    before = word.plain.removesuffix(loose)
-    cut = evolve(word, plain=before + loose[1:-1])
-    pieces = zip(word.raw.split(), (before + loose[1:]).split(), strict=False)
-    return [cut], [evolve(word, raw=raw, plain=plain) for raw, plain in pieces]
 
 
 def with_home(word: Word) -> str | None:
@@ -201,7 +187,6 @@ class Script:
         background_inside: whether that is one of a statement that holds others.
         split: whether it has a pipe, or a group between parentheses, outside of its words.
         broken: whether it is no command to a grammar, or has text that no node of it covers.
-        closed: whether its last quote was added, since it lacked one.
         plain: whether the value of each word follows from how it is written.
     """
 
@@ -215,7 +200,6 @@ class Script:
     background_inside: bool = False
     split: bool = False
     broken: bool = False
-    closed: bool = False
     plain: bool = False
 
     @property

@@ -211,8 +211,6 @@ class PartialWord:
             return before
         if known.most is not None and count >= known.most:
             return None
-        if known.ahead and not before.needed:
-            return None
         if not all(self._left(name).nullable for name in self._wanted()):
             return None
         if before.form.closed and before.form.opens(count):

@@ -19,11 +19,8 @@ _ATTRIBUTES: Final = {
     "value_options": "values",
     "file_options": "files",
     "skipped_options": "skipped",
-    "before_value": "sure",
-    "no_pair": "beside",
     "unsafe_options": "unsafe",
     "needed_options": "needs",
-    "needed_first": "ahead",
     "needed_once": "once",
     "options_first": "leading",
     "double_dash": "ends",
@@ -52,7 +49,7 @@ _WRAPPER_ATTRIBUTES: Final = {
     "script_options": "scripts",
     "files_only": "unruled",
 }
-_FILES: Final = {"reads", "writes", "copies", "uproots"}
+_FILES: Final = {"reads", "writes", "uproots"}
 _OPTIONS: Final = {"letters", "names", "values", "counts", "attached", "numbered", "also", "flags"}
 
 

@@ -15,7 +15,7 @@ from functools import cache, cached_property
 from itertools import dropwhile, pairwise
 
 from policy.commands.compound import KEYWORDS
-from policy.commands.parts import DIFFER, NO_COMMAND, UNKNOWN, UNSEEN
+from policy.commands.parts import DIFFER, NO_COMMAND, UNCLOSED, UNKNOWN, UNSEEN
 from policy.commands.read import Scanner
 from policy.commands.words import (
     DESCRIPTOR,
@@ -27,7 +27,6 @@ from policy.commands.words import (
     Statement,
     Target,
     Word,
-    otherwise,
     targets_of,
     with_home,
 )
@@ -51,13 +50,7 @@ if TYPE_CHECKING:
 
     from policy.commands.knowledge import Shell
 
-__all__ = [
-    "INSIDE",
-    "WORDS",
-    "TreeReader",
-    "ill_formed",
-    "read_script",
-]
+__all__ = ["INSIDE", "WORDS", "ill_formed", "read_script"]
 
 
 # The kinds of words. Which of them are taken for what they are is for who reads words to say.
@@ -385,7 +378,7 @@ class TreeReader:
         recovered: where text stands that is in no node, and in a word all the same.
     """
 
-    def __init__(self, source: bytes, shell: Shell, *, closed: bool) -> None:
+    def __init__(self, source: bytes, shell: Shell) -> None:
         self.source = source
         self.shell = shell
         self.script = Script()
@@ -393,8 +386,6 @@ class TreeReader:
         self.guessed: set[str] = set()  # those of the variables that were set from a guess
         self.inside = 0  # statements that hold others
         self.substituted = 0  # of these, that are `$(...)`
-        self.closed = closed  # whether the last quote was added
-        self.unclosed: Word | None = None  # the one with that quote, which is no part of its text
         self._put_in = False  # whether a word holds an unknown value
         self.lost: list[tuple[int, int]] = []
         self.recovered: list[tuple[int, int]] = []
@@ -403,16 +394,7 @@ class TreeReader:
         """Return the script of a tree; `lost` is the text that is missing in it."""
         self.lost = [*_uncovered(root, self.source)]
         self.statement(root, 0)
-        if self.unclosed is not None:
-            self.script.commands += self._otherwise(self.unclosed)
         return self.script
-
-    def _otherwise(self, word: Word) -> Iterator[SimpleCommand]:
-        """Yield the other readings of a command whose last quote is not closed."""
-        for command in self.script.commands[:]:
-            if command.words and command.words[-1] is word:
-                for others in otherwise(word):
-                    yield evolve(command, words=[*command.words[:-1], *others])
 
     def text_of(self, node: Node) -> str:
         """Return what was written."""
@@ -438,11 +420,6 @@ class TreeReader:
             # `"$HOME x"`: a file beside the home folder.
             word.plain, word.literal, word.known = "$HOME" + word.plain[1:], False, False
         word.inner = (first, len(self.script.commands))
-        if self.closed and node.end_byte == len(self.source):
-            word.raw, self.unclosed = word.raw[:-1], word
-            # Where something stands before the quote, braces may be quoted or not.
-            if "{" in word.raw and node.type != "raw_string":
-                self.script.note(word.raw, DIFFER)
         if not word.literal:
             self._put_in = False
             word.vetted = self._is_vetted(node, word) and not (
@@ -453,8 +430,7 @@ class TreeReader:
     def _piece(self, node: Node, word: Word, pieces: list[str], depth: int) -> None:
         kind, text = node.type, self.text_of(node)
         if kind == "raw_string":
-            ends = self.closed and node.end_byte == len(self.source)
-            pieces.append(text[:-1] if ends else text[1:-1])
+            pieces.append(text[1:-1])
         elif kind == "string":
             self._string(node, word, pieces, depth)
         elif kind == "concatenation":
@@ -697,7 +673,7 @@ class TreeReader:
                 operator == ">&" and not _TWICE_ALIKE.fullmatch(target.plain)
             ):
                 self.script.note(self.text_of(node), DIFFER)
-            self._aim(target, writes=operator[0] in ">&")
+            self.script.targets += targets_of(target, writes=operator[0] in ">&")
             if self._is_followed(target):
                 self.script.targets.append(Target(target.plain, operator[0] in ">&"))
         return targets[1:]
@@ -710,14 +686,6 @@ class TreeReader:
         source = self.source.decode("utf-8")
         names = set(_NAMED.findall(text[1]))
         return all(len(re.findall(rf"(?<![$\w]){name}\+?=", source)) == 1 for name in names)
-
-    def _aim(self, target: Word, *, writes: bool) -> None:
-        self.script.targets += targets_of(target, writes=writes)
-        if target is self.unclosed:
-            for others in otherwise(target):
-                for other in others:
-                    self.script.targets += targets_of(other, writes=writes)
-                self.script.targets += [Target(None, writes)] * (writes and len(others) > 1)
 
     def document(self, node: Node, depth: int) -> None:
         """Read a here-document, and what stands behind the word that ends it."""
@@ -937,7 +905,7 @@ class TreeReader:
             return Word(raw, raw)
         word = self.word(value, depth)
         name = self.source[node.start_byte : value.start_byte].decode("utf-8")
-        word.raw = raw[:-1] if word is self.unclosed else raw
+        word.raw = raw
         word.plain = name + word.plain
         return word
 
@@ -1103,20 +1071,22 @@ def read_script(text: str, shell: Shell) -> Script | None:
     if parser is None:
         return None
     given, text = text, _HALF.sub("\ufffd", text)
-    source, closed = text.encode("utf-8"), False
-    root = parser.parse(source).root_node
-    if b"!" in source and (negating := _negations(root, source)):
-        source = bytes(32 if at in negating else byte for at, byte in enumerate(source))
-        root = parser.parse(source).root_node
-    if root.has_error:
-        for mended in _mended(source):
-            other = parser.parse(mended).root_node
-            if not other.has_error:
-                source, root, closed = mended, other, mended.endswith(b"'")
+    source = text.encode("utf-8")
+    root, mended = parser.parse(source).root_node, False
+    if root.has_error or _NEGATING.search(source):
+        for other in (source + b"'", _NEGATING.sub(b" ", source)):
+            found = parser.parse(other).root_node
+            if not found.has_error:
+                source, root, mended = other, found, True
                 break
-    reader = TreeReader(source, shell, closed=closed)
+    reader = TreeReader(source, shell)
     script = reader.read(root)
-    script.closed = closed
+    if mended:
+        script.note("", UNCLOSED)
+        script.unclosed = True
+        scanned = Scanner(text.replace("'", " ")).run()  # others overlook the quote
+        script.commands += scanned.commands
+        script.targets += scanned.targets
     if given != text:
         script.note("", DIFFER)
     odd = _read_otherwise(text)
@@ -1178,27 +1148,11 @@ def _begun(commands: Iterable[SimpleCommand]) -> Iterator[SimpleCommand]:
             yield evolve(command, words=behind)
 
 
+# What negates what redirects alone: the grammar knows of no such statement.
+_NEGATING = re.compile(rb"(?<![^\s;&|({])!(?=[ \t]+(?:![ \t]+)*(?:[0-9]*[<>](?!\()|&>))")
+
 # Half a character, which no program is given.
 _HALF = re.compile("[\ud800-\udfff]")
-
-
-def _negations(root: Node, source: bytes) -> set[int]:
-    """Return where something negates what redirects alone: the grammar knows of no such statement.
-
-    It takes that for an error, or `!` for a program.
-    """
-    nodes, found, misread = [(root, root.has_error)], set[int](), False
-    while nodes:
-        node, wrong = nodes.pop()
-        if node.child_count:
-            nodes += ((child, wrong or node.type == "command_name") for child in node.children)
-        elif node.text == b"!" and _REDIRECTING.match(source, node.end_byte):
-            found.add(node.start_byte)
-            misread |= wrong
-    return found if misread else set()
-
-
-_REDIRECTING = re.compile(rb"[ \t]+(?:![ \t]+)*(?:[0-9]*[<>](?!\()|&>)")
 
 
 _OPENING = frozenset({"$(", "${", "$((", "$["})
@@ -1220,18 +1174,3 @@ def _is_unfinished(node: Node) -> bool:
     if node.type in ("command_substitution", "expansion") and children[0].type in _OPENING:
         return text != "$()"
     return any(_is_unfinished(child) for child in children)
-
-
-_DOCUMENT = re.compile(rb"<<-?[ \t]*(['\"]?)([\w.]+)\1")
-
-
-def _mended(source: bytes) -> Iterator[bytes]:
-    """Yield what the host takes an unfinished command for. A shell runs nothing of most."""
-    if begun := _DOCUMENT.findall(source):
-        yield source + b"\n" + begun[-1][1]
-    for operator in (b"|&", b"|"):
-        before = source.rstrip().removesuffix(operator)
-        if before != source.rstrip() and before.rstrip(b" \t")[-1:] not in b";&|\n":
-            yield before
-    if b"'" in source and not source.endswith(b"\\"):
-        yield source + b"'"

@@ -165,8 +165,7 @@ class CommandRules(PartRules):
         if file.deep:
             return _kept_below(files, file.target)
         target = in_home(file.target, rules.dialect.home)
-        path, found = _named_outcome(files, target)
-        return _undenied(files, path, found) if file.copied and path is not None else found
+        return _named_outcome(files, target)
 
     def is_hidden(self, file: Redirection) -> bool:
         """Return whether a file has no name that an account could give."""
@@ -410,19 +409,19 @@ def _is_allowed(
     return len(stopped) > 1 or not (asked or opened)
 
 
-def _named_outcome(files: Row, name: str) -> tuple[str | None, Outcome]:
-    """Return the canonical path of a file, and what is said of it: of where `..` leads, too."""
+def _named_outcome(files: Row, name: str) -> Outcome:
+    """Return what is said of a file, and of the one where ``..`` leads, too."""
     path, found = named_outcome(files, name)
     if path is None or ".." not in name:
-        return path, found
+        return found
     try:
         walked = _walked_path(name, files.ruleset.dialect)
-        if walked != path:
-            others = file_outcome(files, walked, walked), led_outcome(files, path, walked)
-            found = min(found, *others, key=strictness)
     except Unreadable:
-        return None, unsure(files.ruleset)
-    return path, found
+        return unsure(files.ruleset)
+    if walked == path:
+        return found
+    others = file_outcome(files, walked, walked), led_outcome(files, path, walked)
+    return min(found, *others, key=strictness)
 
 
 def _walked_path(name: str, dialect: Dialect) -> str:
@@ -458,17 +457,6 @@ def _links_of_system() -> dict[str, str]:
     # What a thread has of its own is what its process has.
     own = {f"/proc/{name}": f"/proc/self/{name}" for name in ("mounts", "net")}
     return {"/dev/fd": "/proc/self/fd", "/proc/thread-self": "/proc/self/task/self", **own}
-
-
-def _undenied(files: Row, path: str, found: Outcome) -> Outcome:
-    """Return what is said of a file where no rule that denies counts."""
-    if found.effect is not Effect.DENY or found.reason is not Reason.RULE:
-        return found
-    for index, entry in enumerate(files.entries):
-        denies = entry.effect is Effect.DENY and entry.reason is Reason.RULE
-        if entry.pattern is not None and not denies and entry.pattern.matches(path):
-            return files.at(index)
-    return files.default
 
 
 def _kept_below(files: Row, name: str) -> Outcome:

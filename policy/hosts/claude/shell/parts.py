@@ -34,7 +34,6 @@ class ClaudeRedirection(Redirection):
     Attributes:
         guarded: whether no rule may allow it.
         deep: whether it stands for the host's own files that are below it.
-        copied: whether no rule that denies it counts.
         part: the number of the simple command that opens it; None where that is not known.
         scripted: whether a script in an argument opens it: a rule that denies it makes the
             command ambiguous, and no other rule applies.
@@ -42,7 +41,6 @@ class ClaudeRedirection(Redirection):
 
     guarded: bool = False
     deep: bool = False
-    copied: bool = False
     part: int | None = None
     scripted: bool = False
 

@@ -28,18 +28,12 @@ __all__ = [
     "Examined",
     "FolderChanges",
     "Opened",
-    "ParsedArguments",
-    "ScriptFolders",
-    "Way",
     "below",
     "emptied",
     "examine",
-    "files_of",
     "has",
-    "is_abroad",
     "is_home_of_other",
     "is_indirect",
-    "is_unresolved",
     "is_unwritable",
     "lists",
     "looks_for_one",
@@ -48,7 +42,6 @@ __all__ = [
     "plants",
     "somewhere",
     "split",
-    "way_to_itself",
 ]
 
 
@@ -75,7 +68,6 @@ class ParsedArguments:
 def split(program: Program, rest: list[Word]) -> ParsedArguments:
     """Return which of the words behind a program are options, and which are operands."""
     options: list[Word] = []
-    sure = True
     operands: list[Word] = []
     files: list[Word] = []
     named: list[Word] = []
@@ -102,8 +94,7 @@ def split(program: Program, rest: list[Word]) -> ParsedArguments:
             if program.files and matches(program.files, word.plain[:2]) and word.plain[2:]:
                 files.append(evolve(word, plain=word.plain[2:]))
             known &= not (program.leading and operands)
-            sure &= not program.sure or matches(program.sure, word.plain)
-            value = rest[index] if sure and index < len(rest) else None
+            value = rest[index] if index < len(rest) else None
             if value is not None and _takes(program, word.plain, value.plain):
                 index += 1
                 named += [value] * (behind or _is_looked_at(program, word.plain))
@@ -208,7 +199,6 @@ class Opened:
         guarded: whether no rule may allow it.
         relative: whether no rule may allow it behind a change of folder.
         deep: whether it stands for what it may hold of the host's own.
-        copied: whether no rule that denies what is written denies it.
         shadowed: whether it only counts where a rule denies files of the tool.
     """
 
@@ -217,7 +207,6 @@ class Opened:
     guarded: bool = False
     relative: bool = False
     deep: bool = False
-    copied: bool = False
     shadowed: bool = False
 
 
@@ -232,8 +221,6 @@ def _chosen(program: Program, files: Files, rest: list[Word], operands: list[Wor
             return []
         case Files.ALL:
             return operands
-        case Files.FIRST:
-            return operands[:1]
         case Files.REST:
             is_given = program.given and has(rest, program.given)
             return operands if is_given else operands[1:]
@@ -242,8 +229,6 @@ def _chosen(program: Program, files: Files, rest: list[Word], operands: list[Wor
             return operands[1 if deletes else 2 :]
         case Files.BUT_LAST:
             return operands[:-1] if len(operands) > 1 else operands
-        case Files.LAST:  # behind options it may be any
-            return operands[-1:] if len(operands) == len(rest) else operands
         case Files.SLASHED:
             is_given = program.given and has(rest, program.given)
             some = [*operands, *_attached(rest)]
@@ -293,7 +278,7 @@ def _is_devious(word: Word, program: Program, *, read: bool, spared: bool) -> bo
         return True  # an unknown name, or a pattern, where one of them is written
     if not read and "\n" in word.plain:
         return True
-    return not word.known or (program.confined and is_indirect(word.plain))
+    return not word.known or is_indirect(word.plain)
 
 
 def _is_expandable(word: Word) -> bool:
@@ -329,8 +314,6 @@ def files_of(
             continue
         read = tool == tools.reads
         operands = given.named
-        if files is Files.LAST:
-            operands = [word for word in operands if word.plain]  # which is none of them
         given_too = given.files if read or files is not Files.NONE else []
         chosen = _chosen(program, files, rest, operands) + given_too
         # A name that is empty is that of the folder it runs in.
@@ -352,17 +335,7 @@ def files_of(
         opened += (Opened(None, tool, guarded=not read) for w in chosen if odd(w.plain))
     if tools.reads and (program.reads, program.writes) != (Files.NONE, Files.NONE):
         opened += _of_patterns(program, rest, given, {word.plain for word in looked}, tools.reads)
-    plain = all(word.plain[:1] != "-" for word in rest)  # or an option may name the last
-    if tools.writes and program.copies is not Files.NONE and plain:
-        copied = [w for w in _chosen(program, program.copies, rest, given.named) if w.plain]
-        opened += (
-            Opened(w.plain, tools.writes, copied=w.plain[:1] != "~")
-            for w in copied
-            if _is_looked_up(w, read=False)
-        )
-        opened += (
-            Opened(None, tools.writes, guarded=True) for w in copied if is_unwritable(w.plain)
-        )
+    plain = all(word.plain[:1] != "-" for word in rest)  # or an option may name the folder
     if shell.kept and program.uproots is not Files.NONE:
         taken = _chosen(program, program.uproots if plain else Files.ALL, rest, given.named)
         opened += (Opened(w.plain, tools.writes, deep=True) for w in taken if w.known and w.plain)
@@ -767,8 +740,6 @@ def _harmless(program: Program, rest: list[Word], given: ParsedArguments) -> boo
         return False
     if program.needs and not has(given.options, program.needs):
         return False
-    if not _is_ordered(program, rest, given):
-        return False
     if program.once and sum(matches(program.needs, each.plain) for each in given.options) > 1:
         return False
     if program.flags == "" and any(word.plain == "--" for word in rest):
@@ -782,19 +753,6 @@ def _harmless(program: Program, rest: list[Word], given: ParsedArguments) -> boo
         return False
     others = operands[1:] if program.first else operands
     return not program.operands or all(matches(program.operands, word.plain) for word in others)
-
-
-def _is_ordered(program: Program, rest: list[Word], given: ParsedArguments) -> bool:
-    """Whether what must be there stands before every operand, and no two words by ill chance."""
-    if program.beside and any(
-        matches(program.beside, f"{word.plain} {behind.plain}") for word, behind in pairwise(rest)
-    ):
-        return False
-    if not program.ahead:
-        return True
-    operands = {id(word) for word in given.operands}
-    options = {id(word) for word in given.options if matches(program.needs, word.plain)}
-    return next((id(word) in options for word in rest if id(word) in operands | options), True)
 
 
 _DOUBTED: Final = re.compile(r"[$`]|\{.*(?:,|\.\.)")

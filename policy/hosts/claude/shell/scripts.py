@@ -52,11 +52,7 @@ from policy.hosts.claude.shell.simple import (
 )
 from policy.patterns.automaton import has_half
 
-__all__ = [
-    "Grantability",
-    "ScriptReading",
-    "read_whole",
-]
+__all__ = ["read_whole"]
 
 
 class Grantability:
@@ -72,7 +68,6 @@ class Grantability:
         self.unchecked = False
         self._text = text
         self._shell = shell
-        self._closed = script.closed
         self._opaque = script.opaque
         # Looked for once: a long command has as many parts as would look for it.
         self._equals = " =" in text
@@ -103,8 +98,6 @@ class Grantability:
     def _is_read_alike(self, command: SimpleCommand, facts: CommandFacts) -> bool:
         """Whether a host that looks into commands reads this one as every shell does."""
         words, alike = facts.words, True
-        if command.requoted and self._closed:
-            alike = self.note(as_written(words), DIFFER)
         if command.led:
             alike = self.note(as_written(words), "stands behind its redirection")
         if facts.nameless:
@@ -331,13 +324,11 @@ class ScriptReading:
                 continue
             writes = file.tool == shell.files.writes
             self._edits |= file.tool in (shell.files.writes, shell.files.removes)
-            alone_there = facts.examined is facts.words and "/" not in facts.words[0].plain
             self.files.append(
                 ClaudeRedirection(
                     *(file.name, writes, file.tool),
                     guarded=file.guarded,
                     deep=file.deep,
-                    copied=file.copied and alone_there,
                     shadowed=file.shadowed,
                     part=len(self.parts),
                 )

@@ -53,13 +53,10 @@ __all__ = [
     "NestedScripts",
     "Texts",
     "facts_of",
-    "gives_removal",
     "is_harmless",
     "removes",
     "removes_unknown",
-    "script_of",
     "seems_to_remove",
-    "shell_of",
     "spelled",
     "with_text",
 ]
@@ -216,7 +213,6 @@ class AutoAllowed:
     def __init__(self, text: str, script: Script, shell: Shell) -> None:
         self._text = text
         self._shell = shell
-        self._closed = script.closed
         self._opaque = script.opaque
         self._noted: list[bool] = []
         self._reading: list[bool] = []  # and it changes no file either
@@ -243,7 +239,7 @@ class AutoAllowed:
         known = command.known
         if not command.harmless or known is None or self._opaque or (led and known.leads):
             return False
-        if known.literal_input and (self._closed or (self._fed and "$" in self._text)):
+        if known.literal_input and self._fed and "$" in self._text:
             return False
         if self._fed and (known.spelled or _GIVEN_GLOB.search(self._text)):
             return False
