@@ -15,9 +15,10 @@ from policy.hosts.data import FindingTexts, data_table
 from tests.yielded import yielded
 
 PACKAGES = {f"policy.hosts.{host}": host for host in ("a3s", "pikuri", "zeph")}
+OTHERS = {"policy.hosts.claude": "claude-code", "policy.analysis.lint": ""}
 TEXTS = [
     (host, code, texts)
-    for package, host in {**PACKAGES, "policy.analysis.lint": ""}.items()
+    for package, host in {**PACKAGES, **OTHERS}.items()
     for code, texts in data_table(package, "findings").items()
 ]
 
@@ -44,7 +45,7 @@ def test_the_words_of_a_finding_stand_in_its_texts() -> None:
     assert named.help == "write `z`"
 
 
-@pytest.mark.parametrize("package", [*PACKAGES, "policy.analysis.lint"])
+@pytest.mark.parametrize("package", [*PACKAGES, *OTHERS])
 def test_a_text_has_a_severity_a_message_and_a_help_and_no_other_key(package: str) -> None:
     for texts in data_table(package, "findings").values():
         cases = [value for value in texts.values() if isinstance(value, dict)] or [{}]

@@ -21,6 +21,7 @@ from policy.files.nodes import MappingNode, Node, NodeEntry, ScalarNode, Sequenc
 from policy.files.text import cite
 from policy.files.yaml_nodes import read_loosely, read_yaml
 from policy.files.yaml_traps import find_traps
+from policy.hosts.claude.data import find
 from policy.hosts.claude.data import settings as known_hooks
 from policy.hosts.claude.data.tools import ALIASES, FIELDS, MODES, server_name
 from policy.hosts.claude.hooks import Hook, read_hooks
@@ -28,14 +29,12 @@ from policy.language.parse import parse_matcher
 from policy.language.syntax import Agents, DeclaredTools, Matcher, Presence
 
 __all__ = [
-    "READ_ANYWAY",
     "Definition",
     "Definitions",
     "looks_like_agent",
     "read_agent",
     "read_header",
     "read_list",
-    "unloadable",
 ]
 
 # --- YAML that the host mends ---------------------------------------------------------
@@ -205,22 +204,11 @@ def _is_text(node: Node) -> bool:
 
 
 def _ill_typed(node: Node, key: str) -> Finding:
-    return Finding(
-        "wrong-type",
-        f"expected names of tools for `{key}`",
-        Severity.ERROR,
-        node.span,
-        help=f"write `{key}: Read, Grep` or a list",
-    )
+    return find("wrong-type", node.span, key=key)
 
 
 def _nonsense(text: str, span: Span) -> Finding:
-    return Finding(
-        "unknown-tool",
-        f"{cite(text)} is no tool, so the host leaves it out",
-        Severity.WARNING,
-        span,
-    )
+    return find("unknown-tool", span, case="text", name=cite(text))
 
 
 def _cut(text: str) -> Iterator[tuple[int, int]]:
@@ -525,44 +513,32 @@ class _Reader:
         value = self.node.get(key)
         if value is None or not self.plugin:
             return value
-        self._warn(
-            "plugin-agent-field-ignored",
-            f"the host ignores `{key}` of agents in plugins",
-            value.span,
-        )
+        self.findings.append(find("plugin-agent-field-ignored", value.span, key=key))
         return None
 
     def _none(self, code: str, message: str, span: Span) -> Definitions:
         return Definitions(None, (*self.findings, _error(code, message, span, _SKIPPED)))
 
     def _mode(self) -> str | None:
-        value = self.node.get("permissionMode")
+        value = self._kept("permissionMode")
         if value is None:
-            return None
-        if self.plugin:
-            self._warn(
-                "plugin-agent-field-ignored",
-                "the host ignores `permissionMode` of agents in plugins",
-                value.span,
-            )
             return None
         mode = value.value if isinstance(value, ScalarNode) else None
         if mode == "manual":
             return "default"
         if not isinstance(mode, str) or mode not in MODES:
-            self._warn(
-                "unknown-mode",
-                "expected a permission mode; the host ignores this one",
-                value.span,
-                help="one of " + ", ".join(MODES),
+            self.findings.append(
+                Finding(
+                    "unknown-mode",
+                    "expected a permission mode; the host ignores this one",
+                    Severity.WARNING,
+                    value.span,
+                    help="one of " + ", ".join(MODES),
+                )
             )
             return None
         if mode == "bypassPermissions":
-            self._warn(
-                "permission-mode-ignored",
-                "the host ignores `bypassPermissions` of an agent",
-                value.span,
-            )
+            self.findings.append(find("permission-mode-ignored", value.span, case="bypass"))
         return mode
 
     def _keys(self) -> None:
@@ -571,21 +547,21 @@ class _Reader:
                 continue
             like_tools = _MISSPELT.get(_letters(entry.name))
             if like_tools:
-                self._warn(
-                    "misspelt-key",
-                    f"`{entry.name}` means nothing to the host, so the agent"
-                    f" {_CONSEQUENCES[like_tools]}",
-                    entry.key.span,
-                    help=f"write `{like_tools}`",
+                self.findings.append(
+                    find(
+                        "misspelt-key",
+                        entry.key.span,
+                        case="tools",
+                        name=entry.name,
+                        consequence=_CONSEQUENCES[like_tools],
+                        meant=like_tools,
+                    )
                 )
                 continue
             near = difflib.get_close_matches(entry.name, sorted(FIELDS), 1, 0.8)
             if near:
-                self._warn(
-                    "misspelt-key",
-                    f"`{entry.name}` means nothing to the host",
-                    entry.key.span,
-                    help=f"did you mean `{near[0]}`?",
+                self.findings.append(
+                    find("misspelt-key", entry.key.span, case="near", name=entry.name, near=near[0])
                 )
 
     def _traps(self) -> None:

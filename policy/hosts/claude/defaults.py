@@ -24,10 +24,9 @@ from policy.hosts.claude.data.guarded import (
     STREAM,
 )
 from policy.hosts.claude.data.tools import PREAPPROVED
-from policy.hosts.claude.modes import EDITING_MODES, is_judged_plan
 from policy.hosts.claude.options import ClaudeOptions
 from policy.hosts.claude.rules import agent_pattern
-from policy.hosts.claude.session import ClaudeSession
+from policy.hosts.claude.session import EDITING_MODES, ClaudeSession, is_judged_plan
 from policy.hosts.claude.skills import Skill
 from policy.patterns import notations
 from policy.patterns.pattern import Pattern, PatternKind

@@ -32,14 +32,12 @@ __all__ = [
     "OF_MAIN",
     "OF_USERS",
     "FoundProject",
-    "PluginFile",
     "Role",
     "command_name",
     "discover",
     "kind_of",
     "main_roles",
     "managed_roles",
-    "plugin_files",
     "user_roles",
 ]
 

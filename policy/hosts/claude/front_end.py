@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Final
 
 from policy.core.effect import Effect
-from policy.core.finding import Finding, Severity
+from policy.core.finding import Finding
 from policy.core.memory import OnDemand
 from policy.core.source import Place, Source, Span
 from policy.core.values import define, evolve, field, frozen
 from policy.files.layout import layout_json_file, layout_markdown_file
 from policy.files.opening import Tree
 from policy.hosts.claude.agents import Definition, read_agent
+from policy.hosts.claude.data import find
 from policy.hosts.claude.data.guarded import MANAGED
 from policy.hosts.claude.data.tools import BUILT_IN, FORK, MODES, TOOL_CLASSES
 from policy.hosts.claude.dialect import dialect
@@ -120,8 +121,7 @@ def _note_apart(role: Role, what: str, options: ClaudeOptions) -> Finding:
     denied = sum(rule.effect is Effect.DENY for rule in rules)
     more = f"{len(rules):,} rule{'' if len(rules) == 1 else 's'}"
     more += f", of which {denied:,} den{'ies' if denied == 1 else 'y'}" if denied else ""
-    message = f"the file {what}: {more}"
-    return Finding("settings-of-folder", message, Severity.NOTE, file=role.path)
+    return find("settings-of-folder", what=what, more=more, file=role.path)
 
 
 def canonical(path: str, source: Source) -> str | None:
@@ -219,8 +219,7 @@ def _missing_folders(files: Iterable[Settings], at: Path) -> Iterator[Finding]:
         for name, span in zip(settings.folders, settings.folder_spans, strict=True):
             meant = Path.home() / name[2:] if name.startswith("~/") else at / name
             if "*" not in name and not meant.is_dir():
-                message = f"there is no folder `{name}` on this machine, so nothing is opened by it"
-                yield Finding("folder-not-there", message, Severity.NOTE, span)
+                yield find("folder-not-there", span, case="absent", name=name)
 
 
 # The mode that the files say, without what the host guards of its own files. That guard is
@@ -391,27 +390,14 @@ class _Files:
         if role.scope and ":" not in definition.name:
             definition = evolve(definition, name=f"{role.scope}:{definition.name}")
         if definition.name in (MAIN, *ASIDES):
-            self.findings.append(
-                Finding(
-                    "reserved-name",
-                    f"`{definition.name}` names the main conversation; the agent is left out",
-                    Severity.ERROR,
-                    definition.span,
-                )
-            )
+            self.findings.append(find("reserved-name", definition.span, agent=definition.name))
             return
         if self._is_taken(definition.name, role):
             return
         earlier = self.definitions.get(definition.name)
         if earlier is not None and earlier.place is not None:
             self.findings.append(
-                Finding(
-                    "duplicate-agent",
-                    f"`{definition.name}` is defined at {earlier.place} already, which"
-                    " counts here; which of them the host takes is not defined",
-                    Severity.WARNING,
-                    definition.span,
-                )
+                find("duplicate-agent", definition.span, agent=definition.name, place=earlier.place)
             )
             return
         self.definitions[definition.name] = definition

@@ -33,9 +33,8 @@ from policy.hosts.claude.defaults import (
     led_out_names,
     misread_files,
 )
-from policy.hosts.claude.modes import EDITING_MODES, is_plan
 from policy.hosts.claude.rules import RuleLine
-from policy.hosts.claude.session import ClaudeSession
+from policy.hosts.claude.session import EDITING_MODES, ClaudeSession, is_plan
 from policy.patterns import notations
 from policy.patterns.families import moved, within
 from policy.patterns.pattern import Pattern, PatternKind
@@ -43,7 +42,6 @@ from policy.patterns.tokens import Gap, OneOf, Token, folded
 from policy.tables.ruleset import Entry
 
 __all__ = [
-    "Fence",
     "fences",
     "guards",
     "guards_before",

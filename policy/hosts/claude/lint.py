@@ -14,19 +14,19 @@ from policy.commands.read import read_plain
 from policy.core import expressions as re
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
-from policy.core.finding import Finding, Severity
+from policy.core.finding import Finding
 from policy.core.source import Place, Span
 from policy.hosts.claude.agents import Definition
+from policy.hosts.claude.data import find
 from policy.hosts.claude.data import settings as known_hooks
 from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.data.tools import ALIASES, FILE_TOOLS, MEMORY_TOOLS, NAMES
 from policy.hosts.claude.dialect import dialect
 from policy.hosts.claude.hooks import LIST, Hook, takes
-from policy.hosts.claude.modes import child_mode
 from policy.hosts.claude.paths import Anchors, path_patterns
 from policy.hosts.claude.pools import PoolPosition, has_no_tools, pool
 from policy.hosts.claude.rules import RuleLine, RuleScope, misnamed, read_rule
-from policy.hosts.claude.session import SCOPES, ClaudeSession, opened
+from policy.hosts.claude.session import SCOPES, ClaudeSession, child_mode, opened
 from policy.hosts.claude.settings import Settings
 from policy.hosts.claude.skills import Skill
 from policy.language.parse import parse_matcher
@@ -46,7 +46,6 @@ __all__ = [
     "shadowed",
     "skill_findings",
     "switch_findings",
-    "why_never",
 ]
 
 
@@ -68,23 +67,13 @@ def shadowed(session: ClaudeSession, files: Sequence[Settings]) -> Iterator[Find
             continue
         if entry.effect is Effect.ALLOW:
             if denied.exactly(entry.pattern) or denied.covers(entry.pattern):
-                yield Finding(
-                    "deny-shadowed-allow",
-                    f"`{entry.rule}` allows nothing: a rule of `deny` covers it",
-                    Severity.WARNING,
-                    spans.of(entry.rule, entry.place),
+                yield find(
+                    "deny-shadowed-allow", spans.of(entry.rule, entry.place), rule=entry.rule
                 )
             continue
         asked = line.exact and entry.effect is Effect.ASK
         if asked and not denied.exactly(entry.pattern) and denied.covers(entry.pattern):
-            yield Finding(
-                "ask-weakens-deny",
-                f"`{entry.rule}` is asked for although a rule of `deny` covers it: the host takes"
-                " a rule of `ask` without a star first",
-                Severity.WARNING,
-                spans.of(entry.rule, entry.place),
-                help="leave the rule out, or deny the command without a star as well",
-            )
+            yield find("ask-weakens-deny", spans.of(entry.rule, entry.place), rule=entry.rule)
 
 
 class _Denied:
@@ -211,7 +200,7 @@ def hook_findings(hooks: Iterable[Hook], session: ClaudeSession) -> Iterator[Fin
         if why:
             in_condition = bool(hook.condition) and hook.event in known_hooks.EVENTS
             span = hook.span if in_condition and "the matcher `" not in why else hook.place
-            yield Finding("hook-never-fires", f"the hook never runs: {why}", Severity.ERROR, span)
+            yield find("hook-never-fires", span, why=why)
         elif hook.event == "PreToolUse" and hook.waits:
             guards.setdefault(hook.runs, []).append(hook)
             wrapped += _wrapped(hook, session)
@@ -226,13 +215,12 @@ def _missing(hooks: list[Hook]) -> Iterator[Finding]:
     seen = [tool for tool in _EDITING if any(takes(h.matcher, tool) is not False for h in hooks)]
     missing = [tool for tool in _EDITING if tool not in seen]
     if seen and missing:
-        yield Finding(
+        yield find(
             "hook-misses-tools",
-            f"the hook sees {' and '.join(seen)}, and not {' or '.join(missing)}, which"
-            " edit files as well",
-            Severity.NOTE,
             hooks[0].place,
-            help=f"write `{'|'.join(_EDITING)}`",
+            seen=" and ".join(seen),
+            missing=" or ".join(missing),
+            tools="|".join(_EDITING),
         )
 
 
@@ -257,14 +245,7 @@ def _wrapped(hook: Hook, session: ClaudeSession) -> Iterator[Finding]:
             continue  # the hook may see it
         denied = table.decide("Bash", {"command": command}).effect is Effect.DENY
         if denied and not any(pattern.matches(command) for pattern in seen):
-            yield Finding(
-                "hook-sees-less",
-                f"the hook does not see `{command}`, which a rule of `deny` with the same text"
-                " stops",
-                Severity.NOTE,
-                hook.span,
-                help="leave `if` out and look at the command in the hook, or deny it by a rule",
-            )
+            yield find("hook-sees-less", hook.span, command=command)
             return
 
 
@@ -275,13 +256,7 @@ def switch_findings(files: Iterable[Settings]) -> Iterator[Finding]:
             continue
         off, span = settings.hooks_off
         if off and settings.scope != "managed":
-            yield Finding(
-                "hooks-disabled",
-                "no hook runs but those of an administrator: neither those of the project nor"
-                " those of the user",
-                Severity.WARNING,
-                span,
-            )
+            yield find("hooks-disabled", span)
         return  # the strongest that says so counts
 
 
@@ -301,31 +276,14 @@ def skill_findings(skill: Skill) -> Iterator[Finding]:
         names.add(name)
         content = "" if matcher.specifier is None else matcher.specifier.text.strip()
         if name in ("Bash", "PowerShell") and content in ("", "*"):
-            yield Finding(
-                "skill-allows-every-command",
-                f"while `{skill.name}` is active every command is auto-allowed, also in every agent"
-                " that is started then",
-                Severity.WARNING,
-                matcher.span,
-                help=f"name the commands, as in `{name}(git add *)`",
-            )
+            yield find("skill-allows-every-command", matcher.span, skill=skill.name, name=name)
     if names and names <= _READING:
-        yield Finding(
-            "skill-list-is-no-bound",
-            f"the list takes no tool from `{skill.name}`: what is not in it is there as before",
-            Severity.NOTE,
-            skill.span,
-            help="`disallowed-tools` takes tools away while the skill is active",
-        )
+        yield find("skill-list-is-no-bound", skill.span, skill=skill.name)
 
 
 # --- lists and modes of agents --------------------------------------------------------
 
 _HANDED_DOWN: Final = ("acceptEdits", "auto", "bypassPermissions")
-
-
-def _warn(code: str, message: str, span: Span | None, help: str = "") -> Finding:
-    return Finding(code, message, Severity.WARNING, span, help=help)
 
 
 def agent_findings(definition: Definition, session: ClaudeSession) -> Iterator[Finding]:
@@ -342,27 +300,17 @@ def _pool(definition: Definition, session: ClaudeSession) -> Iterator[Finding]:
     """Yield what is wrong with the tools that the agent has in the end."""
     position = PoolPosition(main=False, background=session.options.in_background(1))
     if has_no_tools(definition, session, position):
-        yield Finding(
-            "zero-tools",
-            f"no tool of `{definition.name}` exists, so the host refuses to start it",
-            Severity.ERROR,
-            definition.tools.span,
-        )
+        yield find("zero-tools", definition.tools.span, agent=definition.name)
     if _narrows(definition) and _starts_agents(definition, session, position):
-        yield Finding(
+        yield find(
             "pool-not-handed-down",
-            f"what `{definition.name}` starts is not bound by its lists: each agent has its own",
-            Severity.NOTE,
             definition.tools.span or definition.disallowed.span,
-            help="take away what no agent below may have in the settings, with `permissions.deny`",
+            agent=definition.name,
         )
     given = _given_by_memory(definition)
     if given:
-        yield Finding(
-            "memory-widens-tools",
-            f"`memory` gives `{definition.name}` {' and '.join(given)} as well",
-            Severity.ERROR,
-            definition.span,
+        yield find(
+            "memory-widens-tools", definition.span, agent=definition.name, tools=" and ".join(given)
         )
 
 
@@ -372,17 +320,20 @@ def _modes(definition: Definition, session: ClaudeSession) -> Iterator[Finding]:
         definition.mode in _HANDED_DOWN
         and child_mode(session.mode, definition.mode) == (definition.mode) != session.mode
     ):
-        yield _warn(
+        yield find(
             "mode-widens",
-            f"`{definition.name}` does without asking what `{session.mode}` asks for: the host"
-            f" starts it in the mode `{definition.mode}`",
             definition.span,
+            agent=definition.name,
+            session=session.mode,
+            mode=definition.mode,
         )
     if definition.mode and session.mode in _HANDED_DOWN and definition.mode != session.mode:
-        yield _warn(
+        yield find(
             "permission-mode-ignored",
-            f"in a session of mode `{session.mode}` the host ignores that of `{definition.name}`",
             definition.span,
+            case="session",
+            session=session.mode,
+            agent=definition.name,
         )
 
 
@@ -408,28 +359,17 @@ def _given_by_memory(definition: Definition) -> list[str]:
 def _tools(definition: Definition) -> Iterator[Finding]:
     tools = definition.tools
     if tools.presence in (Presence.NULL, Presence.EMPTY):
-        yield _warn(
-            "empty-tools",
-            f"the list of tools is empty, so `{definition.name}` has none",
-            tools.span,
-            help="leave the key out for every tool",
-        )
+        yield find("empty-tools", tools.span, agent=definition.name)
     for matcher in tools.matchers:
         text = "" if matcher.specifier is None else matcher.specifier.text.strip()
         if text not in ("", "*"):
             if known.ALIASES.get(matcher.tool, matcher.tool) == "Agent":
-                yield _warn(
-                    "agent-type-list-ignored",
-                    f"the host lets `{definition.name}` start every agent, not only `{text}`,"
-                    " unless a session is started as it",
-                    matcher.span,
+                yield find(
+                    "agent-type-list-ignored", matcher.span, agent=definition.name, text=text
                 )
             else:
-                yield _warn(
-                    "tools-specifier-not-a-filter",
-                    f"the host gives all of `{matcher.tool}`, not only `{matcher}`",
-                    matcher.span,
-                    help="deny the other calls in the settings, with `permissions.deny`",
+                yield find(
+                    "tools-specifier-not-a-filter", matcher.span, tool=matcher.tool, matcher=matcher
                 )
         yield from _unknown(matcher, Effect.ALLOW)
 
@@ -437,11 +377,8 @@ def _tools(definition: Definition) -> Iterator[Finding]:
 def _disallowed(definition: Definition) -> Iterator[Finding]:
     for matcher in definition.disallowed.matchers:
         if matcher.specifier is not None and matcher.specifier.text.strip() not in ("", "*"):
-            yield _warn(
-                "disallowed-tool-specifier",
-                f"the host takes away all of `{matcher.tool}`, not only `{matcher}`",
-                matcher.span,
-                help="deny calls in the settings, with `permissions.deny`",
+            yield find(
+                "disallowed-tool-specifier", matcher.span, tool=matcher.tool, matcher=matcher
             )
         yield from _unknown(matcher, Effect.DENY)
 
@@ -456,20 +393,21 @@ def _unknown(matcher: Matcher, effect: Effect) -> Iterator[Finding]:
             yield from misnamed(name, matcher.span, effect)
         return
     if "*" in name:
-        yield _warn(
+        yield find(
             "tools-glob-ignored",
-            f"`{name}` matches no tool in a list of an agent",
             matcher.span,
+            name=name,
             help="name each server, as in `mcp__github`" if name == "mcp__*" else "",
         )
         return
     near = difflib.get_close_matches(name, sorted(known.NAMES), 1) or [
         tool for tool in sorted(known.NAMES) if tool.casefold() == name.casefold()
     ]
-    yield _warn(
+    yield find(
         "unknown-tool",
-        f"there is no tool `{name}`, so the host leaves it out",
         matcher.span,
+        case="name",
+        name=name,
         help=f"did you mean `{near[0]}`?" if near else "",
     )
 
@@ -486,13 +424,8 @@ def passed_findings(
         lost = [r for r in settings.rules if r.effect is Effect.DENY and r.text not in own]
         if lost:
             denies = f" and {len(lost) - 1:,} more deny" if len(lost) > 1 else " denies"
-            yield _warn(
-                "denial-not-inherited",
-                f"`{lost[0].text}`{denies} nothing in a session that is started in"
-                f" `{root}`: the host reads the settings of that folder alone",
-                lost[0].span,
-                help=f"deny it in `{root}/.claude/settings.json` as well, or in the settings of"
-                " the user or of an administrator",
+            yield find(
+                "denial-not-inherited", lost[0].span, rule=lost[0].text, denies=denies, folder=root
             )
 
 
@@ -513,26 +446,14 @@ def _asked_anyway(files: list[Settings]) -> Iterator[Finding]:
     for rule in rules:
         tool, opened, _ = rule.text.partition("(")
         if rule.effect is Effect.ALLOW and opened and tool in FILE_TOOLS and tool in asked:
-            yield _warn(
-                "allow-asked-anyway",
-                f"`{rule.text}` allows no call of `{tool}`: the rule `{tool}` of `ask` comes first."
-                " It allows other tools, and commands, that open these files",
-                rule.span,
-                help=f"ask for the files that matter, as in `{tool}(secrets/**)`",
-            )
+            yield find("allow-asked-anyway", rule.span, rule=rule.text, tool=tool)
 
 
 def _of_plugins(files: list[Settings]) -> Iterator[Finding]:
     for plugins in (each.plugins for each in files if each.plugins):
         named = plugins[0].text.strip('"')
         more = f" and {len(plugins) - 1} more" if len(plugins) > 1 else ""
-        yield Finding(
-            "plugins-not-read",
-            f"`{named}`{more} may bring agents, skills, hooks and servers, which are not read here",
-            Severity.NOTE,
-            plugins[0],
-            help="read the folder of a plugin by itself, where it was installed",
-        )
+        yield find("plugins-not-read", plugins[0], plugin=named, more=more)
 
 
 def _twins(files: list[Settings]) -> Iterator[Finding]:
@@ -541,12 +462,7 @@ def _twins(files: list[Settings]) -> Iterator[Finding]:
         return
     for rule in denied:
         if rule.text.startswith("Bash("):
-            yield _warn(
-                "shell-twin-missing",
-                f"`{rule.text}` denies a command that PowerShell may run",
-                rule.span,
-                help=f"deny `PowerShell{rule.text[4:]}` as well",
-            )
+            yield find("shell-twin-missing", rule.span, rule=rule.text, rest=rule.text[4:])
 
 
 def _negations(files: list[Settings]) -> Iterator[Finding]:
@@ -562,22 +478,15 @@ def _negations(files: list[Settings]) -> Iterator[Finding]:
             ]
             path = next((p.witness() for _, patterns in before for p in patterns), None)
             if before and path:
-                yield Finding(
+                yield find(
                     "order-matters",
-                    f"`{rule.text}` opens `{path.removeprefix('/@project/')}` only because it"
-                    f" follows `{before[0][0]}`",
-                    Severity.NOTE,
                     rule.span,
-                    help="a list that is sorted, or put together from others, shuts it again",
+                    rule=rule.text,
+                    path=path.removeprefix("/@project/"),
+                    first=before[0][0],
                 )
             elif not before:
-                yield _warn(
-                    "negation-ineffective",
-                    f"`{rule.text}` opens nothing: no rule before it shuts what it names",
-                    rule.span,
-                    help="it applies to earlier rules of its own list and file that begin with"
-                    " neither `/` nor `~`",
-                )
+                yield find("negation-ineffective", rule.span, rule=rule.text)
 
 
 # What a negation opens does not depend on where the folders are.

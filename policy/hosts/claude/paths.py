@@ -19,15 +19,7 @@ from policy.patterns.notations import Unusable
 from policy.patterns.pattern import Pattern
 from policy.patterns.tokens import BLANKS, Gap
 
-__all__ = [
-    "Anchors",
-    "Glob",
-    "GlobAnchor",
-    "Negation",
-    "path_patterns",
-    "read_glob",
-    "relative_glob",
-]
+__all__ = ["Anchors", "Glob", "Negation", "path_patterns", "relative_glob"]
 
 # --- globs ----------------------------------------------------------------------------
 

@@ -13,17 +13,16 @@ from policy.core.values import evolve, frozen
 from policy.hosts.claude.agents import Definition
 from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.dialect import dialect
-from policy.hosts.claude.modes import child_mode
 from policy.hosts.claude.pools import PoolPosition, declared, has_no_tools, pool
 from policy.hosts.claude.rules import agent_pattern
 from policy.hosts.claude.rulesets import rule_sets
-from policy.hosts.claude.session import ASIDES, ClaudeSession
+from policy.hosts.claude.session import ASIDES, ClaudeSession, child_mode
 from policy.tables.chain import Attenuated, Link, SpawnDenied
 from policy.tables.dialect import Dialect
 from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Bounds, Ceiling, LinkedRules, Table
 
-__all__ = ["MAIN", "WORKFLOW", "ClaudeEnforced", "ClaudeState", "attenuated", "main_definition"]
+__all__ = ["MAIN", "ClaudeEnforced", "attenuated", "main_definition"]
 
 MAIN: Final = "main"
 

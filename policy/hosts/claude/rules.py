@@ -24,12 +24,13 @@ from policy.core.limits import PATTERN_CHARACTERS
 from policy.core.source import Edit, Place, Source, Span
 from policy.files.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from policy.files.text import removal
+from policy.hosts.claude.data import find
 from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.data.shell import ALIASES
 from policy.hosts.claude.data.unchecked import STARTING
 from policy.hosts.claude.data.versions import Behaviour
 from policy.hosts.claude.paths import Anchors, Negation, path_patterns
-from policy.hosts.claude.shell.powershell import canonical_powershell
+from policy.hosts.claude.shell import canonical_powershell
 from policy.language.mistakes import looks_absolute
 from policy.language.parse import parse_matcher
 from policy.language.syntax import Matcher
@@ -42,23 +43,15 @@ from policy.tables.entry import Form
 from policy.tables.ruleset import Entry
 
 __all__ = [
-    "PARAMETER",
     "RuleLine",
     "RuleLines",
     "RuleScope",
-    "RuleText",
     "agent_pattern",
     "allowing",
-    "command_lines",
-    "is_ambiguous",
     "is_set",
     "lost_lists",
-    "may_be_rule",
     "misnamed",
-    "power_shell_lines",
-    "read_parameter",
     "read_rule",
-    "read_specifier",
     "unread",
 ]
 
@@ -145,6 +138,11 @@ class RuleText:
         """Where it begins."""
         return self.span.place
 
+    @property
+    def lost(self) -> Severity:
+        """How bad it is that the rule has no effect."""
+        return Severity.WARNING if self.effect is Effect.ALLOW else Severity.ERROR
+
     def entry(
         self,
         tool: str,
@@ -177,18 +175,21 @@ class RuleText:
     def finding(
         self,
         code: str,
-        message: str,
-        severity: Severity = Severity.WARNING,
-        help: str = "",
+        *,
+        case: str = "",
+        severity: Severity | None = None,
+        help: str | None = None,
         edits: tuple[Edit, ...] = (),
+        **words: object,
     ) -> RuleLines:
-        """Return a finding about the rule."""
-        return RuleLines((), (Finding(code, message, severity, self.span, help=help, edits=edits),))
+        """Return a finding about the rule, of another *severity* than its texts say, if given."""
+        given = {"rule": self.text, **words}
+        found = find(code, self.span, case=case, file="", help=help, edits=edits, **given)
+        return RuleLines((), (values.evolve(found, severity=severity or found.severity),))
 
-    def skipped(self, code: str, message: str, help: str = "") -> RuleLines:
+    def skipped(self, code: str, *, case: str = "", **words: object) -> RuleLines:
         """Return the finding that the rule has no effect."""
-        severity = Severity.WARNING if self.effect is Effect.ALLOW else Severity.ERROR
-        return self.finding(code, f"`{self.text}` {message}; it has no effect", severity, help)
+        return self.finding(code, case=case, severity=self.lost, help=None, edits=(), **words)
 
 
 # --- commands: `Bash(...)` and `PowerShell(...)` -------------------------------------
@@ -204,30 +205,22 @@ def command_lines(rule: RuleText, content: str) -> RuleLines:
         text = re.sub("[ \\t]+", " ", text if is_prefix else text.strip(BLANKS))
     findings = RuleLines()
     if text == ":*":
-        return rule.skipped("empty-prefix", "has no command before `:*`", "write `Bash`")
+        return rule.skipped("empty-prefix", case="nothing")
     if is_prefix and text[:-2].endswith(" "):
-        return rule.skipped(
-            "empty-prefix",
-            "has a blank before `:*`, with which no command goes on",
-            f"write `Bash({text[:-3]}:*)`",
-        )
+        return rule.skipped("empty-prefix", case="blank", prefix=text[:-3])
     if is_prefix and "*" in text[:-2]:
         literal = [Pattern.of(PatternKind.TEXT, [text[:-2]])]
         literal.append(Pattern.of(PatternKind.TEXT, [text[:-2] + " ", Gap.ANY]))
         return _lines(rule, literal, Form.PREFIX) + rule.finding(
             "prefix-with-star",
-            f"`{rule.text}` matches commands with a literal star alone: one stands before `:*`",
-            Severity.WARNING if rule.effect is Effect.ALLOW else Severity.ERROR,
-            help=f"write `Bash({text[:-2]} *)`",
+            prefix=text[:-2],
+            severity=rule.lost,
         )
     inside = ":*" in (text[:-2] if is_prefix else text)
     if inside and not rule.scope.behaves.colon_star_inside:
-        return rule.skipped("colon-star-not-at-end", "has a `:*` before its end")
+        return rule.skipped("colon-star-not-at-end", case="skipped")
     if inside:
-        findings = rule.finding(
-            "colon-star-not-at-end",
-            "`:*` is special at the end only; here commands must have a literal colon",
-        )
+        findings = rule.finding("colon-star-not-at-end", case="literal")
     if rule.effect is Effect.ALLOW:
         findings += _starts_others(rule, text)
     findings += _compound(rule, text, is_prefix=is_prefix)
@@ -280,10 +273,7 @@ _LITERALS: Final = {r"\*": "*", r"\\": "\\"}
 
 def _starts_others(rule: RuleText, text: str) -> RuleLines:
     if _EXACT_ONLY.match(text) and "*" in text:
-        return rule.finding(
-            "exec-wrapper-not-approvable",
-            "the host allows a command that runs another by an exact rule only",
-        )
+        return rule.finding("exec-wrapper-not-approvable")
     return RuleLines()
 
 
@@ -306,9 +296,10 @@ def _compound(rule: RuleText, text: str, *, is_prefix: bool) -> RuleLines:
         return RuleLines()
     return rule.finding(
         "dead-compound-rule",
-        f"`{rule.text}` {_DOES[rule.effect]} no command that the host looks into: {why}",
-        Severity.WARNING if rule.effect is Effect.ALLOW else Severity.ERROR,
-        help=f"write a rule for each: {', '.join(f'`Bash({part})`' for part in _parts(script))}",
+        does=_DOES[rule.effect],
+        why=why,
+        rules=", ".join(f"`Bash({part})`" for part in _parts(script)),
+        severity=rule.lost,
     )
 
 
@@ -347,18 +338,12 @@ def read_specifier(rule: RuleText, tool: str, content: str) -> RuleLines | None:
         and parameter[1] == known.PRIMARY.get(tool)
         and not (tool == "Bash" and content == "command:*")  # the program of that name
     ):
-        return rule.skipped(
-            "primary-field-param",
-            f"names `{parameter[1]}`, which `{tool}(...)` itself applies to",
-            f"write `{tool}({parameter[2]})`",
-        )
+        return rule.skipped("primary-field-param", name=parameter[1], tool=tool, value=parameter[2])
     of_files = tool in _DEAD or tool in known.FILE_TOOLS
     if of_files and ":*" in content and rule.effect is not Effect.ALLOW and not rule.scope.flag:
         if tool not in _DEAD:
             return rule.skipped(
-                "dead-path-rule",
-                "has a `:*`, with which the host takes no rule about files from settings",
-                f"write `{tool}({content.partition(':*')[0]}*)`",
+                "dead-path-rule", case="prefix", tool=tool, content=content.partition(":*")[0]
             )
     elif parameter and _has_parameter(rule, tool, parameter[1]):
         own = _own(rule, tool, content)
@@ -371,23 +356,11 @@ def read_specifier(rule: RuleText, tool: str, content: str) -> RuleLines | None:
         twin = f"{_DEAD[tool]}({content})"
         if (rule.effect, twin) in rule.scope.beside:
             return rule.finding(
-                "dead-file-rule",
-                f"`{rule.text}` is never consulted: `{twin}` beside it says what was meant",
-                Severity.NOTE,
-                help="take it out",
-                edits=removal(rule.span),
+                "dead-file-rule", case="beside", twin=twin, edits=removal(rule.span)
             )
-        return rule.skipped(
-            "dead-file-rule",
-            f"is never consulted: files are governed by `{_DEAD[tool]}(...)` rules",
-            f"write `{twin}`",
-        )
+        return rule.skipped("dead-file-rule", case="alone", other=_DEAD[tool], twin=twin)
     if tool == "Monitor":
-        return rule.skipped(
-            "monitor-rule-ignored",
-            "is never consulted: what is monitored is governed by `Bash(...)` rules",
-            f"write `Bash({content})`",
-        )
+        return rule.skipped("monitor-rule-ignored", content=content)
     if tool == "PowerShell":
         return power_shell_lines(rule, content)
     if tool == "Bash" or tool in known.FILE_TOOLS:
@@ -419,17 +392,11 @@ def _has_parameter(rule: RuleText, tool: str, name: str) -> bool:
 def read_parameter(rule: RuleText, tool: str, name: str, value: str) -> RuleLines:
     """Return the lines of ``tool(name:value)``."""
     if rule.effect is Effect.ALLOW:
-        return rule.skipped(
-            "param-in-allow",
-            f"allows by the parameter `{name}`, which only `deny` and `ask` can",
-        )
+        return rule.skipped("param-in-allow", name=name)
     if not rule.scope.behaves.parameters:
-        return rule.skipped("param-too-new", "names a parameter, which came with 2.1.178")
+        return rule.skipped("param-too-new")
     if tool == "WebSearch" and "*" in value and not rule.scope.flag:
-        return rule.skipped(
-            "specifier-not-accepted",
-            "has a star, with which the host takes no rule about searches from settings",
-        )
+        return rule.skipped("specifier-not-accepted", case="star")
     values = [value]
     if (tool, name, rule.effect) == ("Skill", "skill", Effect.DENY) and not value.startswith("/"):
         if "*" not in value:
@@ -451,18 +418,14 @@ def _path(rule: RuleText, tool: str, content: str) -> RuleLines:
         patterns = path_patterns(content, rule.scope.anchors, effect)
     except Negation:
         if rule.effect is Effect.ALLOW:
-            return rule.skipped("negation-in-allow", "is a negation, which `allow` has not")
+            return rule.skipped("negation-in-allow")
         return _counted(rule, tool)
     except notations.Unusable as unusable:
-        dead = rule.skipped("dead-path-rule", f"matches no file: {unusable}")
+        dead = rule.skipped("dead-path-rule", case="file", why=unusable)
         return _counted(rule, tool) + dead
     findings = RuleLines()
     if content.startswith("/") and looks_absolute(content):
-        findings = rule.finding(
-            "looks-absolute",
-            "a path with one slash is relative to the folder of the settings",
-            help=f"write `{tool}(/{content})` for the root of the file system",
-        )
+        findings = rule.finding("looks-absolute", tool=tool, content=content)
     form = Form.WITHIN if content.endswith("**") else Form.PLAIN
     lines = rule.lines(_governed(rule, tool), patterns, form=form) + findings
     if (tool, rule.effect) == ("Edit", Effect.ALLOW):
@@ -512,35 +475,29 @@ _BRACKETS: Final = frozenset("[]")
 def _host(rule: RuleText, content: str) -> RuleLines:
     if not content.startswith("domain:"):
         return rule.skipped(
-            "unprefixed-webfetch-specifier",
-            "names no domain",
-            f"write `WebFetch(domain:{content.removeprefix('https://').split('/')[0]})`",
+            "unprefixed-webfetch-specifier", host=content.removeprefix("https://").split("/")[0]
         )
     if "*" in content and not rule.scope.behaves.host_wildcards:
-        return rule.skipped("dead-host-rule", "has a star, which came with 2.1.172")
+        return rule.skipped("dead-host-rule", case="old")
     if rule.effect is Effect.ALLOW and "*" in content and not _BRACKETS.isdisjoint(content):
-        return rule.skipped("dead-host-rule", "has a star beside an address in brackets")
+        return rule.skipped("dead-host-rule", case="brackets")
     try:
         patterns = notations.hosts(_FINAL_DOTS.sub("", content.removeprefix("domain:")))
     except notations.Unusable as unusable:
-        return rule.skipped("dead-host-rule", f"matches no host: {unusable}")
+        return rule.skipped("dead-host-rule", case="none", why=unusable)
     return rule.lines(["WebFetch"], patterns)
 
 
 def _skill(rule: RuleText, content: str) -> RuleLines:
     if rule.effect is Effect.ASK:
-        return rule.skipped(
-            "ask-ignored",
-            "asks for nothing: skills are asked for by a parameter only",
-            f"write `Skill(skill:{content})`",
-        )
+        return rule.skipped("ask-ignored", case="skill", content=content)
     name, prefix = content, False
     for tail in (" *", ":*") if rule.scope.behaves.skill_prefixes else (":*",):
         if content.endswith(tail):
             name, prefix = content[: -len(tail)], True
     name = name.removeprefix("/")
     if "*" in name:
-        return rule.skipped("dead-skill-rule", "has a star that names no skill")
+        return rule.skipped("dead-skill-rule")
     texts = [name, "/" + name]
     if rule.effect is Effect.DENY:
         if rule.scope.behaves.nested_skills:
@@ -556,20 +513,12 @@ def _skill(rule: RuleText, content: str) -> RuleLines:
 
 def _agent(rule: RuleText, content: str) -> RuleLines:
     if rule.effect is Effect.ALLOW:
-        return rule.finding(
-            "agent-allow-ignored", "starting an agent needs no permission", Severity.NOTE
-        )
+        return rule.finding("agent-allow-ignored")
     if rule.effect is Effect.ASK:
-        return rule.skipped(
-            "ask-ignored",
-            "asks for nothing: agents are asked for by a parameter only",
-            f"write `Agent(subagent_type:{content})`",
-        )
+        return rule.skipped("ask-ignored", case="agent", content=content)
     if content in rule.scope.agents:
         return rule.lines(["Agent"], [agent_pattern(content)])
-    found = rule.finding(
-        "unknown-agent", f"there is no agent `{content}`", help="names are matched exactly"
-    )
+    found = rule.finding("unknown-agent", content=content)
     return RuleLines((RuleLine(rule.entry("Agent", Pattern.exactly(content))),)) + found
 
 
@@ -577,7 +526,7 @@ def _folder(rule: RuleText, content: str) -> RuleLines:
     try:
         patterns = path_patterns(content, rule.scope.anchors, Effect.ALLOW)
     except notations.Unusable as unusable:
-        return rule.skipped("dead-path-rule", f"matches no folder: {unusable}")
+        return rule.skipped("dead-path-rule", case="folder", why=unusable)
     if not content.endswith("/**"):
         # It names the folder itself, not what is below it.
         patterns = tuple(
@@ -799,9 +748,7 @@ def _read(rule: RuleText) -> RuleLines:
     if content == "" and _may_be_empty(rule):
         content = None
     if content is not None and not content.strip() and not _may_be_empty(rule):
-        found = rule.skipped(
-            "empty-specifier", "has an empty specifier", f"write `{tool}` for every call"
-        )
+        found = rule.skipped("empty-specifier", tool=tool)
         # Of blanks alone it applies to everything that is monitored (2.1.329, observed).
         monitored = tool == "Bash" and content and rule.effect is not Effect.ALLOW
         line = RuleLine(rule.entry("Monitor", reason=rule.removal))
@@ -809,11 +756,7 @@ def _read(rule: RuleText) -> RuleLines:
     if tool.startswith("mcp__") and content is not None:
         return _call_of_server(rule, tool, content)
     if content is not None and not rule.scope.flag and is_ambiguous(content):
-        return rule.skipped(
-            "malformed-rule",
-            "has an escaped parenthesis beside one that is not",
-            "escape parentheses in pairs, or write `[(]`",
-        )
+        return rule.skipped("malformed-rule", case="escaped")
     misnaming = misnamed(tool, rule.span, rule.effect) if tool.startswith("mcp__") else ()
     if misnaming:
         return RuleLines((), misnaming)
@@ -840,11 +783,7 @@ def _built_in(rule: RuleText, tool: str, content: str | None) -> RuleLines:
         return found
     if name not in known.NAMES:
         return _unknown(rule, tool)
-    return rule.skipped(
-        "specifier-not-accepted",
-        f"has a specifier, which `{name}` does not take",
-        f"write `{name}`",
-    )
+    return rule.skipped("specifier-not-accepted", case="any", name=name)
 
 
 def _is_every(tool: str, content: str) -> bool:
@@ -856,31 +795,19 @@ def _call_of_server(rule: RuleText, tool: str, content: str) -> RuleLines:
     parameter = PARAMETER.fullmatch(content)
     if rule.scope.flag and rule.effect is Effect.DENY and parameter and "*" not in tool:
         return read_parameter(rule, tool, parameter[1], parameter[2].strip())
-    return rule.skipped(
-        "mcp-specifier",
-        "has a specifier, which rules for MCP tools cannot have",
-        f"write `{tool}`",
-    )
+    return rule.skipped("mcp-specifier", tool=tool)
 
 
 def _glob(rule: RuleText, tool: str, content: str | None) -> RuleLines:
     if content not in (None, "*"):
-        return rule.skipped("glob-specifier", "has a specifier behind a glob of tools")
+        return rule.skipped("glob-specifier")
     if not rule.scope.flag and "_" not in tool and tool[0].islower():
-        return rule.skipped(
-            "malformed-rule",
-            "names tools by a glob that begins in lower case, without `_`, as no tool does",
-            "write `mcp__*` for the tools of servers",
-        )
+        return rule.skipped("malformed-rule", case="glob")
     is_server = _WHOLE_SERVER.fullmatch(tool) is not None
     if not is_server and rule.effect is not Effect.ALLOW and not rule.scope.behaves.tool_globs:
-        return rule.skipped("tool-glob-too-new", "names tools by a glob, which came with 2.1.166")
+        return rule.skipped("tool-glob-too-new")
     if rule.effect is Effect.ALLOW and not _LITERAL_SERVER.match(tool):
-        return rule.skipped(
-            "allow-glob-ignored",
-            "allows tools by a glob, which the host ignores in `allow`",
-            "name the tools, or a server as in `mcp__github__*`",
-        )
+        return rule.skipped("allow-glob-ignored")
     return _allowed_by_server(rule, tool) or _whole(rule, tool)
 
 
@@ -914,10 +841,9 @@ def _unverified(rule: RuleText, tool: str) -> RuleLines:
     server, _, name = tool.removeprefix("mcp__").partition("__")
     if rule.effect is Effect.ALLOW or (server in rule.scope.configured and name in ("", "*")):
         return RuleLines()
-    message = f"nothing here tells whether there is a tool `{tool}`, and the host does not check"
     near = difflib.get_close_matches(server, {*rule.scope.configured} - {server}, 1)
     help_line = f"`.mcp.json` has a server `{near[0]}`" if near else ""
-    return rule.finding("unknown-tool-unreported", message, Severity.NOTE, help=help_line)
+    return rule.finding("unknown-tool-unreported", case="server", tool=tool, help=help_line)
 
 
 def misnamed(name: str, span: Span, effect: Effect) -> tuple[Finding, ...]:
@@ -930,26 +856,16 @@ def misnamed(name: str, span: Span, effect: Effect) -> tuple[Finding, ...]:
     if at >= 0 and effect is not Effect.ALLOW:
         start = span.start + at
         edits = (Edit(span.source.span(start, start + len(name)), called),)
-    return (
-        Finding(
-            "server-name-rewritten",
-            f"`{name}` is the name of no tool: the host writes `_` for what is neither a letter,"
-            " a digit, `_` nor `-`",
-            Severity.WARNING if effect is Effect.ALLOW else Severity.ERROR,
-            span,
-            help=f"write `{called}`",
-            edits=edits,
-        ),
-    )
+    found = find("server-name-rewritten", span, name=name, called=called, edits=edits)
+    allows = effect is Effect.ALLOW
+    return (values.evolve(found, severity=Severity.WARNING if allows else Severity.ERROR),)
 
 
 def _unknown(rule: RuleText, tool: str) -> RuleLines:
     unreported = rule.effect is Effect.ALLOW or "_" in tool or tool in known.REMOVED
     code = "unknown-tool-unreported" if unreported else "unknown-tool"
     entry = RuleLine(rule.entry(tool, reason=rule.removal))
-    found = rule.finding(
-        code, f"there is no tool `{tool}`", help="tool names are written as in `Bash`"
-    )
+    found = rule.finding(code, case="rule", tool=tool)
     return RuleLines((entry,) if rule.matcher.specifier is None else ()) + found
 
 

@@ -40,9 +40,8 @@ from policy.hosts.claude.guards import (
     misread,
     power_shell_removals,
 )
-from policy.hosts.claude.modes import is_plan
 from policy.hosts.claude.rules import RuleLine
-from policy.hosts.claude.session import ClaudeSession
+from policy.hosts.claude.session import ClaudeSession, is_plan
 from policy.hosts.claude.shell.ambiguities import traced as traced_patterns
 from policy.patterns.pattern import Pattern, PatternKind
 from policy.patterns.tokens import folded

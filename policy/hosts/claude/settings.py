@@ -34,6 +34,7 @@ from policy.files.nodes import (
 )
 from policy.files.nodes import MappingNode as Object
 from policy.hosts.claude.agents import Definition
+from policy.hosts.claude.data import find
 from policy.hosts.claude.data import settings as known
 from policy.hosts.claude.data.settings import (
     EDITS_INSIDE,
@@ -58,12 +59,8 @@ from policy.tables.ruleset import Entry
 
 __all__ = [
     "LISTS",
-    "NO_START",
-    "REJECTED",
     "UNKNOWN",
     "Mistakes",
-    "PermissionsReader",
-    "Sandbox",
     "Settings",
     "SettingsRule",
     "auto_allowing_sandbox",
@@ -76,16 +73,11 @@ __all__ = [
     "looks_like_settings",
     "no_auto",
     "offered",
-    "read_overrides",
-    "read_sandbox",
     "read_settings",
-    "read_switches",
-    "read_variables",
     "sandbox_findings",
     "started",
     "strictest",
     "switched_off",
-    "variable_findings",
 ]
 
 
@@ -234,15 +226,7 @@ def kept_outside(files: Iterable[Settings]) -> Iterator[SettingsRule]:
 def sandbox_findings(span: Span | None) -> Iterator[Finding]:
     """Yield that commands are auto-allowed in a sandbox, where *span* says so."""
     if span is not None:
-        yield Finding(
-            "sandbox-runs-unasked",
-            "on a machine that has a sandbox every command is auto-allowed, except those that a"
-            " rule denies, or asks for by its text",
-            Severity.WARNING,
-            span,
-            help=f'`"{_AUTO_ALLOWED}": false` asks for them as usual; chains that start with'
-            " `main+sandbox` show what this allows",
-        )
+        yield find("sandbox-runs-unasked", span, key=_AUTO_ALLOWED)
 
 
 # --- what is wrong with a file --------------------------------------------------------
@@ -285,15 +269,10 @@ class Mistakes:
         message = f"expected {wanted} for {name}, found {describe(node)}"
         self.reject("wrong-type", message, node.span)
 
-    def warn(self, code: str, message: str, span: Span, help: str = "") -> None:
-        """Add what costs nothing."""
-        self.findings.append(Finding(code, message, Severity.WARNING, span, help=help))
-
     def repeated(self, node: MappingNode) -> None:
         """Add the keys of *node* that stand there twice."""
         for lost, _ in node.repeated():
-            message = f"`{lost.name}` is given again below, which counts"
-            self.warn("repeated-key", message, lost.key.span)
+            self.findings.append(find("repeated-key", lost.key.span, name=lost.name))
 
     def strings(self, node: Node, name: str) -> Iterator[tuple[str, Span]]:
         """Yield the strings of a list; what else is in it the host skips."""
@@ -362,7 +341,6 @@ _KEYS: Final = frozenset(
 
 
 UNKNOWN: Final = "every call is denied here, since the rest of it may deny any"
-_HELD_BACK: Final = "the host holds back what the file allows, its folders and its mode"
 
 
 @define
@@ -409,10 +387,7 @@ class PermissionsReader:
         """Return whether the host holds back what an administrator's file allows."""
         lost = list(lost_lists(node, self.behaves))
         for name, listed in lost:
-            message = f"nothing in `permissions.{name}` is a rule"
-            self.mistakes.findings.append(
-                Finding("allows-held-back", message, Severity.ERROR, listed.span, help=_HELD_BACK)
-            )
+            self.mistakes.findings.append(find("allows-held-back", listed.span, name=name))
         return bool(lost)
 
     def _check_keys(self, node: MappingNode, keys: frozenset[str]) -> None:
@@ -421,11 +396,13 @@ class PermissionsReader:
             if entry.name not in keys:
                 near = difflib.get_close_matches(entry.name, sorted(keys), 1)
                 lists = "the lists are allow, ask and deny"
-                self.mistakes.warn(
-                    "unknown-key",
-                    f"`{entry.name}` means nothing in `permissions`",
-                    entry.key.span,
-                    help=f"did you mean `{near[0]}`?" if near else lists,
+                self.mistakes.findings.append(
+                    find(
+                        "unknown-key",
+                        entry.key.span,
+                        name=entry.name,
+                        help=f"did you mean `{near[0]}`?" if near else lists,
+                    )
                 )
 
     def _rules(self, node: MappingNode) -> tuple[SettingsRule, ...] | None:
@@ -440,11 +417,11 @@ class PermissionsReader:
         if len(rules) <= limits.RULES:
             return rules
         self.mistakes.findings.append(
-            Finding(
+            find(
                 "too-many-rules",
-                f"expected at most {limits.RULES:,} rules, found {len(rules):,}",
-                Severity.ERROR,
                 rules[limits.RULES].span,
+                most=limits.RULES,
+                count=len(rules),
                 help=UNKNOWN,
             )
         )
@@ -471,12 +448,7 @@ class PermissionsReader:
             "bypassPermissions": not self.behaves.bypass_of_project,
         }
         if self.mistakes.scope in ("project", "local") and ignored.get(mode):
-            self.mistakes.warn(
-                "project-mode-ignored",
-                f"the host ignores the mode `{mode}` of a project",
-                value.span,
-                help="it counts in the settings of the user, or as a flag",
-            )
+            self.mistakes.findings.append(find("project-mode-ignored", value.span, mode=mode))
         return mode, value.span
 
     def _switch(self, node: MappingNode, name: str) -> bool:
@@ -506,10 +478,9 @@ class PermissionsReader:
         found = dict(self.mistakes.strings(node, "permissions.additionalDirectories"))
         for name, span in found.items():
             if "*" in name:
-                message = (
-                    f"`{name}` opens the folder of that name alone: a star is no wildcard here"
+                self.mistakes.findings.append(
+                    find("folder-not-there", span, case="star", name=name)
                 )
-                self.mistakes.warn("folder-not-there", message, span, help="name each folder")
         return found
 
 
@@ -634,13 +605,7 @@ def variable_findings(node: Node | None) -> Iterator[Finding]:
     text = str(value.value) if isinstance(value, ScalarNode) else ""
     levels = _LEVELS.fullmatch(text)
     if value is not None and levels and int(levels[1][:3]) > _MOST:
-        yield Finding(
-            "levels-not-followed",
-            f"the host starts agents on more levels than the {_MOST} that are followed here",
-            Severity.WARNING,
-            value.span,
-            help=f"agents on level {_MOST} are reported to start no others",
-        )
+        yield find("levels-not-followed", value.span, most=_MOST)
 
 
 def _is_on(variables: Mapping[str, str], name: str) -> bool:
@@ -700,11 +665,10 @@ def read_settings(source: Source, scope: str, behaves: Behaviour | None = None) 
         findings = Finding.of(error, "invalid-json", consequence=consequence)
         return Settings(scope, findings=findings, unreadable=True)
     if not isinstance(node, MappingNode):
-        finding = Finding(
+        finding = find(
             "invalid-settings",
-            f"expected an object, found {describe(node)}",
-            Severity.ERROR,
             node.span,
+            found=describe(node),
             help=NO_START if scope == "managed" else REJECTED,
         )
         return Settings(scope, findings=(finding,), unreadable=True)
@@ -764,13 +728,7 @@ def _is_true(node: Node) -> bool:
 def _misplaced(node: MappingNode) -> Iterator[Finding]:
     for entry in node.entries:
         if entry.name in LISTS and isinstance(entry.value, SequenceNode):
-            yield Finding(
-                "misplaced-list",
-                f"`{entry.name}` counts inside `permissions` only",
-                Severity.WARNING,
-                entry.key.span,
-                help='write "permissions": {...} around it',
-            )
+            yield find("misplaced-list", entry.key.span, name=entry.name)
 
 
 def _switched_on(node: Node | None) -> Iterator[Span]:

@@ -11,12 +11,13 @@ from __future__ import annotations
 from typing import Final
 
 from policy.core.errors import PolicyError
-from policy.core.finding import Finding, Severity
+from policy.core.finding import Finding
 from policy.core.source import Source, Span
 from policy.core.values import field, frozen
 from policy.files.frontmatter import HeaderLanguage, split_front_matter
 from policy.files.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from policy.hosts.claude.agents import read_header, read_list
+from policy.hosts.claude.data import find
 from policy.hosts.claude.data.settings import EVENTS
 from policy.hosts.claude.hooks import Hook, read_hooks
 from policy.language.syntax import DeclaredTools, Presence
@@ -133,13 +134,7 @@ def _has_hooks(node: Node | None) -> bool:
 
 def _misspelt(node: MappingNode) -> tuple[Finding, ...]:
     return tuple(
-        Finding(
-            "misspelt-key",
-            f"`{entry.name}` means nothing to the host in a skill, so it allows nothing",
-            Severity.WARNING,
-            entry.key.span,
-            help="write `allowed-tools`",
-        )
+        find("misspelt-key", entry.key.span, case="skill", name=entry.name)
         for entry in node.entries
         if entry.name not in ("allowed-tools", "disallowed-tools")
         and _letters(entry.name) in ("allowedtools", "allowedtool")

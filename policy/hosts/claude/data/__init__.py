@@ -1,10 +1,11 @@
 """What Claude Code 2.1.329 knows of programs, tools, settings and versions, in TOML files.
 
-`table` returns what one of these files says; the modules beside them turn it into the classes
-that the rest of the package uses. README.md tells how to add to the files.
+`find` makes the findings whose texts ``findings.toml`` holds. `table` returns what another of the
+files says; the modules beside them turn it into the classes that the rest of the package uses.
+README.md tells how to add to the files.
 
-Reading TOML takes ten times as long as reading JSON, so ``tables.json`` holds all of them as well.
-It is used where it was made of the same files.
+Reading TOML takes ten times as long as reading JSON, so ``tables.json`` holds all but the findings
+as well. It is used where it was made of the same files.
 """
 
 from __future__ import annotations
@@ -16,7 +17,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
-__all__ = ["compiled", "table"]
+from policy.hosts.data import FindingTexts
+
+__all__ = ["compiled", "find", "table"]
+
+find: Final = FindingTexts("policy.hosts.claude")
 
 _FOLDER: Final = Path(__file__).parent
 
@@ -43,7 +48,8 @@ def compiled() -> dict[str, Any]:
 
 
 def _texts() -> dict[str, bytes]:
-    return {path.stem: path.read_bytes() for path in sorted(_FOLDER.glob("*.toml"))}
+    paths = (path for path in sorted(_FOLDER.glob("*.toml")) if path.stem != "findings")
+    return {path.stem: path.read_bytes() for path in paths}
 
 
 def _digest(texts: dict[str, bytes]) -> str:

@@ -13,7 +13,7 @@ from policy.core import values
 from policy.hosts.claude.data import table
 from policy.hosts.fields import version_of
 
-__all__ = ["CHANGES", "UNTOLD", "Behaviour", "VersionChange", "behaviour"]
+__all__ = ["CHANGES", "UNTOLD", "Behaviour", "behaviour"]
 
 
 @values.frozen

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from policy.commands.knowledge import Shell
-from policy.commands.parts import Command
-from policy.core.values import frozen
+from policy.commands.parts import Command, CommandPart
+from policy.core import expressions as re
+from policy.core.values import Final, frozen
 from policy.hosts.claude.shell.outcomes import CommandRules
-from policy.hosts.claude.shell.powershell import read_powershell
 from policy.hosts.claude.shell.scripts import read_whole
 
-__all__ = ["CommandRules", "Reader", "read_powershell"]
+__all__ = ["CommandRules", "Reader", "canonical_powershell", "read_powershell"]
 
 
 @frozen
@@ -21,3 +23,46 @@ class Reader:
     def read(self, text: str) -> Command:
         """Return the parts of a command and the files it opens. Never fails."""
         return read_whole(text, self.shell)
+
+
+# Of PowerShell, case does not count, and an alias stands for the command it names. Parts are cut
+# at pipes, semicolons, line ends and the chain operators of version 7. Whatever could hold another
+# command (variables, script blocks, groups, escapes, the call operator) is not read: no rule grants
+# it, and rules that deny apply to whatever might be a command in it.
+
+_TOKEN: Final = re.compile(
+    r"""\s*(?:(?P<joint>&&|\|\||[|;\n])|(?P<word>(?:'[^']*'|"[^"$`]*"|[^\s'"|;&$`(){}@<>,#])+)|(?P<odd>.))""",
+    re.DOTALL | re.VERBOSE,
+)
+
+
+def canonical_powershell(text: str, aliases: Mapping[str, str]) -> str:
+    """Return *text* in the case of all commands, its alias replaced: what rules are matched as."""
+    name, blank, rest = text.casefold().partition(" ")
+    name = name.strip("'\"").rsplit("\\", 1)[-1]
+    return aliases.get(name, name) + blank + rest
+
+
+def read_powershell(text: str, aliases: Mapping[str, str]) -> Command:
+    """Return the parts of a PowerShell command. Never fails; grants nothing by a guess."""
+    parts: list[list[str]] = [[]]
+    odd = False
+    for match in _TOKEN.finditer(text.rstrip()):
+        if match["joint"]:
+            parts.append([])
+        elif match["word"]:
+            parts[-1].append(match["word"])
+        else:
+            odd = True
+            parts.append([])  # a command may start behind it
+    return Command(
+        tuple(
+            CommandPart(
+                canonical_powershell(" ".join(words), aliases),
+                grantable=not odd and words[0][0] not in "'\"",
+            )
+            for words in parts
+            if words
+        ),
+        unread=odd,
+    )
