@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 
 from policy.commands.parts import Ambiguity, Command, CommandPart, Redirection
 from policy.commands.reader import host_shell, read_command
-from policy.commands.words import in_home
-from policy.core.decision import Does, Reason
+from policy.commands.words import SOME_VALUE, in_home
+from policy.core.decision import Clause, Decision, Does, Reason
 from policy.core.effect import Effect
-from policy.core.values import TYPE_CHECKING, Final, frozen
+from policy.core.values import TYPE_CHECKING, Final
 from policy.patterns.automaton import NO_MATCH
 from policy.patterns.pattern import Pattern
 from policy.patterns.tokens import Gap
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PARTING",
-    "AccountPiece",
     "PartRules",
     "account",
     "decide_command",
@@ -228,45 +227,36 @@ _BEGUN: Final = 2
 PARTING: Final = frozenset(";&|\n(")
 
 
-@frozen
-class AccountPiece:
-    """What a command does, of which simple command or file, and what a row says of that.
-
-    Attributes:
-        does: which kind of thing.
-        text: of what; "" where that is not known.
-        outcome: what the row says.
-        why: why no rule may allow it, where that is so.
-    """
-
-    does: Does
-    text: str
-    outcome: Outcome
-    why: str = ""
+# Which kind of thing a command does, of which text, what a row says of that, and why that is so.
+_Piece = tuple[Does, str, Outcome, str]
 
 
 def account(
-    row: Row, call: Mapping[str, object], read: ReadCommand | None = None
-) -> tuple[AccountPiece, ...]:
-    """Return the pieces of the command that *call* runs, in their order, each once.
+    row: Row, call: Mapping[str, object], decide: Callable[[Outcome], Decision]
+) -> tuple[Clause, ...]:
+    """Return what the command that *call* runs does, in its order, each thing once.
 
-    Nothing of a call that is no command, or that all of *row* decides alike; pieces that
-    every policy lets pass are left out. The strictest of them is what the row says of the
-    call, unless a rule spells out the command as a whole.
+    Nothing of a call that is no command, or that all of *row* decides alike; what every policy
+    lets pass is left out. The strictest of the clauses is what the row says of the call, unless
+    a rule spells out the command as a whole.
 
     Args:
         row: of the tool.
         call: its arguments.
-        read: reads a command; by default `read_command`.
+        decide: returns the decision for what the row says.
 
     """
-    command = _command(row, call, read)
+    command = _command(row, call)
     if command is None or row.constant is not None:
         return ()
-    return tuple({(p.does, p.text): p for p in _pieces(row, command, call)}.values())
+    pieces = {piece[:2]: piece for piece in _pieces(row, command, call)}
+    return tuple(
+        Clause(does, text.replace(SOME_VALUE, "…"), decide(outcome), why)
+        for does, text, outcome, why in pieces.values()
+    )
 
 
-def _command(row: Row, call: Mapping[str, object], read: ReadCommand | None) -> Command | None:
+def _command(row: Row, call: Mapping[str, object]) -> Command | None:
     dialect, kind = row.ruleset.dialect, row.argument.kind
     if kind not in (ArgumentKind.COMMAND, ArgumentKind.POWERSHELL):
         return None
@@ -274,22 +264,22 @@ def _command(row: Row, call: Mapping[str, object], read: ReadCommand | None) -> 
         text = argument_text(row.argument, dialect, call)
     except Unreadable:
         return None
-    return _read(text, kind, dialect, read)
+    return _read(text, kind, dialect)
 
 
-def _pieces(row: Row, command: Command, call: Mapping[str, object]) -> Iterator[AccountPiece]:
+def _pieces(row: Row, command: Command, call: Mapping[str, object]) -> Iterator[_Piece]:
     limit, rules = row.first_parameter(call), rules_of(row)
     said = [(part, rules.part_outcome(row, part, limit)) for part in command.parts]
     for part, outcome in said:
         if part.text:
-            yield AccountPiece(Does.RUNS, part.text, outcome)
+            yield Does.RUNS, part.text, outcome, ""
     doubted = unsure(row.ruleset)
     hidden = [outcome for part, outcome in said if not part.text or outcome is doubted]
     for file, outcome in rules.opened(row, command, [outcome for _, outcome in said]):
         if rules.is_hidden(file):
             hidden.append(outcome)
         elif outcome is not HARMLESS:
-            yield AccountPiece(_does(row, file), in_home(file.target or "", "$HOME"), outcome)
+            yield _does(row, file), in_home(file.target or "", "$HOME"), outcome, ""
     hidden += rules.unawaited(row, command)
     if command.unread and row.entries:
         hidden.append(doubted)
@@ -298,7 +288,7 @@ def _pieces(row: Row, command: Command, call: Mapping[str, object]) -> Iterator[
     strictest = min(hidden, key=strictness, default=HARMLESS)
     if strictest is not HARMLESS:
         for doubt in command.ambiguities or _ANY:
-            yield AccountPiece(Does.HIDES, doubt.text, strictest, doubt.why)
+            yield Does.HIDES, doubt.text, strictest, doubt.why
 
 
 _ANY: Final = (Ambiguity("", ""),)

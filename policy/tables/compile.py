@@ -119,18 +119,13 @@ def compile_tools(
     None is no restriction. A list that is ill-typed, or that is not there in a
     way the host does not take for "every tool", leaves the agent no tool.
     """
-    if removes:
-        effect, default = Effect.DENY, Effect.ALLOW
-        if declared.presence is Presence.ILL_TYPED:
-            return RuleSet((), Effect.DENY, semantics.dialect, Reason.UNAVAILABLE)
-    else:
-        effect, default = Effect.ALLOW, Effect.DENY
-    if declared.presence is not Presence.LISTED:
-        everything = removes or semantics.presence.get(declared.presence, False)
-        if everything and declared.presence is not Presence.ILL_TYPED:
+    presence = declared.presence
+    if presence is not Presence.LISTED:
+        everything = removes or semantics.presence.get(presence, False)
+        if everything and presence is not Presence.ILL_TYPED:
             return None
         return RuleSet((), Effect.DENY, semantics.dialect, Reason.UNAVAILABLE)
-    entries: list[Entry] = []
-    for matcher in declared.matchers:
-        entries += semantics.read(Rule(effect, matcher, span=matcher.span))
-    return RuleSet(tuple(entries), default, semantics.dialect, Reason.UNAVAILABLE)
+    effect, default = (Effect.DENY, Effect.ALLOW) if removes else (Effect.ALLOW, Effect.DENY)
+    rules = [Rule(effect, matcher, span=matcher.span) for matcher in declared.matchers]
+    entries = tuple(entry for rule in rules for entry in semantics.read(rule))
+    return RuleSet(entries, default, semantics.dialect, Reason.UNAVAILABLE)

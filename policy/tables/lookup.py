@@ -8,9 +8,10 @@ handed out again.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 
 from policy.core import limits
-from policy.core.decision import HIDDEN_TEXT, Because, Clause, Decision, Hashed, Reason
+from policy.core.decision import Because, Clause, Decision, Hashed, Reason
 from policy.core.effect import Effect
 from policy.core.memory import Memo
 from policy.core.values import TYPE_CHECKING, Any, Final
@@ -205,22 +206,16 @@ class Lookup:
 
         Nothing of a call that is no command, or that is decided whatever it runs.
         """
-        from policy.commands.words import SOME_VALUE  # noqa: PLC0415  # what no decision needs
-        from policy.tables.command_row import account  # noqa: PLC0415  # the same
+        from policy.tables.command_row import account  # noqa: PLC0415  # what no decision needs
 
         decision = self.decide(call, remember=False)
         for row, links in self.rows:
             if row.outcome(call).effect is decision.effect:
-                return tuple(
-                    Clause(
-                        each.does,
-                        each.text.replace(SOME_VALUE, HIDDEN_TEXT),
-                        self._combine([(each.outcome, links)]),
-                        each.why,
-                    )
-                    for each in account(row, call)
-                )
+                return account(row, call, partial(self._of_one, links))
         return ()
+
+    def _of_one(self, links: _Links, outcome: Outcome) -> Decision:
+        return self._combine([(outcome, links)])
 
     def takes(self, call: Mapping[str, object]) -> bool:
         """Return whether every argument is what it may be; no rule is asked otherwise."""
