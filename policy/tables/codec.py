@@ -261,14 +261,16 @@ SCHEMA: Final = _schema()
 
 
 VERSION: Final = 2
-_START: Final = '{"compiled":'
+_HEADER: Final = re.compile(
+    r'\{"compiled":([0-9]+),"by":"([^"]*)","hash":"([^"]*)","content":', re.ASCII
+)
 _AGAIN: Final = "compile it again, with `policy compile`"
 
 
 def sealed(content: str) -> str:
     """Return the text with a *content*, which is JSON."""
     digest = hashlib.sha256(content.encode()).hexdigest()
-    start = f'{_START}{VERSION},"by":"{policy.__version__}","hash":"sha256:{digest}"'
+    start = f'{{"compiled":{VERSION},"by":"{policy.__version__}","hash":"sha256:{digest}"'
     return f'{start},"content":{content}}}\n'
 
 
@@ -318,25 +320,24 @@ def _unsealed(data: bytes, label: str) -> tuple[str, str]:
         text = data.decode()
     except UnicodeDecodeError:
         raise PolicyError("this is not UTF-8", file=label) from None
-    if not text.startswith(_START):
+    header = _HEADER.match(text)
+    if header is None:
         msg = f"expected a compiled policy, found `{visible(text[:40])}`"
         raise PolicyError(msg, file=label, help=_AGAIN)
-    rest = text.removeprefix(_START)
-    for key, found, expected in (
-        ("", f"{VERSION}", "the form"),
-        (',"by":', f'"{policy.__version__}"', "the version"),
+    form, by, stated = header.groups()
+    for what, found, expected in (
+        ("form", form, f"{VERSION}"),
+        ("version", by, policy.__version__),
     ):
-        if not rest.startswith(key + found):
-            shown = visible(rest.removeprefix(key)[:20])
-            msg = f"expected {expected} {found}, found `{shown}`"
+        if found != expected:
+            msg = f"expected the {what} {expected}, found `{visible(found[:40])}`"
             raise PolicyError(msg, file=label, help=_AGAIN)
-        rest = rest.removeprefix(key + found)
-    stated, separator, content = rest.partition(',"content":')
-    if not (separator and content.endswith("}\n")):
+    content = text[header.end() :]
+    if not content.endswith("}\n"):
         raise PolicyError("the compiled policy is cut off", file=label, help=_AGAIN)
     content = content.removesuffix("}\n")
     digest = f"sha256:{hashlib.sha256(content.encode()).hexdigest()}"
-    if stated != f',"hash":"{digest}"':
+    if stated != digest:
         msg = f"the content has the hash `{digest}`, which is not the one that is stated"
         help_ = f"it was changed after it was compiled; {_AGAIN}"
         raise PolicyError(msg, file=label, help=help_)
