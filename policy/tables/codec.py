@@ -27,7 +27,7 @@ from policy.commands.knowledge import (
 from policy.core import limits
 from policy.core.errors import PolicyError
 from policy.core.source import visible
-from policy.core.values import stated
+from policy.core.values import evolve, stated
 from policy.patterns.pattern import Pattern, PatternKind
 from policy.patterns.tokens import GAPS, Alternatives, Gap, OneOf, Run, Token
 from policy.tables.dialect import ArgumentKind, Dialect, Input
@@ -60,6 +60,11 @@ def _check_bounds(bounds: Bounds) -> None:
 def _check_rules(rules: RuleSet) -> None:
     if len(rules.entries) > limits.RULES:
         refuse(f"expected at most {limits.RULES:,} lines")
+
+
+def _check_table(table: Table) -> None:
+    if table.origin is not None:
+        refuse(f"there is no key {cited('origin')}")
 
 
 def _check_shell(shell: Shell) -> None:
@@ -191,7 +196,8 @@ class Pools:
         key, values = (kind, _POOLS[kind][1](value)), self._values[kind]
         if key not in self._numbers:
             self._numbers[key] = len(values)
-            values.append(value)
+            # Whose place a table stands in is no part of it.
+            values.append(evolve(value, origin=None) if isinstance(value, Table) else value)
         return self._numbers[key]
 
     def at(self, kind: type, number: int) -> object:
@@ -233,6 +239,7 @@ def _schema() -> Schema:
             Program: _check_texts,
             RuleSet: _check_rules,
             Shell: _check_shell,
+            Table: _check_table,
             Variables: lambda variables: _compiled(variables.guarded),
             Wrapper: _check_texts,
         }

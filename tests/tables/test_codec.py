@@ -14,6 +14,7 @@ from policy.core.errors import PolicyError
 from policy.files.opening import Folder
 from policy.hosts.front_ends import FRONT_ENDS
 from policy.tables.codec import sealed, table_from_json, table_to_json
+from policy.tables.placement import ProjectFolders
 from policy.tables.table import NOTHING, UNRESTRICTED, Bounds, Table
 from tests.conftest import FIXTURES
 from tests.strategies import calls, tables
@@ -73,6 +74,16 @@ def test_every_table_of_the_fixtures_survives(front_end, step) -> None:
                 same(table, loaded)
                 assert table_to_json(loaded) == text
     assert seen
+
+
+def test_a_table_in_folders_is_written_without_the_one_it_comes_from() -> None:
+    table = policy.load(FIXTURES / "command" / "team").chain("main").table
+    placed = ProjectFolders("/srv/app", "/home/alice").table(table)
+    assert placed.origin is table
+    assert placed.decide("Read", {"file_path": "a"}).table == table.hash
+    loaded = table_from_json(table_to_json(placed))
+    assert loaded == placed != table
+    assert loaded.origin is None
 
 
 # --- hostile input ---------------------------------------------------------------
@@ -150,6 +161,9 @@ HOSTILE = {
     "trust-unknown": changed(put([*TABLE, "bounds"], {"trust": "absolute"})),
     "depth-that-is-true": changed(put([*TABLE, "bounds"], {"depth": True})),
     "table-out-of-range": changed(put(["table"], 5)),
+    "table-of-another": changed(
+        lambda v: v["tables"].append({**v["tables"][0], "origin": 0})
+    ),
     "hash-changed": team().replace('"hash":"sha256:', '"hash":"sha256:0', 1),
     "hidden-characters": changed(put(["\u202eversion\x1b[2J"], 1)),
     "expression-that-is-none": changed(
