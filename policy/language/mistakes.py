@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import itertools
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping
-from functools import cache
-from pathlib import Path
+from collections.abc import Iterable
 from typing import Final
 
 from policy.core import expressions as re
@@ -15,18 +13,15 @@ from policy.core.values import frozen
 
 __all__ = [
     "AGENT_WORDS",
-    "BOUNDS",
     "FILE_WORDS",
+    "NAME_CHARACTERS",
     "WORDS",
-    "Block",
-    "Expected",
     "Mistake",
     "character",
     "closest",
     "in_matcher",
     "in_notation",
     "looks_absolute",
-    "mistake",
     "quoted",
 ]
 
@@ -44,9 +39,6 @@ AGENT_WORDS: Final = (
     "limit",
 )
 WORDS: Final = FILE_WORDS + AGENT_WORDS
-
-# What `limit` bounds.
-BOUNDS: Final = ("depth", "turns")
 
 
 @frozen
@@ -95,160 +87,175 @@ def character(char: str) -> str:
     return f"`{visible(char)}` ({name})"
 
 
-_NAME_CHARACTERS: Final = "a tool's name holds letters, digits and `_`, `-`, `.`, `:`, `*`"
-
-
-@cache
-def _texts() -> Mapping[str, Mapping[str, str]]:
-    import tomllib  # noqa: PLC0415  # for mistakes alone
-
-    return tomllib.loads(
-        Path(__file__).with_name("data").joinpath("mistakes.toml").read_text("utf-8")
-    )
-
-
-def mistake(which: str, start: int, end: int, *, help: str = "", **words: object) -> Mistake:
-    """Return the mistake *which* of ``data/mistakes.toml``, with *words* in its texts.
-
-    Args:
-        which: a key.
-        start: where it begins.
-        end: where it ends.
-        help: how to mend it, if that is known better.
-        words: what stands for the names in braces.
-
-    """
-    said = _texts()[which]
-    mend = help or said.get("help", "").format(**words)
-    return Mistake(start, end, said["message"].format(**words), mend)
+NAME_CHARACTERS: Final = "a tool's name holds letters, digits and `_`, `-`, `.`, `:`, `*`"
 
 
 def in_matcher(text: str, at: int) -> Mistake:
     """Return what is wrong with a matcher that parses up to *at* only."""
     head = text.partition("(")[0]
     if not text.strip():
-        return mistake("no-matcher", 0, len(text))
+        return Mistake(
+            0,
+            len(text),
+            "expected a tool, found nothing",
+            "write a tool: `Read`, or `Bash(git diff *)`",
+        )
     if "(" in text[1 : at + 1]:
         return _after_specifier(text, at, head)
     if at == 0 and text[0].isspace():
         end = len(text) - len(text.lstrip())
-        return mistake("blank-before-tool", 0, end, right=quoted(text.strip()))
+        return Mistake(0, end, "expected a tool, found a blank", f"write {quoted(text.strip())}")
     if text[0] == "(":
-        return mistake("no-tool", 0, 1, right=quoted("Bash" + text))
+        return Mistake(
+            0, 1, "expected a tool, found `(`", f"write the tool first: {quoted('Bash' + text)}"
+        )
     if "/" in head:
-        right = quoted(f"Read({head})")
-        return mistake("path-as-tool", 0, len(head), found=quoted(head), right=right)
+        return Mistake(
+            0,
+            len(head),
+            f"expected a tool, found the path {quoted(head)}",
+            f"a path goes into the parentheses of a tool: {quoted(f'Read({head})')}",
+        )
     return _in_tool(text, at)
 
 
 def _after_specifier(text: str, at: int, head: str) -> Mistake:
     opened = len(head)
     if ")" not in text[opened:]:
-        right = quoted(text.rstrip() + ")")
-        return mistake("unclosed-specifier", opened, opened + 1, right=right)
+        return Mistake(
+            opened,
+            opened + 1,
+            "expected `)` for this `(`, found the end of the rule",
+            f"close it: {quoted(text.rstrip() + ')')}",
+        )
     rest = text[at:]
     if not rest.strip():
-        return mistake("blank-at-end", at, len(text), right=quoted(text[:at]))
+        return Mistake(
+            at,
+            len(text),
+            "expected the end of the rule, found a blank",
+            f"write {quoted(text[:at])}",
+        )
     start = at + len(rest) - len(rest.lstrip())
-    found = quoted(text[start:].rstrip())
-    return mistake("behind-specifier", start, len(text.rstrip()), found=found)
-
-
-_BEHIND_TOOL: Final = {
-    ")": "parenthesis-too-many",
-    ",": "list-of-matchers",
-    **dict.fromkeys("\"'`", "quoted-matcher"),
-}
+    return Mistake(
+        start,
+        len(text.rstrip()),
+        f"expected the end of the rule after `)`, found {quoted(text[start:].rstrip())}",
+        "the specifier ends at the last `)`: move the text into it, or remove it",
+    )
 
 
 def _in_tool(text: str, at: int) -> Mistake:
     char, tool, rest = text[at], text[:at], text[at:].strip()
-    if not char.isspace():
-        name = _BEHIND_TOOL.get(char, "tool-of-other-characters")
-        return mistake(name, at, at + 1, found=character(char))
-    if not rest:
-        return mistake("blank-at-end", at, len(text), right=quoted(tool))
-    start = text.index(rest, at)
-    if rest.startswith("("):
-        right = quoted(tool + rest)
-        return mistake("blank-before-specifier", at, start, tool=quoted(tool), right=right)
-    words = {"tool": quoted(tool), "found": quoted(rest), "right": quoted(f"{tool}({rest})")}
-    return mistake("specifier-without-parentheses", start, start + len(rest), **words)
+    if char.isspace():
+        if not rest:
+            return Mistake(
+                at,
+                len(text),
+                "expected the end of the rule, found a blank",
+                f"write {quoted(tool)}",
+            )
+        if rest.startswith("("):
+            gap = len(text[at:]) - len(text[at:].lstrip())
+            return Mistake(
+                at,
+                at + gap,
+                f"expected `(` right after {quoted(tool)}, found a blank",
+                f"write {quoted(tool + rest)}",
+            )
+        start = text.index(rest, at)
+        return Mistake(
+            start,
+            start + len(rest),
+            f"expected `(` or the end of the rule after {quoted(tool)}, found {quoted(rest)}",
+            f"what the tool may be called with goes into parentheses: {quoted(f'{tool}({rest})')}",
+        )
+    found = character(char)
+    if char == ")":
+        return Mistake(
+            at,
+            at + 1,
+            "expected `(` or the end of the rule, found `)`",
+            "write `Tool(specifier)`, or the tool alone",
+        )
+    if char == ",":
+        return Mistake(
+            at,
+            at + 1,
+            "expected one matcher, found a list of them",
+            "write each matcher as an entry of its own",
+        )
+    if char in "\"'`":
+        return Mistake(at, at + 1, f"expected a tool, found {found}", "remove the quotes")
+    return Mistake(at, at + 1, f"expected a tool, found {found}", NAME_CHARACTERS)
 
 
-# A file of our notation.
-
-
-@frozen
-class Block:
-    """A block that is open.
-
-    Attributes:
-        brace: where it was opened.
-        owner: the statement that did; "" where that was a mistake itself.
-
-    """
-
-    brace: int
-    owner: str
-
-
-@frozen
-class _Found:
-    """What stands somewhere instead of what was expected.
-
-    Attributes:
-        word: what is underlined; the character, where that is no word.
-        before: the text in front of it, without blanks.
-        block: the one that it stands in.
-
-    """
-
-    word: str
-    before: str
-    block: Block | None
-
-    @property
-    def is_line_end(self) -> bool:
-        """Whether the line is over."""
-        return self.word in ("", "\r", "\n")
-
-
-@frozen(eq=False)
-class Expected:
-    """What may stand at some place.
-
-    Attributes:
-        phrase: what a person calls it.
-        mend: how to mend what stands there instead, or "".
-
-    """
-
-    phrase: str
-    mend: Callable[[_Found], str] = lambda _: ""
-
+# What the parser would have taken, and what a person calls it. The first row
+# whose terminals are all among them is the one that counts.
+_EXPECTED: Final = (
+    ({"AGENT"}, "`root`, `agent`, `test` or `never`"),
+    ({"EFFECT", "INHERIT"}, "a statement or `}`"),
+    ({"EFFECT", "RBRACE"}, "`allow`, `ask`, `deny` or `}`"),
+    ({"EFFECT"}, "`allow`, `ask` or `deny`"),
+    ({"TOOL"}, "a tool"),
+    ({"NAME", "STARS"}, "an agent, `*` or `**`"),
+    ({"NAME", "STRING"}, "a name"),
+    ({"MORETHAN", "LBRACE"}, "`>` or `{`"),
+    ({"MORETHAN", "COLON"}, "`>` or `:`"),
+    ({"LBRACE"}, "`{`"),
+    ({"RPAR"}, "`)`"),
+    ({"_CLOSE"}, "`)`"),
+    ({"COMMA"}, "`,` or the end of the line"),
+    ({"RBRACE"}, "the end of the line or `}`"),
+)
 
 _WORD = re.compile(r"[\w.:*@/-]+")
 _STRING = re.compile(r'"(?:\\.|[^"\\\n])*"')
-_COMMA_LAST: Final = "the `,` at the end of the line before continues the statement: remove it"
-_EFFECTS: Final = ("allow", "ask", "deny")
 
 
-def in_notation(text: str, at: int, expected: Expected, block: Block | None) -> Mistake:
-    """Return what is wrong at *at*, in a *block* that is still open."""
-    phrase = expected.phrase
-    if at < len(text):
-        start, end, shown = _found(text, at)
-        found = _Found(text[at : max(end, at + 1)], text[:start].rstrip(" \t"), block)
-        mend = expected.mend(found)
-        return mistake("unexpected", start, end, help=mend, expected=phrase, found=shown)
-    if block and expected in (IN_AGENT, IN_TEST):
-        at = block.brace
-        return mistake("unclosed-block", at, at + 1, owner=quoted(block.owner))
+def in_notation(
+    text: str, at: int, accepted: frozenset[str], opened: tuple[int, str] | None
+) -> Mistake:
+    """Return what is wrong at *at*.
+
+    *accepted* are the terminals the grammar takes there; *opened* is the
+    unclosed `{` before it, with the statement it belongs to.
+    """
+    expected = next(
+        (name for needed, name in _EXPECTED if needed <= accepted), "the end of the line"
+    )
+    if accepted == {"NAME"}:
+        names_bound = text[:at].rstrip().endswith(("limit", ","))
+        expected = "`depth` or `turns`" if names_bound else "a number"
+    if at >= len(text):
+        return _at_the_end(text, expected, accepted, opened)
+    start, end, found = _found(text, at)
+    return Mistake(
+        start, end, f"expected {expected}, found {found}", _mend(text, start, end, accepted, opened)
+    )
+
+
+def _at_the_end(
+    text: str, expected: str, accepted: frozenset[str], opened: tuple[int, str] | None
+) -> Mistake:
+    if opened and "RBRACE" in accepted:
+        brace, owner = opened
+        return Mistake(
+            brace,
+            brace + 1,
+            "expected `}` for this `{`, found the end of the file",
+            f"close {quoted(owner)} with `}}` on a line of its own",
+        )
     end = len(text.rstrip())
-    mend = _COMMA_LAST if text[:end].endswith(",") else ""
-    shown = "the end of the file"
-    return mistake("unexpected", end, end, help=mend, expected=phrase, found=shown)
+    return Mistake(
+        end,
+        end,
+        f"expected {expected}, found the end of the file",
+        _COMMA_LAST if text[:end].endswith(",") else "",
+    )
+
+
+_COMMA_LAST: Final = "the `,` at the end of the line before continues the statement: remove it"
 
 
 def _found(text: str, at: int) -> tuple[int, int, str]:
@@ -262,64 +269,80 @@ def _found(text: str, at: int) -> tuple[int, int, str]:
     return token.start(), token.end(), quoted(token[0])
 
 
-def _mend_in_file(found: _Found) -> str:
-    if found.word == "}":
-        return "there is no `{` for it: remove it"
-    if found.word in AGENT_WORDS:
-        braces = "`agent name { }`"
-        return f"{quoted(found.word)} is said of an agent: write it between the braces of {braces}"
-    return closest(found.word, FILE_WORDS)
-
-
-def _mend_in_block(words: tuple[str, ...], otherwise: str) -> Callable[[_Found], str]:
-    def mend(found: _Found) -> str:
-        if found.word in FILE_WORDS and found.block:
-            return f"close {quoted(found.block.owner)} with `}}` first: these do not nest"
-        return closest(found.word, words) or otherwise
-
-    return mend
-
-
-def _mend_entry(found: _Found) -> str:
-    if found.word == ")":
-        return r"it closes nothing: remove it, or write `\(` for a parenthesis without a partner"
-    if _WORD.fullmatch(found.word) and found.word.isascii():
-        return "separate entries with `,` and statements with a line break"
-    return _foreign(found.word)
-
-
-def _mend_behind_tool(found: _Found) -> str:
-    if found.word.startswith("/"):
-        return "a tool's name holds no `/`: a path goes into its parentheses"
-    return _mend_entry(found)
-
-
-def _mend_header(found: _Found) -> str:
-    if found.is_line_end:
-        head = found.before.rpartition("\n")[2].strip()
-        return f"its statements stand between braces: {quoted(head + ' {')}"
-    if _WORD.fullmatch(found.word):
-        return 'a name with blanks is written in quotes: `"a name"`'
-    return _IN_QUOTES
+def _mend(
+    text: str, at: int, end: int, accepted: frozenset[str], opened: tuple[int, str] | None
+) -> str:
+    word, before = text[at:end], text[:at].rstrip(" \t")
+    if accepted & {"EFFECT", "AGENT"}:
+        return _mend_statement(word, accepted, opened)
+    if "TOOL" in accepted:
+        return _mend_matcher(text, at, word, before)
+    if accepted & {"RPAR", "_CLOSE"}:
+        return r"close it on the same line; write `\(` for a parenthesis without a partner"
+    if "COLON" in accepted and ":" in before.split()[-1]:
+        return "write a blank after the `:`"
+    if "LBRACE" in accepted:
+        return _mend_header(text, at, word, before)
+    if accepted == {"NAME"}:
+        return "write it like `limit depth 2, turns 20`"
+    if "COMMA" in accepted:
+        return _mend_list(text, at, word, accepted)
+    if "STRING" in accepted and text[at] not in "\r\n":
+        return _IN_QUOTES
+    return ""
 
 
 _IN_QUOTES: Final = 'a name of other characters is written in quotes: `"a name"`'
 
 
-def _mend_name(found: _Found) -> str:
-    return "" if found.is_line_end else _IN_QUOTES
+def _mend_statement(word: str, accepted: frozenset[str], opened: tuple[int, str] | None) -> str:
+    if "AGENT" in accepted:
+        if word == "}":
+            return "there is no `{` for it: remove it"
+        if word in AGENT_WORDS:
+            braces = "`agent name { }`"
+            return f"{quoted(word)} is said of an agent: write it between the braces of {braces}"
+        return closest(word, FILE_WORDS)
+    if word in FILE_WORDS and opened:
+        return f"close {quoted(opened[1])} with `}}` first: these do not nest"
+    if "RBRACE" not in accepted:
+        near = closest(word, ("allow", "ask", "deny"))
+        return near or "say what the calls must get: `expect deny Bash(git push)`"
+    if "INHERIT" in accepted:
+        statements = f"the statements of an agent are {_listed(AGENT_WORDS)}"
+        return closest(word, AGENT_WORDS) or statements
+    return closest(word, ("allow", "ask", "deny")) or "a test says what its calls must get"
 
 
-def _mend_tool(found: _Found) -> str:
-    word, after_comma = found.word, found.before.rstrip().endswith(",")
+def _mend_list(text: str, at: int, word: str, accepted: frozenset[str]) -> str:
+    if "_OPEN" in accepted and text[at] == "/":
+        return "a tool's name holds no `/`: a path goes into its parentheses"
+    if text[at] == ")":
+        return r"it closes nothing: remove it, or write `\(` for a parenthesis without a partner"
+    if _WORD.fullmatch(word) and word.isascii():
+        return "separate entries with `,` and statements with a line break"
+    return _foreign(word)
+
+
+def _mend_header(text: str, at: int, word: str, before: str) -> str:
+    head = before.rpartition("\n")[2].strip()
+    if text[at] in "\r\n":
+        return f"its statements stand between braces: {quoted(head + ' {')}"
+    if _WORD.fullmatch(word):
+        return 'a name with blanks is written in quotes: `"a name"`'
+    return _IN_QUOTES
+
+
+def _mend_matcher(text: str, at: int, word: str, before: str) -> str:
     if word in WORDS:
-        removing = f"remove the `,` before {quoted(word)}, or " if after_comma else ""
-        return f'{removing}write `"{word}"` if it is a tool'
-    if word.startswith("("):
+        if before.rstrip().endswith(","):
+            return f'remove the `,` before {quoted(word)}, or write `"{word}"` if it is a tool'
+        return f'write `"{word}"` if it is a tool'
+    if text[at] == "(":
         return "write the tool first: `Bash(git diff *)`"
-    if word.startswith("~") or "/" in word:
+    if text[at] in "/~" or "/" in word:
         return "a path goes into the parentheses of a tool: `Read(src/**)`"
-    if after_comma:
+    if before.rstrip().endswith(","):
         return _COMMA_LAST
     return _foreign(word) or "write a tool: `Read`, or `Bash(git diff *)`"
 
@@ -327,50 +350,11 @@ def _mend_tool(found: _Found) -> str:
 def _foreign(word: str) -> str:
     """Return which character of *word* no tool has, or ""."""
     char = next((char for char in word if not char.isascii()), "")
-    return f"{character(char)} is not for tools: {_NAME_CHARACTERS}" if char else ""
+    return f"{character(char)} is not for tools: {NAME_CHARACTERS}" if char else ""
 
 
-def _mend_colon(found: _Found) -> str:
-    return "write a blank after the `:`" if ":" in found.before.split()[-1] else ""
-
-
-def _mend_bound(_: _Found) -> str:
-    return "write it like `limit depth 2, turns 20`"
-
-
-def _mend_parenthesis(_: _Found) -> str:
-    return r"close it on the same line; write `\(` for a parenthesis without a partner"
-
-
-_LISTED: Final = [f"`{word}`" for word in AGENT_WORDS]
-_STATEMENTS: Final = f"{', '.join(_LISTED[:-1])} and {_LISTED[-1]}"
-
-IN_FILE: Final = Expected("`root`, `agent`, `test` or `never`", _mend_in_file)
-IN_AGENT: Final = Expected(
-    "a statement or `}`",
-    _mend_in_block(AGENT_WORDS, f"the statements of an agent are {_STATEMENTS}"),
-)
-IN_TEST: Final = Expected(
-    "`allow`, `ask`, `deny` or `}`",
-    _mend_in_block(_EFFECTS, "a test says what its calls must get"),
-)
-EFFECT: Final = Expected(
-    "`allow`, `ask` or `deny`",
-    _mend_in_block(_EFFECTS, "say what the calls must get: `expect deny Bash(git push)`"),
-)
-TOOL: Final = Expected("a tool", _mend_tool)
-NAME: Final = Expected("a name", _mend_name)
-LINK: Final = Expected("an agent, `*` or `**`", _mend_name)
-CHAIN_OR_LIST: Final = Expected("`>` or `:`", _mend_colon)
-CHAIN_OR_BODY: Final = Expected("`>` or `{`", _mend_header)
-BODY: Final = Expected("`{`", _mend_header)
-CLOSING: Final = Expected("`)`", _mend_parenthesis)
-BOUND: Final = Expected("`depth` or `turns`", _mend_bound)
-NUMBER: Final = Expected("a number", _mend_bound)
-ENTRY: Final = Expected("`,` or the end of the line", _mend_behind_tool)
-BEHIND_ENTRY: Final = Expected("`,` or the end of the line", _mend_entry)
-END: Final = Expected("the end of the line")
-END_IN_BLOCK: Final = Expected("the end of the line or `}`")
+def _listed(words: tuple[str, ...]) -> str:
+    return ", ".join(f"`{word}`" for word in words[:-1]) + f" and `{words[-1]}`"
 
 
 # First folders of absolute paths.

@@ -12,7 +12,7 @@ from policy.core.effect import Effect
 from policy.core.errors import PolicyError, PolicyErrors
 from policy.core.limits import FILE_BYTES, PATTERN_CHARACTERS
 from policy.core.source import Source
-from policy.language import notation
+from policy.language import parse
 from policy.language.parse import parse_matcher, parse_notation
 from policy.language.syntax import (
     Agent,
@@ -445,8 +445,8 @@ def test_a_file_is_of_bounded_size() -> None:
 
 
 def test_a_file_has_a_bounded_number_of_rules(monkeypatch) -> None:
-    assert notation.RULES == limits.RULES == 200_000
-    monkeypatch.setattr(notation, "RULES", 2_000)
+    assert parse.RULES == limits.RULES == 200_000
+    monkeypatch.setattr(parse, "RULES", 2_000)
     document("agent a {\n allow " + "a, " * 1_998 + "a\n}\n")
     (error,) = mistakes("agent a {\n allow " + "a, " * 1_999 + "a\n}\n")
     assert "at most 2,000 rules, names and comments" in error.message
