@@ -7,7 +7,6 @@ allows. Calls with the same obstacle that the same rule would allow are one grou
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import takewhile
 from typing import Final
 
 from policy.analysis.records.logs import LogProblem
@@ -15,10 +14,12 @@ from policy.analysis.records.record import Record
 from policy.analysis.records.replay import RecordDecider, decidable, distinct_key
 from policy.analysis.remedy import (
     clauses_of,
+    folded,
     folders_of,
     hidden_kind,
     lacking,
     placed,
+    program,
     rules_for,
     with_rules,
 )
@@ -177,7 +178,7 @@ def _grouped(
         return None
     obstacle = _obstacle(chain, record, decision)
     rules = rules_for(chain, record.tool, record.call) if obstacle.has_rules else ()
-    what = obstacle.kind, obstacle.because, tuple(map(_program, rules))
+    what = obstacle.kind, obstacle.because, tuple(map(program, rules))
     key = record.chain, record.cwd, record.project, what
     group = groups.setdefault(key, FrictionGroup(obstacle, record.chain, record))
     group.members.append(record)
@@ -230,55 +231,6 @@ def _is_outside(chain: Chain, record: Record) -> bool:
     )
 
 
-def _cut(rule: str) -> tuple[str, str]:
-    tool, _, text = rule.removesuffix(")").partition("(")
-    return tool, text
-
-
-def _program(rule: str) -> tuple[str, str]:
-    """Return what the rules of one group share: the program, or the folder."""
-    tool, text = _cut(rule)
-    return _kin(rule) if tool in _FILES else (tool, text.partition(" ")[0])
-
-
-def _kin(rule: str) -> tuple[str, str]:
-    """Return what rules share that may become one: a program and its subcommand, or a folder."""
-    tool, text = _cut(rule)
-    if tool in _FILES:
-        return tool, text.rpartition("/")[0]
-    words = text.split(" ")
-    return tool, " ".join(words[: 2 if words[1:] and words[1].isidentifier() else 1])
-
-
-_FILES: Final = frozenset({"Read", "Edit", "Write"})
-
-
-def _wide(rules: Sequence[str]) -> tuple[str, ...]:
-    """Return *rules*, those that are alike as one: `Bash(git diff *)`, `Edit(docs/**)`."""
-    kin: dict[tuple[str, str], list[str]] = {}
-    for rule in rules:
-        kin.setdefault(_kin(rule), []).append(rule)
-    return tuple(
-        rule
-        for (tool, shared), alike in kin.items()
-        for rule in ([_pattern(tool, shared, alike)] if shared and len(alike) > 1 else alike)
-    )
-
-
-def _pattern(tool: str, shared: str, rules: Sequence[str]) -> str:
-    if tool in _FILES:
-        return f"{tool}({shared}/**)"
-    texts = [_cut(rule)[1].removesuffix(" *").split(" ") for rule in rules]
-    words = [column[0] for column in takewhile(_is_one, zip(*texts, strict=False))]
-    while any(" ".join(words).count(quote) % 2 for quote in "\"'"):
-        words.pop()
-    return f"{tool}({' '.join(words)} *)"
-
-
-def _is_one(words: Sequence[str]) -> bool:
-    return len(set(words)) == 1
-
-
 def _remedy(group: FrictionGroup, decider: RecordDecider, least: int) -> None:
     """Find the rules that allow the calls of *group*, and what else they allow."""
     if not group.obstacle.has_rules:
@@ -291,7 +243,7 @@ def _remedy(group: FrictionGroup, decider: RecordDecider, least: int) -> None:
             rule for each in group.members for rule in rules_for(chain, each.tool, each.call)
         )
     )
-    for rules in (_wide(exact), exact) if group.distinct >= least else (exact,):
+    for rules in (folded(exact), exact) if group.distinct >= least else (exact,):
         if rules and _allows(rules, group, chain):
             group.rules = _fewest(rules, group, chain)
             _compare(group, exact, chain)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import takewhile
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -170,6 +171,57 @@ def _path(text: str, chain: Chain) -> str:
 def _with(rules: RuleSet, entries: Sequence[Entry]) -> RuleSet:
     """Return *rules* with further ones behind them, so that each other rule counts before."""
     return RuleSet((*rules.entries, *entries), rules.default, rules.dialect, rules.default_reason)
+
+
+def _cut(rule: str) -> tuple[str, str]:
+    tool, _, text = rule.removesuffix(")").partition("(")
+    return tool, text
+
+
+def program(rule: str) -> tuple[str, str]:
+    """Return what the rules of one group share: the program, or the folder."""
+    tool, text = _cut(rule)
+    return kin(rule) if tool in _FILES else (tool, text.partition(" ")[0])
+
+
+def kin(rule: str) -> tuple[str, str]:
+    """Return what rules share that may become one: a program and its subcommand, or a folder."""
+    tool, text = _cut(rule)
+    if tool in _FILES:
+        return tool, text.rpartition("/")[0]
+    words = text.split(" ")
+    return tool, " ".join(words[: 2 if words[1:] and words[1].isidentifier() else 1])
+
+
+_FILES: Final = frozenset({"Read", "Edit", "Write"})
+
+
+def folded(rules: Sequence[str]) -> tuple[str, ...]:
+    """Return *rules*, those that are alike as one: `Bash(git diff *)`, `Edit(docs/**)`."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for rule in rules:
+        groups.setdefault(kin(rule), []).append(rule)
+    return tuple(
+        rule
+        for (_, shared), alike in groups.items()
+        for rule in ([pattern_of(alike)] if shared and len(alike) > 1 else alike)
+    )
+
+
+def pattern_of(rules: Sequence[str]) -> str:
+    """Return the narrowest rule with a star that matches all that *rules*, of one kin, do."""
+    tool, shared = kin(rules[0])
+    if tool in _FILES:
+        return f"{tool}({shared}/**)"
+    texts = [_cut(rule)[1].removesuffix(" *").split(" ") for rule in rules]
+    words = [column[0] for column in takewhile(_is_one, zip(*texts, strict=False))]
+    while any(" ".join(words).count(quote) % 2 for quote in "\"'"):
+        words.pop()
+    return f"{tool}({' '.join(words)} *)"
+
+
+def _is_one(words: Sequence[str]) -> bool:
+    return len(set(words)) == 1
 
 
 # The beginning of a text that no rule can know -> what the text is.

@@ -1,0 +1,63 @@
+"""One-off commands of a grown list, folded into patterns."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from policy.analysis.tidy import Fold, folds
+from policy.core.effect import Effect
+from policy.files.opening import Memory
+from policy.hosts.workspace import load_tree
+
+FILE = ".claude/settings.local.json"
+
+
+def found(*allow: str, **lists: list[str]) -> list[Fold]:
+    text = json.dumps({"permissions": {"allow": list(allow), **lists}}, indent=2)
+    tree = Memory({FILE: text})
+    return list(folds(tree, load_tree(tree)))
+
+
+def test_single_commands_of_one_program_become_one_rule_in_the_place_of_the_last() -> None:
+    commands = [f"Bash(npx vitest run src/{n}.ts)" for n in "abc"]
+    (fold,) = found("Read(x)", *commands, "Bash(ls)", deny=["Bash(rm *)"])
+    assert fold.rule == "Bash(npx vitest run *)"
+    assert json.loads(fold.text)["permissions"] == {
+        "allow": ["Read(x)", "Bash(npx vitest run *)", "Bash(ls)"],
+        "deny": ["Bash(rm *)"],
+    }
+    assert fold.exact
+    calls = {change.difference.call["command"] for change in fold.grants}
+    assert calls
+    assert not calls & {command[5:-1] for command in commands}
+
+
+def test_what_a_fold_grants_is_what_the_new_file_allows() -> None:
+    (fold,) = found(*(f"Bash(npx tsc -p {n})" for n in "abc"))
+    before = load_tree(Memory({FILE: fold.spans[0].source.text})).projects[0]
+    after = load_tree(Memory({FILE: fold.text})).projects[0]
+    for change in fold.grants:
+        call = change.difference.tool, change.difference.call
+        old, new = (p.enforced.start("main").table.decide(*call) for p in (before, after))
+        assert (old.effect, new.effect) == (Effect.ASK, Effect.ALLOW)
+
+
+def test_a_pattern_that_another_rule_covers_grants_nothing() -> None:
+    (fold,) = found("Bash(npx vitest *)", *(f"Bash(npx vitest run {n})" for n in "abc"))
+    assert (fold.grants, fold.exact) == ((), True)
+
+
+@pytest.mark.parametrize(
+    "allow",
+    [
+        ["Bash(npx tsc -p a)", "Bash(npx tsc -p b)"],  # two are few
+        ["Bash(make a)", "Bash(npx b c)", "Bash(go d e)"],  # no program is shared
+        ["Bash(ls -la a)", "Bash(ls -la b)", "Bash(ls -la c)"],  # `-la` is no subcommand
+        [f"Bash(uv run {n}.py)" for n in "abc"],  # lint warns about the pattern
+        [f"Read(src/{n})" for n in "abc"],  # no commands
+    ],
+)
+def test_what_is_left_alone(allow) -> None:
+    assert not found(*allow)
