@@ -323,7 +323,7 @@ def read_log(file: Path, name: str) -> Iterator[Record | LogProblem]:
 
 
 # Bytes of a log of lines from which counting first is worth starting DuckDB.
-_LARGE = 32 * 2**20
+_LARGE = 4 * 2**20
 
 
 def _is_large(file: Path) -> bool:
