@@ -52,7 +52,12 @@ __all__ = ["CheckAnswer", "blocks", "clause_rows", "run"]
 def run(options: argparse.Namespace, console: Console) -> int:
     """Decide the calls, and return the exit status."""
     found, words = _path_and_words(options, console)
-    checker = _Checker(found, chain_of(options.chain) if options.chain else (), options.reading)
+    checker = _Checker(
+        found,
+        chain_of(options.chain) if options.chain else (),
+        options.reading,
+        modes=options.modes,
+    )
     keep = _recording(options, checker) if options.record else None
     answers: list[CheckAnswer] = []
     status = 0
@@ -218,8 +223,11 @@ def _from_line(text: str) -> CallRequest:
 class _Checker:
     """Decides calls by one policy, in one reading."""
 
-    def __init__(self, policy: DecidingPolicy, chain: tuple[str, ...], reading: str) -> None:
+    def __init__(
+        self, policy: DecidingPolicy, chain: tuple[str, ...], reading: str, *, modes: bool = False
+    ) -> None:
         self.policy = policy
+        self.modes = modes
         self.chain = chain
         self.reading = reading
         self._projects: dict[str, Offered] = {}
@@ -281,7 +289,24 @@ class _Checker:
             instead=instead if differs else None,
             clauses=() if denied else chain.account(tool, call),
             remedy=None if denied else self._remedy(chain, tool, call, decision),
+            modes=self._by_mode(project, names, tool, call) if self.modes else None,
         )
+
+    def _by_mode(
+        self, project: Offered, names: tuple[str, ...], tool: str, call: dict[str, object]
+    ) -> dict[str, Effect]:
+        """Return what the call gets in each permission mode; nothing for a host without modes."""
+        from policy.hosts.project import Project  # noqa: PLC0415  # compiled policies need none
+
+        if not isinstance(project, Project):
+            raise PolicyError("a compiled policy holds one mode", help="name the files it is of")
+        return {
+            each.mode: _decision(
+                *_walked(self.policy.projects, each, names, self.reading), tool, call
+            ).effect
+            for each in (project, *project.modes.values())
+            if each.mode
+        }
 
     def _remedy(
         self, chain: Chain, tool: str, call: dict[str, object], decision: Decision
@@ -398,6 +423,7 @@ class CheckAnswer:
         message: the reason as a sentence, where the decision has none.
         clauses: what a shell command does, one by one.
         remedy: rules that would allow the call, where no rule denies it or asks for it.
+        modes: permission mode -> what the call gets in it; None where that was not asked.
 
     """
 
@@ -415,6 +441,7 @@ class CheckAnswer:
     message: str = ""
     clauses: tuple[Clause, ...] = ()
     remedy: Remedy | None = None
+    modes: Mapping[str, Effect] | None = None
 
     @property
     def agent(self) -> str:
@@ -434,7 +461,7 @@ def _json(answer: CheckAnswer) -> Object:
     return {key: value for key, value in found.items() if value or key not in _OPTIONAL}
 
 
-_OPTIONAL = frozenset({"clauses", "confirm", "denied", "instead", "problem", "remedy"})
+_OPTIONAL = frozenset({"clauses", "confirm", "denied", "instead", "modes", "problem", "remedy"})
 
 
 def blocks(answer: CheckAnswer, spans: Mapping[Because, Span]) -> list[Block]:
@@ -454,6 +481,8 @@ def blocks(answer: CheckAnswer, spans: Mapping[Because, Span]) -> list[Block]:
     if answer.remedy is not None:
         rules = joined((Ink(each, "code") for each in answer.remedy.rules), " and ")
         rows.append(("fix", ("it is allowed with ", rules, f" in `allow` of {_of(answer.remedy)}")))
+    if answer.modes is not None:
+        rows.append(("modes", _modes(answer.modes)))
     rows.append(("chain", who))
     if len(decision.links) > 1 and decision.effect is Effect.ASK:
         some = f"each of {quoted(decision.links)}; some hosts need every one of them to confirm"
@@ -468,6 +497,14 @@ def blocks(answer: CheckAnswer, spans: Mapping[Because, Span]) -> list[Block]:
     shown = [Excerpt(spans[one], one.effect.value) for one in decision.because if one in spans]
     head = (effect(decision.effect), "  ", call(answer.tool, answer.call))
     return [Item(head, (Labelled(tuple(rows)), *shown))]
+
+
+def _modes(modes: Mapping[str, Effect]) -> Text:
+    if not modes:
+        return "the host has none"
+    by_effect = {one: [m for m, got in modes.items() if got is one] for one in reversed(Effect)}
+    told = ((effect(one), f" in {quoted(some)}") for one, some in by_effect.items() if some)
+    return joined(told, "; ")
 
 
 def _of(remedy: Remedy) -> str:

@@ -109,6 +109,15 @@ class Console:
 
             traceback.print_exception(error, file=sys.stderr)
 
+    def confirms(self, question: str) -> bool:
+        """Ask a person at a terminal; return whether the answer is yes."""
+        if not sys.stdin.isatty():
+            return False
+        try:
+            return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
+        except EOFError:
+            return False
+
     def difference(self, name: str, before: str, after: str, title: str) -> None:
         """Write the lines in which two texts of the file *name* differ; *title* is of the new."""
         from difflib import unified_diff  # noqa: PLC0415  # most verbs change no file

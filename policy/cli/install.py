@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
-import sys
 from pathlib import Path
 
 from policy.adapters.hook.settings import command, entry, silencing, with_hook, without_hook
@@ -34,7 +33,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     console.difference(
         source.name, source.text, new, "with the hook" if not options.undo else "without the hook"
     )
-    if options.dry_run or not (options.yes or _confirmed(file)):
+    if options.dry_run or not (options.yes or console.confirms(f"Write {file}?")):
         console.line(f"{file}: not written")
         return _warned(options, new, console) if options.dry_run else 1
     if options.undo and new.strip() == "{}":
@@ -103,15 +102,6 @@ def _bytes(file: Path) -> bytes | None:
     with file_errors(file, "cannot be read"), contextlib.suppress(FileNotFoundError):
         return file.read_bytes()
     return None
-
-
-def _confirmed(file: Path) -> bool:
-    if not sys.stdin.isatty():
-        return False
-    try:
-        return input(f"Write {file}? [y/N] ").strip().lower() in ("y", "yes")
-    except EOFError:
-        return False
 
 
 def _remove(file: Path, old: bytes | None) -> None:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from policy.analysis.lint import (
     Mended,
@@ -23,7 +24,14 @@ from policy.cli.outputs import file_errors, publish, replace_files
 from policy.cli.report.as_json import Object, shape
 from policy.cli.report.document import Block, Paragraph, Report
 from policy.cli.report.results import Result, path_prefix
-from policy.cli.report.words import EXPLAIN, count, findings_blocks, findings_summary, quoted
+from policy.cli.report.words import (
+    EXPLAIN,
+    call_text,
+    count,
+    findings_blocks,
+    findings_summary,
+    quoted,
+)
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding, Severity
 from policy.core.source import Source
@@ -32,6 +40,10 @@ from policy.files.opening import is_unreadable, open_tree
 from policy.files.text import decode
 from policy.files.trees import Folder, SingleFile, Tree
 from policy.hosts.workspace import load_tree
+
+if TYPE_CHECKING:
+    from policy.analysis.diff import Change
+    from policy.analysis.tidy import Fold
 
 __all__ = ["run"]
 
@@ -93,7 +105,7 @@ class LintReport:
 def run(options: argparse.Namespace, console: Console) -> int:
     """Print the findings, fix some of them, and return the exit status."""
     tree = open_tree(options.path)
-    if (options.fix or options.diff) and not isinstance(tree, Folder | SingleFile):
+    if (options.fix or options.diff or options.tidy) and not isinstance(tree, Folder | SingleFile):
         raise PolicyError("a revision cannot be fixed", file=tree.label)
     baseline = _baseline(options.baseline)
     look = partial(_linted, options=options, baseline=baseline, console=console)
@@ -101,9 +113,12 @@ def run(options: argparse.Namespace, console: Console) -> int:
     if options.write_baseline:
         return _write_baseline(Path(options.write_baseline), report.findings, console)
     if options.diff:
-        return _show_mending(found, report.findings, console)
+        would = _show_mending(found, report.findings, console)
+        return int(_tidy(found, options, console) or would) if options.tidy else would
     if options.fix:
         found, report = _mend_files(found, report, look, console)
+    if options.tidy and _tidy(found, options, console):
+        found, report = look(open_tree(found.tree.label))
     page = Report(
         f"Findings in `{report.label}`",
         partial(_json, report),
@@ -221,6 +236,44 @@ def _mended(found: InputTree, findings: Iterable[Finding]) -> Mended:
 def _complain(mended: Mended, console: Console) -> None:
     for refused in mended.refused:
         console.say(f"{', '.join(refused.files)}: not fixed: {refused.why}")
+
+
+def _tidy(found: InputTree, options: argparse.Namespace, console: Console) -> bool:
+    """Show the folds of single commands, make those that are confirmed; return if there is any."""
+    from policy.analysis.tidy import folds  # noqa: PLC0415  # it compares
+
+    load = partial(load_tree, front_ends=found.front_ends)
+    tree, declined, made = found.tree, set[tuple[str, str]](), 0
+    while True:
+        # A fold moves the places of the others.
+        left = (
+            fold
+            for fold in folds(tree, load(tree), load=load)
+            if (fold.file, fold.rule) not in declined
+        )
+        fold = next(left, None)
+        if fold is None:
+            break
+        declined.add((fold.file, fold.rule))
+        _show_fold(fold, console)
+        if not options.diff and (options.yes or console.confirms("Make this fold?")):
+            path = (found.tree.root or Path()) / fold.file
+            replace_files({path: (tree.read(fold.file), fold.text.encode())})
+            tree, made = open_tree(found.tree.label), made + 1
+    console.say(f"{count(len(declined), 'fold')} found, {made:,} made")
+    return bool(made or (declined and options.diff))
+
+
+def _show_fold(fold: Fold, console: Console) -> None:
+    old = fold.spans[0].source.text
+    console.difference(fold.file, old, fold.text, f"{len(fold.spans)} rules as `{fold.rule}`")
+    calls = {text: None for each in fold.grants if (text := _witness(each))}
+    told = quoted(list(calls), _MOST_ALIKE) if calls else "nothing that was not granted"
+    console.line(f"grants {told}{'' if fold.exact else '; this may not be all'}\n")
+
+
+def _witness(change: Change) -> str:
+    return call_text(change.difference.tool, change.difference.call)
 
 
 # --- what a report looks like ------------------------------------------------------

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from policy.analysis.tidy import Fold, folds
+from policy.cli import main
 from policy.core.effect import Effect
 from policy.files.opening import Memory
 from policy.hosts.workspace import load_tree
@@ -61,3 +62,21 @@ def test_a_pattern_that_another_rule_covers_grants_nothing() -> None:
 )
 def test_what_is_left_alone(allow) -> None:
     assert not found(*allow)
+
+
+def test_the_command_shows_folds_and_makes_those_that_are_confirmed(tmp_path, capsys) -> None:
+    file = tmp_path / FILE
+    file.parent.mkdir()
+    commands = [f"Bash(npx vitest run src/{n}.ts)" for n in "abc"]
+    text = json.dumps({"permissions": {"allow": commands}}, indent=2)
+    file.write_text(text)
+    assert main(["lint", str(tmp_path), "--tidy"]) == 0  # no terminal, so no one confirms
+    out, err = capsys.readouterr()
+    assert '+      "Bash(npx vitest run *)"' in out
+    assert "grants `Bash(npx vitest run" in out
+    assert "1 fold found, 0 made" in err
+    assert file.read_text() == text
+    assert main(["lint", str(tmp_path), "--tidy", "--diff"]) == 1
+    assert file.read_text() == text
+    assert main(["lint", str(tmp_path), "--tidy", "--yes"]) == 0
+    assert json.loads(file.read_text()) == {"permissions": {"allow": ["Bash(npx vitest run *)"]}}

@@ -543,3 +543,25 @@ def test_no_public_name_is_that_of_a_module() -> None:
     # Importing the module would put it in the place of what the package offers by that name.
     modules = {module.name for module in pkgutil.iter_modules(policy.__path__)}
     assert modules.isdisjoint(policy.__all__)
+
+
+def test_check_decides_in_every_mode(run, tmp_path) -> None:
+    settings = tmp_path / ".claude" / "settings.json"
+    settings.parent.mkdir()
+    settings.write_text('{"permissions": {"allow": ["Edit(src/**)"]}}')
+    status, out, _ = run("check", str(tmp_path), "--modes", "Edit(docs/a)", "--format", "json")
+    assert status == 1
+    assert json.loads(out)["modes"] == {
+        "default": "ask",
+        "acceptEdits": "allow",
+        "plan": "ask",
+        "auto": "allow",
+        "dontAsk": "deny",
+        "bypassPermissions": "allow",
+    }
+    _, out, _ = run("check", str(tmp_path), "--modes", "Edit(docs/a)")
+    assert "deny in `dontAsk`" in out
+    status, _, err = run("compile", str(tmp_path), "-o", str(tmp_path / "p.json"))
+    assert status == 0
+    status, _, err = run("check", str(tmp_path / "p.json"), "--modes", "Edit(docs/a)")
+    assert (status, "holds one mode" in err) == (2, True)
