@@ -24,6 +24,9 @@ COMPUTED = {
 }
 
 
+# Where changes and claims become results, which are no findings and have no page.
+RESULTS = Path("cli", "report", "results.py")
+
 # The host that each front end reads.
 HOSTS = {"a3s": "a3s", "claude": "claude-code", "pikuri": "pikuri", "zeph": "zeph"}
 
@@ -142,6 +145,8 @@ def yielded() -> dict[str, set[str]]:
     shared |= {"Finding": 0, "Finding.of": shared.pop(".of")}
     found: dict[str, set[str]] = {}
     for module in modules:
+        if module.path == RESULTS:
+            continue
         for given in module.given(shared | module.makers()):
             for code in module.codes(given):
                 found.setdefault(code, set()).add(module.host)

@@ -45,7 +45,7 @@ from policy.cli.report.document import (
     more,
     pieces,
 )
-from policy.cli.report.results import Result, path_prefix
+from policy.cli.report.results import Result, path_prefix, result
 from policy.cli.report.words import (
     VERBS,
     because_text,
@@ -560,7 +560,7 @@ def _results(audited: Audit, spans: _Spans) -> list[Result]:
     """Return the findings, and the gaps between host and files."""
     found = [Result(finding) for finding in audited.findings]
     for project in audited.projects:
-        for code, severity, groups in (
+        for kind, severity, groups in (
             ("escalation", Severity.ERROR, escalations(project.agents)),
             ("dead-rule", Severity.WARNING, dead_rules(project.agents)),
         ):
@@ -574,7 +574,7 @@ def _results(audited: Audit, spans: _Spans) -> list[Result]:
                 span = next(iter(spans((*declared.because, *real.because)).values()), None)
                 places = [a.place for a in project.agents if a.name in group.agents]
                 file = next((place.file for place in places if place), "")
-                found.append(Result(Finding(code, message, severity, span, file)))
+                found.append(result(kind, message, severity, span, file=file))
     return found
 
 

@@ -44,7 +44,7 @@ from policy.cli.report.document import (
     more,
     plain,
 )
-from policy.cli.report.results import Result, path_prefix
+from policy.cli.report.results import Result, path_prefix, result
 from policy.cli.report.words import (
     arrow,
     call,
@@ -630,7 +630,7 @@ def results(report: DiffReport, new: InputTree) -> list[Result]:
     files = sorted(report.diff.files, key=lambda file: order.index(report.effect(file)))
     # Of a change without an edit, since forges show no result without a place.
     elsewhere = files[0].path if files else ""
-    found: list[Finding] = []
+    found: list[Result] = []
     for effect in report.effects:
         edits = sorted(effect.edits, key=lambda edit: edit.added is None)
         # Of an edit that removes a text, only the file is certain.
@@ -642,7 +642,7 @@ def results(report: DiffReport, new: InputTree) -> list[Result]:
             told = plain((row.phrase(report.names), ": ", row.arrow())).replace("→", "->")
             detail = "\n".join(plain(edit_text(report, edit)) for edit in effect.edits)
             kind = meaning(row.changes[0])
-            found.append(_finding(kind, f"{told}, as {calls}{by}", detail, file, *spans[:1]))
+            found.append(_result(kind, f"{told}, as {calls}{by}", detail, file, *spans[:1]))
     for group in report.beyond:
         difference, chain = group[0].difference, group[0].chain
         named = quoted([call_text(difference.tool, difference.call)])
@@ -651,22 +651,22 @@ def results(report: DiffReport, new: InputTree) -> list[Result]:
         detail = "\n".join(f"{label}: {plain(text)}" for label, text in rows)
         span = next(iter(new.spans(difference.after.because).values()), None)
         at_most = f"at most: {difference.before.effect}\n{detail}"
-        found.append(_finding("beyond-maximum", message, at_most, elsewhere, span))
+        found.append(_result("beyond-maximum", message, at_most, elsewhere, span))
     if not report.diff.exact:
         reasons = "; ".join(report.diff.why)
         message = f"more calls may be decided differently than could be compared ({reasons})"
-        found.append(_finding("not-exact", message, "", elsewhere))
-    found += report.findings
+        found.append(_result("not-exact", message, "", elsewhere))
+    found += map(Result, report.findings)
     for effect_, kind, told in (
         ("unread", "not-read", "this file changed, and is not read: what it grants is unknown"),
         ("error", "in-error", "this file changed and is not understood: what it grants is unknown"),
     ):
         for changed in report.files(effect_):
-            found.append(_finding(kind, f"{told} ({changed.what})", "", changed.path))
-    return [*map(Result, found)]
+            found.append(_result(kind, f"{told} ({changed.what})", "", changed.path))
+    return found
 
 
-def _finding(kind: str, message: str, detail: str, file: str, span: Span | None = None) -> Finding:
+def _result(kind: str, message: str, detail: str, file: str, span: Span | None = None) -> Result:
     level = Severity.NOTE if kind in _NOTES else Severity.WARNING
     level = Severity.ERROR if kind in _ERRORS else level
-    return Finding(kind, message, level, span, file, detail)
+    return result(kind, message, level, span, file=file, detail=detail)

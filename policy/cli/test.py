@@ -25,10 +25,10 @@ from policy.cli.report.document import (
     Text,
     joined,
 )
-from policy.cli.report.results import Result, path_prefix
+from policy.cli.report.results import Result, path_prefix, result
 from policy.cli.report.words import because_text, call, chain_text
 from policy.core.errors import PolicyError
-from policy.core.finding import Finding, Severity
+from policy.core.finding import Severity
 from policy.files.opening import is_unreadable
 from policy.hosts.claims import ClaimVerdict
 from policy.hosts.project import Project
@@ -141,13 +141,11 @@ def _json(tested: Sequence[_Tested], totals: Counter[bool | None]) -> Object:
 def _results(tested: Sequence[_Tested]) -> list[Result]:
     """Return the claims that do not hold, or are not proven."""
     return [
-        Result(
-            Finding(
-                "claim-not-proven" if verdict.holds is None else "claim-fails",
-                f"{verdict.claim}: {verdict.why}",
-                Severity.WARNING if verdict.holds is None else Severity.ERROR,
-                verdict.span,
-            )
+        result(
+            "claim-not-proven" if verdict.holds is None else "claim-fails",
+            f"{verdict.claim}: {verdict.why}",
+            Severity.WARNING if verdict.holds is None else Severity.ERROR,
+            verdict.span,
         )
         for _, verdicts in tested
         for verdict in verdicts

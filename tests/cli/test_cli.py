@@ -560,7 +560,7 @@ def test_check_decides_in_every_mode(run, tmp_path) -> None:
         "bypassPermissions": "allow",
     }
     _, out, _ = run("check", str(tmp_path), "--modes", "Edit(docs/a)")
-    assert "deny in `dontAsk`" in out
+    assert "deny in `dontAsk`" in " ".join(out.split())
     status, _, err = run("compile", str(tmp_path), "-o", str(tmp_path / "p.json"))
     assert status == 0
     status, _, err = run("check", str(tmp_path / "p.json"), "--modes", "Edit(docs/a)")

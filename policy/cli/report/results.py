@@ -14,7 +14,7 @@ from policy.cli.report.as_json import Object, dumps
 from policy.cli.report.document import Report
 from policy.cli.report.words import sentences
 from policy.core.finding import Finding, Severity
-from policy.core.source import Place, visible
+from policy.core.source import Place, Span, visible
 from policy.core.values import evolve, frozen
 from policy.files.trees import Folder, SingleFile, Tree
 
@@ -27,6 +27,7 @@ __all__ = [
     "junit",
     "path_prefix",
     "report_results",
+    "result",
     "sarif",
 ]
 
@@ -77,6 +78,19 @@ class Result:
 # --- SARIF 2.1.0, for code scanning --------------------------------------------------------
 #
 # Numbers of sections are those of https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html.
+
+
+def result(
+    kind: str,
+    message: str,
+    severity: Severity,
+    span: Span | None = None,
+    *,
+    file: str = "",
+    detail: str = "",
+) -> Result:
+    """Return the result for a change or a claim, which is no finding of a file."""
+    return Result(Finding(kind, message, severity, span, file, detail))
 
 
 _SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
