@@ -12,12 +12,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from policy.analysis.reach.worklist import MANY_CHAINS, PositionPair, ReadingSide, Worklist
-from policy.compare.compare import Difference, Known
-from policy.compare.deduplicate import told
-from policy.compare.meets import compare_meets
-from policy.compare.ordinary import ordinary
-from policy.compare.tables import decided
-from policy.compare.witness import Call
+from policy.compare.compare import Known
+from policy.compare.tables import compare_meets, decided, told
+from policy.compare.witness import Call, Difference, ordinary
 from policy.core.decision import Because, Decision, Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError

@@ -23,8 +23,8 @@ from policy.analysis.remedy import (
     rules_for,
     with_rules,
 )
-from policy.compare.compare import Difference
 from policy.compare.tables import differences
+from policy.compare.witness import Difference
 from policy.core.decision import Because, Clause, Decision, Does, Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError

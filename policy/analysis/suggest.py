@@ -18,8 +18,8 @@ from policy.analysis.remedy import hidden_kind
 from policy.commands.parts import Ambiguity
 from policy.commands.reader import read_command
 from policy.commands.words import in_home
-from policy.compare.compare import Difference
 from policy.compare.tables import differences
+from policy.compare.witness import Difference
 from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError

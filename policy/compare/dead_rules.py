@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import chain, groupby
+from itertools import chain, groupby, takewhile
 from typing import Final
 
 from policy.commands.parts import Command, CommandPart
 from policy.commands.reader import read_command
-from policy.compare.compare import Comparison, Difference, Known, compare_until
-from policy.compare.deduplicate import is_idle
-from policy.compare.overlap import ToolLines, contains, glob_pattern
-from policy.compare.tables import differences
-from policy.compare.witness import Call, CallShape
+from policy.compare.compare import Comparison, Known, compare_until
+from policy.compare.lists import LineIndex, is_inside
+from policy.compare.prefixes import is_disguise
+from policy.compare.tables import differences, glob_pattern, is_idle
+from policy.compare.witness import Call, CallShape, Difference
 from policy.core import limits
 from policy.core.decision import Because, Decision, Reason
 from policy.core.effect import Effect
@@ -27,29 +28,208 @@ from policy.tables.lookup import Lookup
 from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Ceiling, LinkedRules, Table
 
-__all__ = [
-    "Effort",
-    "MinimalTable",
-    "OrderedRule",
-    "RuleInTable",
-    "RuleStanding",
-    "Shown",
-    "Trials",
-    "Without",
-    "because_of",
-    "covering",
-    "is_one_text",
-    "is_opened",
-    "key_of",
-    "may_meet",
-    "minimise",
-    "opens_otherwise",
-    "placed",
-    "replaced",
-    "shadowing",
-    "together",
-    "written_rules",
-]
+__all__ = ["Effort", "RuleStanding", "placed", "shadowing", "written_rules"]
+
+
+# The lines of a rule set that apply to one tool, by what their patterns start and end with.
+#
+# Which lines can share a call with a given one is read off an index, so that of thousands
+# only a few are looked at. None that does is left out: where a command is known by several
+# texts, every line that may know it by another one counts.
+
+
+_ANYTHING: Final = Pattern.text("*")
+
+
+class ToolLines:
+    """What one rule set says of one tool, in order.
+
+    Attributes:
+        rules: the set.
+        entries: every line.
+        named: the parameters that lines name.
+
+    """
+
+    def __init__(self, rules: RuleSet, tool: str) -> None:
+        self.rules = rules
+        self.entries: Sequence[Entry] = rules.lines(tool)
+        commands = rules.dialect.argument(tool).kind in _COMMANDS
+        self._shell = rules.dialect.shell if commands else None
+        self._opened = tool in rules.dialect.shell.files.opening
+        self.named = frozenset(entry.field for entry in self.entries if entry.field)
+        self._numbers = {id(entry): number for number, entry in enumerate(self.entries)}
+        self._index = LineIndex((n, _seen(e), e.effect) for n, e in enumerate(self.entries))
+        self._whole = {n for n, entry in enumerate(self.entries) if entry.pattern is None}
+        # The lines that may share a call with any other, by what they say.
+        self._anywhere: dict[tuple[Effect, Reason], list[int]] = {}
+        for number, entry in enumerate(self.entries):
+            if self._is_open(entry):
+                self._anywhere.setdefault((entry.effect, entry.reason), []).append(number)
+
+    def _is_open(self, entry: Entry) -> bool:
+        """Whether a line may share a call with any other, whatever they start with."""
+        if entry.pattern is None or entry.field:
+            return True
+        return self._shell is not None and is_disguise(entry.pattern, self._shell)
+
+    def near(self, entries: Iterable[Entry]) -> list[int]:
+        """Return the lines that may share a call with one of *entries*, in order.
+
+        One more is among them where there is one: whether any line looks at the
+        argument decides what happens to calls that cannot be read.
+        """
+        found = set(chain.from_iterable(self._anywhere.values()))
+        for entry in entries:
+            if self._is_open(entry):
+                return [*range(len(self.entries))]
+            found.update(self._meeting(_seen(entry)))
+        found.update(self._looking_elsewhere(found))
+        return sorted(found)
+
+    def wider(self, entry: Entry) -> list[int]:
+        """Return the lines that match all that *entry* does, itself included, in order."""
+        if entry.pattern is None or entry.field:
+            among: Iterable[int] = self.near([entry])
+        else:
+            among = sorted(self._meeting(entry.pattern))
+        return [number for number in among if contains(self.entries[number], entry)]
+
+    def _looking_elsewhere(self, found: Container[int]) -> list[int]:
+        """Return one more line about the argument that no line for every call absorbs."""
+        whole = (self.entries[number] for number in self._whole)
+        said = {(entry.effect, entry.reason) for entry in whole}
+        for number, entry in enumerate(self.entries):
+            looks = not entry.field and (entry.effect, entry.reason) not in said
+            if looks and number not in found:
+                return [number]
+        return []
+
+    def _meeting(self, pattern: Pattern) -> Iterator[int]:
+        """Yield the lines that may share a text with *pattern*, by how both start and end."""
+        for effect in Effect:
+            yield from self._index.near(pattern, effect, 0, len(self.entries))
+
+    def standing(self, rule: Sequence[Entry], entry: Entry) -> str:
+        """Return what becomes of one line of *rule* where that can be read off a wider line.
+
+        It is ``shadowed`` by one that stands before it, and ``redundant`` beside one that
+        follows and says the same, or the default, if nothing stands between that says otherwise.
+        """
+        at = self._numbers[id(entry)]
+        own = {self._numbers[id(one)] for one in rule if id(one) in self._numbers}
+        wider = [n for n in self.wider(entry) if n not in own and not self._is_beside(entry, n)]
+        if wider and wider[0] < at:
+            return "shadowed"
+        if self._is_open(entry):
+            return ""
+        ranked = self._shell is not None and self._shell.reader
+        if ranked and entry.effect is not Effect.ALLOW:
+            return ""  # other texts of a command may meet what stands between
+        odd = self._shell is not None or self._opened or bool(self.rules.dialect.links)
+        # Of commands, the files they open, and links, what nobody wrote counts otherwise.
+        alike = {(entry.effect, reason) for reason in ([entry.reason] if odd else Reason)}
+        behind = wider[0] if wider else len(self.entries)
+        if self._says_otherwise(entry, range(at + 1, behind + 1), own, alike):
+            return ""
+        if wider:
+            return "redundant"
+        if odd or self.rules.default is not entry.effect:
+            return ""
+        # Where no other line looks at the argument, calls that cannot be read are decided anew.
+        looked_at = entry.effect is not Effect.ALLOW or self._looking_elsewhere(own)
+        return "redundant" if looked_at else ""
+
+    def _is_beside(self, entry: Entry, number: int) -> bool:
+        """Whether a line allows commands that another allows as one of all.
+
+        It is asked for then what nobody waits for (`policy.tables.dialect.Shell.awaited`).
+        """
+        other = self.entries[number]
+        awaited = self._shell is not None and self._shell.awaited is not None
+        both = entry.effect is other.effect is Effect.ALLOW
+        return awaited and both and other.pattern is None and entry.pattern is not None
+
+    def _says_otherwise(
+        self,
+        entry: Entry,
+        among: range,
+        but: Container[int],
+        alike: Container[tuple[Effect, Reason]],
+    ) -> bool:
+        """Return whether a line of *among* near *entry* says anything but what is *alike*."""
+        for said, numbers in self._anywhere.items():
+            behind = numbers[bisect_left(numbers, among.start) :] if said not in alike else ()
+            if any(number not in but for number in takewhile(among.__contains__, behind)):
+                return True
+        meeting = {*self._meeting(_seen(entry))}
+        open_ = chain.from_iterable(self._anywhere.values())
+        others = (*meeting, *self._looking_elsewhere(meeting.union(open_)))
+        return any(
+            (each.effect, each.reason) not in alike
+            for number in others
+            if number in among and number not in but
+            for each in [self.entries[number]]
+        )
+
+    def decides(self, text: str, rule: Sequence[Entry]) -> bool:
+        """Return whether a line of *rule* decides a call whose argument is *text*."""
+        first = self._first(text, ())
+        return first < len(self.entries) and any(self.entries[first] is one for one in rule)
+
+    def effect(self, text: str, but: Sequence[Entry] = ()) -> Effect:
+        """Return what a call gets whose argument is *text*, and that has no parameters.
+
+        Args:
+            text: the argument as it is read.
+            but: lines that do not count.
+
+        """
+        first = self._first(text, but)
+        return self.entries[first].effect if first < len(self.entries) else self.rules.default
+
+    def _first(self, text: str, but: Sequence[Entry]) -> int:
+        near = self._meeting(Pattern.exactly(text))
+        matching = (number for number in near if _matches(self.entries[number], text, but))
+        return min(matching, default=len(self.entries))
+
+
+_COMMANDS: Final = frozenset({ArgumentKind.COMMAND, ArgumentKind.POWERSHELL})
+
+
+def _matches(entry: Entry, text: str, but: Sequence[Entry]) -> bool:
+    if entry.field or any(entry is other for other in but):
+        return False
+    return entry.pattern is None or entry.pattern.matches(text)
+
+
+def _seen(entry: Entry) -> Pattern:
+    """Return a pattern that starts and ends as what a line matches."""
+    return _ANYTHING if entry.pattern is None or entry.field else entry.pattern
+
+
+def contains(wide: Entry, narrow: Entry) -> bool:
+    """Return whether a line matches all that another one matches."""
+    if wide.tool != narrow.tool and not _names_all(wide.tool, narrow.tool):
+        return False
+    if wide.pattern is None:
+        return True
+    if narrow.pattern is None or (wide.field, wide.pattern.kind) != (
+        narrow.field,
+        narrow.pattern.kind,
+    ):
+        return False
+    return is_inside(narrow.pattern, wide.pattern)
+
+
+def _names_all(wide: str, narrow: str) -> bool:
+    """Return whether every tool that *narrow* stands for is one of those of *wide*."""
+    if not is_glob(wide) and not narrow.startswith("="):
+        return wide == narrow  # what is no glob is a single name, and spelled in one way
+    return is_inside(glob_pattern(narrow), glob_pattern(wide))
+
+
+# Which rules of a table decide anything, and which only because of their place.
 
 
 @frozen
@@ -199,8 +379,8 @@ def is_one_text(dialect: Dialect, tool: str, text: str) -> bool:
 
 # What a table says of the calls that one of its rules matches, with and without that rule.
 #
-# Only lines that may match one of these calls are compared (`policy.compare.overlap`), and for
-# most rules one call settles it: one in which a fresh word fills what the rule leaves open.
+# Only lines that may match one of these calls are compared, and for most rules one call
+# settles it: one in which a fresh word fills what the rule leaves open.
 
 
 # What it costs to compare, beside the lines that are put side by side.
@@ -248,32 +428,8 @@ class Trials:
         self._parts = list(parts)
         self._known: Known = {} if known is None else known
         self._lines: dict[str, list[ToolLines]] = {}
-        self._gone: list[set[object]] = [set() for _ in parts]
-        # Those of each part about files that commands open, once they are asked for.
-        self._about_files: list[list[Entry]] | None = None
         self._uniform = len({part.rules.dialect for part in parts}) == 1
         self.cost = 0
-
-    @property
-    def parts(self) -> list[LinkedRules]:
-        """The parts, with the rules that are left."""
-        return [
-            LinkedRules(
-                _with(part.rules, [e for e in part.rules.entries if key_of(e) not in gone]), links
-            )
-            if gone
-            else part
-            for part, gone in zip(self._parts, self._gone, strict=True)
-            for links in [part.links]
-        ]
-
-    def take_out(self, rule: RuleInTable) -> None:
-        """Leave a rule out from now on."""
-        for part, entries in rule.lists.items():
-            self._gone[part].add(key_of(entries[0]))
-            self._about_files = None
-            for lines in self._lines.values():
-                lines[part].take_out(entries)
 
     # --- one call
 
@@ -342,10 +498,7 @@ class Trials:
         name = self._parts[0].rules.dialect.canonical(tool)
         found = self._lines.get(name)
         if found is None:
-            found = [ToolLines(part.rules, name) for part in self._parts]
-            for gone, lines in zip(self._gone, found, strict=True):
-                lines.take_out([entry for entry in lines.entries if key_of(entry) in gone])
-            self._lines[name] = found
+            found = self._lines[name] = [ToolLines(part.rules, name) for part in self._parts]
         return found
 
     # --- all calls
@@ -395,12 +548,15 @@ class Trials:
 
         These tools are given the same lines, so that they share what is found.
         """
-        if self._about_files is None:
-            opening = self._dialect.shell.files.opening
-            by_tool = [[each.alive for each in self._of(name)] for name in opening]
-            self._about_files = [[*chain(*each)] for each in zip(*by_tool, strict=True)]
         lines = zip(self._places, *near, self._about_files, strict=True)
         return [together(places, *each) for places, *each in lines]
+
+    @cached_property
+    def _about_files(self) -> list[list[Entry]]:
+        """The lines of each part about files that commands open."""
+        opening = self._dialect.shell.files.opening
+        by_tool = [[each.entries for each in self._of(name)] for name in opening]
+        return [[*chain(*each)] for each in zip(*by_tool, strict=True)]
 
     def _commands(self, rule: RuleInTable, effect: Effect | None) -> Iterator[Comparison]:
         """Yield how commands are decided differently, where *rule* speaks of files they open."""
@@ -414,8 +570,8 @@ class Trials:
 
     @property
     def _whole(self) -> list[Sequence[Entry]]:
-        """All lines that are left."""
-        return [part.rules.entries for part in self.parts]
+        """All lines."""
+        return [part.rules.entries for part in self._parts]
 
     def _sides(
         self, kept: Sequence[Sequence[Entry]], rule: RuleInTable, effect: Effect | None
@@ -442,10 +598,9 @@ class Trials:
             [
                 entry
                 for entry in part.rules.entries
-                if key_of(entry) not in gone
-                and (everything or may_meet(part.rules.dialect, entry, rule))
+                if everything or may_meet(part.rules.dialect, entry, rule)
             ]
-            for part, gone in zip(self._parts, self._gone, strict=True)
+            for part in self._parts
         ]
         self.cost += sum(map(len, kept))
         before, after = (
@@ -480,7 +635,7 @@ class Trials:
                 yield because
 
     def _covering(self, number: int, entries: tuple[Entry, ...]) -> dict[object, Because]:
-        part, gone = self._parts[number], self._gone[number]
+        part = self._parts[number]
         if self._is_by_tool(entries):
             tools = dict.fromkeys(part.rules.dialect.canonical(each.tool) for each in entries)
             lines = [self._of(tool)[number] for tool in tools]
@@ -489,7 +644,7 @@ class Trials:
                 (each.entries[at], e) for e in entries for each in lines for at in each.wider(e)
             )
         else:
-            others = [entry for entry in part.rules.entries if key_of(entry) not in gone]
+            others = part.rules.entries
             wider = ((other, e) for other in others for e in entries if contains(other, e))
         return covering(entries, wider, others, part)
 
@@ -533,8 +688,8 @@ def _joined(found: Sequence[Comparison]) -> Comparison:
 # This holds across all lists that a table is the meet of.
 #
 # Only calls that the rule matches can tell, so only lines that may match one of
-# these are compared (`policy.compare.overlap`). For most rules one call settles it: one in
-# which a fresh word fills what the rule leaves open.
+# these are compared. For most rules one call settles it: one in which a fresh word fills what the
+# rule leaves open.
 
 
 @frozen
@@ -561,22 +716,6 @@ class RuleStanding:
     by: tuple[Because, ...] = ()
     why: tuple[str, ...] = ()
     without: Without | None = None
-
-
-@frozen
-class MinimalTable:
-    """A table of fewer rules that decides as the one it is made of.
-
-    Attributes:
-        table: with the rules that are left.
-        removed: the rules that are not, in the order in which they were removed.
-        exact: whether none of those that are left could be removed as well.
-
-    """
-
-    table: Table
-    removed: tuple[RuleStanding, ...]
-    exact: bool
 
 
 _Mark = tuple[Place | None, str]
@@ -614,34 +753,6 @@ def shadowing(
     )
     effort.left -= standings.trials.cost
     return found
-
-
-def minimise(table: Table) -> MinimalTable:
-    """Return a table with no rule whose removal changes nothing it says of use.
-
-    Narrow rules are tried first, so that of two that cover the same calls the
-    wide one stays.
-    """
-    standings = _Standings(Trials(table.use.parts), Effort())
-    removed: list[RuleStanding] = []
-    left = sorted(written_rules(table.use.parts), key=lambda rule: -_literal(rule))
-    # A rule that only shields others from one that is gone by now matters no longer.
-    while True:
-        exact = True
-        kept: list[RuleInTable] = []
-        for rule in left:
-            standing = standings.of(rule)
-            exact &= standing.what != "undecided"
-            if standing.what in ("live", "undecided"):
-                kept.append(rule)
-            else:
-                removed.append(standing)
-                standings.trials.take_out(rule)
-        if len(kept) == len(left):
-            break
-        left = kept
-    use = Ceiling.of(standings.trials.parts)
-    return MinimalTable(Table(use, table.delegated, table.bounds), tuple(removed), exact)
 
 
 @frozen
@@ -689,11 +800,6 @@ class _Standings:
 _TOO_MANY = "the rules overlap in more ways than are tried one by one"
 
 
-def _literal(rule: RuleInTable) -> int:
-    patterns = (entry.pattern for entry in rule.entries)
-    return max((len(str(pattern)) for pattern in patterns if pattern is not None), default=0)
-
-
 # Rules of an ordered list that decide only because of their place.
 #
 # Where the first rule that matches decides, an exception stands before what it is
@@ -703,8 +809,6 @@ def _literal(rule: RuleInTable) -> int:
 
 # Rules of one list that are tried; each pair costs a comparison.
 _MOST: Final = 40
-
-_ANYTHING: Final = Pattern.text("*")
 
 
 @frozen

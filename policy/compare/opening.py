@@ -1,11 +1,12 @@
-"""Commands that open files of which two sides say different things.
+"""Commands that open files of which two sides say different things, in scripts too.
 
-What a command gets is the strictest of what its parts get and the files it opens. Where
-two sides differ in a file, some command shows it just when one that opens this file is
-granted more than the stricter side grants of the file. For a redirection any command will
-do, so of all commands one of those that are granted most; a file that a program opens as
-an operand needs one of the programs that open such files, alone, as lines spell it out,
-or behind what lines name before it.
+What a command gets is the strictest of what its parts get and the files it opens. Where two sides
+differ in a file, some command shows it just when one that opens this file is granted more than the
+stricter side grants of the file. For a redirection any command will do, so of all commands one of
+those that are granted most; a file that a program opens as an operand needs one of the programs
+that open such files, alone, as lines spell it out, or behind what lines name before it.
+
+A host may look into scripts: a file that one opens makes it doubtful where a rule denies the file.
 """
 
 from __future__ import annotations
@@ -16,24 +17,112 @@ from functools import lru_cache
 from itertools import chain, islice, product
 from typing import Final
 
+from policy.commands.compound import BOXES, SHELLS
 from policy.commands.knowledge import Files, Program, Shell
-from policy.compare.overlap import is_disguise
-from policy.compare.pair import Difference
-from policy.compare.reads import read_alike
-from policy.compare.scripts import Scripts, doubted_effects
-from policy.compare.view import View, prefix_of
-from policy.compare.witness import CHANGES, Effects, weaker
+from policy.commands.wrappers import basename
+from policy.compare.auto_allowed import opening_none, read_alike
+from policy.compare.lists import View, start_of
+from policy.compare.prefixes import escaped, is_disguise
+from policy.compare.witness import CHANGES, Difference, Effects, weaker
+from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
-from policy.core.memory import OnDemand
 from policy.core.values import evolve
 from policy.patterns.expressions import expression
 from policy.patterns.pattern import Pattern, freeze
 from policy.tables.dialect import Dialect
 
-__all__ = ["Openings", "opened_by", "reading", "unasked"]
+__all__ = ["Openings", "doubtful_scripts", "granted_shells", "opened_by", "reading"]
+
 
 # Lines whose commands are tried with each file.
-_LINES = 200
+_LINES: Final = 200
+
+
+class Scripts:
+    """The scripts that some list may allow in an argument.
+
+    Args:
+        views: the lists.
+        granting: the patterns of lines that allow or ask.
+        shell: how commands are read.
+
+    """
+
+    def __init__(self, views: Sequence[View], granting: Iterable[Pattern], shell: Shell) -> None:
+        self._runners = [*_runners(views, granting)] if shell.kinds.scripted else []
+
+    def __bool__(self) -> bool:
+        return bool(self._runners)
+
+    def opening(self, commands: Iterable[str]) -> Iterator[str]:
+        """Yield those whose scripts are one of *commands*."""
+        for command in commands:
+            quoted = shlex.quote(command)
+            for runner in self._runners:
+                if isinstance(runner, str):
+                    yield runner + quoted
+                else:
+                    yield from (freeze(runner, each) for each in (quoted, f"-c {quoted}"))
+
+
+def _runners(views: Sequence[View], granting: Iterable[Pattern]) -> Iterator[str | Pattern]:
+    """Yield what may run a script: the start of a command, or what a line leaves open the end of.
+
+    Of the shells that one line allows the first stands for all.
+    """
+    found: dict[object, str] = {}
+    for name in sorted(SHELLS, key=lambda name: (name != "bash", name)):
+        for before in (name, *(f"{box} {name}" for box in sorted(BOXES))):
+            start = f"{before} -c "
+            lines = tuple(view.automaton.first(f"{start}'q7z q7y'") for view in views)
+            if any(
+                view.effect(line) is Effect.ALLOW for view, line in zip(views, lines, strict=True)
+            ):
+                found.setdefault(lines, start)
+    yield from found.values()
+    for pattern in granting:
+        words = start_of(pattern).split()
+        if not pattern.exact and any(basename(word) in SHELLS for word in words):
+            yield pattern
+
+
+def doubted_effects(decisions: Iterable[Decision], doubted: Effects) -> Effects:
+    """Return what both sides say of a script that opens a file which they decide so.
+
+    Args:
+        decisions: what they say of the file.
+        doubted: what they say of what is doubtful.
+
+    """
+    before, after = (
+        doubt if each.effect is Effect.DENY and each.reason is Reason.RULE else Effect.ALLOW
+        for each, doubt in zip(decisions, doubted, strict=True)
+    )
+    return before, after
+
+
+def granted_shells(views: Sequence[View], shell: Shell) -> tuple[str, ...]:
+    """Return the shells that some list grants a script in an argument."""
+    if not shell.kinds.scripted:
+        return ()
+    return tuple(
+        name
+        for name in sorted(SHELLS, key=lambda name: (name != "bash", name))
+        if any(
+            view.effect(view.automaton.first(f"{name} -c 'q7z q7y'")) is Effect.ALLOW
+            for view in views
+        )
+    )
+
+
+def doubtful_scripts(frozen: str, shells: Iterable[str], views: Sequence[View]) -> Iterator[str]:
+    """Yield scripts that hold what a line denies, frozen: one for each way lines know them."""
+    texts = (f"{name} -c '{escaped(frozen)}'" for name in (() if "'" in frozen else shells))
+    found: dict[object, str] = {}
+    for text in texts:
+        found.setdefault(tuple(view.automaton.first(text) for view in views), text)
+    yield from found.values()
+
 
 # Stands for a file in a command that opens it.
 _FILE = "q7w"
@@ -71,7 +160,7 @@ class Openings:
         )
         self._granting = list(islice(granting, _LINES))
         self._allowed = {
-            prefix_of(pattern)
+            start_of(pattern)
             for view in views
             for entry, pattern in zip(view.entries, view.patterns, strict=True)
             if entry.effect is Effect.ALLOW
@@ -109,8 +198,6 @@ class Openings:
             yield from self._scripted(tool, name, openers)
 
     def _scripted(self, tool: str, name: str, openers: Iterable[str]) -> Iterator[str]:
-        if tool == self._shell.files.removes:
-            yield from self._scripts.removing(name)
         programs: dict[str, str] = {}
         for text in openers:
             programs.setdefault(text.partition(" ")[0], text.replace(_FILE, name))
@@ -181,7 +268,7 @@ class Openings:
 
     def _commands(self) -> Iterator[str]:
         yield "q7z"
-        yield from unasked(self._shell)
+        yield from opening_none(self._shell)
         yield from (freeze(pattern, "q7z") for pattern in self._granting)
 
     def _spelled(self, file: str) -> Iterator[str]:
@@ -219,26 +306,6 @@ def _tools(program: Program, shell: Shell) -> Iterator[str]:
             yield from (shell.files.reads, shell.files.writes, shell.files.removes)
     for below in program.subcommands.values():
         yield from _tools(below, shell)
-
-
-def unasked(shell: Shell) -> Iterator[str]:
-    """Yield commands that run where no rule speaks of them, and open no file."""
-    return chain.from_iterable(_unasked(shell).values())
-
-
-@lru_cache(maxsize=16)  # a host has one or two
-def _unasked(shell: Shell) -> Mapping[str, Sequence[str]]:
-    """Return the same by their programs, read when they are asked for: the first will often do."""
-
-    def texts(name: str) -> Sequence[str]:
-        read = ((text, read_alike(text, shell)) for text in (name, f"{name} q7z"))
-        return [
-            text
-            for text, command in read
-            if [part.harmless for part in command.parts] == [True] and not command.redirections
-        ]
-
-    return OnDemand(shell.programs, texts)
 
 
 @lru_cache(maxsize=16)

@@ -1,14 +1,19 @@
-"""Where two sides decide differently: a text for lines that decide it, and its call."""
+"""The search itself: a text for lines that decide it, and the call it is of, for one tool.
+
+Of the texts that some lines match it is enough to try those in which a fresh character fills
+what all of them leave open. Where too many lines overlap, all lists are searched at once. Every
+text is asked of both sides before it is told.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from itertools import chain, product
 
-from policy.compare.sides import ListSide, Sides, is_inside
-from policy.compare.view import View, may_meet
-from policy.compare.witness import Difference, Effects
+from policy.compare.auto_allowed import read_alike
+from policy.compare.lists import ListSide, Sides, View, denies_all, is_inside, may_meet
+from policy.compare.witness import CHANGES, Call, CallShape, Difference, Effects
 from policy.core import limits, values
 from policy.core.decision import Reason
 from policy.core.effect import Effect
@@ -17,18 +22,10 @@ from policy.patterns.domains import Domain
 from policy.patterns.families import members
 from policy.patterns.pattern import Pattern, PatternKind, freeze, readable
 from policy.patterns.search import SearchResult, search
+from policy.tables.dialect import ArgumentKind
+from policy.tables.lookup import Lookup
 
-__all__ = [
-    "HIDING",
-    "OPAQUE",
-    "OVERLAPS",
-    "UNREAD",
-    "Difference",
-    "Runs",
-    "TextPair",
-    "hidden_by",
-    "search_together",
-]
+__all__ = ["OPAQUE", "OVERLAPS", "Runs", "TextPair", "ToolPair", "remembered", "search_together"]
 
 
 # Lines before another one that are looked at one by one, before all of them are.
@@ -172,7 +169,7 @@ def _shows(
 
 # Where two sides decide differently: a text for lines that decide it, and the call it is of.
 #
-# Of the texts that some lines match (`policy.compare.sides`) it is enough to try those in which
+# Of the texts that some lines match (`policy.compare.lists`) it is enough to try those in which
 # a fresh character fills what all of them leave open (`policy.patterns.search`). Where too many
 # lines overlap, all lists are searched together. Every text is asked of both sides before it is
 # told.
@@ -271,7 +268,7 @@ class TextPair(Sides):
         if self.plain or pattern is None:
             firsts = [other.automaton.first(frozen) for other in self.views]
         else:
-            firsts = [other.covering(pattern) for other in self.views]
+            firsts = [self.containing(pattern, number) for number in range(len(self.views))]
         if line != NO_MATCH and firsts[view] < line:
             return  # a line before this one matches all that it matches
         chosen = {view: line}
@@ -485,3 +482,105 @@ class TextPair(Sides):
             if not {found.before.reason, found.after.reason} & UNREAD:
                 return found
         return None
+
+
+# Calls of one tool that differ in one text only, as two lookups decide them.
+
+
+# What a host name can hold: hardly a rule names all of it.
+_HOST_LETTERS = "xyz0123456789qjkvwabcdefghilmnoprstu"
+
+
+class ToolPair(TextPair):
+    """Calls of one tool that differ in one text only.
+
+    Attributes:
+        doubts: why more of them may change than were shown, and how.
+
+    """
+
+    def __init__(self, tool: str, before: Lookup, after: Lookup, shape: CallShape) -> None:
+        self.tool = tool
+        self.lookups = (before, after)
+        self.shape = shape
+        self.doubts: dict[tuple[str, Effects], None] = {}
+        # Most texts are tried in several ways.
+        self.known: dict[str, Difference] = {}
+        self.given = (_side(before, shape), _side(after, shape))
+        super().__init__(
+            *self.seen_as(self.given),
+            domain=shape.domain,
+            wider=shape.wider,
+            ask=self.asked,
+            words=shape.readable,
+            letters=_HOST_LETTERS if shape.argument.kind is ArgumentKind.URL else "",
+        )
+
+    def seen_as(self, sides: tuple[ListSide, ListSide]) -> tuple[ListSide, ListSide]:
+        """Return the sides as this comparison sees them."""
+        return sides
+
+    @cached_property
+    def denying(self) -> Sequence[View]:
+        """None: what a host knows of a call decides beside lines, so every edit is asked about."""
+        return ()
+
+    @cached_property
+    def precluded(self) -> frozenset[Effects]:
+        """The changes that no call shows: a side that denies every call grants none of them."""
+        denied = [denies_all(lookup) for lookup in self.lookups]
+        return frozenset(
+            change
+            for change in CHANGES
+            if any(
+                denies and effect is not Effect.DENY
+                for denies, effect in zip(denied, change, strict=True)
+            )
+        )
+
+    def asked(self, text: str) -> Difference:
+        """Return what the call whose argument is read as *text* gets of both."""
+        found = self.known.get(text)
+        if found is None:
+            found = self.known[text] = self.decided(self.shape.call(text))
+        return found
+
+    def otherwise(
+        self, text: str, chosen: Mapping[int, int], wanted: Effects
+    ) -> Iterator[Difference]:
+        """Yield the same, and nothing where the other arguments are refused: so are all texts."""
+        asked = self.asked(text)
+        if UNREAD.isdisjoint((asked.before.reason, asked.after.reason)):
+            yield from super().otherwise(text, chosen, wanted)
+
+    def doubt(self, why: str, wanted: Effects) -> None:
+        """Admit the same as long as no other call shows it."""
+        self.doubts[why, wanted] = None
+
+    def left(self, effects: Collection[Effects]) -> Iterator[str]:
+        """Yield why more calls may change than those that change with *effects*."""
+        return (why for why, change in self.doubts if change not in effects)
+
+    def unreadable(self) -> Difference | None:
+        """Return the difference of calls whose argument cannot be read, if there is one."""
+        call = self.shape.unreadable()
+        if call is None:
+            return None
+        found = self.decided(call)
+        return None if found.before.effect is found.after.effect else found
+
+    def decided(self, call: Call) -> Difference:
+        """Return what a call gets of both."""
+        before, after = (
+            lookup.decide(call, remember=False, read=remembered) for lookup in self.lookups
+        )
+        return Difference(self.tool, call, before, after)
+
+
+# Every row of both sides reads the same text, and so do tables with other rules for it.
+remembered = lru_cache(maxsize=16_384)(read_alike)
+
+
+def _side(lookup: Lookup, shape: CallShape) -> ListSide:
+    views = (View.of(row, shape.parameters, shape.sole) for row, _ in lookup.rows)
+    return ListSide(tuple(views), lookup.floor)

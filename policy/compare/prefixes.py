@@ -1,22 +1,21 @@
 """Texts in front of a command behind which rules know it too: ``sudo ``, ``A=1 ``, ``/bin/``.
 
-Of prefixes, one is kept for each way of reading commands behind it, and of telling them
-apart that the open lines of some lists have: those that may know a command by another
-text than the one that is written.
+And commands with words in quotes, which to rules that deny or ask are the same text all the same.
+Of prefixes, one is kept for each way of reading commands behind it, and of telling them apart that
+the open lines of some lists have: those that may know a command by another text than its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import islice, product
 from typing import Final
 
-from policy.commands.compound import KEYWORDS
-from policy.commands.knowledge import Program, Shell
-from policy.compare.overlap import runners
-from policy.compare.reads import read_alike
-from policy.compare.sides import counterparts
+from policy.commands.compound import BOXES, KEYWORDS, SHELLS
+from policy.commands.knowledge import Shell
+from policy.compare.auto_allowed import ODD, harmless, read_alike, runs
+from policy.compare.lists import counterparts, start_of
 from policy.core import values
 from policy.patterns.pattern import Pattern, freeze
 from policy.tables.entry import RowEntry
@@ -24,16 +23,105 @@ from policy.tables.entry import RowEntry
 __all__ = [
     "NO_PREFIX",
     "Prefix",
-    "harmless",
+    "escaped",
+    "in_quotes",
+    "is_disguise",
+    "is_joined",
     "is_led",
+    "is_odd",
+    "leads_another",
     "left_open",
     "pipelines",
     "prefixes",
+    "quoted",
     "runs_another",
     "samples",
     "start_of",
     "transparent",
 ]
+
+
+_ODD_PROGRAM: Final = frozenset("/=!~?[")
+
+
+@lru_cache(maxsize=64)  # a host has one or two
+def runners(shell: Shell) -> frozenset[str]:
+    """Return the programs that run what their arguments say."""
+    running = {name for name, program in shell.programs.items() if program.runs}
+    wrapping = shell.wrapping
+    known = {*wrapping.names, *wrapping.transparent, *wrapping.denying, *wrapping.granting}
+    return frozenset(known | running | KEYWORDS | SHELLS | BOXES)
+
+
+def is_disguise(pattern: Pattern, shell: Shell) -> bool:
+    """Return whether commands that *pattern* matches may have texts that start otherwise."""
+    if any(isinstance(token, str) and not ODD.isdisjoint(token) for token in pattern.tokens):
+        return True
+    start = pattern.tokens[0] if pattern.tokens else ""
+    program, blank, _ = (start if isinstance(start, str) else "").partition(" ")
+    if not blank and not pattern.exact:
+        return True  # the name of the program is open
+    return leads_another(program, shell)
+
+
+def leads_another(program: str, shell: Shell) -> bool:
+    """Return whether a command may be known without its first word, *program*, or by another."""
+    return not _ODD_PROGRAM.isdisjoint(program) or program in runners(shell)
+
+
+# Lines that spell out what a shell acts on, and commands that hold it as part of a word.
+
+
+# What means something to a shell within double quotes.
+_IN_QUOTES: Final = frozenset('"$`\\')
+
+# What a backslash takes the meaning from.
+_ESCAPED: Final = str.maketrans({letter: f"\\{letter}" for letter in ";&|<>()`$\\{}\"'#"})
+
+# What parts commands.
+_OPERATORS: Final = frozenset(";&|\n")
+
+
+def is_odd(pattern: Pattern) -> bool:
+    """Whether a line with stars spells out what a shell acts on."""
+    return not pattern.exact and any(
+        isinstance(token, str) and not ODD.isdisjoint(token) for token in pattern.tokens
+    )
+
+
+def is_joined(pattern: Pattern) -> bool:
+    """Whether a pattern begins with a command, and an operator that is in no quotes.
+
+    No rule that allows knows a command by such a text: what is read is taken apart there.
+    """
+    start = start_of(pattern)
+    program = start.partition(" ")[0]
+    operator = next((letter for letter in start if letter in ODD), "")
+    return operator in _OPERATORS and program not in KEYWORDS and program[:1] != "["
+
+
+def in_quotes(text: str, quote: str = "'") -> str:
+    """Return a command with the name of its program in quotes."""
+    program, blank, rest = text.partition(" ")
+    return f"{quote}{program}{quote}{blank}{rest}"
+
+
+def quoted(text: str) -> Iterator[str]:
+    """Yield a command with all that follows its program as one word, in quotes."""
+    program, blank, rest = text.partition(" ")
+    if rest and "'" not in rest:
+        yield f"{program}{blank}'{rest}'"
+    elif rest and _IN_QUOTES.isdisjoint(rest):
+        yield f'{program}{blank}"{rest}"'
+
+
+def escaped(text: str) -> str:
+    """Return a command of plain words that rules which deny or ask know by *text*."""
+    return text.translate(_ESCAPED)
+
+
+# Texts in front of a command behind which rules know it too: ``sudo ``, ``A=1 ``, ``/bin/``.
+
 
 # A command that no rule names, as it is looked for behind a prefix.
 _PROBE: Final = "q7z q7y"
@@ -122,7 +210,7 @@ def _together(
     """Yield what the lines that decide a text leave open, one line or none of each list.
 
     What decides in two lists that have the same line in the same order is that line in
-    both, or one that the other has not (`policy.compare.sides.counterparts`).
+    both, or one that the other has not (`policy.compare.lists.counterparts`).
     """
     speaking = [number for number, each in enumerate(left) if any(each)]
     if len(speaking) != 2:
@@ -179,10 +267,7 @@ def _way(text: str, shell: Shell) -> _Way | None:
     words = tuple(
         tuple(sorted(text.removesuffix(_PROBE).count(" ") for text in each)) for each in texts
     )
-    quiet = tuple(
-        [part.harmless for part in read_alike(text + each, shell).parts] == [True]
-        for each in samples(shell)
-    )
+    quiet = tuple(runs(text + each, shell) for each in samples(shell))
     return _Way(words, part.text == _PROBE, part.grantable, part.inexact, quiet)
 
 
@@ -242,26 +327,6 @@ def pipelines(shell: Shell) -> tuple[str, ...]:
     return tuple(f"{text} | q7z" for text in ("q7z", *islice(plain, 1)))
 
 
-@lru_cache(maxsize=4096)
-def harmless(name: str, shell: Shell) -> tuple[str, ...]:
-    """Return some commands of a program that run where no rule speaks of them."""
-    program = shell.programs.get(name)
-    return tuple(
-        text
-        for text in _calls("", {name: program} if program else {})
-        if [part.harmless for part in read_alike(text, shell).parts] == [True]
-    )
-
-
-def _calls(before: str, programs: Mapping[str, Program]) -> Iterator[str]:
-    for name, program in programs.items():
-        yield before + name
-        yield f"{before}{name} q7z" + (" " + "]" * len(name) if set(name) == {"["} else "")
-        for option in program.needs:
-            yield f"{before}{name} {option}"
-        yield from _calls(f"{before}{name} ", program.subcommands)
-
-
 def _singly(lines: Iterable[tuple[str, ...]]) -> list[tuple[str]]:
     """Return all that *lines* leave open, each once and alone."""
     return [(rest,) for rest in dict.fromkeys(rest for rests in lines for rest in rests)]
@@ -317,9 +382,3 @@ def _cuts_inside(pattern: Pattern) -> Iterator[str]:
     for end, letter in enumerate(behind[1:], 2):
         if letter in " /":
             yield (f"{start}-n" if start else "sudo") + behind[:end]
-
-
-def start_of(pattern: Pattern) -> str:
-    """Return the text that a pattern starts with."""
-    first = pattern.tokens[0] if pattern.tokens else ""
-    return first if isinstance(first, str) else ""

@@ -1,31 +1,421 @@
-"""Simple commands of plain words, by all texts by which rules know them: those decided in some way.
+"""Simple commands of plain words, by all texts by which rules know them.
 
-Lines are run along each text of a command. It begins with words that lead others
-(`policy.compare.words`), and what follows is searched letter by letter (as in
-`policy.patterns.search`). So a command is found that two sides decide as it is wanted, or there
-is none.
-
-Left out are words with a quote or an expansion, and those that stand for names of files.
+Lines are run along each text of a command. It begins with words that lead others, and what
+follows is searched letter by letter (as in `policy.patterns.search`). So a command is found that
+two sides decide as it is wanted, or there is none: exact where of wrappers no more is known than
+their names. Left out are words with a quote or an expansion, and those that stand for names of
+files.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from functools import cached_property, lru_cache
+from itertools import chain, product
 from typing import Final
 
+from policy.commands.compound import KEYWORDS
 from policy.commands.knowledge import Shell
-from policy.commands.wrappers import WordPlace
-from policy.compare.sides import Sides
-from policy.compare.texts import BY_RANK, ListedText, Texts
-from policy.compare.witness import CHANGES, Effects, stronger
-from policy.compare.words import ACTED_ON, Names, Spelling, Step
+from policy.commands.words import ASSIGNMENT, Word
+from policy.commands.wrappers import WordPlace, is_assignment
+from policy.compare.auto_allowed import ACTED_ON
+from policy.compare.commands import CommandPair
+from policy.compare.lists import Sides, View
+from policy.compare.pair import OPAQUE, OVERLAPS
+from policy.compare.prefixes import is_disguise
+from policy.compare.witness import CHANGES, Difference, Effects, stronger, weaker
 from policy.core.effect import Effect
 from policy.core.values import evolve, frozen
+from policy.patterns.automaton import NO_MATCH, Automaton, AutomatonState
+from policy.patterns.pattern import Pattern
 from policy.patterns.search import SearchResult
 
-__all__ = ["SimpleSearch"]
+__all__ = ["SimpleSearch", "hidden_differences"]
+
+
+# Effects by what they grant: numbers are compared in a fraction of the time.
+BY_RANK: Final = sorted(Effect)
+_RANK: Final = {effect: rank for rank, effect in enumerate(BY_RANK)}
+
+
+@frozen(eq=False)
+class _List:
+    """One of the lists.
+
+    Attributes:
+        view: the list.
+        otherwise: what it says of a text that no line matches.
+        edits: the lines one of which decides any difference.
+
+    """
+
+    view: View
+    otherwise: Effect
+    edits: frozenset[int]
+
+    def effect(self, line: int) -> Effect:
+        return self.otherwise if line == NO_MATCH else self.view.effect(line)
+
+
+class Texts:
+    """All texts, by what the lists of two sides say of them.
+
+    Args:
+        sides: both.
+        strict: whether only lines count that deny or ask, and those before them.
+
+    Attributes:
+        lists: the lists.
+        start: the text without a letter.
+
+    """
+
+    def __init__(self, sides: Sides, *, strict: bool) -> None:
+        self._sides, self._strict = sides, strict
+        self.lists: list[_List] = []
+        states: list[AutomatonState] = []
+        for number, view in enumerate(sides.views):
+            end = view.last_strict + 1 if strict else NO_MATCH + 1
+            edits = frozenset(line for each, line in sides.edits if each == number and line < end)
+            self.lists.append(_List(view, Effect.ALLOW if strict else view.default, edits))
+            # Without what tells commands apart that are taken apart before any rule is asked.
+            states.append(Automaton([each.tokens for each in view.patterns[:end]]).start)
+        self._made: dict[object, ListedText] = {}
+        self.start = self.of(states)
+
+    def of(self, states: Sequence[AutomatonState]) -> ListedText:
+        """Return the text of which lists have these *states*."""
+        key = tuple([state.key for state in states])
+        found = self._made.get(key)
+        return found or self._made.setdefault(key, ListedText(self, states))
+
+    def changes(self, most: Sequence[Effect]) -> frozenset[Effects]:
+        """Return the changes of what each list says at most so.
+
+        Where no line allows one may ask of another text.
+        """
+        if not self._strict:
+            most = [max(each, Effect.ASK) for each in most]
+        was, now = self._sides.granted(most)
+        return frozenset(each for each in CHANGES if each[0] <= was and each[1] <= now)
+
+
+class ListedText:
+    """One of them.
+
+    Args:
+        texts: all.
+        states: where the lines of each list stand.
+
+    """
+
+    def __init__(self, texts: Texts, states: Sequence[AutomatonState]) -> None:
+        self._texts = texts
+        self._states = states
+        self._after: dict[str, ListedText] = {}
+
+    def after(self, letters: str) -> ListedText:
+        """Return the text behind some more letters."""
+        found = self._after.get(letters)
+        if found is None:
+            states = self._states
+            for letter in letters:
+                states = [state.after(letter) for state in states]
+            found = self._after[letters] = self._texts.of(states)
+        return found
+
+    @cached_property
+    def letters(self) -> frozenset[str]:
+        """The characters that some line names as the next one."""
+        return frozenset[str]().union(*(state.letters() for state in self._states))
+
+    @cached_property
+    def said(self) -> tuple[int, ...]:
+        """What each list says of it, by rank."""
+        lists = zip(self._texts.lists, self._states, strict=True)
+        return tuple(_RANK[each.effect(state.first)] for each, state in lists)
+
+    @cached_property
+    def matched(self) -> tuple[bool, ...]:
+        """Whether a line of each list says so."""
+        return tuple(state.first != NO_MATCH for state in self._states)
+
+    @cached_property
+    def changes(self) -> frozenset[Effects]:
+        """The changes of commands that are known by what begins with it."""
+        lists = zip(self._texts.lists, self._states, strict=True)
+        return self._texts.changes([max(map(each.effect, s.possible)) for each, s in lists])
+
+    @cached_property
+    def tells(self) -> bool:
+        """Whether any list may say but that it allows what begins with it."""
+        lists = zip(self._texts.lists, self._states, strict=True)
+        return any(each.effect(n) is not Effect.ALLOW for each, s in lists for n in s.possible)
+
+    @cached_property
+    def differs(self) -> bool:
+        """Whether a line that tells two sides apart may decide what begins with it."""
+        lists = zip(self._texts.lists, self._states, strict=True)
+        return any(not each.edits.isdisjoint(state.possible) for each, state in lists)
+
+
+# The words of a command that lines tell apart: those that lead others, and letters of a program.
+
+
+def is_told(shell: Shell) -> bool:
+    """Whether all that is known of commands is the names of wrappers."""
+    wrapping = shell.wrapping
+    more = wrapping.denying.known, wrapping.granting.known, shell.programs, shell.variables.harmless
+    return bool(wrapping.names) and not (any(more) or shell.reader or shell.whole)
+
+
+# Words that lead others in each way: in front of a program that rules which allow see or do not
+# see, with and without a word between them, or two, and what a wrapper is not known to take. What
+# else has a dash, or a slash, counts where lines have one.
+_LEADING: Final = ("nohup", "timeout", "sudo", "flock", "!", "Q=7", "7", "-u", "-k", "--Q=7")
+_DASHED: Final = ("-n", "-oL", "--", "nice", "stdbuf", "time")
+_SLASHED: Final = ("./sudo", "Q/timeout")
+
+# An option behind which nobody knows what runs.
+_UNKNOWN: Final = "-Q"
+
+# What options and operands of wrappers begin with, if not any word is one.
+_FIRST: Final = "-.,:0123456789abcdef"
+
+# Places, and words that lists tell apart, of which it is remembered which words lead.
+_STEPS: Final = 20_000
+
+# Words that begin as one line has it, and end as another does, that are tried.
+_JOINED: Final = 64
+
+
+@frozen
+class Step:
+    """A word that leads others, at some place.
+
+    Attributes:
+        word: the word.
+        begins: the names of the program by which rules that deny know a command that begins so.
+        sure: whether one does, and is not only feared to.
+        grants: whether one begins so to rules that allow.
+        refused: whether none of these may allow that.
+        place: what is known of the next word.
+
+    """
+
+    word: str
+    begins: tuple[str, ...]
+    sure: bool
+    grants: bool
+    refused: bool
+    place: WordPlace
+
+
+class Names:
+    """The programs of a shell that lead others.
+
+    Args:
+        shell: how commands are read.
+
+    Attributes:
+        known: their names, and the words of shells that lead others.
+
+    """
+
+    def __init__(self, shell: Shell) -> None:
+        self._shell = shell
+        self.known = shell.wrapping.names | KEYWORDS
+        self._steps: dict[object, Step | None] = {}
+
+    @classmethod
+    @lru_cache(maxsize=64)  # a host has one or two
+    def of(cls, shell: Shell) -> Names:
+        """Return those of *shell*."""
+        return cls(shell)
+
+    def steps(self, place: WordPlace, words: tuple[str, ...]) -> list[Step]:
+        """Return those of some words that lead what follows behind *place*.
+
+        An option that a wrapper is not known to take does so only where lines tell such apart: else
+        one that it is known to refuse stands for it, behind which more is known.
+        """
+        fears = _UNKNOWN in words
+        found = (self._step(place, text) for text in words)
+        return [step for step in found if step is not None and (fears or step.place.sure)]
+
+    def _step(self, place: WordPlace, text: str) -> Step | None:
+        """Return what a word is at some place, if it leads; of many lists most are the same."""
+        key = place, text
+        if key not in self._steps:
+            if len(self._steps) >= _STEPS:
+                self._steps.clear()
+            self._steps[key] = self._read(place, Word(text, text))
+        return self._steps[key]
+
+    def _read(self, place: WordPlace, word: Word) -> Step | None:
+        behind = place.after(word, self._shell)
+        if not behind.leads:
+            return None
+        named = dict.fromkeys((word.plain, word.plain.rpartition("/")[2]))
+        begins = tuple(named) if place.begins(word) else ()
+        refused = word.plain in KEYWORDS or is_assignment(word)
+        return Step(word.plain, begins, place.sure, place.grants(word), refused, behind)
+
+    def beginning(self, place: WordPlace) -> tuple[Spelling | None, bool]:
+        """Return how the name of a program begins at *place*, and whether rules that allow see it.
+
+        None where whatever word comes may be told to a wrapper.
+        """
+        word, letters = Word("q7z", "q7z"), (Word(letter, letter) for letter in _FIRST)
+        if place.after(word, self._shell).leads:
+            return None, False
+        told = (each.plain for each in letters if place.after(each, self._shell).leads)
+        return Spelling(told=frozenset(told)), place.grants(word)
+
+    def leading(self, patterns: Iterable[Pattern], fresh: str) -> Iterator[str]:
+        """Yield words that may lead others, of all that lines with these patterns tell apart.
+
+        Args:
+            patterns: of the lines.
+            fresh: a character that none of them names.
+
+        """
+        patterns = {*patterns}
+        pieces = {piece for each in patterns for piece in self._pieces(each)}
+        told: dict[str, None] = dict.fromkeys((*_LEADING, fresh))
+        if any(self._tells_unknown(each) for each in patterns):
+            pieces = {piece for each in patterns for piece in _pieces(each)}
+            told[_UNKNOWN] = None
+        if any(text.startswith("-") for text, _, _ in pieces):
+            told |= dict.fromkeys(_DASHED)
+        if any("/" in text for text, _, _ in pieces):
+            told |= dict.fromkeys(_SLASHED)
+        names = sorted(self.known)
+        told |= dict.fromkeys(n for n in names if any(_is_told_apart(n, each) for each in pieces))
+        starts, ends = [""], [""]
+        for text, before, behind in pieces:
+            told[text] = None
+            if behind:
+                starts.append(f"{fresh}{text}" if before else text)
+            if before:
+                ends.append(f"{text}{fresh}" if behind else text)
+        ways = (fresh, "=7", "/sudo", "/timeout")
+        told |= dict.fromkeys(f"{start}{way}" for start in starts[1:] for way in ways)
+        told |= dict.fromkeys(f"{way}{end}" for end in ends[1:] for way in (fresh, "Q=7"))
+        if len(starts) * len(ends) <= _JOINED:
+            both = product(starts[1:], (fresh, "=7"), ends[1:])
+            told |= dict.fromkeys(map("".join, both))
+        yield from (word for word in told if ACTED_ON.isdisjoint(word) and word[0] != "=")
+
+    def _pieces(self, pattern: Pattern) -> Iterator[_Piece]:
+        """Yield the pieces of *pattern* that tell words apart that lead others."""
+        return (piece for piece, _ in self._leading_pieces(pattern))
+
+    def _tells_unknown(self, pattern: Pattern) -> bool:
+        """Whether *pattern* tells options apart that a wrapper is not known to take."""
+        for (text, before, _), place in self._leading_pieces(pattern):
+            if place is None:
+                if text.startswith("-") or (before and "-" in text):
+                    return True
+            elif not place.after(Word(text, text), self._shell).sure:
+                return True
+        return False
+
+    def _leading_pieces(self, pattern: Pattern) -> Iterator[tuple[_Piece, WordPlace | None]]:
+        """Yield pieces that tell words apart that lead others, and where each stands, if known.
+
+        A command known by a text begins with the first word of that.
+        """
+        place: WordPlace | None = WordPlace()
+        sets = False
+        for piece in _pieces(pattern):
+            text, before, behind = piece
+            # Behind what sets a variable may be more that a wrapper before it is told.
+            if before or behind or place is None or (sets and text.startswith("-")):
+                place = None
+                yield piece, None
+                continue
+            following = place.after(Word(text, text), self._shell)
+            if not following.leads:
+                return
+            yield piece, place
+            place, sets = following, ASSIGNMENT.match(text) is not None
+
+
+# A piece of a pattern between blanks, and whether a gap stands before and behind it.
+_Piece = tuple[str, bool, bool]
+
+
+def _pieces(pattern: Pattern) -> Iterator[_Piece]:
+    last = len(pattern.tokens) - 1
+    for number, token in enumerate(pattern.tokens):
+        if not isinstance(token, str):
+            continue
+        pieces = token.split(" ")
+        for at, piece in enumerate(pieces):
+            before = at == 0 and number > 0
+            behind = at == len(pieces) - 1 and number < last
+            if piece:
+                yield piece, before, behind
+
+
+def _is_told_apart(name: str, piece: _Piece) -> bool:
+    text, before, behind = piece
+    text = text.rpartition("/")[2]
+    if before and behind:
+        return text in name
+    return name.endswith(text) if before else name.startswith(text) if behind else name == text
+
+
+_LETTERS: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_")
+_DIGITS: Final = frozenset("0123456789")
+
+
+@frozen(cache_hash=True)
+class Spelling:
+    """How much is spelled of the name of a program, one that leads no others.
+
+    Attributes:
+        typed: what is behind its last slash, as long as the name of one that does may come of it.
+        slashed: whether it has a slash.
+        named: whether it may be the name of a variable so far.
+        told: the letters that what is told to a wrapper begins with, as long as nothing is spelled.
+
+    """
+
+    typed: str | None = ""
+    slashed: bool = False
+    named: bool = True
+    told: frozenset[str] = frozenset()
+
+    def after(self, letter: str, names: Names) -> Spelling | None:
+        """Return how much it is with one more letter; None where it is no such name."""
+        if (letter == "=" and self.named) or letter in self.told:
+            return None
+        typed = "" if letter == "/" else None if self.typed is None else self.typed + letter
+        if typed is not None and not any(name.startswith(typed) for name in names.known):
+            typed = None
+        is_part = letter in _LETTERS or (self.typed != "" and letter in "0123456789+")
+        return _spelling(typed, self.slashed or letter == "/", self.named and is_part)
+
+    def leads(self, names: Names) -> bool:
+        """Whether it leads others."""
+        return self.typed is not None and self.typed in names.known
+
+    def is_keyword(self) -> bool:
+        """Whether it is a word of shells."""
+        return not self.slashed and self.typed in KEYWORDS
+
+
+@lru_cache(maxsize=4096)
+def _spelling(typed: str | None, *about: bool) -> Spelling:
+    slashed, named = about
+    return Spelling(typed, slashed, named)
+
+
+# Simple commands of plain words, by all texts by which rules know them: those decided in some way.
+
 
 _MOST: Final = len(BY_RANK) - 1
 _ASKED: Final = frozenset(each for each in CHANGES if Effect.ALLOW not in each)
@@ -293,3 +683,59 @@ class SimpleSearch:
 def _telling(texts: Iterable[ListedText]) -> frozenset[ListedText]:
     """Return the texts of which lines may still say something."""
     return frozenset([text for text in texts if text.tells])
+
+
+# Changes that may come of lines, and that no command which was tried shows: all are searched.
+
+
+# Places that all searches of one comparison may look at.
+_PLACES: Final = 60_000
+
+
+def hidden_differences(pair: CommandPair, known: Iterable[Effects]) -> Iterator[Difference]:
+    """Yield a difference for each of these changes that has one, and is not *known*.
+
+    Args:
+        pair: the calls of the tool that runs commands, its lines compared.
+        known: the changes that need no further one.
+
+    """
+    shown = weaker({*known})
+    wanted = (pair.untold | {*pair.hidden}) - shown
+    simple = _simple(pair) if wanted else None
+    if simple is not None and not _is_open(pair):
+        wanted &= {*pair.hidden}
+    wanted = stronger(wanted)
+    while simple is not None and wanted:
+        found = simple.search(wanted)
+        if found.text is None:
+            if not found.exact:
+                pair.doubts |= dict.fromkeys((OVERLAPS, each) for each in wanted)
+            break
+        difference = pair.asked(found.text.replace(pair.fresh, "q7z"))
+        if difference.effects not in wanted:
+            pair.doubts |= dict.fromkeys((OPAQUE, each) for each in wanted)
+            break
+        yield difference
+        shown |= weaker([difference.effects])
+        wanted -= shown
+    # Of what a shell acts on no more is tried.
+    for change, is_plain in pair.hidden.items():
+        if change not in shown and not (simple and is_plain):
+            pair.doubt(OPAQUE, change)
+
+
+def _is_open(pair: CommandPair) -> bool:
+    """Whether a line knows what stands before a program, or leaves it open."""
+    return any(is_disguise(each, pair.shell) for each in pair.patterns)
+
+
+def _simple(pair: CommandPair) -> SimpleSearch | None:
+    """Return the commands of plain words; None where more than lines decides."""
+    rows = [row for lookup in pair.lookups for row, _ in lookup.rows]
+    asks = {row.ruleset.dialect.asks for row in rows}
+    if len(asks) != 1:
+        return None
+    if any(row.has_parameters or not is_told(row.ruleset.dialect.shell) for row in rows):
+        return None
+    return SimpleSearch(pair, pair.shell, Effect.ASK if True in asks else Effect.DENY, _PLACES)

@@ -1,15 +1,533 @@
-"""Which calls two tables decide differently."""
+"""Which calls two tables decide differently: tool by tool, and all other tools at once."""
 
 from __future__ import annotations
 
-from policy.compare.compare import Comparison, Difference, Known
-from policy.compare.meets import compare_meets
-from policy.compare.ordinary import ordinary
-from policy.compare.tool_pair import remembered
-from policy.core.memory import seldom_collecting
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import chain, permutations, product
+from typing import Final
+from weakref import ReferenceType, WeakValueDictionary, ref
+
+from policy.compare.compare import DIFFERENT_KINDS, Comparison, Known, compare
+from policy.compare.lists import ListSide, View
+from policy.compare.pair import TextPair, remembered
+from policy.compare.witness import Call, CallShape, Difference, ordinary
+from policy.core.decision import Decision, Reason
+from policy.core.effect import Effect
+from policy.core.memory import Key, alive, seldom_collecting
+from policy.core.values import evolve, frozen
+from policy.patterns.automaton import AutomatonState
+from policy.patterns.domains import DEAD, Domain
+from policy.patterns.families import classes
+from policy.patterns.notations import is_glob, names
+from policy.patterns.pattern import Pattern, PatternKind, readable
+from policy.patterns.tokens import Gap, OneOf, Token
+from policy.tables.dialect import Dialect
+from policy.tables.entry import RowEntry
+from policy.tables.lookup import Lookup
+from policy.tables.parameters import TOO_MANY_PARAMETERS, parameter_cases
+from policy.tables.row import Row
+from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Table
 
-__all__ = ["decided", "differences"]
+__all__ = [
+    "OTHER_TOOL",
+    "Tools",
+    "compare_meets",
+    "compare_others",
+    "decided",
+    "differences",
+    "glob_pattern",
+    "internal_tools",
+    "is_idle",
+    "representatives",
+    "told",
+]
+
+
+# Spellings of one name that are told apart before the answer is no longer exact.
+_SPELLINGS: Final = 256
+
+# Stands for every tool that no rule speaks of.
+OTHER_TOOL = "OtherTool"
+
+
+def representatives(sets: Iterable[RuleSet]) -> tuple[list[str], bool]:
+    """Return names that stand for all tools, and whether they really stand for all."""
+    names: dict[str, None] = {}
+    globs: dict[str, None] = {}
+    for rules in sets:
+        dialect = rules.dialect
+        written = {*dialect.arguments, *dialect.aliases, *dialect.aliases.values(), *rules.names}
+        names.update(dict.fromkeys(sorted(written)))
+        for glob in rules.globs:
+            # `=read` is one name, in that case only.
+            exact_name = str(glob_pattern(glob)) if glob_pattern(glob).exact else ""
+            (names if exact_name else globs)[exact_name or glob] = None
+    further, exact = further_tools(frozenset(globs), frozenset(names))
+    return list(dict.fromkeys((*names, *further))), exact
+
+
+@lru_cache(maxsize=1024)  # most agents of a project share their globs
+def further_tools(globs: frozenset[str], names: frozenset[str]) -> tuple[tuple[str, ...], bool]:
+    """Return a name for each set of globs that share one which is not among *names*."""
+    patterns = [glob_pattern(glob) for glob in sorted(globs)]
+    found, exact = classes(patterns, names)
+    if OTHER_TOOL not in names:
+        alike = frozenset(i for i, glob in enumerate(patterns) if glob.matches(OTHER_TOOL))
+        found[alike] = OTHER_TOOL
+    return tuple(found.values()), exact
+
+
+@lru_cache(maxsize=4096)
+def glob_pattern(glob: str) -> Pattern:
+    """Return the pattern of a glob over tool names."""
+    return names(glob)
+
+
+@frozen
+class Tools:
+    """The tools that some rule sets tell apart.
+
+    Attributes:
+        special: those that are compared one by one, as rules name them.
+        spelled: the same in every spelling that matters.
+        exact: whether those are all.
+
+    """
+
+    special: frozenset[str]
+    spelled: tuple[str, ...]
+    exact: bool
+
+    @classmethod
+    def of(cls, sets: Iterable[RuleSet]) -> Tools:
+        """Return the tools of *sets*."""
+        speaking = [rules for rules in sets if rules.entries]
+        dialects = list(dict.fromkeys(rules.dialect for rules in speaking))
+        special: dict[str, None] = {}
+        for dialect in dialects:
+            known = {*dialect.arguments, *dialect.aliases, *dialect.aliases.values()}
+            special.update(dict.fromkeys(sorted(known)))
+        for rules in speaking:
+            folded = rules.dialect.fold_names
+            # `=read` is one name, in that case only.
+            alone = {str(p) for glob in rules.globs if (p := glob_pattern(glob)).exact}
+            named = rules.names | alone if folded else rules.parametered
+            special.update(dict.fromkeys(sorted(named)))
+        globs = sorted({glob for rules in speaking for glob in rules.globs})
+        spelled = dict.fromkeys(special)
+        exact = len({dialect.fold_names for dialect in dialects}) < 2
+        if any(dialect.fold_names for dialect in dialects):
+            for name in special:
+                found = _spellings(name, globs)
+                spelled.update(dict.fromkeys(found))
+                exact &= len(found) < _SPELLINGS
+        if len({dialect.loose for dialect in dialects}) > 1:
+            # Some see a name as written, others what is left of it.
+            written = [rules for rules in speaking if not rules.dialect.loose]
+            for rules in written:
+                odd = (n for n in rules.names if any(d.canonical(n) != n for d in dialects))
+                spelled.update(dict.fromkeys(sorted(odd)))
+                exact &= set(rules.globs) <= {"*"}
+            spelled.update(dict.fromkeys(map(loosely, special)))
+        return cls(frozenset(special), tuple(spelled), exact)
+
+
+_Reached = dict[object, tuple[str, tuple[AutomatonState, ...]]]
+
+
+def _spellings(name: str, globs: Sequence[str]) -> list[str]:
+    """Return *name* in each mixture of cases that *globs* tell apart; at most `_SPELLINGS`."""
+    patterns = [glob_pattern(glob) for glob in globs]
+    reached: _Reached = {(): ("", tuple(p.automaton.start for p in patterns))}
+    for letter in name:
+        following: _Reached = {}
+        for text, states in reached.values():
+            for spelled in dict.fromkeys((letter, letter.lower(), letter.upper())):
+                if spelled.isascii() or spelled == letter:
+                    after = tuple(state.after(spelled) for state in states)
+                    key = tuple(state.key for state in after)
+                    following.setdefault(key, (text + spelled, after))
+        reached = dict(list(following.items())[:_SPELLINGS])
+    return [text for text, _ in reached.values()]
+
+
+def loosely(name: str) -> str:
+    """Return another name that is the same to a host which reads names loosely."""
+    return name + " "
+
+
+# Exactly which tools, of those that are like any other, two tables decide differently.
+
+
+MANY_NAMES: Final = "rules tell more names of tools apart than are tried"
+
+# Stands between the name of a tool and its argument. Patterns cannot tell it from
+# other characters that they do not name.
+_MARK: Final = "\uf8ff"
+
+_BLANKS: Final = " \t\n\r\v\f"
+
+LookUp = Callable[[str], Lookup]
+
+
+def _plainly(name: str) -> str:
+    return name
+
+
+def compare_others(
+    sides: Sequence[Sequence[RuleSet]], tools: Tools, look_up: Sequence[LookUp], known: Known
+) -> Comparison:
+    """Return how calls of all tools that are not special are decided differently.
+
+    Args:
+        sides: the rule sets whose meet was asked, and those whose meet is asked now.
+        tools: those that are special to any of them.
+        look_up: what each side says of a tool.
+        known: as for `compare`.
+
+    """
+    speaking = [rules for sets in sides for rules in sets if rules.entries]
+    if speaking and all(rules.dialect.fold_names for rules in speaking):
+        return _by_class(speaking, tools, look_up, known)
+    among = [(rules, rules.looking(tools.special)) for rules in speaking]
+    looking = [entry for _, entries in among for entry in entries]
+    cases = parameter_cases([looking], whole=True)
+    # How a call is read matters to those alone that look at what is in it.
+    reading = [rules for rules, entries in among if entries] or speaking
+    others = list(dict.fromkeys(rules.dialect.other for rules in reading)) or [_ANY]
+    why: dict[str, None] = {}
+    if cases is None:
+        why[TOO_MANY_PARAMETERS] = None
+    if len(others) > 1 and looking:
+        why[DIFFERENT_KINDS] = None
+    loose = {rules.dialect.loose for rules in speaking}
+    found: dict[object, Difference] = {}
+    spells = (_plainly, loosely) if len(loose) > 1 else (_plainly,)
+    shapes = CallShape.each(
+        _NOWHERE, others[0], cases or [{}], {e.field for e in looking if e.field}
+    )
+    for shape, spell in product(shapes, spells):
+        lines = _Lines(
+            tools.special,
+            tuple(shape.parameters.items()),
+            spell is _plainly,
+            looking=bool(looking),
+            sole=shape.sole,
+        )
+        domain, wider = _domain(shape, speaking, loose=True in loose, looking=bool(looking))
+        ask = _Asked(look_up, shape, spell)
+        seen = [tuple(_view(ref(rules), lines) for rules in sets) for sets in sides]
+        if all(any(map(_denies_all, views)) for views in seen):
+            continue
+        views = tuple(tuple(view for view in each if not _allows_all(view)) for each in seen)
+        # A set that says nothing of these tools leaves what the others decide differently.
+        key = compare_others, views, lines, frozenset(loose), domain.closed
+        calls = known.get(key)
+        if calls is None:
+            pair = TextPair(
+                *map(ListSide, views), domain=domain, wider=wider, ask=ask, words=_readable
+            )
+            told = [(difference.tool, difference.call) for difference in pair.differences()]
+            calls = known[key] = told, tuple(pair.why)
+        for tool, call in calls[0]:
+            difference = ask.decided(tool, call)
+            found.setdefault((difference.before, difference.after), difference)
+        why.update(dict.fromkeys(calls[1]))
+    return Comparison(tuple(found.values()), tuple(why))
+
+
+def _by_class(
+    speaking: Sequence[RuleSet], tools: Tools, look_up: Sequence[LookUp], known: Known
+) -> Comparison:
+    """Compare one tool of each set of names that the same globs match.
+
+    For hosts that ignore case: a name in any case is no star pattern, so that names
+    and arguments together take long to search. All names that rules give are special.
+    """
+    globs = {glob for rules in speaking for glob in rules.globs if not glob_pattern(glob).exact}
+    others, exact = further_tools(frozenset(globs), frozenset(tools.spelled))
+    compared = [compare(tool, look_up[0](tool), look_up[1](tool), known) for tool in others]
+    differences = tuple(found for comparison in compared for found in comparison.differences)
+    why = dict.fromkeys(reason for comparison in compared for reason in comparison.why)
+    return Comparison(differences, tuple(why if exact else {**why, MANY_NAMES: None}))
+
+
+_ANY: Final = Dialect("").other
+
+
+@frozen
+class _Asked:
+    """What the call that a text stands for gets."""
+
+    look_up: Sequence[LookUp]
+    shape: CallShape
+    spell: Callable[[str], str]
+
+    def __call__(self, text: str) -> Difference:
+        name, _, argument = text.partition(_MARK)
+        tool = self.spell(name)
+        before, after = (look_up(tool) for look_up in self.look_up)
+        call: dict[str, object] = {}
+        if before.constant is None or after.constant is None:
+            call = self.shape.call(argument)
+        return Difference(
+            tool, call, before.decide(call, remember=False), after.decide(call, remember=False)
+        )
+
+    def decided(self, tool: str, call: Call) -> Difference:
+        """Return what a call of *tool* gets."""
+        before, after = (look_up(tool) for look_up in self.look_up)
+        return Difference(
+            tool, call, before.decide(call, remember=False), after.decide(call, remember=False)
+        )
+
+
+_NOWHERE: Final = Dialect("")
+
+
+def _readable(text: str) -> Iterator[str]:
+    name, _, argument = text.partition(_MARK)
+    for words in (f"{OTHER_TOOL}{_MARK}{argument}", text) if len(name) == 1 else (text,):
+        yield from readable(words)
+
+
+@frozen
+class _Lines:
+    """Rule sets as lists over names and arguments.
+
+    Attributes:
+        special: the tools that are left out: a line in front of all others
+            decides them alike everywhere.
+        parameters: what a call has beside its argument.
+        as_written: whether names are spelt as rules that take them literally do.
+        looking: whether any rule looks at an argument.
+        sole: the parameter whose text the argument is.
+
+    """
+
+    special: frozenset[str]
+    parameters: tuple[tuple[str, str], ...]
+    as_written: bool
+    looking: bool
+    sole: str = ""
+
+    def of(self, rules: RuleSet) -> Iterator[RowEntry]:
+        """Yield the lines of *rules*."""
+        dialect = rules.dialect
+        special = {dialect.key(name) for name in self.special}
+        for name in sorted(self.special):
+            yield _left_out(name, fold=dialect.fold_names, looking=self.looking)
+        as_written = self.as_written or dialect.loose
+        told = {
+            tool
+            for tool in rules.tools
+            if is_glob(tool) or (as_written and dialect.key(tool) not in special)
+        }
+        for entry in rules.entries:
+            if entry.tool not in told:
+                continue
+            spoken_of = not entry.field or entry.field == self.sole
+            if not spoken_of and not self._holds(entry):
+                continue
+            argument = entry.pattern if spoken_of else None
+            tool = entry.tool if is_glob(entry.tool) else dialect.canonical(entry.tool)
+            pattern = _name(tool, fold=dialect.fold_names)
+            yield _line(entry, _behind(pattern, argument) if self.looking else pattern)
+
+    def _holds(self, entry: Entry) -> bool:
+        value = dict(self.parameters).get(entry.field)
+        return value is not None and entry.pattern is not None and entry.pattern.matches(value)
+
+
+@lru_cache(maxsize=256)  # links of a chain share most of their sets
+def _view(rules: ReferenceType[RuleSet], lines: _Lines) -> View:
+    # Agents that are given other special tools say the same of the others.
+    seen = alive(rules)
+    view = View(PatternKind.TEXT, tuple(lines.of(seen)), seen.default, shared=len(lines.special))
+    said = tuple((e.pattern, e.effect, e.reason, e.place is None) for e in view.entries)
+    return _VIEWS.setdefault((said, view.default, view.shared, seen.dialect), view)
+
+
+_VIEWS: WeakValueDictionary[object, View] = WeakValueDictionary()
+
+
+def _allows_all(view: View) -> bool:
+    return len(view.entries) == view.shared and view.default is Effect.ALLOW
+
+
+def _denies_all(view: View) -> bool:
+    return len(view.entries) == view.shared and view.default is Effect.DENY
+
+
+def _line(entry: Entry, pattern: Pattern) -> RowEntry:
+    return RowEntry(pattern, "", entry.effect, entry.reason, entry.rule, entry.place)
+
+
+@lru_cache(maxsize=4096)
+def _left_out(name: str, *, fold: bool, looking: bool) -> RowEntry:
+    pattern = _behind(_name(name, fold=fold), None) if looking else _name(name, fold=fold)
+    return RowEntry(pattern, "", Effect.ALLOW, Reason.RULE, name, None)
+
+
+@lru_cache(maxsize=65_536)
+def _name(tool: str, *, fold: bool) -> Pattern:
+    """Return the pattern of the names that *tool* stands for."""
+    if is_glob(tool):
+        return glob_pattern(tool)
+    return Pattern.of(PatternKind.TEXT, map(_either_case, tool)) if fold else Pattern.exactly(tool)
+
+
+@lru_cache(maxsize=65_536)
+def _behind(name: Pattern, argument: Pattern | None) -> Pattern:
+    """Return the pattern of a name and an argument behind it."""
+    rest = argument.tokens if argument else (Gap.ANY,)
+    return Pattern.of(PatternKind.TEXT, (*name.tokens, _MARK, *rest))
+
+
+def _either_case(letter: str) -> Token:
+    cases = frozenset((letter.lower(), letter.upper())) if letter.isascii() else frozenset(letter)
+    return OneOf(cases) if len(cases) > 1 else letter
+
+
+def _domain(
+    shape: CallShape, speaking: Iterable[RuleSet], *, loose: bool, looking: bool
+) -> tuple[Domain, Domain | None]:
+    """Return the texts to look for, and all that are possible where these are more."""
+    start, inside, blank = {"": "name"}, {"": "name"}, {"": "name"}
+    if loose:
+        # What is left of a name: no blanks around it, no parenthesis, no capital.
+        letters = {letter for rules in speaking for tool in rules.tools for letter in tool}
+        odd = {"(", *(letter for letter in letters if letter.lower() != letter)}
+        for state in (start, inside, blank):
+            state.update(dict.fromkeys(odd, DEAD))
+        start.update(dict.fromkeys(_BLANKS, DEAD))
+        inside.update(dict.fromkeys(_BLANKS, "blank"))
+        blank.update(dict.fromkeys(_BLANKS, "blank"))
+    table = {"name?": start, "name": inside, "blank": blank}
+    if not looking:
+        return Domain(table, frozenset({"name"}), closed=True), None
+    table["name?"][_MARK] = table["blank"][_MARK] = DEAD
+    table["name"][_MARK] = "mark"
+    wider = shape.wider
+    return shape.domain.behind(table, _MARK), wider and wider.behind(table, _MARK)
+
+
+# How two meets of rule sets decide calls of all tools differently: tool by tool, and the others.
+
+
+# A rule set, and the links of a chain that it belongs to.
+Linked = tuple[RuleSet, tuple[str, ...]]
+
+
+def compare_meets(
+    before: Sequence[Linked], after: Sequence[Linked], known: Known | None = None
+) -> Comparison:
+    """Return how calls are decided differently by two meets.
+
+    Decisions name no table, and numbers for links: equal where links are.
+
+    Args:
+        before: the rule sets of one, each with the links that it belongs to.
+        after: those of the other.
+        known: what was found so far, of these or of others; what is found here is added.
+
+    """
+    sets = [[rules for rules, _ in one] for one in (before, after)]
+    if {*sets[0]} == {*sets[1]}:
+        return Comparison()
+    known = {} if known is None else known
+    meets = _Meet(before, known), _Meet(after, known)
+    tools = Tools.of(chain(*sets))
+    found: list[Difference] = []
+    why = dict.fromkeys(() if tools.exact else (MANY_NAMES,))
+    # What both share cannot tell them apart.
+    alone = [[rules for rules in one if rules not in two] for one, two in permutations(sets)]
+    for tool in tools.spelled:
+        effects = [_constant(rules, tool) for rules in alone]
+        if effects[0] is not None and effects[0] is effects[1]:
+            continue
+        was, now = (meet.lookup(tool) for meet in meets)
+        key = compare_meets, tool, was, now
+        comparison = known.get(key)
+        if comparison is None:
+            comparison = known[key] = compare(tool, was, now, known)
+        found += comparison.differences
+        why.update((f"{tool}: {reason}", None) for reason in comparison.why)
+    others = compare_others(sets, tools, [meet.lookup for meet in meets], known)
+    why.update(dict.fromkeys(others.why))
+    return Comparison((*found, *others.differences), tuple(why))
+
+
+class _Meet:
+    """What rule sets say of tools, one lookup for all meets that say the same.
+
+    Args:
+        sets: the rule sets, and the links of each.
+        known: the lookups there are.
+
+    """
+
+    def __init__(self, sets: Sequence[Linked], known: Known) -> None:
+        self._sets = sets
+        self._known = known
+        self._said: dict[Row, object] = known.setdefault(_said, {})
+        # which of the sets count -> numbers for the links of each
+        self._numbers: dict[tuple[int, ...], tuple[tuple[str, str], ...]] = {}
+
+    def lookup(self, tool: str) -> Lookup:
+        """Return what the sets say of *tool*."""
+        rows = [rules.row(tool) for rules, _ in self._sets]
+        places = tuple(range(len(rows)))
+        if any(row.constant is None for row in rows):
+            # A row that allows every call is told of only where no other one is.
+            places = tuple([place for place in places if not _is_open(rows[place])])
+            rows = [rows[place] for place in places]
+        numbers = self._numbers.get(places)
+        if numbers is None:
+            numbers = self._numbers[places] = self._numbered(places)
+        key = _Meet, tuple([self._said.get(row) or self._says(row) for row in rows]), numbers
+        lookup: Lookup | None = self._known.get(key)
+        if lookup is None:
+            lookup = self._known[key] = Lookup(zip(rows, numbers, strict=True), "")
+        return lookup
+
+    def _numbered(self, places: Iterable[int]) -> tuple[tuple[str, str], ...]:
+        whole = [self._sets[place][1] for place in places]
+        first = [links[:1] for links in whole]
+        return tuple((str(first.index(each[:1])), str(whole.index(each))) for each in whole)
+
+    def _says(self, row: Row) -> object:
+        """Return what a row says, the same object for all that say the same."""
+        key = _said, _said(row)
+        said = self._said[row] = self._known.setdefault(key, Key(key))
+        return said
+
+
+def _is_open(row: Row) -> bool:
+    return row.constant is not None and row.constant.effect is Effect.ALLOW
+
+
+def _said(row: Row) -> object:
+    constant = row.constant
+    if constant is not None:
+        return constant.effect, constant.reason, constant.entries, row.inputs
+    return row
+
+
+def _constant(sets: Iterable[RuleSet], tool: str) -> Effect | None:
+    """Return the effect that all calls of *tool* get of some rule sets, if it is one."""
+    strictest = Effect.ALLOW
+    for rules in sets:
+        outcome = rules.row(tool).constant
+        if outcome is None:
+            return None
+        strictest &= outcome.effect
+    return strictest
+
+
+# Which calls two tables decide differently.
 
 
 @seldom_collecting
@@ -40,3 +558,69 @@ def decided(old: Table, new: Table, difference: Difference) -> Difference:
     return Difference(
         tool, call, *(lookup.decide(call, remember=False, read=remembered) for lookup in lookups)
     )
+
+
+# Differences as they are told: each once, and of tools that a call can name.
+
+
+def internal_tools(dialects: Iterable[Dialect]) -> frozenset[str]:
+    """Return the names that no call has: those of what shell commands do to files."""
+    return frozenset[str]().union(*(dialect.shell.files.inner for dialect in dialects))
+
+
+def is_idle(difference: Difference, *, checked: bool = False) -> bool:
+    """Return whether a call differs that cannot be read, and that neither side allows.
+
+    Args:
+        difference: of two tables.
+        checked: whether their host refuses such calls unread, whatever either says.
+
+    """
+    if Reason.MALFORMED not in (difference.before.reason, difference.after.reason):
+        return False
+    return checked or Effect.ALLOW not in difference.effects
+
+
+def told(differences: Iterable[Difference], *tables: Table) -> tuple[Difference, ...]:
+    """Return the differences of *tables* that are worth telling, each once."""
+    dialects = {part.rules.dialect for table in tables for part in table.use.parts}
+    internal = internal_tools(dialects)
+    checked = bool(dialects) and all(dialect.checks for dialect in dialects)
+    once: dict[tuple[object, ...], Difference] = {}
+    # Under the name that all have for the tool, where they have one.
+    common: dict[str, str] = {}
+    for difference in differences:
+        if difference.tool in internal or is_idle(difference, checked=checked):
+            continue
+        tool = difference.tool
+        if tool not in common:
+            names = {dialect.canonical(tool) for dialect in dialects}
+            common[tool] = names.pop() if len(names) == 1 else tool
+        name = common[tool]
+        key = (name, str(difference.call), difference.before, difference.after)
+        if key not in once or tool == name:
+            once[key] = difference
+    spoken = {key for key, d in once.items() if _is_spoken(d.before) or _is_spoken(d.after)}
+    if not spoken:
+        return tuple(once.values())
+    outcomes = {(name, d.before, d.after) for (name, *_), d in once.items()}
+    return tuple(
+        d
+        for key, d in once.items()
+        if key not in spoken or (key[0], _plain(d.before), _plain(d.after)) not in outcomes
+    )
+
+
+def _is_spoken(decision: Decision) -> bool:
+    """Return whether a host asks by a line of its own, as it does where no line speaks."""
+    return (
+        decision.reason is Reason.DEFAULT
+        and decision.effect is Effect.ASK
+        and bool(decision.because)
+        and all(rule.place is None for rule in decision.because)
+    )
+
+
+def _plain(decision: Decision) -> Decision:
+    """Return what a call gets as if no line spoke of it that a host asks by all the same."""
+    return evolve(decision, because=()) if _is_spoken(decision) else decision

@@ -1,9 +1,12 @@
-"""Which call a text stands for, and what both sides make of it."""
+"""Calls that show a difference: what a text stands for, and the call that people would make."""
 
 from __future__ import annotations
 
 import json
+import re
+import tomllib
 from collections.abc import Container, Iterable, Iterator, Mapping
+from importlib.resources import files
 from itertools import product
 from typing import Final
 
@@ -15,6 +18,7 @@ from policy.patterns.pattern import readable
 from policy.patterns.tokens import BLANKS, folded
 from policy.tables.dialect import Argument, ArgumentKind, Dialect
 from policy.tables.entry import KINDS
+from policy.tables.table import Table
 
 __all__ = [
     "CHANGES",
@@ -22,7 +26,9 @@ __all__ = [
     "CallShape",
     "Difference",
     "Effects",
+    "is_ordinary",
     "of_direction",
+    "ordinary",
     "signature",
     "stronger",
     "weaker",
@@ -303,3 +309,140 @@ def weaker(changes: Iterable[Effects]) -> set[Effects]:
 def stronger(changes: Container[Effects]) -> set[Effects]:
     """Return the changes of which one of *changes* may be what is left, these included."""
     return {each for each in CHANGES if any(left in changes for left in weaker([each]))}
+
+
+# Witnesses that people would type, in place of what a search finds.
+
+
+# Of so many differences a better call is looked for: a reader sees fewer.
+_MOST: Final = 100
+
+# Words that people complete rules with.
+_KNOWN: Final = tomllib.loads(files(__package__).joinpath("ordinary.toml").read_text("utf-8"))
+_COMMANDS, _FILES, _WORDS = (_KNOWN[name] for name in ("commands", "files", "words"))
+
+# What searches come up with: short names, and what is odd about a path or a redirection.
+_FOUND: Final = re.compile(r"~\d|worktrees|<|(?<!echo )(?:^|(?<=[\s/'>]))[a-z0](?=[\s/.'>]|$)")
+
+# A rule: its tool and its specifier.
+_RULE: Final = re.compile(r"([^\s()]+)\((?:domain:)?(.*)\)", re.DOTALL)
+
+
+def ordinary(differences: Iterable[Difference], old: Table, new: Table) -> Iterator[Difference]:
+    """Yield differences of two tables, the first ones by the calls that people think of first."""
+    for number, difference in enumerate(differences):
+        yield _ordinary(difference, old, new) if number < _MOST else difference
+
+
+def _ordinary(difference: Difference, old: Table, new: Table) -> Difference:
+    """Return a difference by the call that people think of first, of those decided like its own.
+
+    Args:
+        difference: of the two tables.
+        old: what its first decision is of.
+        new: what its second is of.
+
+    """
+
+    def decided(call: Call, tool: str = difference.tool) -> Difference:
+        lookups = (old.lookup(tool), new.lookup(tool))
+        return Difference(tool, call, *(each.decide(call, remember=False) for each in lookups))
+
+    tool, found = difference.tool, decided(difference.call)
+    if tool.endswith("__x"):  # of a server whose tools no rule names
+        named = decided(difference.call, f"{tool.removesuffix('x')}search")
+        return named if signature(named) == signature(found) else found
+    dialect = next((part.rules.dialect for t in (old, new) for part in t.use.parts), None)
+    if dialect is None:
+        return found
+    argument = dialect.argument(tool)
+    field = next((name for name in argument.fields if name in found.call), "")
+    if not isinstance(found.call.get(field), str):
+        return found
+    rules = [
+        because.rule
+        for decision in (found.after, found.before)
+        for because in decision.because
+        if because.place is not None
+    ]
+    for text in dict.fromkeys(_texts(dialect, argument.kind, rules)):
+        one = decided({**found.call, field: text})
+        if signature(one) == signature(found):
+            return one
+    return found
+
+
+def is_ordinary(call: Call) -> bool:
+    """Return whether people would make a call, rather than a search alone."""
+    return not any(isinstance(text, str) and _FOUND.search(text) for text in call.values())
+
+
+def _texts(dialect: Dialect, kind: ArgumentKind, rules: Iterable[str]) -> Iterator[str]:
+    """Yield arguments that rules may match, those of their own words first."""
+    for rule in rules:
+        found = _RULE.fullmatch(rule)
+        if found is None:
+            continue
+        of_rule = dialect.argument(found[1]).kind
+        match kind, of_rule:
+            case ArgumentKind.COMMAND, ArgumentKind.COMMAND:
+                yield from _commands(found[2])
+            case ArgumentKind.COMMAND, ArgumentKind.PATH:
+                paths = _paths(found[2])
+                yield from (f"{program} {path}" for path in paths for program in _KNOWN["opening"])
+            case ArgumentKind.PATH, ArgumentKind.PATH:
+                yield from _paths(found[2])
+            case ArgumentKind.URL, ArgumentKind.URL:
+                host = found[2].replace("*.", "api.").replace("*", "example")
+                yield f"https://{host}/"
+            case _:
+                pass
+    match kind:
+        case ArgumentKind.COMMAND:
+            yield from _KNOWN["any_command"]
+        case ArgumentKind.PATH:
+            yield from _KNOWN["any_file"]
+        case ArgumentKind.URL:
+            yield "https://example.com/"
+        case _:
+            pass
+
+
+def _commands(pattern: str) -> Iterator[str]:
+    """Yield commands that a pattern may match."""
+    start = re.sub(r"(?::| )\*$", "", pattern)
+    if "*" in start:
+        words = _KNOWN["programs"] if start[0] == "*" else _WORDS
+        words = ("", *words) if re.search(r"\w\*", start) else words
+        words = ("push origin", *words) if start.startswith("git *") else words
+        yield from (" ".join(start.replace("*", word).split()) for word in words)
+    elif start == pattern:
+        yield pattern
+    else:
+        yield from (f"{start} {rest}" for rest in _COMMANDS.get(start, "").split("|") if rest)
+        yield start
+        yield from (f"{start} {word}" for word in _WORDS if word)
+
+
+def _paths(pattern: str) -> Iterator[str]:
+    """Yield paths that a pattern may match: as people write them, in the folder they are in."""
+    rooted = re.sub(r"^/+", "/", pattern)  # two slashes lead out of the project in some hosts
+    for path in dict.fromkeys((rooted, rooted.removeprefix("/"))):
+        folder, _, name = path.removeprefix("./").rpartition("/")
+        folder = re.sub(r"(?<![^/])\*\*/?", "", folder).replace("*", "app").rstrip("/")
+        stem, dot, ending = name.rpartition(".")
+        if not name.strip("*"):
+            names = [
+                _FILES.get(folder.rpartition("/")[2], _KNOWN["file"]),
+                "notes.txt",
+                "",
+            ]
+            folder = folder or ("src" if "**" in path and not path.startswith("/") else "")
+        elif not stem.strip("*") and stem:
+            names = [_KNOWN["stems"].get(ending, "app") + dot + ending]
+        elif name.startswith(".env"):
+            names = [re.sub(r"\*+", "", name).rstrip("."), re.sub(r"\*+", "local", name)]
+        else:
+            names = [name.replace("*", "app")]
+        root = "/" if path.startswith("/") and not folder else ""
+        yield from (f"{root}{folder}{'/' if folder and each else ''}{each}" for each in names)

@@ -9,8 +9,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from policy.compare.overlap import glob_pattern
-from policy.compare.tables import differences
+from policy.compare.tables import differences, glob_pattern
 from policy.core import expressions as re
 from policy.core import values
 from policy.core.effect import Effect

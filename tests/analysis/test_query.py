@@ -13,7 +13,7 @@ from policy.analysis.reach.query import exceeds, query, read_maximum
 from policy.cli.query import Asked, as_json, blocks
 from policy.cli.report.markdown import markdown
 from policy.cli.report.terminal import PageLayout, terminal
-from policy.compare.dead_rules import minimise, shadowing
+from policy.compare.dead_rules import shadowing
 from policy.compare.tables import differences
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
@@ -311,19 +311,6 @@ def test_a_rule_is_live_just_when_some_call_needs_it(name: str) -> None:
             if standing.witness is not None:
                 found = (standing.witness.tool, standing.witness.call)
                 assert rules.decide(*found).effect is not without.decide(*found).effect
-
-
-@pytest.mark.parametrize("name", FAMILIES)
-def test_a_minimal_list_decides_alike_and_needs_each_of_its_rules(name: str) -> None:
-    family = FAMILIES[name]
-    dice = random.Random(f"minimal {name}")
-    for _ in range(12):
-        rules = Table(_pair(dice, family)[0].use)
-        minimal = minimise(rules)
-        for call in family.calls:
-            assert rules.decide(*call).effect is minimal.table.decide(*call).effect
-        if minimal.exact:
-            assert all(standing.what == "live" for standing in shadowing(minimal.table))
 
 
 @pytest.mark.parametrize("name", FAMILIES)

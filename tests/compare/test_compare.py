@@ -7,8 +7,7 @@ import pytest
 
 from policy.commands.knowledge import Wrapping
 from policy.compare.compare import Comparison
-from policy.compare.overlap import representatives
-from policy.compare.tables import differences
+from policy.compare.tables import differences, representatives
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.patterns.families import classes

@@ -14,10 +14,11 @@ from collections.abc import Iterable, Iterator
 
 import pytest
 
-from policy.compare.command_pair import CommandPair
+from policy.compare.commands import CommandPair
 from policy.compare.compare import Comparison
-from policy.compare.pair import Difference
 from policy.compare.tables import differences
+from policy.compare.witness import Difference
+from policy.compare.wrapped import ODD_LINES
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.files.opening import Memory
@@ -295,7 +296,7 @@ def test_scripts_are_tried_in_one_shell_but_where_rules_tell_shells_apart(
         for denied in ([], ["Bash(git push)"])
     )
     assert differences(before, after).exact
-    scripts = {text for text in tried if "c 'git push;" in text}
+    scripts = {text for text in tried if "c 'git push'" in text}
     assert 0 < len(scripts) <= most
 
 
@@ -410,7 +411,7 @@ _SHELL = {"allow": ["Bash(bash *)"]}
         ({}, "ask", "awk * | head", set()),
         ({}, "deny", "git log * | head", {"ask>deny", "allow>deny"}),
         (_SHELL, "ask", "npm test && rm *", set()),
-        (_SHELL, "deny", "npm test && rm *", {"ask>deny", "allow>ask"}),
+        (_SHELL, "deny", "npm test && rm *", {"ask>deny"}),
         (_SHELL, "deny", "head * | sort *", {"ask>deny", "allow>deny", "allow>ask"}),
         ({"allow": ["Bash(timeout *)"]}, "deny", "npm i; rm *", {"ask>deny", "allow>deny"}),
         ({"ask": ["Bash(* *)"]}, "allow", "* | head", set()),
@@ -418,7 +419,7 @@ _SHELL = {"allow": ["Bash(bash *)"]}
         ({"ask": ["Bash(* *)"]}, "deny", "* && rm *", {"ask>deny"}),
     ],
 )
-def test_rules_that_spell_out_operators_are_compared_by_what_may_be_allowed_of_them(
+def test_rules_that_spell_out_operators_are_compared_by_samples(
     base: Lists, effect: str, rule: str, changes: set[str]
 ) -> None:
     # What a shell acts on may stand in quotes, behind a prefix, or in a script.
@@ -426,6 +427,6 @@ def test_rules_that_spell_out_operators_are_compared_by_what_may_be_allowed_of_t
     lists: Lists = {"allow": [], "ask": [], "deny": [], **base}
     edited = {**lists, effect: [*lists[effect], f"Bash({rule})"]}
     found = differences(_claude(dice, lists), _claude(dice, edited))
-    assert found.exact, found.why
+    assert all(ODD_LINES in why for why in found.why)
     shown = {each.effects for each in found.differences if each.tool == "Bash"}
     assert {f"{was}>{now}" for was, now in shown} == changes

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from policy.compare.pair import Difference, TextPair
-from policy.compare.sides import ListSide
-from policy.compare.view import View
+from policy.compare.lists import ListSide, View
+from policy.compare.pair import TextPair
+from policy.compare.witness import Difference
 from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
 from policy.core.source import Place

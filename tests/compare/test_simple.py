@@ -11,12 +11,11 @@ from hypothesis import strategies as st
 from policy.commands.reader import read_command
 from policy.commands.words import Word
 from policy.commands.wrappers import WordPlace
-from policy.compare.sides import ListSide, Sides
+from policy.compare.auto_allowed import ACTED_ON
+from policy.compare.lists import ListSide, Sides, View
 from policy.compare.simple import SimpleSearch
 from policy.compare.tables import differences
-from policy.compare.view import View
 from policy.compare.witness import CHANGES, weaker
-from policy.compare.words import ACTED_ON
 from policy.core.effect import Effect
 from policy.hosts.notation.semantics import SEMANTICS
 from policy.tables.table import Table

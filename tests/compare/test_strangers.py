@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from policy.analysis.diff import diff_workspaces
-from policy.compare.strangers import left_behind
+from policy.compare.paths import left_behind
 from policy.compare.tables import differences
 from policy.core.decision import Reason
 from policy.core.effect import Effect

@@ -8,16 +8,14 @@ import attrs
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from policy.compare.lists import ListSide, Sides, View, counterparts
 from policy.compare.pair import Runs, search_together
-from policy.compare.sides import ListSide, Sides, counterparts
-from policy.compare.view import View
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.patterns import notations
 from policy.patterns.automaton import NO_MATCH, Automaton
 from policy.patterns.domains import PATHS
 from policy.patterns.pattern import Pattern, PatternKind
-from policy.patterns.tokens import Alternatives, Gap
 from policy.tables.entry import RowEntry
 
 _SEGMENTS = ("a", "b", "ab", "a*", "*", "**")
@@ -43,22 +41,6 @@ def _view(patterns: list[Pattern], effects: list[Effect] | None = None) -> View:
     return View(patterns[0].kind, tuple(entries), Effect.ASK)
 
 
-@given(st.lists(_globs, min_size=1, max_size=5), _globs)
-@example(notations.paths("a/**"), notations.paths("a")[0])
-@example([*notations.paths("ab"), *notations.paths("a")], notations.paths("ab")[0])
-def test_a_line_that_covers_a_path_pattern_matches_all_of_it(patterns, pattern) -> None:
-    number = _view(patterns).covering(pattern)
-    if number != NO_MATCH:
-        assert all(patterns[number].matches(path) for path in _PATHS if pattern.matches(path))
-
-
-@given(st.lists(_stars, min_size=1, max_size=5), _stars)
-def test_a_line_that_covers_a_star_pattern_matches_all_of_it(patterns, pattern) -> None:
-    number = _view(patterns).covering(pattern)
-    if number != NO_MATCH:
-        assert all(patterns[number].matches(text) for text in _TEXTS if pattern.matches(text))
-
-
 @given(
     st.lists(st.tuples(_stars, st.sampled_from(Effect)), max_size=4),
     st.lists(_stars, max_size=2),
@@ -82,63 +64,6 @@ def test_what_no_line_grants_is_denied_by_the_form_of_a_list() -> None:
     assert not attrs.evolve(view, default=Effect.DENY).denies(Pattern.text("ab"))
     assert attrs.evolve(view, default=Effect.DENY).denies(Pattern.text("b*"))
     assert not view.denies(Pattern.text("b*"))
-
-
-@given(st.lists(_globs, min_size=1, max_size=5), st.sampled_from(["/a", "/a/b", "/b"]))
-def test_the_first_line_for_all_of_a_folder_covers_what_is_below_it(patterns, folder) -> None:
-    below = Pattern.of(PatternKind.PATH, [f"{folder}/b", Gap.DEEP])
-    wide = [
-        pattern
-        for pattern in patterns
-        if pattern.tokens in ((folder, Gap.DEEP), (Gap.DEEP,), (f"{folder}/", Gap.PART, Gap.DEEP))
-    ]
-    number = _view(patterns).covering(below)
-    scanned = next((n for n, pattern in enumerate(patterns) if pattern in wide), NO_MATCH)
-    assert number <= scanned
-
-
-def _any_of(anchor: str, names: list[str]) -> Pattern:
-    """Return the pattern of what has one of *names* at any depth below *anchor*."""
-    ways = ([f"/{name}", Gap.DEEP] for name in names)
-    return Pattern.of(PatternKind.PATH, [anchor, Gap.DEEP, Alternatives.of(*ways)])
-
-
-_choices = st.builds(
-    _any_of,
-    st.sampled_from(["", "/a", "/a/b"]),
-    st.lists(st.sampled_from(["a", "b", "ab", "a/b", "b/a"]), min_size=2, max_size=3, unique=True),
-)
-
-
-@given(st.lists(_globs | _choices, min_size=2, max_size=6), _globs)
-@example([_any_of("/a", ["b", "ab"]), _any_of("", ["b", "ab"])], notations.paths("b", "/a")[0])
-@example(
-    [_any_of("/a", ["a/b", "b/a"]), _any_of("", ["a/b", "b/a"])],
-    notations.paths("ab/**", "/a/b")[0],
-)
-@example([*notations.paths("b", "/a"), *notations.paths("b")], notations.paths("ab/**", "/a/b")[0])
-@example([*notations.paths("a/b", "/a"), *notations.paths("**/a/b")], notations.paths("b", "/a")[0])
-def test_a_line_that_is_hidden_below_a_folder_decides_nothing_there(patterns, pattern) -> None:
-    view = _view(patterns)
-    for number in range(len(patterns)):
-        if view.is_hidden(number, pattern):
-            assert all(view.automaton.first(p) != number for p in _PATHS if pattern.matches(p))
-
-
-def test_the_same_at_any_depth_is_hidden_behind_what_is_in_a_folder() -> None:
-    inside, anywhere = notations.paths(".git", "/p")[0], notations.paths(".git")[0]
-    view = _view([inside, anywhere])
-    assert view.is_hidden(1, notations.paths("src/**", "/p")[0])
-    assert not view.is_hidden(1, notations.paths("src/**", "/q")[0])
-    assert not view.is_hidden(0, notations.paths("src/**", "/p")[0])
-
-
-def test_names_at_any_depth_are_hidden_behind_the_same_names_in_a_folder() -> None:
-    view = _view([_any_of("/p", [".git", ".claude"]), _any_of("", [".git", ".claude"])])
-    assert view.is_hidden(1, notations.paths("src/**", "/p")[0])
-    assert not view.is_hidden(1, notations.paths("src/**", "/q")[0])
-    some = _view([_any_of("/p", [".git", "p"]), _any_of("", [".git", "p"])])
-    assert not some.is_hidden(1, notations.paths("src/**", "/p")[0])
 
 
 _lists = st.lists(st.tuples(_globs, st.sampled_from(list(Effect))), min_size=1, max_size=6)

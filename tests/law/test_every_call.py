@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from policy.analysis.diff import READINGS, Change, Diff, diff_workspaces
 from policy.compare.compare import DIFFERENT_KINDS
-from policy.compare.disguise import ODD_LINES
 from policy.compare.pair import OVERLAPS
+from policy.compare.wrapped import ODD_LINES
 from policy.core.effect import Effect
 from policy.hosts.project import Project
 from policy.tables.chain import Chain, SpawnDenied

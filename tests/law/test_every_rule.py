@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from policy.analysis.diff import READINGS
 from policy.analysis.lint import lint
 from policy.compare.dead_rules import shadowing, written_rules
-from policy.compare.deduplicate import is_idle
-from policy.compare.tables import differences
+from policy.compare.tables import differences, is_idle
 from policy.core.decision import Because
 from policy.core.effect import Effect
 from policy.files.opening import Memory

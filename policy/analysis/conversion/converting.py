@@ -27,8 +27,7 @@ from policy.analysis.conversion.losses import (
 )
 from policy.analysis.reach.worklist import Reach, reach
 from policy.commands.reader import read_command
-from policy.compare.deduplicate import internal_tools
-from policy.compare.overlap import OTHER_TOOL, glob_pattern, representatives
+from policy.compare.tables import OTHER_TOOL, glob_pattern, internal_tools, representatives
 from policy.core import values
 from policy.core.decision import Reason
 from policy.core.effect import Effect

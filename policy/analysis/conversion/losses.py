@@ -17,13 +17,11 @@ from itertools import chain as chained
 from itertools import islice, product
 from typing import Final
 
-from policy.compare.compare import Comparison, Difference, compare
+from policy.compare.compare import Comparison, compare
 from policy.compare.compare import Known as Lines
-from policy.compare.deduplicate import internal_tools
-from policy.compare.names import compare_others
-from policy.compare.overlap import Tools, glob_pattern
-from policy.compare.tool_pair import remembered
-from policy.compare.witness import Call, witness_call
+from policy.compare.pair import remembered
+from policy.compare.tables import Tools, compare_others, glob_pattern, internal_tools
+from policy.compare.witness import Call, Difference, witness_call
 from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
 from policy.core.values import evolve, field, frozen

@@ -23,11 +23,16 @@ from policy.analysis.reach.worklist import (
     Worklist,
     reach,
 )
-from policy.compare.compare import Comparison, Difference, Known
-from policy.compare.deduplicate import is_idle, told
-from policy.compare.meets import compare_meets
-from policy.compare.overlap import representatives
-from policy.compare.tables import decided, differences
+from policy.compare.compare import Comparison, Known
+from policy.compare.tables import (
+    compare_meets,
+    decided,
+    differences,
+    is_idle,
+    representatives,
+    told,
+)
+from policy.compare.witness import Difference
 from policy.core.effect import Effect
 from policy.core.finding import Finding
 from policy.core.memory import seldom_collecting

@@ -12,7 +12,7 @@ from typing import Final
 
 from policy.analysis.reach.query import taken
 from policy.analysis.reach.worklist import MANY_POSITIONS, Reach, reach
-from policy.compare.compare import Difference
+from policy.compare.witness import Difference
 from policy.core.decision import Decision
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError

@@ -16,8 +16,7 @@ from contextlib import suppress
 from functools import cache, lru_cache
 from itertools import combinations
 
-from policy.compare.deduplicate import internal_tools
-from policy.compare.overlap import OTHER_TOOL, glob_pattern, representatives
+from policy.compare.tables import OTHER_TOOL, glob_pattern, internal_tools, representatives
 from policy.core import values
 from policy.core.decision import Because, Reason
 from policy.core.effect import Effect

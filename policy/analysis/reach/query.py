@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from policy.analysis.reach.worklist import MANY_POSITIONS, reach
-from policy.compare.compare import Comparison, Difference
-from policy.compare.deduplicate import told
-from policy.compare.tables import differences
+from policy.compare.compare import Comparison
+from policy.compare.tables import differences, told
+from policy.compare.witness import Difference
 from policy.core.decision import Because, Decision, Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError

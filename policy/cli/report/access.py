@@ -9,7 +9,7 @@ from policy.analysis.reach.audit import AgentAudit
 from policy.analysis.reach.privileges import AtMost, Privilege
 from policy.cli.report.document import Block, Grid, Ink, Text, joined
 from policy.cli.report.words import relative
-from policy.compare.overlap import OTHER_TOOL
+from policy.compare.tables import OTHER_TOOL
 from policy.core import expressions as re
 from policy.core.decision import Because, Reason
 from policy.core.effect import Effect

@@ -12,7 +12,7 @@ from policy.cli.report.access import CLASSES
 from policy.cli.report.as_json import Object
 from policy.cli.report.document import Ink, Text, joined
 from policy.cli.report.words import VERBS, call, call_text, count
-from policy.compare.ordinary import is_ordinary
+from policy.compare.witness import is_ordinary
 from policy.core.decision import EVERY_TOOL, Reason
 from policy.core.effect import Effect
 from policy.core.source import visible

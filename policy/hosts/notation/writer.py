@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
-from policy.compare.overlap import glob_pattern
+from policy.compare.tables import glob_pattern
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.source import Source

@@ -1,0 +1,240 @@
+"""The commands that a host runs where no rule applies to them.
+
+A pattern matches no auto-allowed command where its words say so: the name of a program or a
+subcommand that is not known, or an option that is never harmless. Else some of each program are
+tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from typing import Final
+
+from policy.commands.knowledge import Program, Programs, Shell
+from policy.commands.parts import Command
+from policy.commands.reader import read_command
+from policy.core import expressions as re
+from policy.core import limits
+from policy.core.values import evolve
+from policy.patterns.expressions import NOTHING, Expression, expression, letter_of, without
+from policy.patterns.pattern import Pattern
+
+__all__ = [
+    "ACTED_ON",
+    "ODD",
+    "auto_allowed",
+    "harmless",
+    "may_run",
+    "read_alike",
+    "runs",
+    "told_apart",
+    "unvouched",
+]
+
+
+# Characters by which a command, or its program, has other texts than the one it is written as.
+ODD: Final = frozenset(";&|<>()`$\\{}\"'#\t\n\r\v\f\0")
+
+# What a shell acts on, or puts names of files for.
+ACTED_ON: Final = frozenset(ODD | {*"*?["})
+
+# Of these letters no shell makes another word than stands there.
+_PLAIN: Final = re.compile(r"[\w $<>&|;()/=+-]*")
+_WORDS: Final = re.compile(r"[\w+-]+")
+
+_READ: Final[dict[object, Command]] = {}
+
+
+def read_alike(text: str, shell: Shell) -> Command:
+    """Return what `read_command` does."""
+    if not _PLAIN.fullmatch(text) or (shell.cwd and shell.cwd in text):
+        return read_command(text, shell)
+    known = shell.programs.known
+    same = _of_waited(shell) if "&" not in text else _without_programs(shell)
+    key = text, same, tuple(map(known.get, _WORDS.findall(text)))
+    command = _READ.get(key)
+    if command is None:
+        if len(_READ) >= limits.CACHE_ENTRIES:
+            _READ.clear()
+        command = _READ[key] = read_command(text, shell)
+    return command
+
+
+@lru_cache(maxsize=64)
+def _without_programs(shell: Shell) -> Shell:
+    return evolve(shell, programs=Programs(), cwd="")
+
+
+@lru_cache(maxsize=64)
+def _of_waited(shell: Shell) -> Shell:
+    return evolve(_without_programs(shell), awaited=None)
+
+
+# What is left of an expression that is looked at to see whether it matches all that follows.
+_STATES: Final = 50
+
+# What no plain word holds.
+_ODD: Final = ODD - {"#"}
+
+
+def runs(text: str, shell: Shell) -> bool:
+    """Return whether a host runs a command where no rule applies to it."""
+    return [part.harmless for part in read_alike(text, shell).parts] == [True]
+
+
+@lru_cache(maxsize=4096)
+def harmless(name: str, shell: Shell) -> tuple[str, ...]:
+    """Return some commands of a program that run where no rule applies to them."""
+    program = shell.programs.get(name)
+    texts = _calls("", {name: program} if program else {})
+    return tuple(text for text in dict.fromkeys(texts) if runs(text, shell))
+
+
+@lru_cache(maxsize=16)  # a host has two or three
+def auto_allowed(shell: Shell) -> tuple[str, ...]:
+    """Return the same of all programs, the shortest first."""
+    texts = (text for name in shell.programs for text in harmless(name, shell))
+    return tuple(sorted(texts, key=lambda text: (len(text), text)))
+
+
+@lru_cache(maxsize=16)
+def opening_none(shell: Shell) -> tuple[str, ...]:
+    """Return those that open no file."""
+    return tuple(t for t in auto_allowed(shell) if not read_alike(t, shell).redirections)
+
+
+def _calls(before: str, programs: Mapping[str, Program]) -> Iterator[str]:
+    for name, program in programs.items():
+        yield before + name
+        yield f"{before}{name} q7z" + (" " + "]" * len(name) if set(name) == {"["} else "")
+        for option in program.needs:
+            yield f"{before}{name} {option}"
+        for form in (program, *program.forms):
+            words = (_shortest(form.needs), _shortest(form.first))
+            yield f"{before}{name} {' '.join(filter(None, words))}".rstrip()
+        yield from _calls(f"{before}{name} ", program.subcommands)
+
+
+def _shortest(text: str) -> str:
+    try:
+        return (expression(text).shortest() or "") if text else ""
+    except ValueError:  # it is not understood: less is tried
+        return ""
+
+
+@lru_cache(maxsize=64)  # a host has two or three
+def told_apart(some: tuple[Shell, ...], others: tuple[Shell, ...]) -> frozenset[str] | None:
+    """Return the programs of which some shells know other things than others; None for all."""
+    if not others:
+        return None
+    first, *rest = (shell.programs.known for shell in (*some, *others))
+    names = {name for each in (first, *rest) for name in each}
+    return frozenset(n for n in names if any(each.get(n) != first.get(n) for each in rest))
+
+
+@lru_cache(maxsize=4096)  # agents and projects share most of their rules
+def may_run(
+    shell: Shell, pattern: Pattern, names: frozenset[str] | None = None, *, quoted: bool = False
+) -> bool:
+    """Return whether a command of plain words that *pattern* matches may run without a rule.
+
+    Args:
+        shell: what the host knows of programs.
+        pattern: a pattern over commands.
+        names: the programs that count; None is all.
+        quoted: whether words may be in quotes as well.
+
+    """
+    if pattern.exact and not quoted:
+        return runs(str(pattern), shell)
+    if not quoted and any(_is_odd(token) for token in pattern.tokens if isinstance(token, str)):
+        return False
+    start = pattern.tokens[0] if pattern.tokens else ""
+    words = (start if isinstance(start, str) else "").split(" ")
+    last = "" if pattern.exact else words.pop()
+    program, below = None, shell.programs.known
+    if names is not None:
+        below = {name: below[name] for name in names if name in below}
+    for word in words:
+        if program is not None and (not below or word[:1] == "-"):
+            refused = all(_is_refused(form, word, shell) for form in _forms(program))
+            return not (refused or _does_harm(program, pattern))
+        program = below.get(word)
+        if program is None:
+            return False
+        below = program.subcommands
+    if program is None or (below and last[:1] not in ("", "-")):
+        return any(name.startswith(last) for name in below)
+    takes_more = any(form.most != 0 or form.flags != "" for form in _forms(program))
+    return (takes_more or bool(below)) and not _does_harm(program, pattern)
+
+
+def _is_odd(text: str) -> bool:
+    return "  " in text or not _ODD.isdisjoint(text)
+
+
+def _forms(program: Program) -> list[Program]:
+    return [form for form in (program, *program.forms) if form.harmless or form.runs]
+
+
+def _does_harm(program: Program, pattern: Pattern) -> bool:
+    words = _later_words(pattern)
+    return any(_is_unsafe(program, word, is_open=is_open) for word, is_open in words)
+
+
+def _later_words(pattern: Pattern) -> Iterator[tuple[str, bool]]:
+    """Yield the words of a pattern but for the first, and whether a star may end each."""
+    for token in pattern.tokens:
+        words = token.split(" ")[1:] if isinstance(token, str) else []
+        yield from ((word, number == len(words)) for number, word in enumerate(words, 1))
+
+
+def _left(text: str, word: str) -> Expression:
+    """Return what an expression leaves open behind *word*."""
+    left = expression(text) if text else NOTHING
+    for letter in word:
+        left = left.after(letter_of(letter))
+    return left
+
+
+def _is_unsafe(program: Program, word: str, *, is_open: bool) -> bool:
+    """Return whether a program with an option anywhere does not run without a rule."""
+    for form in _forms(program):
+        left = _left(form.unsafe, word)
+        matches = without(left).is_empty(_STATES) if is_open else left.nullable
+        if form.ends or form.runs or form.pairs or not matches:
+            return False
+    return all(_is_unsafe(one, word, is_open=is_open) for one in program.subcommands.values())
+
+
+def _is_refused(form: Program, word: str, shell: Shell) -> bool:
+    """Return whether a program does not run without a rule with a first word."""
+    if word[:1] != "-":
+        inner = shell.programs.known.get(word)
+        return form.runs and not (inner and inner.piped)
+    if word in ("-", "--") or _left(form.pairs, word) is not NOTHING:
+        return False
+    known = (form.flags, form.values, form.files)
+    return _is_any((form.unsafe,), word) or (form.flags is not None and not _is_any(known, word))
+
+
+def _is_any(texts: Iterable[str | None], word: str) -> bool:
+    return any(re.compile(text).fullmatch(word) is not None for text in texts if text)
+
+
+def unvouched(command: str, shell: Shell) -> Iterator[str]:
+    """Yield *command* with an option that no host vouches for: `find -exec`, `git diff --x`."""
+    programs: Mapping[str, Program] = shell.programs.known
+    program = None
+    for word in command.split():
+        known = programs.get(word)
+        if known is None:
+            break
+        program, programs = known, known.subcommands
+    if program is None:
+        return
+    option = _shortest(program.unsafe)
+    if option:
+        yield f"{command} {option}"
+    yield f"{command} --x"

@@ -1,0 +1,730 @@
+"""Commands as two lookups decide them: more tells them apart than what lines say of their text.
+
+A host runs some where no rule applies to them, rules know a command by other texts
+(`policy.compare.wrapped`), and the files that it opens decide beside it
+(`policy.compare.opening`). Each of these is a comparison of its own.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import chain, combinations, islice, product
+from typing import Final
+
+from policy.commands.knowledge import Shell
+from policy.commands.parts import Redirection
+from policy.compare.auto_allowed import (
+    ACTED_ON,
+    auto_allowed,
+    harmless,
+    may_run,
+    read_alike,
+    runs,
+    told_apart,
+    unvouched,
+)
+from policy.compare.lists import ListSide, View, is_stricter, knows_no_more, start_of
+from policy.compare.opening import Openings, opened_by
+from policy.compare.pair import OPAQUE, OVERLAPS, ToolPair
+from policy.compare.prefixes import in_quotes, is_led, runs_another, samples, transparent
+from policy.compare.witness import (
+    CHANGES,
+    CallShape,
+    Difference,
+    Effects,
+    of_direction,
+    signature,
+    weaker,
+)
+from policy.core import expressions as re
+from policy.core.decision import Decision, Reason
+from policy.core.effect import Effect
+from policy.core.values import evolve, frozen
+from policy.patterns.families import members
+from policy.patterns.pattern import Pattern, freeze, named, tokens_of
+from policy.tables.command_row import may_join, redirection_outcome
+from policy.tables.entry import BY_DEFAULT, Outcome, doubted
+from policy.tables.lookup import Lookup
+
+__all__ = ["CommandPair", "is_closed", "joined_differences", "unasked_differences"]
+
+
+# Words that no rule names, and those that people read instead.
+_PROBE = re.compile(r"\bq7([wyz])\b")
+_READ = {"w": "z", "y": "y", "z": "x"}
+
+# A quote that stands within a word.
+_QUOTE = re.compile(r"(?<=[^\s'\"])['\"]")
+
+_UNREAD = "some commands that rules tell apart cannot be taken apart, and others may be"
+_FILES = "the files that some commands open decide beside what rules say of them"
+
+
+class CommandPair(ToolPair):
+    """Commands that differ in their text only, one argument of a tool that runs them.
+
+    Attributes:
+        hidden: how commands of some lines may change, though one of theirs does not; and whether
+            these spell out nothing that a shell acts on.
+        untold: the changes that may come of lines, and that no command shows which was tried.
+
+    """
+
+    def __init__(self, tool: str, before: Lookup, after: Lookup, shape: CallShape) -> None:
+        self.hidden: dict[Effects, bool] = {}
+        self.untold: set[Effects] = set()
+        super().__init__(tool, before, after, shape)
+
+    @cached_property
+    def unheard(self) -> frozenset[Effects]:
+        """The changes that no command shows, whatever texts it is known by.
+
+        Where the same lines stand in the same order, and some of one side deny what those of
+        the other ask for, the line that decides a text is the same on both sides, or a
+        stricter one.
+        """
+        before, after = ([self.views[number] for number in side] for side in self.sides)
+        return frozenset[Effects]().union(
+            *(
+                of_direction(widened=widened)
+                for widened, (less, more) in ((False, (before, after)), (True, (after, before)))
+                if self.floors[widened] <= self.floors[not widened]
+                and all(any(is_stricter(one, other) for one in less) for other in more)
+            )
+        )
+
+    @property
+    def shell(self) -> Shell:
+        """How commands are read."""
+        return self.shape.dialect.shell
+
+    @cached_property
+    def shells(self) -> tuple[Shell, ...]:
+        """What hosts know of commands, one for each of what they run unasked."""
+        views = (view for side in self.given for view in side.views)
+        found = {view.shell.programs: view.shell for view in views if view.shell.programs}
+        return tuple(found.values())
+
+    def otherwise(
+        self, text: str, chosen: Mapping[int, int], wanted: Effects
+    ) -> Iterator[Difference]:
+        """Yield a difference of lines whose *text* shows none, since it runs unasked."""
+        named = text.replace(self.fresh, "q7z")
+        if not self.shell.programs:
+            # No rule grants a program whose name is partly in quotes.
+            apart = _QUOTE.sub(" \\g<0>", named, count=1)
+            again = self._first((apart,) * self._decided(apart, chosen), wanted)
+            if again is not None:
+                yield again
+            if again is None or again.effects != wanted:
+                self._hide(chosen, wanted)
+            return
+        # Of what starts with a program that runs others most is not vouched for.
+        others = (each for each in runs_another(self.shell) if self._decided(each, chosen))
+        behind = (each + named for each in transparent(self.shell))
+        found = self._first(chain(unvouched(named, self.shell), behind, others), wanted)
+        if found is not None:
+            yield found
+            if found.effects == wanted:
+                return
+        guides = [p for view, line in chosen.items() if (p := self.pattern(view, line))]
+        is_tried = any(pattern.exact for pattern in guides)
+        for each in ("", self.fresh, '""', "$x"):
+            other = text.replace(self.fresh, each)
+            tried = other == other.strip() and self.holds(other) and self._decided(other, chosen)
+            is_run = any(runs(other, shell) for shell in self.shells)
+            if not tried or (is_run and self.asked(other).effects != wanted):
+                continue
+            is_tried = True
+            for found in self.shown(other, guides, wanted):
+                yield found
+                if found.effects == wanted:
+                    return
+        if not is_tried:
+            self.doubt(OPAQUE, wanted)
+
+    def _hide(self, chosen: Mapping[int, int], wanted: Effects) -> None:
+        """Note lines of which texts may show a change that one of them does not."""
+        guides = [p for view, line in chosen.items() if (p := self.pattern(view, line))]
+        if not any(pattern.exact for pattern in guides):
+            is_plain = ACTED_ON.isdisjoint(named(tokens_of(guides)))
+            self.hidden[wanted] = self.hidden.get(wanted, True) and is_plain
+
+    def settled(self, effects: Iterable[Effects]) -> set[Effects]:
+        """Return the changes of which no further command has to be found beside *effects*."""
+        return weaker(effects) | self.precluded
+
+    def left(self, effects: Collection[Effects]) -> Iterator[str]:
+        """Yield why more commands may change than those that change with *effects*."""
+        return super().left(self.settled(effects) | self.unheard) if self.doubts else iter(())
+
+    def in_words(self, found: Difference) -> Difference:
+        """Return a difference with words that people read, where the same rules decide these."""
+        text = next(iter(found.call.values()), None)
+        if not isinstance(text, str) or not _PROBE.search(text):
+            return found
+        again = self.asked(_PROBE.sub(lambda word: _READ[word[1]], text))
+        return again if signature(again) == signature(found) else found
+
+    def _first(self, texts: Iterable[str], wanted: Effects) -> Difference | None:
+        """Return the change *wanted* if one of *texts* shows it, or one in its direction."""
+        other: Difference | None = None
+        for text in texts:
+            found = self.asked(text)
+            if found.effects == wanted:
+                return found
+            if other is None and found.effects in of_direction(widened=wanted[0] < wanted[1]):
+                other = found
+        return other
+
+    def shown(
+        self, text: str | None, guides: Sequence[Pattern], wanted: Effects
+    ) -> Iterator[Difference]:
+        """Yield the difference that a text shows; admit where its files may hide one."""
+        if text is None:
+            return
+        named = text.replace(self.fresh, "q7z")
+        found = self._first((named,), wanted)
+        if found is not None:
+            yield found
+        if (found is not None and found.effects == wanted) or any(p.exact for p in guides):
+            return
+        plain = self.asked(named)
+        decided = zip(plain.effects, wanted, (plain.before, plain.after), strict=True)
+        if Reason.UNANALYSABLE in (plain.before.reason, plain.after.reason):
+            found = self._first((in_quotes(named),), wanted)
+            if found is not None:
+                yield found
+                if found.effects == wanted:
+                    return
+            if not is_led(text, guides, self.shell):
+                self.doubt(_UNREAD, wanted)  # of other texts the rules may be asked
+        if any(got is not said and self._is_told(one) for got, said, one in decided):
+            return  # by another text of it: rules tell so much of what opens no files
+        opens = read_alike(text, self.shell).redirections
+        if opens and not self._is_shut(opened_by(guides, self.shell)):
+            self.doubt(_FILES, wanted)
+
+    def _is_told(self, decision: Decision) -> bool:
+        """Whether lines for commands say so, and not those for files."""
+        return decision.reason is Reason.RULE and self._rules.issuperset(
+            because.rule for because in decision.because
+        )
+
+    @cached_property
+    def _rules(self) -> frozenset[str]:
+        """The lines of all lists, as they are written."""
+        return frozenset(entry.rule for view in self.views for entry in view.entries)
+
+    def _is_shut(self, tools: Iterable[str]) -> bool:
+        """Whether either side denies every command that opens a file as a call of these."""
+        return all(
+            any(_denies(row.opening(tool).constant) for row, _ in lookup.rows)
+            for lookup in self.lookups
+            for tool in tools
+        )
+
+    def opening(
+        self, opened: Mapping[str, Sequence[Difference]], known: Iterable[Effects]
+    ) -> Iterator[Difference]:
+        """Yield a difference of commands that open files for each change that has one.
+
+        And one for each change of files that commands are redirected to or from, whatever else
+        changes: no other command names the rules about files that decide it. With a file a
+        command shows what the file does, or less, or what it shows without the file.
+
+        Args:
+            opened: tools, and how both sides decide other files as calls of them.
+            known: the changes that need no further one.
+
+        """
+        shown = weaker({*known})
+        yield from self._redirected(opened, shown)
+        if not opened or shown >= CHANGES:
+            return
+        for shell in self.shells or (self.shell,):
+            dialect = evolve(self.shape.dialect, shell=shell)
+            openings = Openings(self.views, dialect, self.asked, self.doubted)
+            for tool, differences in opened.items():
+                for file in _telling(differences):
+                    path = str(next(iter(file.call.values()), "q7z"))
+                    least = openings.least(file)
+                    yield from self._shows(openings.redirected(tool, path), shown, least)
+                    if least <= shown:
+                        continue
+                    wanted = openings.changes(file)
+                    texts = openings.of(tool, path, wanted - shown)
+                    yield from self._shows(texts, shown, wanted)
+                    if openings.exhausted and not shown >= wanted:
+                        self.why[OVERLAPS] = None
+            unlike = {
+                tool: pairs
+                for tool in opened
+                if not weaker(pairs := self._of_unknown(tool)) <= shown
+            }
+            if unlike:
+                wanted = set[Effects]().union(*map(openings.of_effects, chain(*unlike.values())))
+                yield from self._shows(openings.unknown(unlike), shown, wanted)
+
+    def _redirected(
+        self, opened: Mapping[str, Sequence[Difference]], shown: set[Effects]
+    ) -> Iterator[Difference]:
+        """Yield how redirected commands change for each change of files, and add these to *shown*.
+
+        Where the host decides by the command, files alone tell nothing.
+        """
+        if self.shell.whole:
+            return
+        openings = Openings(self.views, self.shape.dialect, self.asked, self.doubted)
+        for tool, differences in opened.items():
+            for file in _telling(differences):
+                path = str(next(iter(file.call.values()), "q7z"))
+                asked = map(self.asked, openings.redirected(tool, path))
+                found = next((each for each in asked if each.effects == file.effects), None)
+                if found is not None:
+                    shown |= weaker([found.effects])
+                    yield found
+
+    @cached_property
+    def doubted(self) -> Effects:
+        """What both sides say of a script that they doubt, of all of it."""
+        before, after = (
+            min((doubted(row.ruleset).effect for row, _ in lookup.rows), default=Effect.ALLOW)
+            for lookup in self.lookups
+        )
+        return before, after
+
+    def _of_unknown(self, tool: str) -> set[Effects]:
+        """Return what both sides say of a file of unknown name, where that is not the same."""
+        found = set[Effects]()
+        for shadowed in (False, True):
+            file = Redirection(None, writes=False, tool=tool, shadowed=shadowed)
+            before, after = (
+                min(
+                    (redirection_outcome(row, file).effect for row, _ in lookup.rows),
+                    default=Effect.ALLOW,
+                )
+                for lookup in self.lookups
+            )
+            found.add((before, after))
+        return found & CHANGES
+
+    def _shows(
+        self, texts: Iterable[str], shown: set[Effects], wanted: Collection[Effects]
+    ) -> Iterator[Difference]:
+        """Yield the changes that commands show and none has *shown*, until all *wanted* are."""
+        if shown.issuperset(wanted):
+            return
+        for text in texts:
+            found = self.asked(text)
+            if found.effects in CHANGES and found.effects not in shown:
+                shown |= weaker([found.effects])
+                yield found
+            if shown.issuperset(wanted):
+                return
+
+
+def _telling(differences: Iterable[Difference]) -> Iterator[Difference]:
+    """Yield of the files that are decided alike, by rules or not, only some."""
+    alike: Counter[object] = Counter()
+    for each in differences:
+        both = each.before, each.after
+        key = tuple((one.effect, one.reason) for one in both)
+        alike[key] += 1
+        if alike[key] <= _ALIKE:
+            yield each
+
+
+_ALIKE = 3
+
+
+def _denies(outcome: Outcome | None) -> bool:
+    return outcome is not None and outcome.effect is Effect.DENY
+
+
+# The commands that hosts run where no rule applies to them, as two lookups decide them.
+
+
+def unasked_differences(pair: CommandPair) -> Iterator[Difference]:
+    """Yield differences of commands that run where no rule applies to them."""
+    for count in range(len(pair.shells), 0, -1):
+        for running in combinations(pair.shells, count):
+            yield from _UnaskedPair(pair, running).differences()
+            if count < len(pair.shells):
+                yield from _DeferredPair(pair, running).differences()
+
+
+class _UnaskedPair(CommandPair):
+    """The commands that run where no rule applies to them: to these, no rule is one that allows.
+
+    Only what a default decides on one of the sides is another comparison than that of
+    all commands.
+    """
+
+    def __init__(self, pair: CommandPair, running: Sequence[Shell]) -> None:
+        """Take from *pair* what *running* shells run, and no other."""
+        self._running = tuple(running)
+        super().__init__(pair.tool, *pair.lookups, pair.shape)
+        self.aligned, self.why, self.doubts = pair.aligned, pair.why, pair.doubts
+        self.known, self.told = pair.known, pair.told
+        self.patterns, self.fresh = pair.patterns, pair.fresh
+        self.extra, self.plain = pair.extra, pair.plain
+        self._others = tuple(shell for shell in pair.shells if shell not in running)
+        self._names = told_apart(self._running, self._others)
+        self.by_default = True
+
+    def seen_as(self, sides: tuple[ListSide, ListSide]) -> tuple[ListSide, ListSide]:
+        before, after = (
+            evolve(
+                side,
+                views=tuple(
+                    evolve(view, default=self._default(view))
+                    if any(view.shell.programs == one.programs for one in self._running)
+                    else view
+                    for view in side.views
+                ),
+            )
+            for side in sides
+        )
+        return before, after
+
+    def _default(self, view: View) -> Effect:
+        """Return what a view says where no line does."""
+        return view.unasked
+
+    @property
+    def shell(self) -> Shell:
+        return self._running[0]
+
+    def holds(self, text: str) -> bool:
+        return (
+            super().holds(text)
+            and all(runs(text, shell) for shell in self._running)
+            and not any(runs(text, shell) for shell in self._others)
+        )
+
+    def by_line(self, view: int, line: int, seen: set[Effects]) -> Iterator[Difference]:
+        """Yield differences decided by one line, if anything that it matches runs unasked."""
+        pattern = self.pattern(view, line)
+        if pattern is not None and not self._may_run(pattern):
+            return iter(())
+        return super().by_line(view, line, seen)
+
+    def _text(self, combination: Mapping[int, int]) -> str | None:
+        """Return a command that runs unasked, and that the lines decide."""
+        guides = [p for view, line in combination.items() if (p := self.pattern(view, line))]
+        known = self.shell.programs
+        if any(knows_no_more(known, other.programs) for other in self._others):
+            return None
+        if not all(map(self._may_run, guides)):
+            return None
+        exact = next((str(pattern) for pattern in guides if pattern.exact), None)
+        texts = [exact] if exact is not None else self._likely(guides)
+        found = next(self._decided_of(texts, combination), None)
+        if found is None and exact is None:
+            self.doubt(OPAQUE, self.effects(combination))
+        return found
+
+    def _decided_of(self, texts: Iterable[str], combination: Mapping[int, int]) -> Iterator[str]:
+        return (t for t in texts if self.holds(t) and self._decided(t, combination))
+
+    def _may_run(self, pattern: Pattern) -> bool:
+        return all(may_run(shell, pattern, self._names) for shell in self._running)
+
+    def _likely(self, guides: Sequence[Pattern]) -> Iterator[str]:
+        """Yield texts of one of some patterns with what runs unasked in its gaps."""
+        if not guides:
+            yield from auto_allowed(self.shell)
+        for pattern in guides:
+            yield freeze(pattern, "q7z")
+            start = start_of(pattern)
+            program, blank, _ = start.partition(" ")
+            names = (
+                [program] if blank else [n for n in self.shell.programs if n.startswith(program)]
+            )
+            for text in chain.from_iterable(harmless(name, self.shell) for name in names):
+                if text.startswith(start):
+                    yield from (freeze(pattern, text[len(start) :] + end) for end in ("", " --"))
+
+    def otherwise(
+        self, text: str, chosen: Mapping[int, int], wanted: Effects
+    ) -> Iterator[Difference]:
+        """Yield a difference of a command that opens no files, where those of *text* hide it."""
+        guides = [p for view, line in chosen.items() if (p := self.pattern(view, line))]
+        closed = (
+            each
+            for each in self._decided_of(self._likely(guides), chosen)
+            if not read_alike(each, self.shell).redirections
+        )
+        yield from self.shown(next(closed, text), guides, wanted)
+
+
+class _DeferredPair(_UnaskedPair):
+    """The same commands where nobody waits for them: no default allows what only some run."""
+
+    def _default(self, view: View) -> Effect:
+        return view.deferred
+
+    def asked(self, text: str) -> Difference:
+        """Return what the command gets of both, in the background."""
+        return super().asked(f"{text} &")
+
+
+def is_closed(pattern: Pattern) -> bool:
+    """Whether a pattern leaves nothing open but what it ends with."""
+    return all(isinstance(token, str) for token in pattern.tokens[:-1])
+
+
+# Compound commands of which a rule with a star knows all at once: `make | sh`, `rm x > f`.
+
+
+# A file of the folder, and one elsewhere.
+_SOME_FILES: Final = ("q7z", "/q7z")
+
+# Lines whose commands are joined with others.
+_LINES: Final = 200
+
+# Commands that are tried before the answer is no longer exact.
+_JOINED: Final = 4_000
+
+
+def joined_differences(
+    pair: CommandPair, files: Sequence[str], known: Iterable[Effects]
+) -> Iterator[Difference]:
+    """Yield a difference of joined commands for each change that has one.
+
+    Args:
+        pair: the calls of the tool that runs commands.
+        files: those of which both sides say different things.
+        known: the changes that need no further one.
+
+    """
+    wanted = {*CHANGES} - weaker({*known}) - pair.unheard
+    if not pair.shell.reader or not wanted:
+        return
+    joined = _Joined(pair, wanted)
+    for tried, text in enumerate(joined.texts(files)):
+        if tried >= _JOINED:
+            pair.doubts |= dict.fromkeys((OVERLAPS, each) for each in joined.wanted)
+            return
+        found = pair.asked(text.replace(pair.fresh, "q7z"))
+        if found.effects in joined.wanted:
+            yield found
+            joined.wanted -= weaker([found.effects])
+            if not joined.wanted:
+                return
+
+
+@frozen
+class _Said:
+    """What one side says of a command: what it comes to, and whether a rule says so."""
+
+    effect: Effect
+    by_rule: bool
+
+    @property
+    def is_open(self) -> bool:
+        """Whether no rule stops it."""
+        return self.effect is Effect.ALLOW or not self.by_rule
+
+
+@frozen
+class _Part:
+    """A command to join with others, frozen, and what both sides say of it."""
+
+    text: str
+    sides: tuple[_Said, _Said]
+
+    @property
+    def differs(self) -> bool:
+        """Whether it counts otherwise than before."""
+        return self.sides[0] != self.sides[1]
+
+
+@frozen
+class _Whole:
+    """What a rule with a star matches, frozen, and what it says on each side, where it is there."""
+
+    text: str
+    effects: tuple[Effect | None, Effect | None]
+
+    def of_pipe(self, *parts: _Part) -> set[Effects]:
+        """Return what both sides may say of a pipe, which the rule knows if not all is allowed."""
+        sides: list[set[Effect]] = []
+        for own, said in self._sides(parts):
+            rest = min(each.effect for each in said)
+            known = rest if own is None else rest & own
+            # What is allowed may be so only as every command is, and the rule knows that.
+            sides.append({known} if rest < Effect.ALLOW else {rest, known})
+        return {(was, now) for was, now in product(*sides)}
+
+    def of_file(self, *parts: _Part) -> set[Effects]:
+        """Return the same of what writes a file, which the rule knows if no rule stops the rest."""
+        sides: list[set[Effect]] = []
+        for own, said in self._sides(parts):
+            rest = min(each.effect for each in said)
+            is_open = own is not None and all(each.is_open for each in said)
+            sides.append({rest, rest & own} if is_open and own is not None else {rest})
+        return {(was & file, now & file) for was, now in product(*sides) for file in Effect}
+
+    def _sides(self, parts: Sequence[_Part]) -> Iterator[tuple[Effect | None, list[_Said]]]:
+        for number, own in enumerate(self.effects):
+            yield own, [part.sides[number] for part in parts]
+
+
+class _Joined:
+    """The joined commands of a comparison.
+
+    Args:
+        pair: the calls of the tool that runs commands.
+        wanted: the changes that are looked for; what is found is taken out.
+
+    """
+
+    def __init__(self, pair: CommandPair, wanted: set[Effects]) -> None:
+        self._pair = pair
+        self.wanted = wanted
+        self._wholes = [*self._known_wholes()]
+        self._parts = [*self._known_parts()] if self._wholes else []
+
+    def texts(self, files: Sequence[str]) -> Iterator[str]:
+        """Yield joined commands that may show what is wanted, frozen: one of two parts differs.
+
+        Or one of *files* does.
+        """
+        # What a rule that was edited spells out shows best what changes.
+        for whole in self._wholes:
+            if len({*whole.effects}) > 1:
+                yield whole.text
+                yield f"{self._pair.fresh} | {whole.text}"
+        for whole in self._wholes:
+            begun = [part for part in self._parts if self._may_begin(whole, part.text)]
+            ended = [part for part in self._parts if self._may_end(whole, part.text)]
+            if any(self._may_end(whole, f" > {file}") for file in _SOME_FILES):
+                ended = self._parts
+            begun, ended = self._unlike(whole, begun), self._unlike(whole, ended)
+            was, now = ([part for part in some if part.differs] for some in (begun, ended))
+            for parts in dict.fromkeys((*product(was, ended), *product(begun, now))):
+                if not self.wanted.isdisjoint(whole.of_pipe(*parts)):
+                    yield from self._members(whole, " | ".join(part.text for part in parts))
+                yield from self._writing(whole, parts, _SOME_FILES)
+        if not files:
+            return
+        any_ = self._part(self._pair.fresh)
+        for whole, part in product(self._wholes, self._parts):
+            for parts in (any_, part), (part, any_):
+                yield from self._writing(whole, parts, files)
+
+    def _unlike(self, whole: _Whole, parts: Iterable[_Part]) -> list[_Part]:
+        """Return a part for each way in which both sides decide those that a rule leaves open.
+
+        What has a text in common with the rule is told from all others.
+        """
+        pieces = [piece.strip() for piece in whole.text.split(self._pair.fresh)]
+        found: dict[object, _Part] = {}
+        for part in parts:
+            texts = [text.strip() for text in part.text.split(self._pair.fresh)]
+            shares = any(
+                one and other and (one in other or other in one)
+                for one, other in product(pieces, texts)
+            )
+            found.setdefault((part.sides, shares and part.text), part)
+        return [*found.values()]
+
+    def _may_begin(self, whole: _Whole, text: str) -> bool:
+        """Return whether something that *text*, frozen, begins may be what a rule matches."""
+        one, other = (each.partition(self._pair.fresh)[0] for each in (whole.text, text))
+        return one.startswith(other) or other.startswith(one)
+
+    def _may_end(self, whole: _Whole, text: str) -> bool:
+        """Return whether something that *text*, frozen, ends may be what a rule matches."""
+        one, other = (each.rpartition(self._pair.fresh)[2] for each in (whole.text, text))
+        return one.endswith(other) or other.endswith(one)
+
+    def _writing(
+        self, whole: _Whole, parts: tuple[_Part, _Part], files: Iterable[str]
+    ) -> Iterator[str]:
+        """Yield two commands that write a file, if that may show what is wanted."""
+        one, other = (part.text for part in parts)
+        for file in files:
+            if self.wanted.isdisjoint(whole.of_file(*parts)):
+                return
+            yield from self._members(whole, f"{one}; {other} > {file}")
+            for text in self._members(whole, f"{one} && {other}"):
+                yield f"{text} > {file}"  # to a rule with a star that is no part of it
+
+    def _members(self, whole: _Whole, text: str) -> Iterator[str]:
+        if not (self._may_begin(whole, text) and self._may_end(whole, text)):
+            return
+        try:
+            yield from members((whole.text, text), self._pair.fresh)
+        except OverflowError:
+            self._pair.doubts |= dict.fromkeys((OVERLAPS, each) for each in self.wanted)
+
+    def _known_wholes(self) -> Iterator[_Whole]:
+        """Yield what the lines match that may know several commands, and no first of them.
+
+        One that nobody wrote knows the parts of a command alone.
+        """
+        pair = self._pair
+        found: dict[Pattern, list[Effect | None]] = {}
+        for number, view in enumerate(pair.views):
+            for entry, pattern in zip(view.entries, view.patterns, strict=True):
+                if entry.effect is Effect.ALLOW or entry.reason in BY_DEFAULT:
+                    continue
+                if not may_join(pattern):
+                    continue
+                sides = found.setdefault(pattern, [None, None])
+                for side in (0, 1):
+                    if number in pair.sides[side]:
+                        sides[side] = min(entry.effect, sides[side] or Effect.ALLOW)
+        for pattern, (before, after) in found.items():
+            yield _Whole(freeze(pattern, pair.fresh), (before, after))
+
+    def _known_parts(self) -> Iterator[_Part]:
+        """Yield commands to join: some that run unasked, and of those that nobody wrote few.
+
+        What a line matches that knows several commands is no one of them.
+        """
+        for text in self._harmless():
+            yield self._part(text)
+        seen = set[object]()
+        wholes = {whole.text for whole in self._wholes}
+        written = [*islice(self._lines(written=True), _LINES)]
+        for text in (self._pair.fresh, *written, *self._lines(written=False)):
+            if text in wholes:
+                continue
+            part = self._part(text)
+            if text in written or part.sides not in seen:
+                seen.add(part.sides)
+                yield part
+
+    def _part(self, text: str) -> _Part:
+        found = self._pair.asked(text.replace(self._pair.fresh, "q7z"))
+        before, after = (
+            _Said(each.effect, by_rule=each.reason not in BY_DEFAULT)
+            for each in (found.before, found.after)
+        )
+        return _Part(text, (before, after))
+
+    def _lines(self, *, written: bool) -> Iterator[str]:
+        """Yield what lines know that are edited or allow, frozen; those somebody wrote or not."""
+        edits = {*self._pair.edits}
+        found = (
+            freeze(pattern, self._pair.fresh)
+            for number, view in enumerate(self._pair.views)
+            for line, pattern in enumerate(view.patterns)
+            if (view.entries[line].place is not None) is written
+            and (view.entries[line].effect is Effect.ALLOW or (number, line) in edits)
+        )
+        yield from dict.fromkeys(found)
+
+    def _harmless(self) -> Iterator[str]:
+        """Yield commands that run where no rule speaks of them, of programs that rules name."""
+        shell = self._pair.shell
+        yield from samples(shell)
+        texts = (whole.text.replace(self._pair.fresh, " ") for whole in self._wholes)
+        for word in dict.fromkeys(word for text in texts for word in text.split()):
+            yield from harmless(word, shell)[:1]
