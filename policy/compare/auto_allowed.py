@@ -224,7 +224,7 @@ def _is_any(texts: Iterable[str | None], word: str) -> bool:
 
 
 def unvouched(command: str, shell: Shell) -> Iterator[str]:
-    """Yield *command* with an option that no host vouches for: `find -exec`, `git diff --x`."""
+    """Yield *command* with an option that may do harm: `find -exec`, `git diff --x`."""
     programs: Mapping[str, Program] = shell.programs.known
     program = None
     for word in command.split():

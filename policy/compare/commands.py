@@ -121,7 +121,7 @@ class CommandPair(ToolPair):
             if again is None or again.effects != wanted:
                 self._hide(chosen, wanted)
             return
-        # Of what starts with a program that runs others most is not vouched for.
+        # Of what starts with a program that runs others most is not known to be harmless.
         others = (each for each in runs_another(self.shell) if self._decided(each, chosen))
         behind = (each + named for each in transparent(self.shell))
         found = self._first(chain(unvouched(named, self.shell), behind, others), wanted)
@@ -462,7 +462,7 @@ class _UnaskedPair(CommandPair):
 
 
 class _DeferredPair(_UnaskedPair):
-    """The same commands where nobody waits for them: no default allows what only some run."""
+    """The same commands in the background: no default allows what only some run."""
 
     def _default(self, view: View) -> Effect:
         return view.deferred
@@ -666,7 +666,7 @@ class _Joined:
     def _known_wholes(self) -> Iterator[_Whole]:
         """Yield what the lines match that may know several commands, and no first of them.
 
-        One that nobody wrote knows the parts of a command alone.
+        One that no file has knows the parts of a command alone.
         """
         pair = self._pair
         found: dict[Pattern, list[Effect | None]] = {}
@@ -684,7 +684,7 @@ class _Joined:
             yield _Whole(freeze(pattern, pair.fresh), (before, after))
 
     def _known_parts(self) -> Iterator[_Part]:
-        """Yield commands to join: some that run unasked, and of those that nobody wrote few.
+        """Yield commands to join: some that run unasked, and of those that no file has few.
 
         What a line matches that knows several commands is no one of them.
         """
@@ -710,7 +710,7 @@ class _Joined:
         return _Part(text, (before, after))
 
     def _lines(self, *, written: bool) -> Iterator[str]:
-        """Yield what lines know that are edited or allow, frozen; those somebody wrote or not."""
+        """Yield what lines know that are edited or allow, frozen; those a file has or not."""
         edits = {*self._pair.edits}
         found = (
             freeze(pattern, self._pair.fresh)
@@ -722,7 +722,7 @@ class _Joined:
         yield from dict.fromkeys(found)
 
     def _harmless(self) -> Iterator[str]:
-        """Yield commands that run where no rule speaks of them, of programs that rules name."""
+        """Yield commands that run without a rule, of programs that rules name."""
         shell = self._pair.shell
         yield from samples(shell)
         texts = (whole.text.replace(self._pair.fresh, " ") for whole in self._wholes)

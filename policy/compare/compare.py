@@ -17,10 +17,10 @@ from policy.commands.knowledge import Programs
 from policy.compare.commands import CommandPair, joined_differences, unasked_differences
 from policy.compare.lists import by_rules, denies_all, grants_whole
 from policy.compare.pair import ToolPair, remembered
-from policy.compare.paths import formed_commands, formed_paths, stranger_differences
+from policy.compare.paths import formed_commands, formed_paths, unnamed_differences
 from policy.compare.simple import hidden_differences
 from policy.compare.witness import CHANGES, Call, CallShape, Difference, Effects, signature
-from policy.compare.wrapped import disguised_differences
+from policy.compare.wrapped import wrapped_differences
 from policy.core import values
 from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
@@ -149,7 +149,7 @@ def manner(row: Row) -> object:
 @lru_cache(maxsize=256)
 def _read_alike(dialect: Dialect) -> Dialect:
     # What a command opens is decided too, below the folders there are: as calls of other tools.
-    # And what runs where no rule speaks of it is a comparison of its own.
+    # And what runs without a rule is a comparison of its own.
     shell = dialect.shell
     if not shell.traced:
         shell = evolve(shell, programs=_opening(shell.programs), awaited=None)
@@ -164,7 +164,7 @@ def _opening(programs: Programs) -> Programs:
 # What comparisons found so far: calls, and the lines on both sides that decide them differently.
 
 
-# Lines on both sides -> what they decide differently; and names of tools likewise.
+# Lines on both sides -> what they decide differently; and names of tools also.
 Known = dict[object, Any]
 
 
@@ -464,14 +464,14 @@ def _of_commands(
     ]
     yield from joined_differences(pair, files, pair.settled(effects))
     exact = DIFFERENT_KINDS not in why
-    yield from disguised_differences(pair, pair.settled(effects), exact=exact)
+    yield from wrapped_differences(pair, pair.settled(effects), exact=exact)
     yield from hidden_differences(pair, pair.settled(effects) | pair.unheard)
 
 
 def _awaited(
     tool: str, before: Lookup, after: Lookup, known: Known, why: dict[str, None]
 ) -> Iterator[Difference]:
-    """Yield how commands change that nobody waits for, where all others are allowed.
+    """Yield how background commands change, where all others are allowed.
 
     What rules allow beside the one for every command is asked for then.
     """
@@ -495,7 +495,7 @@ def _awaited(
 
 
 def _unawaited(lookup: Lookup, like: Row) -> Lookup:
-    """Return what asks for commands that nobody waits for, by those that it allows; or for none."""
+    """Return what asks for background commands, by those that it allows; or for none."""
     rows = [row.beside or row for row, _ in lookup.rows]
     if not any(row.beside for row, _ in lookup.rows):
         rows = [Row((), Effect.DENY, Reason.DEFAULT, like.tool, like.ruleset)]
@@ -517,7 +517,7 @@ def _of_paths(
     yield from pair.differences()
     yield from formed_paths(pair)
     if DIFFERENT_KINDS not in why:  # or the letters of a folder are the least of it
-        yield from stranger_differences(pair, set(effects))
+        yield from unnamed_differences(pair, set(effects))
 
 
 def _opened(

@@ -127,7 +127,7 @@ class ToolLines:
         if ranked and entry.effect is not Effect.ALLOW:
             return ""  # other texts of a command may meet what stands between
         odd = self._shell is not None or self._opened or bool(self.rules.dialect.links)
-        # Of commands, the files they open, and links, what nobody wrote counts otherwise.
+        # Of commands, the files they open, and links, what no file has counts otherwise.
         alike = {(entry.effect, reason) for reason in ([entry.reason] if odd else Reason)}
         behind = wider[0] if wider else len(self.entries)
         if self._says_otherwise(entry, range(at + 1, behind + 1), own, alike):
@@ -143,7 +143,7 @@ class ToolLines:
     def _is_beside(self, entry: Entry, number: int) -> bool:
         """Whether a line allows commands that another allows as one of all.
 
-        It is asked for then what nobody waits for (`policy.tables.dialect.Shell.awaited`).
+        It is asked for then what runs in the background (`policy.tables.dialect.Shell.awaited`).
         """
         other = self.entries[number]
         awaited = self._shell is not None and self._shell.awaited is not None
@@ -234,7 +234,7 @@ def _names_all(wide: str, narrow: str) -> bool:
 
 @frozen
 class RuleInTable:
-    """A rule as somebody wrote it: several lines may come of it, of several lists.
+    """A rule as a file has it: several lines may come of it, of several lists.
 
     What denies bounds what an agent may use and what it may hand on; and lists of one agent
     are lists of those that it starts.
@@ -260,7 +260,7 @@ def key_of(entry: Entry) -> object:
 
 
 def written_rules(parts: Sequence[LinkedRules]) -> Iterator[RuleInTable]:
-    """Yield the rules that somebody wrote, in order."""
+    """Yield the rules that a file has, in order."""
     rules: dict[object, dict[int, list[Entry]]] = {}
     for number, part in enumerate(parts):
         for entry in part.rules.entries:
@@ -342,14 +342,14 @@ def opens_otherwise(before: Lookup, after: Lookup) -> bool:
 
 
 def is_opened(dialect: Dialect, rule: RuleInTable) -> bool:
-    """Return whether *rule* may speak of files that a command opens."""
+    """Return whether *rule* may apply to files that a command opens."""
     spoken_of = [names(dialect.canonical(entry.tool)) for entry in rule.entries]
     opening = dialect.shell.files.opening
     return any(pattern.matches(tool) for tool in opening for pattern in spoken_of)
 
 
 def may_meet(dialect: Dialect, entry: Entry, rule: RuleInTable) -> bool:
-    """Return whether *entry* may speak of a tool that *rule* speaks of, by how names start."""
+    """Return whether *entry* may apply to a tool that *rule* applies to, by how names start."""
     if dialect.aliases or dialect.fold_names or dialect.loose:
         return True
     start = entry.tool.partition("*")[0]
@@ -392,7 +392,7 @@ _WORD = "q7z"
 
 @frozen
 class Shown:
-    """A call that a rule speaks of.
+    """A call that a rule applies to.
 
     Attributes:
         tool: which tool is called.
@@ -479,7 +479,7 @@ class Trials:
         )
 
     def _is_by_tool(self, entries: Iterable[Entry]) -> bool:
-        """Return whether all calls that lines speak of are those of the tools they name."""
+        """Return whether all calls that lines apply to are those of the tools they name."""
         if not self._uniform or self._dialect.fold_names or self._dialect.loose:
             return False
         return not any(is_glob(entry.tool) for entry in entries)
@@ -494,7 +494,7 @@ class Trials:
         return self._parts[0].rules.dialect
 
     def _of(self, tool: str) -> list[ToolLines]:
-        """Return the lines of all parts that speak of *tool*."""
+        """Return the lines of all parts that apply to *tool*."""
         name = self._parts[0].rules.dialect.canonical(tool)
         found = self._lines.get(name)
         if found is None:
@@ -530,7 +530,7 @@ class Trials:
             # Of many tools, e.g. those that read files, the same is said.
             said = (self._dialect.argument(tool), tuple(map(_said, kept)))
             if said not in found:
-                # What no line speaks of counts for the files that commands open too.
+                # What no line applies to counts for the files that commands open too.
                 among = opened if self._opens(tool) else None
                 before, after = self._lookups(tool, among or self._sides(kept, rule, effect))
                 if opens_otherwise(before, after):
@@ -559,7 +559,7 @@ class Trials:
         return [[*chain(*each)] for each in zip(*by_tool, strict=True)]
 
     def _commands(self, rule: RuleInTable, effect: Effect | None) -> Iterator[Comparison]:
-        """Yield how commands are decided differently, where *rule* speaks of files they open."""
+        """Yield how commands are decided differently, where *rule* applies to files they open."""
         if not is_opened(self._dialect, rule):
             return
         sides = self._sides(self._whole, rule, effect)
@@ -703,7 +703,7 @@ class RuleStanding:
         witness: a call that is decided differently without a rule that is live.
         by: the rules that each alone cover one that is not live; of a redundant rule those
             of the same effect. Empty if only several rules together cover it, or if what no
-            rule speaks of gets the same.
+            rule applies to gets the same.
         why: why it is undecided.
         without: what a call of a redundant rule that no other alone covers gets without it;
             None where none is at hand.
@@ -735,7 +735,7 @@ def shadowing(
     effort: Effort | None = None,
     compared: Known | None = None,
 ) -> tuple[RuleStanding, ...]:
-    """Return the standing of each rule that somebody wrote, in order.
+    """Return the standing of each rule that a file has, in order.
 
     Args:
         table: whose rules.
@@ -851,7 +851,7 @@ def placed(rules: RuleSet) -> Iterator[OrderedRule]:
 
 
 def _is_default(rule: tuple[Entry, ...], at: int, said: list[tuple[Entry, ...]]) -> bool:
-    """Return whether nothing behind *rule* speaks of its tool, of which it matches every call."""
+    """Return whether nothing behind *rule* applies to its tool, of which it matches every call."""
     total = any(entry.pattern is None or entry.pattern == _ANYTHING for entry in rule)
     tools = {entry.tool for entry in rule}
     return total and not any(entry.tool in tools for other in said[at + 1 :] for entry in other)

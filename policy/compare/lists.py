@@ -126,7 +126,7 @@ def end_of(pattern: Pattern) -> str:
 
 @lru_cache(maxsize=64)  # a host has two or three
 def runs_no_more(one: Shell, other: Shell) -> bool:
-    """Return whether all commands that *one* runs where no rule speaks of them *other* does too.
+    """Return whether all commands that *one* runs where no rule applies to them *other* does too.
 
     And whether they read commands alike in all else. False where that is not plain.
     """
@@ -174,7 +174,7 @@ def _ways(program: Program) -> set[Program]:
 
 
 def grants_whole(row: Row) -> bool:
-    """Return whether files that a command opens count only where a rule speaks of them."""
+    """Return whether files that a command opens count only where a rule applies to them."""
     return row.ruleset.dialect.shell.whole and row.default.effect is Effect.ALLOW
 
 
@@ -188,13 +188,13 @@ def by_rules(row: Row) -> Row:
 
 
 def unasked(row: Row) -> Effect:
-    """Return the effect of what runs where no rule speaks of it, where no entry matches."""
+    """Return the effect of what runs without a rule, where no entry matches."""
     by_default = row.default.reason in BY_DEFAULT
     return Effect.ALLOW if by_default else row.default.effect
 
 
 def deferred(row: Row) -> Effect:
-    """Return the effect of what runs unasked but for that nobody waits for it, without an entry."""
+    """Return the effect of what runs unasked but in the background, without an entry."""
     if row.default.reason in BY_DEFAULT:
         return row.default.effect
     return row.default.effect & unsure(row.ruleset).effect
@@ -224,7 +224,7 @@ def _grants_nothing(row: Row) -> bool:
 
 _GRANTING: Final = (Effect.ALLOW, Effect.ASK)
 
-# Of a line: what it matches, whether nobody wrote it, and what it says.
+# Of a line: what it matches, whether no file has it, and what it says.
 _Said = tuple[Pattern, bool, Effect]
 
 
@@ -238,7 +238,7 @@ class View:
         default: the effect where none matches.
         shared: lines at the start that every list it is compared with has too.
         unasked: the effect, where none matches, of what its host runs unasked.
-        deferred: the same, of what it would run unasked if somebody waited for it.
+        deferred: the same, of what it would run unasked in the foreground.
         shell: what that host knows of commands.
 
     """
@@ -318,7 +318,7 @@ class View:
 
     @cached_property
     def nobody_said(self) -> tuple[bool, ...]:
-        """Whether nobody wrote what holds without a line, and what each line says.
+        """Whether no file has what holds without a line, and what each line says.
 
         Of commands such lines give way where others say something of the whole.
         """
@@ -376,7 +376,7 @@ def is_stricter(one: View, other: View) -> bool:
     """Return whether *one* has the lines of *other*, and is known to grant no more of anything.
 
     Of those lines it may deny what the others ask for; what it has besides denies, and what
-    it lacks allows and stands behind all that does not. Nobody is granted more so, whichever
+    it lacks allows and stands behind all that does not. No agent is granted more so, whichever
     texts of a command the lines know.
     """
     if one.nobody_said[:1] != other.nobody_said[:1]:
@@ -384,7 +384,7 @@ def is_stricter(one: View, other: View) -> bool:
     if one.shell != other.shell and not (
         one.nobody_said[0] and runs_no_more(one.shell, other.shell)
     ):
-        return False  # what runs in the background is told of where somebody wrote what holds
+        return False  # what runs in the background is reported where a file has what holds
     if one.default > other.default or one.unasked > other.unasked or one.deferred > other.deferred:
         return False
     (own, allows), (others, allowed) = one.halves, other.halves
@@ -597,7 +597,7 @@ class Edited:
     def instead(self, view: int, line: int) -> Effect | None:
         """Return what the other side says of the same texts in the same place, if it does.
 
-        And nobody wrote either, or somebody both.
+        And no file has either, or files have both.
         """
         other, place = self.partners.get((view, line), (view, line))
         views = self.views[view], self.views[other]

@@ -229,7 +229,7 @@ class Openings:
         return {(file[0] & was, file[1] & now) for was, now in rest} & CHANGES
 
     def unknown(self, tools: Mapping[str, object]) -> Iterator[str]:
-        """Yield commands that open files of *tools* of which nobody knows which they are.
+        """Yield commands that open files of *tools* of which no one knows which they are.
 
         Of those that count in the same way one for all that lines tell apart.
         """
@@ -334,7 +334,7 @@ def _openers(shell: Shell) -> dict[str, dict[str, bool]]:
     }
 
 
-# How a command stands where nobody knows what it opens, and what stands beside it.
+# How a command stands where no one knows what it opens, and what stands beside it.
 _FORMS: Final = {"{}": "", "cd q7y && {}": "cd q7y", "(({}": "", "cd q7y & {}": "cd q7y"}
 
 # One of these, and the command.
@@ -343,10 +343,10 @@ _Formed = tuple[str, str]
 
 @lru_cache(maxsize=16)
 def _unknown(shell: Shell) -> tuple[tuple[_Formed, ...], ...]:
-    """Return commands that open files nobody knows, those together that count in the same way."""
+    """Return commands that open files no one knows, those together that count in the same way."""
     known = dict(_calls("", shell.programs))
     texts = list(dict.fromkeys(chain.from_iterable(_openers(shell).values())))
-    # Programs of which the same is known open the same, but where nobody can read the command.
+    # Programs of which the same is known open the same, but where no reader reads the command.
     alike: dict[object, list[str]] = {}
     for text in texts:
         alike.setdefault(known[text], []).append(text)

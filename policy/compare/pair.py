@@ -238,7 +238,7 @@ class TextPair(Sides):
     def differences(self) -> Iterator[Difference]:
         """Yield a difference for every pair of deciding lines that gives one.
 
-        Lines that nobody wrote, those a host has built in and what is decided without any,
+        Lines that no file has, those a host has built in and what is decided without any,
         are told together: one difference for each pair of effects, of the latter if it has one.
         """
         if self.sides[0] == self.sides[1] and self.floors[0] is self.floors[1]:

@@ -20,7 +20,7 @@ from policy.tables.entry import Form, RowEntry
 from policy.tables.lookup import Lookup
 from policy.tables.row import Row
 
-__all__ = ["formed_commands", "formed_paths", "left_behind", "stranger_differences"]
+__all__ = ["formed_commands", "formed_paths", "left_behind", "unnamed_differences"]
 
 
 _Forms = dict[Pattern, set[tuple[Effect, Form]]]
@@ -209,7 +209,7 @@ def _after(
 # Paths that name folders in other letters than their own, as two lookups decide them.
 
 
-def stranger_differences(pair: ToolPair, seen: set[tuple[Effect, Effect]]) -> Iterator[Difference]:
+def unnamed_differences(pair: ToolPair, seen: set[tuple[Effect, Effect]]) -> Iterator[Difference]:
     """Yield differences of paths that name folders in other letters than their own.
 
     One for each pair of effects that was not *seen* in others.

@@ -159,7 +159,7 @@ NO_PREFIX: Final = Prefix("", transparent=False, behind=((),))
 class _Way:
     """How commands behind a prefix are known: by how many words before them, and as what.
 
-    *quiet* is which samples of what runs where no rule speaks of it do so behind it too.
+    *quiet* is which samples of what runs without a rule do so behind it too.
     """
 
     words: tuple[tuple[int, ...], ...]
@@ -273,7 +273,7 @@ def _way(text: str, shell: Shell) -> _Way | None:
 
 @lru_cache(maxsize=64)
 def samples(shell: Shell) -> tuple[str, ...]:
-    """Return commands that run where no rule speaks of them: one for each way behind prefixes."""
+    """Return commands that run without a rule: one for each way behind prefixes."""
     found: dict[bool, str] = {}
     for name, program in shell.programs.items():
         if not program.direct and program.carried not in found:

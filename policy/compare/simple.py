@@ -177,7 +177,7 @@ _LEADING: Final = ("nohup", "timeout", "sudo", "flock", "!", "Q=7", "7", "-u", "
 _DASHED: Final = ("-n", "-oL", "--", "nice", "stdbuf", "time")
 _SLASHED: Final = ("./sudo", "Q/timeout")
 
-# An option behind which nobody knows what runs.
+# An option behind which no one knows what runs.
 _UNKNOWN: Final = "-Q"
 
 # What options and operands of wrappers begin with, if not any word is one.
@@ -197,7 +197,7 @@ class Step:
     Attributes:
         word: the word.
         begins: the names of the program by which rules that deny know a command that begins so.
-        sure: whether one does, and is not only feared to.
+        sure: whether one does, and is not only ambiguous.
         grants: whether one begins so to rules that allow.
         refused: whether none of these may allow that.
         place: what is known of the next word.
@@ -428,7 +428,7 @@ class _At:
     Attributes:
         granted: the text for rules that allow.
         known: those for rules that deny or ask.
-        feared: those for these by which it may be known, where nobody knows.
+        ambiguous: those for these by which it may be known, where no one knows.
         refused: whether no rule may allow it.
         parted: whether a word must come.
         program: how much is spelled of its program, where that is the word at hand.
@@ -439,7 +439,7 @@ class _At:
 
     granted: ListedText
     known: frozenset[ListedText]
-    feared: frozenset[ListedText] = frozenset()
+    ambiguous: frozenset[ListedText] = frozenset()
     refused: bool = False
     parted: bool = False
     program: Spelling | None = None
@@ -455,17 +455,17 @@ class _At:
     def texts(self) -> tuple[frozenset[ListedText], frozenset[ListedText]]:
         """Those by which it is known, and by which it may be."""
         if self.named is None:
-            return self.known, self.feared
+            return self.known, self.ambiguous
         if self.sure:
-            return self.known | {self.named}, self.feared
-        return self.known, self.feared | {self.named}
+            return self.known | {self.named}, self.ambiguous
+        return self.known, self.ambiguous | {self.named}
 
 
 class _Seen:
     """Where commands stood.
 
-    What is feared only takes from what both sides grant: where neither tells more of it than that,
-    a change of a command that more is feared of is what is left of one of a command like it.
+    What is ambiguous only takes from what both sides grant: where neither tells more of it than
+    that, a change of a command with more of it is what is left of one of a command like it.
 
     Args:
         wanted: changes; where one is missing of which a wanted one is left, none stands for others.
@@ -477,9 +477,9 @@ class _Seen:
         self._least: dict[object, list[frozenset[ListedText]]] = {}
 
     def is_new(self, at: _At, place: WordPlace | None = None) -> bool:
-        """Note where one stands; return whether none did so of which no more was feared."""
-        alike = frozenset([text for text in at.feared if self._merges and not text.differs])
-        known = at.known, at.feared - alike, at.named, at.sure
+        """Note where one stands; return whether none did so of which no more was ambiguous."""
+        alike = frozenset([text for text in at.ambiguous if self._merges and not text.differs])
+        known = at.known, at.ambiguous - alike, at.named, at.sure
         word = at.refused, at.parted, at.program
         least = self._least.setdefault((place, at.granted, *known, *word), [])
         if any(each <= alike for each in least):
@@ -577,12 +577,12 @@ class SimpleSearch:
         found = self._steps.get(key)
         if found is None:
             granted, refused = at.granted, at.refused
-            known, feared = ([text.after(step.word) for text in each] for each in at.texts)
-            (known if step.sure else feared).extend(map(self._known.after, step.begins))
+            known, ambiguous = ([text.after(step.word) for text in each] for each in at.texts)
+            (known if step.sure else ambiguous).extend(map(self._known.after, step.begins))
             if step.grants:
                 granted, refused = self._granted, step.refused
             granted = granted.after(step.word)
-            end = self._one(_At(granted, _telling(known), _telling(feared), refused))
+            end = self._one(_At(granted, _telling(known), _telling(ambiguous), refused))
             found = self._steps[key] = end, self._one(self._parted(end))
         return found
 
@@ -592,10 +592,10 @@ class SimpleSearch:
         if spelling is None:
             return None
         granted, refused = (self._granted, False) if grants else (at.granted, at.refused)
-        found = _At(granted, at.known, at.feared, refused, parted=True, program=spelling)
+        found = _At(granted, at.known, at.ambiguous, refused, parted=True, program=spelling)
         if place.sure:
             return self._one(evolve(found, known=at.known | {self._known}))
-        return self._one(evolve(found, feared=at.feared | {self._known}, sure=False))
+        return self._one(evolve(found, ambiguous=at.ambiguous | {self._known}, sure=False))
 
     def _after(self, at: _At, letter: str) -> _At | None:
         """Return where a command stands behind one more letter of its program, or of the rest."""
@@ -612,7 +612,7 @@ class SimpleSearch:
             at,
             granted=at.granted.after(letter),
             known=_telling(each.after(letter) for each in at.known),
-            feared=_telling(each.after(letter) for each in at.feared),
+            ambiguous=_telling(each.after(letter) for each in at.ambiguous),
             parted=False,
             program=program,
             named=named,
@@ -620,8 +620,8 @@ class SimpleSearch:
 
     def _parted(self, at: _At) -> _At:
         """Return where a command stands with a blank behind a word."""
-        known, feared = (_telling(text.after(" ") for text in each) for each in at.texts)
-        return _At(at.granted.after(" "), known, feared, at.refused, parted=True)
+        known, ambiguous = (_telling(text.after(" ") for text in each) for each in at.texts)
+        return _At(at.granted.after(" "), known, ambiguous, at.refused, parted=True)
 
     def _may_end(self, at: _At) -> bool:
         """Return whether a command may end there; words of shells are tried as those that lead."""
@@ -629,7 +629,7 @@ class SimpleSearch:
 
     def _effects(self, at: _At) -> Effects:
         """Return what both sides say of a command that ends there."""
-        known, feared = ([text.said for text in each] for each in at.texts)
+        known, ambiguous = ([text.said for text in each] for each in at.texts)
         effects = []
         for number, (rank, matched) in enumerate(
             zip(at.granted.said, at.granted.matched, strict=True)
@@ -640,7 +640,7 @@ class SimpleSearch:
             is_unsure = at.refused and strictest == _MOST
             said = self._unsure if is_unsure else BY_RANK[strictest]
             # What is asked for there and granted by nothing else is not asked for.
-            effects.append(min([said, *(BY_RANK[each[number]] for each in feared)]))
+            effects.append(min([said, *(BY_RANK[each[number]] for each in ambiguous)]))
         return self._lists.granted(effects)
 
     def _leads_on(self, place: WordPlace, at: _At, wanted: Collection[Effects]) -> bool:

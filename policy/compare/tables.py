@@ -48,7 +48,7 @@ __all__ = [
 # Spellings of one name that are told apart before the answer is no longer exact.
 _SPELLINGS: Final = 256
 
-# Stands for every tool that no rule speaks of.
+# Stands for every tool that no rule applies to.
 OTHER_TOOL = "OtherTool"
 
 
@@ -481,7 +481,7 @@ class _Meet:
         rows = [rules.row(tool) for rules, _ in self._sets]
         places = tuple(range(len(rows)))
         if any(row.constant is None for row in rows):
-            # A row that allows every call is told of only where no other one is.
+            # A row that allows every call is reported only where no other one is.
             places = tuple([place for place in places if not _is_open(rows[place])])
             rows = [rows[place] for place in places]
         numbers = self._numbers.get(places)

@@ -38,7 +38,7 @@ __all__ = [
 
 Call = dict[str, object]
 
-# Names for an argument that nobody named; rules may name some of them.
+# Names for an argument that no rule names; rules may name some of them.
 _NAMES: Final = ("argument", "input", "text", "value", "content")
 
 
@@ -48,10 +48,10 @@ class CallShape:
 
     Attributes:
         dialect: how the host reads them.
-        argument: what rules speak of.
+        argument: what rules apply to.
         parameters: other arguments, the same in all of these calls.
-        sole: the one argument of a call that has no other, where nobody described the
-            tool: a rule that names it and one that does not speak of the same text.
+        sole: the one argument of a call that has no other, where no one described the
+            tool: a rule that names it and one that does not apply to the same text.
         named: the arguments that rules name.
         behind: the folder, as it is spelled, behind whose name the text of a path begins.
 
@@ -242,7 +242,7 @@ def _in_own_letters(dialect: Dialect, path: str) -> str:
 # What a call gets of both sides, as a pair: which changes there are, and which say more.
 #
 # A reviewer is told every pair of effects that some call has: that a call which was denied runs
-# unasked now is another thing than that somebody is asked. What else a command does may be asked
+# unasked now is another thing than that a person is asked. What else a command does may be asked
 # for on both sides alike, so that of commands one pair stands for another (`weaker`).
 
 

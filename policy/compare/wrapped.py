@@ -43,13 +43,13 @@ from policy.patterns.automaton import NO_MATCH
 from policy.patterns.families import members
 from policy.patterns.pattern import Pattern, freeze
 
-__all__ = ["ODD_LINES", "disguised_differences"]
+__all__ = ["ODD_LINES", "wrapped_differences"]
 
 
 # Why an answer is not exact where rules spell out what a shell acts on.
 ODD_LINES: Final = "rules that spell out quotes or operators beside stars are compared by samples"
 
-# Commands that no rule can grant, or that open files nobody knows.
+# Commands that no rule can grant, or that open files no one knows.
 SAMPLES: Final = ("", ";", "$x", "q7z $x", "q7z > $x", "q7z < $x", "cat $x", "q7z; q7y")
 
 _FORMS: Final = ("'{0}'{1}", "'{0}{1}'", "\\{0}{1}", "{0}{1} 'q7y'", "{0}{1} $x")
@@ -62,7 +62,7 @@ _COMBINATIONS: Final = 512
 _STARTS: Final = 32
 
 
-class Disguises:
+class WrappedForms:
     """What some lists over commands tell apart beyond what is written.
 
     Args:
@@ -102,7 +102,7 @@ class Disguises:
         spelled = any("'" in str(pattern) for pattern in self._lines)
         self._quotes = ("'", '"') if spelled else ("'",)
         self._tried: set[object] = set()
-        # Commands that run where no rule speaks of them, beside those that stand for all.
+        # Commands that run without a rule, beside those that stand for all.
         self._quiet: set[str] = set()
         self._others: dict[tuple[str, str], tuple[tuple[str, ...], ...]] = {}
         # Behind most prefixes lines leave the same open.
@@ -232,7 +232,7 @@ class Disguises:
             yield from self._members(prefix, (frozen, *chosen))
 
     def _harmless(self, pattern: Pattern) -> Iterator[str]:
-        """Yield commands that *pattern* matches and that run where no rule speaks of them."""
+        """Yield commands that *pattern* matches and that run without a rule."""
         program, blank, _ = start_of(pattern).partition(" ")
         complete = blank or pattern.exact
         begun = (name for name in self._shell.programs if name.startswith(program))
@@ -324,7 +324,7 @@ class Disguises:
 
     @cached_property
     def _unasked(self) -> tuple[str, ...]:
-        """One that runs where no rule speaks of it, and of which none does."""
+        """One that runs without a rule, and of which none does."""
         silent = (
             text
             for text in self._harmless(Pattern.text("*"))
@@ -367,7 +367,7 @@ class Disguises:
 _DISGUISED = 4_000
 
 
-def disguised_differences(
+def wrapped_differences(
     pair: CommandPair, known: Iterable[Effects], *, exact: bool
 ) -> Iterator[Difference]:
     """Yield a difference of commands that rules see through for each change that has one.
@@ -441,7 +441,7 @@ class _Disguised:
             if self._shown.issuperset(each.changes | each.scripted):
                 continue
             if forms is None:
-                forms = Disguises(pair.views, pair.fresh, shell)
+                forms = WrappedForms(pair.views, pair.fresh, shell)
                 yield from forms.spelled_out()
             effect = pair.views[each.view].effect(each.line)
             if effect is Effect.DENY:
@@ -461,7 +461,7 @@ class _Disguised:
             if forms.exhausted:
                 pair.doubts |= dict.fromkeys(product((OVERLAPS,), each.changes))
         if met:
-            yield from (forms or Disguises(pair.views, pair.fresh, shell)).asked_for()
+            yield from (forms or WrappedForms(pair.views, pair.fresh, shell)).asked_for()
         yield from SAMPLES
 
     @cached_property
@@ -530,12 +530,12 @@ class _Disguised:
 
     @cached_property
     def _denies_all(self) -> bool:
-        """Whether all is denied that no line decides, and no line of nobody asks."""
+        """Whether all is denied that no line decides, and no line that no file has asks."""
         return all(
             view.default is Effect.DENY
             and not any(
-                nobody and entry.effect is Effect.ASK
-                for nobody, entry in zip(view.nobody_said[1:], view.entries, strict=True)
+                unwritten and entry.effect is Effect.ASK
+                for unwritten, entry in zip(view.nobody_said[1:], view.entries, strict=True)
             )
             for view in self._pair.views
         )
@@ -561,7 +561,7 @@ class _Disguised:
         pair, pattern = self._pair, self._pair.pattern(view, line)
         other, place = pair.partners.get((view, line), (view, line))
         if other != view and pair.views[other].effect(place) is not Effect.ALLOW:
-            # Both sides are strict there, but for what somebody wrote of the whole command.
+            # Both sides are strict there, but for what a file has of the whole command.
             return self._may_run(side)
         program, blank, _ = start_of(pattern).partition(" ") if pattern else ("", "", "")
         if pattern is None or not (blank or pattern.exact) or leads_another(program, pair.shell):
