@@ -322,19 +322,22 @@ def with_whole(
 def _denied_behind(row: Row, command: Command) -> Iterator[Outcome]:
     """Yield what rules say that deny all of a command behind assignments and wrappers.
 
-    `Bash(id > x)` denies `A=1 id > x` and `nice id > x`.
+    `Bash(id > x)` denies `A=1 id > x` and `nice id > x`. A rule with a star does where the command
+    is ambiguous.
     """
     rules, whole = exact_rules(row), command.exact if isinstance(command, ClaudeCommand) else None
-    if not (rules.withheld and whole and command.parts):
+    if not (whole and command.parts and (rules.withheld or command.opaque)):
         return
     first = command.parts[0]
     behind = (first.text, *first.match_texts, *first.possible_texts)
     for text, known in product(whole.texts, filter(None, behind)):
         at = text.find(known)
-        if at > 0 and text[at:] in rules.withheld:
-            outcome = row.at(rules.exact[text[at:]])
-            if outcome.effect is Effect.DENY:
-                yield outcome
+        rest = text[at:] if at > 0 else ""
+        index = rules.exact[rest] if rest in rules.withheld else NO_MATCH
+        if rest and command.opaque:
+            index = min(index, row.first(rest))
+        if index != NO_MATCH and row.at(index).effect is Effect.DENY:
+            yield row.at(index)
 
 
 def _texts(rules: ExactRules, whole: ExactCommand, *, piped: bool) -> tuple[Sequence[str], str]:
