@@ -15,7 +15,7 @@ from policy.core.effect import Effect
 from policy.files.opening import Memory
 from policy.hosts.workspace import load_tree
 
-CWD = "/work/app"
+CWD = "/srv/app"
 
 
 def decider(permissions: dict[str, list[str]]) -> RecordDecider:

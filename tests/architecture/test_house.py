@@ -11,7 +11,7 @@ import policy
 
 ROOT = Path(policy.__file__).parent
 
-LINES = 69_123
+LINES = 69_121
 MODULES = 238
 ENTRIES = 15  # files and folders directly in `policy/`
 PRIVATE_WORDS = 1
