@@ -15,8 +15,7 @@ from policy.analysis.records.logs import LogProblem
 from policy.analysis.records.record import Record
 from policy.analysis.records.replay import RecordDecider
 from policy.analysis.remedy import hidden_kind
-from policy.commands.parts import Ambiguity
-from policy.commands.reader import read_command
+from policy.commands.reader import Ambiguity, read_command
 from policy.commands.words import in_home
 from policy.compare.tables import differences
 from policy.compare.witness import Difference

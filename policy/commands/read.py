@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from policy.commands.compound import KEYWORDS
 from policy.commands.knowledge import Shell
-from policy.commands.parts import (
+from policy.commands.reader import (
     DIFFER,
+    KEYWORDS,
     UNCLOSED,
     UNKNOWN,
     UNSEEN,
@@ -33,13 +33,15 @@ from policy.commands.words import (
     Target,
     Word,
     as_written,
+    basename,
+    command_prefix,
+    is_assignment,
     is_evaluated,
     is_expanded,
     is_quoted,
     targets_of,
     without_vanishing,
 )
-from policy.commands.wrappers import basename, command_prefix, is_assignment
 from policy.core import expressions as re
 from policy.core import limits
 from policy.core.values import Final, evolve, frozen
@@ -47,6 +49,7 @@ from policy.patterns.automaton import has_half
 
 __all__ = [
     "PlainReader",
+    "Reader",
     "Scanner",
     "note_unknown",
     "read_plain",
@@ -483,6 +486,9 @@ class PlainReader:
             opaque=script.opaque,
             ambiguities=tuple(dict.fromkeys(ambiguities)),
         )
+
+
+Reader: Final = PlainReader
 
 
 def note_unknown(script: Script) -> None:

@@ -7,15 +7,182 @@ are a program and plain words, and end here; no reader is imported for them.
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib import import_module
 
-from policy.commands.compound import is_plain
 from policy.commands.knowledge import Shell
-from policy.commands.parts import Command, CommandPart
-from policy.core.values import Any, Final, Protocol
+from policy.core.values import TYPE_CHECKING, Any, Final, Protocol, frozen
+from policy.patterns.automaton import NO_MATCH, Automaton, has_half
+from policy.patterns.tokens import CONTROLS, Gap, OneOf, Token
 
-__all__ = ["CommandReader", "host_shell", "read_command", "reader_of"]
+if TYPE_CHECKING:
+    from policy.commands.knowledge import Shell
+
+__all__ = [
+    "BOXES",
+    "DIFFER",
+    "KEYWORDS",
+    "NO_COMMAND",
+    "SHELLS",
+    "UNCLOSED",
+    "UNKNOWN",
+    "UNSEEN",
+    "Ambiguity",
+    "Command",
+    "CommandPart",
+    "CommandReader",
+    "Redirection",
+    "compound",
+    "host_shell",
+    "is_plain",
+    "read_command",
+    "reader_of",
+]
+
+
+# --- the result of reading a command -----------------------------------------------------------
+
+
+@frozen
+class Ambiguity:
+    """Why no rule may allow a command.
+
+    Attributes:
+        text: the text in question; "" for all of the command.
+        why: what is wrong with it: a predicate whose subject is the text.
+    """
+
+    text: str
+    why: str
+
+
+UNKNOWN: Final = "is not known before it runs"
+UNSEEN: Final = "is not looked into"
+DIFFER: Final = "is not read alike by all shells"
+UNCLOSED: Final = "does not end"
+NO_COMMAND: Final = "is no command of a shell"
+
+
+@frozen(cache_hash=True)
+class CommandPart:
+    """One simple command of a command.
+
+    Attributes:
+        text: as written, with one blank between words: what a rule that allows must match.
+        match_texts: what a rule that denies or asks may match instead: without quotes,
+            assignments, wrappers, the folder of the program.
+        grantable: whether a rule may allow it at all.
+        harmless: whether the host runs it where no rule applies to it.
+        script_texts: the texts of commands in a script that it is given; a rule that denies one
+            makes the command ambiguous.
+        inexact: whether no exact rule may allow it: it has other blanks, or will have more
+            arguments.
+        grant_texts: other texts by which a rule may allow it: with its wrappers, with the
+            quotes around the name of its program.
+        possible_texts: other texts by which a rule may deny or ask, each looked up by itself:
+            as written in the source, and what a wrapper may run.
+
+    """
+
+    text: str
+    match_texts: tuple[str, ...] = ()
+    grantable: bool = True
+    harmless: bool = False
+    script_texts: tuple[str, ...] = ()
+    grant_texts: tuple[str, ...] = ()
+    inexact: bool = False
+    possible_texts: tuple[str, ...] = ()
+
+
+@frozen
+class Redirection:
+    """A file that a command reads from or writes to.
+
+    Attributes:
+        target: its name; None when that is not a literal.
+        writes: whether it is written to.
+        tool: the tool that opening it is a call of; "" for that of a redirection.
+        shadowed: whether it only counts where a rule denies files of the tool.
+        adrift: whether its folder is unknown, so that it only counts where a rule denies a file
+            of that name in a folder that the rule names.
+
+    """
+
+    target: str | None
+    writes: bool
+    tool: str = ""
+    shadowed: bool = False
+    adrift: bool = False
+
+
+@frozen
+class Command:
+    """A command, read.
+
+    Attributes:
+        parts: its simple commands.
+        redirections: the files it opens.
+        unread: whether it may hold commands that were not found.
+        opaque: whether it is ambiguous, so that no rule with a star allows it.
+        ambiguities: why no rule may allow it, or a part of it.
+    """
+
+    parts: tuple[CommandPart, ...]
+    redirections: tuple[Redirection, ...] = ()
+    unread: bool = False
+    opaque: bool = False
+    ambiguities: tuple[Ambiguity, ...] = ()
+
+
+# --- which commands are plain: a program and words without anything a shell acts on ------------
+
+KEYWORDS: Final = frozenset(
+    "if then elif else fi for while until do done case esac select function coproc time"
+    " ! { }".split()
+)
+SHELLS: Final = frozenset("bash sh zsh dash ksh mksh ash hush rbash".split())
+BOXES: Final = frozenset({"busybox", "toybox"})
+
+_ACTED_ON = frozenset(";&|<>()`$\\{}\"'#\t\n") | CONTROLS
+
+
+@cache
+def compound(shell: Shell) -> tuple[tuple[Token, ...], ...]:
+    """Return patterns of every command that `read_command` does not return as it stands.
+
+    They are for words: PART is text without a blank. Whoever matches none of
+    them is one part: a program, and words without anything a shell acts on.
+    """
+    programs = sorted(shell.wrapping.names | shell.programs.keys() | KEYWORDS)
+    return (
+        (),
+        (Gap.ANY, OneOf(_ACTED_ON), Gap.ANY),
+        (" ", Gap.ANY),
+        (Gap.ANY, " "),
+        (Gap.ANY, "  ", Gap.ANY),
+        (Gap.PART, OneOf(frozenset("/=!~*?[]^")), Gap.ANY),  # in the first word
+        *((program,) for program in programs),
+        *((program + " ", Gap.ANY) for program in programs),
+        *shell.compound,
+    )
+
+
+@cache
+def _compound(shell: Shell) -> Automaton:
+    return Automaton(compound(shell), " ")
+
+
+def is_plain(text: str, shell: Shell) -> bool:
+    """Return whether no pattern of `compound` matches *text*."""
+    # Those of letters and programs need no walk.
+    if not _ACTED_ON.isdisjoint(text) or text.partition(" ")[0] in shell.programs.known:
+        return False
+    if has_half(text):
+        return False
+    return _compound(shell).first(text) == NO_MATCH
+
+
+# --- readers -----------------------------------------------------------------------------------
 
 
 class CommandReader(Protocol):
@@ -28,21 +195,17 @@ class CommandReader(Protocol):
 @lru_cache(maxsize=64)
 def reader_of(shell: Shell) -> CommandReader:
     """Return the reader that *shell* names."""
-    if shell.reader:
-        reader: CommandReader = host_shell(shell.reader).Reader(shell)
-        return reader
-    from policy.commands.read import PlainReader  # noqa: PLC0415  # for these commands alone
-
-    return PlainReader(shell)
+    reader: CommandReader = host_shell(shell.reader).Reader(shell)
+    return reader
 
 
 def host_shell(name: str) -> Any:  # the module of a host
-    """Return the package by which the host *name* reads commands.
+    """Return the package by which the host *name* reads commands; "" is the plain reader.
 
-    It has `Reader`, `CommandRules`, by which rows decide what that reads, and `read_powershell`
-    where a tool of the host takes such commands.
+    It has `Reader`; that of a host has `CommandRules` too, by which rows decide what that reads,
+    and `read_powershell` where a tool of the host takes such commands.
     """
-    return import_module(f"policy.hosts.{name}.shell")
+    return import_module(f"policy.hosts.{name}.shell" if name else "policy.commands.read")
 
 
 def read_command(text: str, shell: Shell) -> Command:

@@ -12,8 +12,7 @@ from functools import lru_cache
 from typing import Final
 
 from policy.commands.knowledge import Program, Programs, Shell
-from policy.commands.parts import Command
-from policy.commands.reader import read_command
+from policy.commands.reader import Command, read_command
 from policy.core import expressions as re
 from policy.core import limits
 from policy.core.values import evolve

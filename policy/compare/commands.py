@@ -14,7 +14,7 @@ from itertools import chain, combinations, islice, product
 from typing import Final
 
 from policy.commands.knowledge import Shell
-from policy.commands.parts import Redirection
+from policy.commands.reader import Redirection
 from policy.compare.auto_allowed import (
     ACTED_ON,
     auto_allowed,

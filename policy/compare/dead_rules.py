@@ -9,8 +9,7 @@ from functools import cached_property
 from itertools import chain, groupby, takewhile
 from typing import Final
 
-from policy.commands.parts import Command, CommandPart
-from policy.commands.reader import read_command
+from policy.commands.reader import Command, CommandPart, read_command
 from policy.compare.compare import Comparison, Known, compare_until
 from policy.compare.lists import LineIndex, is_inside
 from policy.compare.prefixes import is_disguise

@@ -17,9 +17,9 @@ from functools import lru_cache
 from itertools import chain, islice, product
 from typing import Final
 
-from policy.commands.compound import BOXES, SHELLS
 from policy.commands.knowledge import Files, Program, Shell
-from policy.commands.wrappers import basename
+from policy.commands.reader import BOXES, SHELLS
+from policy.commands.words import basename
 from policy.compare.auto_allowed import opening_none, read_alike
 from policy.compare.lists import View, start_of
 from policy.compare.prefixes import escaped, is_disguise

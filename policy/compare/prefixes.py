@@ -12,8 +12,8 @@ from functools import lru_cache
 from itertools import islice, product
 from typing import Final
 
-from policy.commands.compound import BOXES, KEYWORDS, SHELLS
 from policy.commands.knowledge import Shell
+from policy.commands.reader import BOXES, KEYWORDS, SHELLS
 from policy.compare.auto_allowed import ODD, harmless, read_alike, runs
 from policy.compare.lists import counterparts, start_of
 from policy.core import values

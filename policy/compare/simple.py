@@ -15,10 +15,9 @@ from functools import cached_property, lru_cache
 from itertools import chain, product
 from typing import Final
 
-from policy.commands.compound import KEYWORDS
 from policy.commands.knowledge import Shell
-from policy.commands.words import ASSIGNMENT, Word
-from policy.commands.wrappers import WordPlace, is_assignment
+from policy.commands.reader import KEYWORDS
+from policy.commands.words import ASSIGNMENT, Word, WordPlace, is_assignment
 from policy.compare.auto_allowed import ACTED_ON
 from policy.compare.commands import CommandPair
 from policy.compare.lists import Sides, View

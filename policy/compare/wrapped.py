@@ -14,8 +14,8 @@ from functools import cached_property
 from itertools import islice, product
 from typing import Final
 
-from policy.commands.compound import KEYWORDS
 from policy.commands.knowledge import Shell
+from policy.commands.reader import KEYWORDS
 from policy.compare.auto_allowed import ODD, harmless, may_run, opening_none
 from policy.compare.commands import CommandPair, is_closed
 from policy.compare.lists import View, start_of

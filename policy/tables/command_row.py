@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 
-from policy.commands.parts import Ambiguity, Command, CommandPart, Redirection
-from policy.commands.reader import host_shell, read_command
+from policy.commands.reader import (
+    Ambiguity,
+    Command,
+    CommandPart,
+    Redirection,
+    host_shell,
+    read_command,
+)
 from policy.commands.words import SOME_VALUE, in_home
 from policy.core.decision import Clause, Decision, Does, Reason
 from policy.core.effect import Effect

@@ -14,7 +14,7 @@ from functools import cached_property, partial
 from operator import attrgetter
 from weakref import WeakKeyDictionary
 
-from policy.commands.compound import is_plain
+from policy.commands.reader import is_plain
 from policy.core.decision import Clause, Decision, Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError

@@ -23,7 +23,7 @@ from policy.tables.entry import BY_DEFAULT, KINDS, UNREADABLE, Outcome, RowEntry
 
 if TYPE_CHECKING:
     from policy.commands.knowledge import Shell
-    from policy.commands.parts import Command, CommandPart
+    from policy.commands.reader import Command, CommandPart
     from policy.tables.ruleset import RuleSet
 
     ReadCommand = Callable[[str, Shell], Command]
@@ -204,7 +204,7 @@ class Row:
             return NO_WALK
         if self.argument.kind is not ArgumentKind.COMMAND:
             return self._run(self.indices, self.kind.separator)
-        from policy.commands.compound import compound  # noqa: PLC0415  # for commands alone
+        from policy.commands.reader import compound  # noqa: PLC0415  # for commands alone
 
         # Beside the rules run the patterns of what must be taken apart before any rule is asked.
         return self._run(self.indices, " ", compound(self.ruleset.dialect.shell))
@@ -240,7 +240,7 @@ class Row:
             # A command that is one part as it stands needs no reading.
             text = self.text(call)
             if text is not None:
-                from policy.commands.compound import is_plain  # noqa: PLC0415  # for commands alone
+                from policy.commands.reader import is_plain  # noqa: PLC0415  # for commands alone
 
                 if is_plain(text, self.ruleset.dialect.shell):
                     return self.at(self.first(text))

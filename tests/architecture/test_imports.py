@@ -17,7 +17,7 @@ from policy.hosts.workspace import load_tree
 
 # Modules of ours that are loaded to read a table, make a chain of it and decide a call.
 PLAIN = 25
-COMMAND = PLAIN + 1  # and `policy.commands.compound`, which tells that a command is plain
+COMMAND = PLAIN + 1  # and `policy.commands.reader`, which tells that a command is plain
 
 # The same to answer `policy check` of a file of our notation, and what it needs nothing of.
 CHECK = 68

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from policy.commands.words import Word
-from policy.commands.wrappers import command_prefix, prefix_programs
+from policy.commands.words import Word, command_prefix, prefix_programs
 from policy.hosts.notation.semantics import SEMANTICS
 
 SHELL = SEMANTICS.dialect.shell

@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 from policy.commands.knowledge import Shell
-from policy.commands.parts import Command, Redirection
-from policy.commands.reader import read_command
+from policy.commands.reader import Command, Redirection, read_command
 from policy.core import limits
 from policy.core.effect import Effect
 from policy.hosts.claude.dialect import _SHELL as HOST

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policy.commands.reader import read_command
-from policy.commands.words import Word
-from policy.commands.wrappers import WordPlace
+from policy.commands.words import Word, WordPlace
 from policy.compare.auto_allowed import ACTED_ON
 from policy.compare.lists import ListSide, Sides, View
 from policy.compare.simple import SimpleSearch

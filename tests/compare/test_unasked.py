@@ -11,14 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policy.commands.knowledge import Program
-from policy.commands.parts import Command
-from policy.commands.reader import read_command
+from policy.commands.reader import Command, read_command
 from policy.compare import opening
 from policy.compare.auto_allowed import auto_allowed, may_run, read_alike, runs
 from policy.compare.lists import runs_no_more
 from policy.hosts.claude.data.programs import EDITING_PROGRAMS, READ_ONLY_PROGRAMS
 from policy.hosts.claude.dialect import _EDITING_SHELL, _SHELL
-from policy.hosts.claude.shell.parts import ClaudeCommand
+from policy.hosts.claude.shell.match_texts import ClaudeCommand
 from policy.patterns.expressions import expression
 from policy.patterns.pattern import Pattern
 from tests.effort import examples

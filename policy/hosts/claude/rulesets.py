@@ -42,7 +42,7 @@ from policy.hosts.claude.guards import (
 )
 from policy.hosts.claude.rules import RuleLine
 from policy.hosts.claude.session import ClaudeSession, is_plan
-from policy.hosts.claude.shell.ambiguities import traced as traced_patterns
+from policy.hosts.claude.shell.simple import traced as traced_patterns
 from policy.patterns.pattern import Pattern, PatternKind
 from policy.patterns.tokens import folded
 from policy.tables.dialect import Dialect

@@ -4,25 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from policy.commands.knowledge import Shell
-from policy.commands.parts import Command, CommandPart
+from policy.commands.reader import Command, CommandPart
 from policy.core import expressions as re
-from policy.core.values import Final, frozen
+from policy.core.values import Final
 from policy.hosts.claude.shell.outcomes import CommandRules
-from policy.hosts.claude.shell.scripts import read_whole
+from policy.hosts.claude.shell.scripts import Reader
 
 __all__ = ["CommandRules", "Reader", "canonical_powershell", "read_powershell"]
-
-
-@frozen
-class Reader:
-    """Reads commands as the version and the mode of a `Shell` do."""
-
-    shell: Shell
-
-    def read(self, text: str) -> Command:
-        """Return the parts of a command and the files it opens. Never fails."""
-        return read_whole(text, self.shell)
 
 
 # Of PowerShell, case does not count, and an alias stands for the command it names. Parts are cut

@@ -14,9 +14,8 @@ from collections.abc import Iterable, Iterator
 from functools import cache, cached_property
 from itertools import dropwhile, pairwise
 
-from policy.commands.compound import KEYWORDS
-from policy.commands.parts import DIFFER, NO_COMMAND, UNCLOSED, UNKNOWN, UNSEEN
 from policy.commands.read import Scanner
+from policy.commands.reader import DIFFER, KEYWORDS, NO_COMMAND, UNCLOSED, UNKNOWN, UNSEEN
 from policy.commands.words import (
     DESCRIPTOR,
     FOLDERS,
@@ -27,21 +26,21 @@ from policy.commands.words import (
     Statement,
     Target,
     Word,
+    is_assignment,
     targets_of,
     with_home,
 )
-from policy.commands.wrappers import is_assignment
 from policy.core import expressions as re
 from policy.core import limits
 from policy.core.values import TYPE_CHECKING, Final, evolve, frozen
-from policy.hosts.claude.shell.ambiguities import (
+from policy.hosts.claude.shell.match_texts import DOCUMENT, is_requoted
+from policy.hosts.claude.shell.simple import (
     TESTS,
     has_background,
     has_sum,
     is_plain_test,
     without_quoted,
 )
-from policy.hosts.claude.shell.match_texts import DOCUMENT, is_requoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

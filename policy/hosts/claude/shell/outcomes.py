@@ -6,16 +6,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import product
 
-from policy.commands.parts import Command, CommandPart, Redirection
-from policy.commands.words import in_home
-from policy.commands.wrappers import basename
+from policy.commands.reader import Command, CommandPart, Redirection
+from policy.commands.words import basename, in_home
 from policy.core import expressions as re
 from policy.core import limits
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.values import TYPE_CHECKING, Final, evolve, frozen
-from policy.hosts.claude.shell.match_texts import MORE, ExactCommand, ExactMatch
-from policy.hosts.claude.shell.parts import ClaudeCommand, ClaudePart, ClaudeRedirection
+from policy.hosts.claude.shell.match_texts import (
+    MORE,
+    ClaudeCommand,
+    ClaudePart,
+    ClaudeRedirection,
+    ExactCommand,
+    ExactMatch,
+)
 from policy.patterns.automaton import NO_MATCH
 from policy.patterns.pattern import Pattern
 from policy.patterns.tokens import Gap, OneOf, folded

@@ -12,11 +12,10 @@ from functools import lru_cache
 from itertools import chain, dropwhile, pairwise, takewhile
 
 from policy.commands.knowledge import Files, Program, Shell
-from policy.commands.words import Word, is_pattern, with_home
-from policy.commands.wrappers import basename
+from policy.commands.words import Word, basename, is_pattern, with_home
 from policy.core import expressions as re
 from policy.core.values import TYPE_CHECKING, Final, define, evolve, field, frozen
-from policy.hosts.claude.shell.parts import ClaudeRedirection
+from policy.hosts.claude.shell.match_texts import ClaudeRedirection
 
 if TYPE_CHECKING:
     from policy.commands.knowledge import Shell

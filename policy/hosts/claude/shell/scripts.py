@@ -5,25 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from policy.commands.knowledge import Shell
-from policy.commands.parts import (
+from policy.commands.read import Scanner, note_unknown, read_plain
+from policy.commands.reader import (
     DIFFER,
     NO_COMMAND,
     UNKNOWN,
     Ambiguity,
+    Command,
 )
-from policy.commands.read import Scanner, note_unknown, read_plain
-from policy.commands.words import ASSIGNMENT, Script, SimpleCommand, Word, as_written
-from policy.commands.wrappers import is_assignment
+from policy.commands.words import ASSIGNMENT, Script, SimpleCommand, Word, as_written, is_assignment
 from policy.core import expressions as re
 from policy.core import limits
-from policy.core.values import Literal, evolve
-from policy.hosts.claude.shell import ambiguities, bash
-from policy.hosts.claude.shell.ambiguities import (
-    GUARDED,
-    is_unchecked_target,
-    redirected,
-)
+from policy.core.values import Literal, evolve, frozen
+from policy.hosts.claude.shell import bash
 from policy.hosts.claude.shell.match_texts import (
+    ClaudeCommand,
+    ClaudePart,
+    ClaudeRedirection,
     ExactCommand,
     ExactMatch,
     as_granted,
@@ -31,7 +29,6 @@ from policy.hosts.claude.shell.match_texts import (
     behind_all,
     is_requoted,
 )
-from policy.hosts.claude.shell.parts import ClaudeCommand, ClaudePart, ClaudeRedirection
 from policy.hosts.claude.shell.programs import (
     SEVERAL,
     Examined,
@@ -40,19 +37,30 @@ from policy.hosts.claude.shell.programs import (
     somewhere,
 )
 from policy.hosts.claude.shell.simple import (
+    GUARDED,
     AutoAllowed,
     CommandFacts,
     NestedScripts,
     Texts,
+    doubtful,
     facts_of,
+    has_background,
+    has_half_assignment,
+    has_late_keyword,
+    hides,
+    is_misread,
+    is_no_expansion,
+    is_unchecked_target,
+    redirected,
     removes_unknown,
     seems_to_remove,
+    sets_in_pipe,
     spelled,
     with_text,
 )
 from policy.patterns.automaton import has_half
 
-__all__ = ["read_whole"]
+__all__ = ["Reader"]
 
 
 class Grantability:
@@ -104,7 +112,7 @@ class Grantability:
             alike = self.note(facts.granted[0].raw, "is no name of a program")
         if facts.unchecked:
             self.uncheck(as_written(words), _CHANGES)
-        if self._equals and ambiguities.has_half_assignment(words):
+        if self._equals and has_half_assignment(words):
             self.uncheck(as_written(words), DIFFER)
         return alike
 
@@ -184,7 +192,7 @@ class ScriptReading:
 
     def _compare_commands(self) -> None:
         """Let no rule allow any command where one changes what another does."""
-        if ambiguities.sets_in_pipe(self.script.commands):
+        if sets_in_pipe(self.script.commands):
             self.grantability.uncheck(self.text, "sets a variable as a part of a pipe")
         if self._versioned and plants(self._planted, self.script.targets, self.shell):
             self.grantability.uncheck(self.text, "makes a repository that it runs a program in")
@@ -208,7 +216,7 @@ class ScriptReading:
             return True
         if self.shell.traced:
             return True
-        if self._moves.count and ambiguities.has_background(self.text):
+        if self._moves.count and has_background(self.text):
             return True  # where the commands behind a background command run is unknown
         if self._opaque and self.shell.kinds.scripted and seems_to_remove(self.text):
             return True
@@ -356,6 +364,17 @@ def _named(words: Sequence[Word], tool: str) -> Iterator[ClaudeRedirection]:
             yield ClaudeRedirection(name, writes=False, tool=tool)
 
 
+@frozen
+class Reader:
+    """Reads commands as the version and the mode of a `Shell` do."""
+
+    shell: Shell
+
+    def read(self, text: str) -> Command:
+        """Return the parts of a command and the files it opens. Never fails."""
+        return read_whole(text, self.shell)
+
+
 def read_whole(text: str, shell: Shell) -> ClaudeCommand:
     """Return the parts and redirections of *text*. Never fails; grants nothing by a guess."""
     script = _read(text, shell)
@@ -414,8 +433,8 @@ def _command(text: str, script: Script, shell: Shell) -> ClaudeCommand:
 
 def _note_ambiguities(text: str, script: Script, shell: Shell) -> None:
     """Note the ambiguities of *text*, however the rest of it was read."""
-    script.unclosed |= ambiguities.is_misread(text) or ambiguities.is_no_expansion(text)
-    odd = ambiguities.doubtful(text)
+    script.unclosed |= is_misread(text) or is_no_expansion(text)
+    odd = doubtful(text)
     if odd is not None and "#" in text:
         # What looks like a comment may be none to whoever cannot read the rest.
         script.commands += Scanner(text.replace("#", " ")).run().commands
@@ -425,9 +444,9 @@ def _note_ambiguities(text: str, script: Script, shell: Shell) -> None:
     if 0 < shell.longest < len(text):
         script.ambiguities.insert(0, _long(shell))
     for command in script.commands:
-        hides = "\n" in text and ambiguities.hides(command.words)
+        hidden = "\n" in text and hides(command.words)
         ambiguous = bool(command.words) and facts_of(command, script, shell).ambiguous
-        if command.swallowed or hides or ambiguous:
+        if command.swallowed or hidden or ambiguous:
             script.note(as_written(command.words), DIFFER)
 
 
@@ -435,7 +454,7 @@ def _read_at_length(text: str, shell: Shell) -> Script:
     if len(text) <= shell.longest:
         script = bash.read_script(text, shell)
         if script is not None:
-            script.unclosed |= ambiguities.has_late_keyword(text)
+            script.unclosed |= has_late_keyword(text)
             return script
     # Without a grammar it is not read.
     script = Scanner(text).run()
@@ -470,7 +489,7 @@ _LEFT_OPEN = re.compile(r"\A\s*\(|\\\s*\Z")
 
 
 def _has_half_assignment(script: Script) -> bool:
-    return any(c.words and ambiguities.has_half_assignment(c.words) for c in script.commands)
+    return any(c.words and has_half_assignment(c.words) for c in script.commands)
 
 
 _UNREAD = "is not looked into without a grammar: the extra `bash` is not installed"
