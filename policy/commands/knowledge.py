@@ -411,8 +411,6 @@ class Shell:
         longest: characters of a command that are taken apart; 0 is any number.
         cwd: the folder a change to which is none; "" is not known.
         traced: whether it asks for every command that may read files, whatever allows it.
-        setting: whether a command that does nothing but set variables does no harm, whichever
-            they are, but for those that are guarded.
         kept: files of the host's own, absolute, which are asked for wherever a folder that
             holds them is moved or removed.
 
@@ -432,5 +430,4 @@ class Shell:
     longest: int = 0
     cwd: str = ""
     traced: bool = False
-    setting: bool = False
     kept: tuple[str, ...] = ()

@@ -39,7 +39,10 @@ def decide(case: Case) -> tuple[str, str]:
     observed = case.get("observed", {}).get("result")
     expected = str(case["expected"] if observed in (None, "none") else observed)
     tree = _tree(case)
-    project = _project(case, tree)
+    try:
+        project = _project(case, tree)
+    except ValueError:
+        return expected, "unavailable"  # a version that is not described is refused
     call = case["call"]
     if call is None or expected.startswith("lint:"):
         return expected, _finding(tree, project, expected)

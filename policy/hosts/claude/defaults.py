@@ -253,9 +253,8 @@ def agents(session: ClaudeSession, mode: str) -> Iterator[Entry]:
         # The model is asked before the host checks whether there is such an agent.
         yield built_in("Agent", Effect.ASK, reason=Reason.CLASSIFIER)
         return
-    found = agent_pattern if session.options.behaves.loose_types else Pattern.exactly
     for name in session.agents:
-        yield built_in("Agent", Effect.ALLOW, found(name), why="needs no permission")
+        yield built_in("Agent", Effect.ALLOW, agent_pattern(name), why="needs no permission")
     if session.options.unknown_agents:
         yield built_in("Agent", Effect.ALLOW, why="may be defined elsewhere")
     else:

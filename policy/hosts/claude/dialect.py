@@ -92,9 +92,6 @@ def denies_rest(session: ClaudeSession, mode: str) -> bool:
 def _shell(edits: bool, behaves: Behaviour) -> Shell:  # noqa: FBT001  # one question
     """Return what a version knows of commands, in modes that edit files or in others."""
     shell = _EDITING_SHELL if edits else _SHELL
-    if behaves.longest_command != shell.longest:
-        shell = evolve(shell, longest=behaves.longest_command)
-    shell = evolve(shell, setting=not behaves.assignments_asked)
     if not behaves.input_is_read:
         shell = evolve(shell, files=evolve(shell.files, input=""))
     if not behaves.unopened_programs:

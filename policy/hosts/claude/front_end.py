@@ -18,7 +18,7 @@ from policy.files.opening import Tree
 from policy.hosts.claude.agents import Definition, read_agent
 from policy.hosts.claude.data import find
 from policy.hosts.claude.data.guarded import MANAGED
-from policy.hosts.claude.data.tools import BUILT_IN, FORK, MODES, TOOL_CLASSES
+from policy.hosts.claude.data.tools import BUILT_IN, MODES, TOOL_CLASSES
 from policy.hosts.claude.dialect import dialect
 from policy.hosts.claude.discovery import (
     OF_ADMINISTRATORS,
@@ -288,8 +288,7 @@ class _Files:
         """Read *files*, and the settings that a session is started with."""
         options = self.options
         for name, tools, removed in ((n, *lists) for n, lists in BUILT_IN.items()):
-            if name != FORK or options.behaves.forks:
-                self.definitions[name] = _built_in(name, tools, removed)
+            self.definitions[name] = _built_in(name, tools, removed)
         for scope, given in (
             ("managed", options.managed),
             ("cli", options.command_line),
@@ -303,8 +302,7 @@ class _Files:
             self._take(role, 0)
         self.stronger = frozenset(self.definitions)
         for role in _unread_last(files):
-            at_root = options.behaves.local_at_root and options.main_files is None
-            if not role.above or role.scope != "local" or at_root:
+            if not role.above or role.scope != "local" or options.main_files is None:
                 self._take(role, 3 if role.above else 2)
         main = options.main_files
         for role in main_roles(main) if main is not None else ():

@@ -19,7 +19,6 @@ from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.data.guarded import LEFT_OPEN, LINKED
 from policy.hosts.claude.data.settings import EDITS_INSIDE, FILE_READS_INSIDE, READS_INSIDE
 from policy.hosts.claude.data.shell import RUN_SCRIPTS, RUNNERS, STARTERS, SYSTEM_FOLDERS
-from policy.hosts.claude.data.versions import Behaviour
 from policy.hosts.claude.defaults import (
     below,
     built_in,
@@ -122,7 +121,7 @@ def held(session: ClaudeSession, mode: str) -> Iterator[Entry]:
     judged = is_judged(session, mode)
     if session.guarded:
         yield from guards(session, mode, Reason.CLASSIFIER if judged else Reason.PROTECTED)
-    if is_plan(mode) and session.options.behaves.plan_before_rules:
+    if is_plan(mode):
         held = Effect.DENY if session.asks_nobody(mode) else Effect.ASK
         yield from (built_in(tool, held) for tool in _NOT_PLANNED)
 
@@ -138,13 +137,12 @@ def guards_before(asked: Entry, session: ClaudeSession, mode: str) -> Iterator[E
 
     Where the mode takes the guard away, such a file is not asked for at all.
     """
-    waived = mode == "bypassPermissions" and session.options.behaves.bypass_of_guarded
     opened = (
         evolve(asked, tool=tool, pattern=trees)
         for tool in known.EDITING
         for trees in notations.paths("**/" + LEFT_OPEN, fold=True)
     )
-    effect = Effect.ALLOW if waived else Effect.ASK
+    effect = Effect.ALLOW if mode == "bypassPermissions" else Effect.ASK
     return _guards(session, effect, Reason.PROTECTED, opened)
 
 
@@ -364,10 +362,10 @@ _ELSEWHERE: Final = re.compile(
 _OPTION: Final = re.compile(r"-|[^a-z0-9:]*\Z")
 
 
-def is_left_to_model(line: RuleLine, behaves: Behaviour) -> bool:
+def is_left_to_model(line: RuleLine) -> bool:
     """Return whether a rule that allows is left to the model, where one judges."""
     entry = line.entry
-    if entry.tool != "Bash" and not (entry.tool == "Monitor" and behaves.monitor_judged):
+    if entry.tool not in ("Bash", "Monitor"):
         return False
     if entry.pattern is None:
         return True

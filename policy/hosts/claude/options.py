@@ -110,7 +110,7 @@ class ClaudeOptions:
     def in_background(self, depth: int) -> bool:
         """Return whether agents at *depth* below the main conversation run in the background."""
         if self.background is None:
-            return self.behaves.in_background and depth == 1
+            return depth == 1
         return self.background
 
     @property

@@ -76,7 +76,7 @@ def pool(
     """Return the tools the host gives an agent at *position*: every call of them, or none."""
     entries = [
         Entry(tool, Effect.DENY, reason=Reason.UNAVAILABLE, rule=rule, place=place)
-        for tool, rule, place in _removed(definition, session)
+        for tool, rule, place in _removed(definition)
     ]
     # What is taken away a memory does not give back: those lines stand before its own.
     memory = known.MEMORY_TOOLS if definition.memory else ()
@@ -146,7 +146,7 @@ def _offered(tool: str, session: ClaudeSession) -> Iterator[str]:
 _Tool = tuple[str, str, Place | None]
 
 
-def _removed(definition: Definition, session: ClaudeSession) -> Iterator[_Tool]:
+def _removed(definition: Definition) -> Iterator[_Tool]:
     if _everything(definition.disallowed):
         return  # a star takes nothing away, nor does what stands beside it
     for matcher in definition.disallowed.matchers:
@@ -154,8 +154,7 @@ def _removed(definition: Definition, session: ClaudeSession) -> Iterator[_Tool]:
         rule, place = str(matcher), matcher.span.place
         glob = _tool_glob(name)
         if name == _SERVERS or glob:
-            if session.options.behaves.mcp_in_disallowed:
-                yield glob or name, rule, place
+            yield glob or name, rule, place
         elif "*" not in name:
             yield name, rule, place
             if name == "Bash":  # what is monitored is a command
@@ -199,13 +198,13 @@ def has_no_tools(definition: Definition, session: ClaudeSession, position: PoolP
     """Return whether the host refuses to start the agent since nothing in its list is a tool."""
     if definition.tools.presence is not Presence.LISTED or _everything(definition.tools):
         return False
-    if definition.memory or not session.options.behaves.refuses_no_tools:
+    if definition.memory:
         return False
     available = _available(session, position)
     listed = [*_listed(definition)]
     if listed and all(_is_meant(tool, rule, definition) for tool, rule, _ in listed):
         return False  # each is a tool, and all of them are taken away
-    taken = [Pattern.text(tool) for tool, _, _ in _removed(definition, session)]
+    taken = [Pattern.text(tool) for tool, _, _ in _removed(definition)]
     found = (
         name
         for tool, _, _ in listed

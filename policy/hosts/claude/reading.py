@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache, partial
+from functools import partial
 from typing import Final
 
 from policy.core.decision import Reason
@@ -18,7 +18,6 @@ from policy.hosts.claude.rules import agent_pattern
 from policy.hosts.claude.rulesets import rule_sets
 from policy.hosts.claude.session import ASIDES, ClaudeSession, child_mode
 from policy.tables.chain import Attenuated, Link, SpawnDenied
-from policy.tables.dialect import Dialect
 from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Bounds, Ceiling, LinkedRules, Table
 
@@ -108,31 +107,15 @@ def _startable(session: ClaudeSession, mode: str, position: PoolPosition) -> Rul
     return rules
 
 
+# Levels of agents below the main conversation, where nothing else is said.
+_DEPTH: Final = 3
+
+
 def depth_limit(session: ClaudeSession) -> int:
     """Return how many levels of agents may follow below the main conversation."""
     options = session.options
     # No level at all is no number the host takes (2.1.329, observed).
-    return options.depth or options.behaves.depth
-
-
-def _cannot_ask(session: ClaudeSession, position: PoolPosition) -> bool:
-    """Return whether an agent there cannot ask the user."""
-    return position.background and not session.options.behaves.background_asks
-
-
-def _silenced(rules: RuleSet) -> RuleSet:
-    """Return *rules* for an agent that cannot ask the user: what would be asked for is denied."""
-    entries = tuple(
-        evolve(entry, effect=Effect.DENY) if entry.effect is Effect.ASK else entry
-        for entry in rules.entries
-    )
-    default = Effect.DENY if rules.default is Effect.ASK else rules.default
-    return RuleSet(entries, default, _asking_nobody(rules.dialect), rules.default_reason)
-
-
-@lru_cache(maxsize=64)
-def _asking_nobody(dialect: Dialect) -> Dialect:
-    return evolve(dialect, asks=False)
+    return options.depth or _DEPTH
 
 
 @frozen(slots=False, eq=False)
@@ -157,7 +140,7 @@ class ClaudeEnforced:
         """What depends on how many agents are in front."""
         options = self.session.options
         limit = depth_limit(self.session)
-        return limit, options.background, options.behaves.in_background, self._barred_last(limit)
+        return limit, options.background, self._barred_last(limit)
 
     def _barred_last(self, limit: int) -> frozenset[str]:
         """Return the agents that do not start on the last level, where none can start another."""
@@ -234,9 +217,7 @@ class ClaudeEnforced:
     ) -> Link | str:
         """Return the link of *agent* behind one of a state at the depth *above*, or why none is."""
         session = self.session
-        behaves = session.options.behaves
-        switched = session.no_bypass and behaves.switch_binds_agents
-        bypass = behaves.bypass_of_agents and not switched
+        bypass = session.options.behaves.bypass_of_agents and not session.no_bypass
         declared = definition.mode
         if declared == "auto" and session.no_auto:
             declared = None
@@ -276,8 +257,6 @@ class ClaudeEnforced:
             return found
         links = (link,)
         own = pool(definition, session, position, dialect(session, mode))
-        if _cannot_ask(session, position):
-            own = _silenced(own)
         sets = (own, *self._shared(session, mode, position))
         table = Table(Ceiling.of(LinkedRules(rules, links) for rules in sets))
         session.cache[key] = table
@@ -287,9 +266,8 @@ class ClaudeEnforced:
         self, session: ClaudeSession, mode: str, position: PoolPosition
     ) -> tuple[RuleSet, ...]:
         """Return what the pools of all agents at such a position are met with, made once."""
-        silent = _cannot_ask(session, position)
         starting = (position.main, position.leads_on) if position.may_start else None
-        key = ("shared", mode, silent, starting)
+        key = ("shared", mode, starting)
         found = session.cache.get(key)
         if not isinstance(found, tuple):
             sets = rule_sets(session, mode)
@@ -297,8 +275,7 @@ class ClaudeEnforced:
                 background = self.session.options.in_background(1 if position.main else 2)
                 below = PoolPosition(main=False, background=background, may_start=position.leads_on)
                 sets = (*sets, _startable(self.session, mode, below))
-            found = tuple(map(_silenced, sets)) if silent else sets
-            session.cache[key] = found
+            found = session.cache[key] = sets
         return found
 
     def _unforked(self, mode: str) -> Table:

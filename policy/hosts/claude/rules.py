@@ -43,6 +43,7 @@ from policy.tables.entry import Form
 from policy.tables.ruleset import Entry
 
 __all__ = [
+    "UNREAD",
     "RuleLine",
     "RuleLines",
     "RuleScope",
@@ -52,7 +53,6 @@ __all__ = [
     "lost_lists",
     "misnamed",
     "read_rule",
-    "unread",
 ]
 
 
@@ -347,7 +347,7 @@ def read_specifier(rule: RuleText, tool: str, content: str) -> RuleLines | None:
             )
     elif parameter and _has_parameter(rule, tool, parameter[1]):
         own = _own(rule, tool, content)
-        if tool == "Bash" and content.endswith(":*") and not _may_have_parameters(rule):
+        if tool == "Bash" and content.endswith(":*") and rule.effect is Effect.ALLOW:
             return own  # it is the name of a program
         found = read_parameter(rule, tool, parameter[1], parameter[2].strip())
         # The rule applies to a command of that name as well and, if it denies or asks, to a file.
@@ -376,10 +376,6 @@ def _own(rule: RuleText, tool: str, content: str) -> RuleLines:
     return _path(rule, tool, content) if tool in known.FILE_TOOLS else RuleLines()
 
 
-def _may_have_parameters(rule: RuleText) -> bool:
-    return rule.effect is not Effect.ALLOW and rule.scope.behaves.parameters
-
-
 def _has_parameter(rule: RuleText, tool: str, name: str) -> bool:
     if tool == "WebFetch":  # rules about which settings have for domains alone
         return rule.scope.flag and rule.effect is Effect.DENY and name == "prompt"
@@ -393,8 +389,6 @@ def read_parameter(rule: RuleText, tool: str, name: str, value: str) -> RuleLine
     """Return the lines of ``tool(name:value)``."""
     if rule.effect is Effect.ALLOW:
         return rule.skipped("param-in-allow", name=name)
-    if not rule.scope.behaves.parameters:
-        return rule.skipped("param-too-new")
     if tool == "WebSearch" and "*" in value and not rule.scope.flag:
         return rule.skipped("specifier-not-accepted", case="star")
     values = [value]
@@ -413,9 +407,7 @@ def read_parameter(rule: RuleText, tool: str, name: str, value: str) -> RuleLine
 
 def _path(rule: RuleText, tool: str, content: str) -> RuleLines:
     try:
-        anywhere = not rule.scope.behaves.folder_in_place
-        effect = Effect.DENY if anywhere else rule.effect
-        patterns = path_patterns(content, rule.scope.anchors, effect)
+        patterns = path_patterns(content, rule.scope.anchors, rule.effect)
     except Negation:
         if rule.effect is Effect.ALLOW:
             return rule.skipped("negation-in-allow")
@@ -443,11 +435,8 @@ def _counted(rule: RuleText, tool: str) -> RuleLines:
 _NO_FILE: Final = Pattern.exactly("", PatternKind.PATH)
 
 
-def unread(rule: RuleText) -> tuple[str, ...]:
-    """Return the tools that may not change a file that a rule denies to read."""
-    behaves = rule.scope.behaves
-    names = ("Edit", behaves.read_blocks_edit), ("Write", behaves.read_blocks_write)
-    return tuple(name for name, blocked in names if blocked)
+# The tools that may not change a file that a rule denies to read.
+UNREAD: Final = ("Edit", "Write")
 
 
 def _governed(rule: RuleText, tool: str) -> tuple[str, ...]:
@@ -456,7 +445,7 @@ def _governed(rule: RuleText, tool: str) -> tuple[str, ...]:
     tools = known.FILE_TOOLS
     match tool, rule.effect:
         case "Read", Effect.DENY:
-            return (*known.READING, *unread(rule))
+            return (*known.READING, *UNREAD)
         case _, Effect.ASK:
             return tools[tool]
         case "Read", _:
@@ -477,8 +466,6 @@ def _host(rule: RuleText, content: str) -> RuleLines:
         return rule.skipped(
             "unprefixed-webfetch-specifier", host=content.removeprefix("https://").split("/")[0]
         )
-    if "*" in content and not rule.scope.behaves.host_wildcards:
-        return rule.skipped("dead-host-rule", case="old")
     if rule.effect is Effect.ALLOW and "*" in content and not _BRACKETS.isdisjoint(content):
         return rule.skipped("dead-host-rule", case="brackets")
     try:
@@ -492,7 +479,7 @@ def _skill(rule: RuleText, content: str) -> RuleLines:
     if rule.effect is Effect.ASK:
         return rule.skipped("ask-ignored", case="skill", content=content)
     name, prefix = content, False
-    for tail in (" *", ":*") if rule.scope.behaves.skill_prefixes else (":*",):
+    for tail in (" *", ":*"):
         if content.endswith(tail):
             name, prefix = content[: -len(tail)], True
     name = name.removeprefix("/")
@@ -738,7 +725,6 @@ def _may_be_empty(rule: RuleText) -> bool:
 
 
 _LITERAL_SERVER: Final = re.compile(r"mcp__[^*]+?__")
-_WHOLE_SERVER: Final = re.compile(r"mcp__[^*]+?__\*")
 
 
 def _read(rule: RuleText) -> RuleLines:
@@ -803,9 +789,6 @@ def _glob(rule: RuleText, tool: str, content: str | None) -> RuleLines:
         return rule.skipped("glob-specifier")
     if not rule.scope.flag and "_" not in tool and tool[0].islower():
         return rule.skipped("malformed-rule", case="glob")
-    is_server = _WHOLE_SERVER.fullmatch(tool) is not None
-    if not is_server and rule.effect is not Effect.ALLOW and not rule.scope.behaves.tool_globs:
-        return rule.skipped("tool-glob-too-new")
     if rule.effect is Effect.ALLOW and not _LITERAL_SERVER.match(tool):
         return rule.skipped("allow-glob-ignored")
     return _allowed_by_server(rule, tool) or _whole(rule, tool)
@@ -873,7 +856,7 @@ def _whole(rule: RuleText, tool: str) -> RuleLines:
     lines = [RuleLine(rule.entry(tool, reason=rule.removal))]
     # As a flag it takes the tool away, and adds of files only that some are denied.
     if _applies_to("Read", tool) and rule.effect is Effect.DENY and not rule.scope.flag:
-        lines += [RuleLine(rule.entry(name)) for name in (*unread(rule), known.ANY_READ)]
+        lines += [RuleLine(rule.entry(name)) for name in (*UNREAD, known.ANY_READ)]
     elif tool == "Read" and rule.effect is Effect.DENY:
         lines.append(RuleLine(rule.entry(known.ANY_READ)))
     if rule.effect is not Effect.ALLOW and _applies_to("Bash", tool):

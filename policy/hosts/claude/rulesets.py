@@ -24,14 +24,12 @@ from policy.hosts.claude.defaults import (
     defaults,
     folders_to_enter,
     is_judged,
-    known_hosts,
     removals,
     skills_of_users,
 )
 from policy.hosts.claude.dialect import denies_rest, dialect
 from policy.hosts.claude.guards import (
     fences,
-    guards,
     guards_before,
     held,
     is_left_to_model,
@@ -128,8 +126,6 @@ def _rule_set(session: ClaudeSession, mode: str) -> RuleSet:
         entries.append(_HOOK_ALLOWS)
     elif mode == "bypassPermissions":
         default = Effect.ALLOW
-        if session.guarded and not session.options.behaves.bypass_of_guarded:
-            entries += guards(session, mode, Reason.PROTECTED)
         entries += agents(session, mode)
     else:
         entries += held(session, mode)
@@ -177,19 +173,12 @@ def _pick(lines: Iterable[RuleLine], effect: Effect, *, exact: bool) -> Iterator
 
 
 def _early(session: ClaudeSession) -> Iterator[Entry]:
-    """Yield what is decided before any rule is asked, by older versions more than by others."""
-    behaves = session.options.behaves
+    """Yield what is decided before any rule is asked."""
     for tool in known.FILE_TOOLS["Edit"]:
         if not session.is_removed(tool):
             for link in session.options.links:
                 pattern = Pattern.exactly(folded(link), PatternKind.PATH)
                 yield built_in(tool, Effect.DENY, pattern, Reason.PROTECTED, "a link itself")
-    if not behaves.known_hosts_ruled and not session.is_removed("WebFetch"):
-        yield from known_hosts(session)
-    types = [line.entry for line in session.lines if line.entry.tool == "Agent"]
-    if not behaves.named_agents_denied and all(e.pattern and not e.field for e in types):
-        # Where other rules apply to agents, those count for agents with names too.
-        yield Entry("Agent", Effect.ALLOW, Pattern.text("*"), "name", rule="Agent (with a name)")
 
 
 def _denied(session: ClaudeSession) -> Iterator[Entry]:
@@ -204,8 +193,7 @@ def _asked(session: ClaudeSession, mode: str) -> Iterator[Entry]:
         # A sandbox stands for what is asked of every command, and of none in particular.
         if not (skipped and entry.tool == "Bash" and entry.pattern is None):
             yield entry
-    wanted = session.options.interactive if session.options.behaves.servers_may_ask else ()
-    for tool in sorted({*known.INTERACTIVE, *wanted}):
+    for tool in sorted({*known.INTERACTIVE, *session.options.interactive}):
         yield built_in(tool, Effect.ASK, reason=Reason.PROTECTED, why="asks the user")
 
 
@@ -243,7 +231,7 @@ def _allowed(session: ClaudeSession, mode: str) -> Iterator[Entry]:
         if line.entry.effect is Effect.ALLOW and line.entry.tool != "Agent" and not line.borrowed
     ]
     if is_judged(session, mode):
-        allowed = [line for line in allowed if not is_left_to_model(line, session.options.behaves)]
+        allowed = [line for line in allowed if not is_left_to_model(line)]
     yield from _spelling(allowed)
     others = list(_pick(allowed, Effect.ALLOW, exact=False))
     yield from led_out(session, others)

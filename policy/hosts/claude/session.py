@@ -301,7 +301,7 @@ def by_skills(
         for line in lines.lines
     )
     denied = RuleLines()
-    if active is not None and options.behaves.skills_take_away:
+    if active is not None:
         denied = _denied(active, scope)
     return RuleLines((*allowed, *denied.lines), (*findings, *denied.findings)), granted
 
@@ -314,7 +314,7 @@ def _granted(skill: Skill, scope: RuleScope) -> RuleLines:
     for matcher in skill.allowed.matchers:
         # Empty parentheses are none in these lists.
         text = str(matcher).removesuffix("()")
-        if matcher.tool == "Bash" and scope.behaves.skill_folders:
+        if matcher.tool == "Bash":
             cwd = scope.anchors.cwd
             text = text.replace("${CLAUDE_PROJECT_DIR}", cwd)
             if skill.folder:
@@ -415,11 +415,7 @@ def _said(settings: Iterable[Settings], options: ClaudeOptions) -> str:
     """Return the mode that the strongest file says, which a project may not say of some."""
     said = [(each.scope, each.mode) for each in settings if each.mode]
     scope, mode = said[0] if said else ("", "default")
-    taken = {
-        "auto": options.behaves.auto_of_project,
-        "bypassPermissions": options.behaves.bypass_of_project,
-    }
-    if scope not in _OF_PROJECT or taken.get(mode or "", True):
+    if scope not in _OF_PROJECT or not options.behaves.ignores(mode):
         return mode or "default"
     # It counts if a file of another scope says it too, and nothing else does (2.1.329, observed).
     others = {other for scope, other in said if scope not in _OF_PROJECT}

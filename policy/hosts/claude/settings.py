@@ -432,7 +432,7 @@ class PermissionsReader:
         if value is None:
             return None, None
         mode = value.value if isinstance(value, ScalarNode) else None
-        if mode == "manual" and self.behaves.manual_is_mode:
+        if mode == "manual":
             mode = "default"
         if not isinstance(mode, str) or mode not in MODES:
             self.mistakes.reject(
@@ -443,11 +443,7 @@ class PermissionsReader:
             )
             # What an administrator says of it keeps others from saying anything.
             return ("default" if self.mistakes.scope == "managed" and is_set(value) else None), None
-        ignored = {
-            "auto": not self.behaves.auto_of_project,
-            "bypassPermissions": not self.behaves.bypass_of_project,
-        }
-        if self.mistakes.scope in ("project", "local") and ignored.get(mode):
+        if self.mistakes.scope in ("project", "local") and self.behaves.ignores(mode):
             self.mistakes.findings.append(find("project-mode-ignored", value.span, mode=mode))
         return mode, value.span
 

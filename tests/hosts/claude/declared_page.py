@@ -240,7 +240,7 @@ DIFFERENCES: Final = (
 # --- the page -------------------------------------------------------------------------
 
 # A version for each that changed something the examples show.
-_VERSIONS: Final = (VERSION, "2.1.240", "2.1.200", "2.1.170", "2.1.130")
+_VERSIONS: Final = (VERSION, "2.1.240")
 
 _HEAD: Final = """\
 # Claude Code: declared, but does

@@ -184,35 +184,6 @@ _SKILL: Final = "---\nname: s\ndescription: d\n{}\n---\n"
     ("since", "files", "options", "chain", "call", "effects"),
     [
         (
-            "2.1.126",
-            "",
-            {"mode": "bypassPermissions"},
-            (),
-            ("Edit", {"file_path": "/srv/app/.git/config"}),
-            "ask allow",
-        ),
-        (
-            "2.1.152",
-            _SKILL.format("disallowed-tools: Bash"),
-            {"active_skill": "s"},
-            (),
-            ("Bash", {"command": "ls"}),
-            "allow deny",
-        ),
-        ("2.1.198", "", {}, ("general-purpose",), ("CronList", {}), "allow deny"),
-        (
-            "2.1.223",
-            _AGENT.format("permissionMode: bypassPermissions"),
-            {
-                "user": Source(
-                    "<user>", '{"permissions": {"disableBypassPermissionsMode": "disable"}}'
-                )
-            },
-            ("a",),
-            _MAKE,
-            "allow ask",
-        ),
-        (
             "2.1.282",
             _SKILL.format("allowed-tools: Bash(make)"),
             {
@@ -244,13 +215,6 @@ def test_a_version_does_as_its_release_notes_say(  # noqa: PLR0917  # a table
             reached = reached.spawn(agent)
         found.append(str(reached.decide(*call).effect))
     assert " ".join(found) == effects
-
-
-def test_there_are_forks_since_the_version_that_brought_them() -> None:
-    files = Memory({".claude/settings.json": "{}"})
-    for version, there in (("2.1.231", False), ("2.1.232", True)):
-        (project,) = load(files, ClaudeOptions(version=version))
-        assert ("fork" in project.agents) is there
 
 
 # --- what holds whatever else is said ---------------------------------------------------

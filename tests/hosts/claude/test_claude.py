@@ -352,24 +352,6 @@ def test_a_rule_that_is_too_long_asks_for_all_of_its_tool_and_allows_none(
     assert found.chain("main").decide("Bash", {"command": "make all"}).effect is effect
 
 
-@pytest.mark.parametrize(
-    ("rule", "code", "before", "since"),
-    [
-        ("mcp__*", "tool-glob-too-new", "2.1.165", "2.1.166"),
-        ("Bash(run_in_background:true)", "param-too-new", "2.1.177", "2.1.178"),
-    ],
-)
-def test_what_came_with_a_later_version_has_no_effect_before_it(
-    rule: str, code: str, before: str, since: str
-) -> None:
-    files = Memory({".claude/settings.json": json.dumps({"permissions": {"deny": [rule]}})})
-    (older,), (newer,) = (load(files, ClaudeOptions(version=each)) for each in (before, since))
-
-    (finding,) = [each for each in older.findings if each.code == code]
-    assert finding.severity is Severity.ERROR
-    assert code not in codes(newer)
-
-
 @pytest.mark.parametrize("reading", ["enforced", "attenuated"])
 def test_with_rules_beyond_the_bound_every_call_is_denied(
     monkeypatch: pytest.MonkeyPatch, reading: str
@@ -482,8 +464,8 @@ def test_rules_of_a_skill_name_its_folder_by_a_variable() -> None:
     text = f"---\nname: s\ndescription: d\nallowed-tools: {allowed}\n---\nx\n"
     files = {".claude/skills/s/SKILL.md": text}
 
-    def decide(command: str, version: str = "2.1.329") -> Effect:
-        options = ClaudeOptions(cwd="/srv/app", active_skill="s", version=version)
+    def decide(command: str) -> Effect:
+        options = ClaudeOptions(cwd="/srv/app", active_skill="s")
         (found,) = load(Memory(files), options)
         return Chain.start("main", found.enforced).decide("Bash", {"command": command}).effect
 
@@ -491,7 +473,6 @@ def test_rules_of_a_skill_name_its_folder_by_a_variable() -> None:
     assert decide("/srv/app/p.sh a") is Effect.ALLOW
     assert decide("/srv/app/.claude/skills/t/run.sh a") is Effect.ASK
     assert decide("${CLAUDE_SKILL_DIR}/run.sh a") is Effect.ASK
-    assert decide("/srv/app/p.sh a", "2.1.195") is Effect.ASK
 
 
 def test_an_unknown_value_is_shown_as_one() -> None:

@@ -131,11 +131,9 @@ def test_a_rule_that_counts_in_another_mode_is_no_finding_and_stays(said) -> Non
 
 
 def test_a_guard_is_no_rule_that_covers_another() -> None:
-    # In this version the guard holds in every mode, so no call depends on the rule.
     said = {"ask": ["Edit(.claude/settings.json)"], "allow": ["Edit(.claude/**)"]}
     tree = Memory({PATH: written(said)})
-    older = [claude.ClaudeFrontEnd(claude.ClaudeOptions(version="2.1.120"))]
-    findings = lint(tree, load_tree(tree, front_ends=older)).findings
+    findings = lint(tree, load_tree(tree)).findings
     assert not [f for f in findings if f.code in DEAD and f.edits]
 
 

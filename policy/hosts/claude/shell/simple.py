@@ -296,7 +296,7 @@ def may_be_set(name: str, shell: Shell) -> bool:
     """Whether a command that does nothing but set a variable of this name does no harm."""
     if _expression(shell.variables.guarded).fullmatch(name):
         return name in shell.variables.counted and name in shell.variables.harmless
-    return shell.setting or name in shell.variables.harmless
+    return name in shell.variables.harmless
 
 
 _ODD_BLANK = re.compile("[" + "".join(sorted(ODD_BLANKS)) + "]")
