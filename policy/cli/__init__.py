@@ -18,8 +18,6 @@ from typing import Any
 
 import policy
 
-__all__ = ["main", "verbs"]
-
 _BROKEN_PIPE = 141  # as a shell reports a program that the signal ended
 _INTERRUPTED = 130
 

@@ -19,8 +19,8 @@ from policy.cli.policies import (
     dialect_of,
     policy_of,
 )
+from policy.cli.report import document as doc
 from policy.cli.report.as_json import Object, dumps, shape
-from policy.cli.report.document import Block, Excerpt, Ink, Item, Labelled, Report, Text, joined
 from policy.cli.report.terminal import terminal
 from policy.cli.report.words import (
     because_text,
@@ -45,8 +45,6 @@ from policy.tables.projects import Offered, Projects, told_apart
 
 if TYPE_CHECKING:
     from policy.analysis.remedy import Remedy
-
-__all__ = ["CheckAnswer", "blocks", "clause_rows", "run"]
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
@@ -73,7 +71,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
         if options.output or options.format not in {"json", "text"}:
             answers.append(answer)
         status = max(status, _status(answer))
-    report = Report(
+    report = doc.Report(
         "Calls and what they get",
         lambda: {"answers": [_json(answer) for answer in answers]},
         lambda _: [block for answer in answers for block in _shown(answer, found)],
@@ -95,7 +93,7 @@ def _recording(options: argparse.Namespace, checker: _Checker) -> Callable[[Chec
     return keep
 
 
-def _shown(answer: CheckAnswer, found: DecidingPolicy) -> list[Block]:
+def _shown(answer: CheckAnswer, found: DecidingPolicy) -> list[doc.Block]:
     return blocks(answer, found.spans(answer.decision.because))
 
 
@@ -464,11 +462,11 @@ def _json(answer: CheckAnswer) -> Object:
 _OPTIONAL = frozenset({"clauses", "confirm", "denied", "instead", "modes", "problem", "remedy"})
 
 
-def blocks(answer: CheckAnswer, spans: Mapping[Because, Span]) -> list[Block]:
+def blocks(answer: CheckAnswer, spans: Mapping[Because, Span]) -> list[doc.Block]:
     """Return an answer; *spans* are the places of its rules."""
     decision = answer.decision
     who = f"{chain_text(answer.chain)} in {answer.project}, {answer.reading}"
-    rows: list[tuple[str, Text]] = []
+    rows: list[tuple[str, doc.Text]] = []
     plain = decision.because and decision.reason is Reason.RULE and not answer.message
     if not plain:
         rows.append(("why", answer.why))
@@ -479,7 +477,7 @@ def blocks(answer: CheckAnswer, spans: Mapping[Because, Span]) -> list[Block]:
     if _says_more(answer.clauses, answer.call, decision):
         rows += clause_rows(answer.clauses)
     if answer.remedy is not None:
-        rules = joined((Ink(each, "code") for each in answer.remedy.rules), " and ")
+        rules = doc.joined((doc.Ink(each, "code") for each in answer.remedy.rules), " and ")
         rows.append(("fix", ("it is allowed with ", rules, f" in `allow` of {_of(answer.remedy)}")))
     if answer.modes is not None:
         rows.append(("modes", _modes(answer.modes)))
@@ -492,19 +490,19 @@ def blocks(answer: CheckAnswer, spans: Mapping[Because, Span]) -> list[Block]:
         rows.append(("note", told))
     if answer.instead is not None:
         other = next(reading for reading in READINGS if reading != answer.reading)
-        instead: Text = (f"in the {other} reading it is ", effect(answer.instead.effect))
+        instead: doc.Text = (f"in the {other} reading it is ", effect(answer.instead.effect))
         rows.append(("but", (instead, ": ", because_text(answer.instead, answer.agent))))
-    shown = [Excerpt(spans[one], one.effect.value) for one in decision.because if one in spans]
+    shown = [doc.Excerpt(spans[one], one.effect.value) for one in decision.because if one in spans]
     head = (effect(decision.effect), "  ", call(answer.tool, answer.call))
-    return [Item(head, (Labelled(tuple(rows)), *shown))]
+    return [doc.Item(head, (doc.Labelled(tuple(rows)), *shown))]
 
 
-def _modes(modes: Mapping[str, Effect]) -> Text:
+def _modes(modes: Mapping[str, Effect]) -> doc.Text:
     if not modes:
         return "the host has none"
     by_effect = {one: [m for m, got in modes.items() if got is one] for one in reversed(Effect)}
     told = ((effect(one), f" in {quoted(some)}") for one, some in by_effect.items() if some)
-    return joined(told, "; ")
+    return doc.joined(told, "; ")
 
 
 def _of(remedy: Remedy) -> str:
@@ -526,7 +524,7 @@ _MOST = 12
 _LONGEST = 60
 
 
-def clause_rows(clauses: Sequence[Clause]) -> list[tuple[str, Text]]:
+def clause_rows(clauses: Sequence[Clause]) -> list[tuple[str, doc.Text]]:
     """Return what a command does in its order; files only where they are not simply allowed.
 
     Of many clauses the strictest are shown, and the others counted.
@@ -543,14 +541,14 @@ def clause_rows(clauses: Sequence[Clause]) -> list[tuple[str, Text]]:
     return [("" if number else "parts", text) for number, text in enumerate(texts)]
 
 
-def _clause(clause: Clause) -> Text:
+def _clause(clause: Clause) -> doc.Text:
     hides = clause.does is Does.HIDES
     does = "" if hides else f"{clause.does.value} "
     shown = clause.text
     if hides and len(shown) > _LONGEST:
         shown = f"{shown[:_LONGEST]}…"
-    what: Text = (
-        Ink(shown, "code")
+    what: doc.Text = (
+        doc.Ink(shown, "code")
         if shown
         else "it"
         if clause.why
@@ -561,10 +559,10 @@ def _clause(clause: Clause) -> Text:
     return (word, " " * (6 - len(word.text)), does, what, " " if clause.why else "", why)
 
 
-def _why(clause: Clause) -> Text:
+def _why(clause: Clause) -> doc.Text:
     if clause.decision.because:
-        rules = ((f"{b.effect} ", Ink(b.rule, "rule")) for b in clause.decision.because)
-        return joined(rules, " and ")
+        rules = ((f"{b.effect} ", doc.Ink(b.rule, "rule")) for b in clause.decision.because)
+        return doc.joined(rules, " and ")
     if clause.does is Does.HIDES:
         return "it may hold commands that were not found"
     reason = clause.decision.reason.value

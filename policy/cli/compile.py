@@ -12,8 +12,6 @@ from policy.cli.options import Hosts
 from policy.cli.outputs import file_errors, write_beside
 from policy.tables.compiled import compiled_from_json, compiled_to_json
 
-__all__ = ["run"]
-
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Compile, and return the exit status. Where a file cannot be read, nothing is written."""

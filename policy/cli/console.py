@@ -17,8 +17,6 @@ from policy.core.source import visible
 from policy.core.values import define, field
 from policy.files.opening import is_unreadable
 
-__all__ = ["Console"]
-
 # Columns where there is no terminal.
 _WIDTH = 100
 
@@ -99,10 +97,9 @@ class Console:
             self.complain(*map(finding_item, bad), Paragraph(EXPLAIN, "dim"))
         return bool(bad)
 
-    def internal_error(self, error: Exception, what: str = "") -> None:
+    def internal_error(self, error: Exception) -> None:
         """Report a bug of this program; with a traceback where POLICY_DEBUG is 1."""
-        about = f" ({what})" if what else ""
-        self.say(f"policy: internal error{about}: {type(error).__name__}: {str(error)[:300]}")
+        self.say(f"policy: internal error: {type(error).__name__}: {str(error)[:300]}")
         self.say("  help  this is a mistake of this program; POLICY_DEBUG=1 shows where it is")
         if os.environ.get("POLICY_DEBUG") == "1":
             import traceback  # noqa: PLC0415  # for these alone

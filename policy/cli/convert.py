@@ -12,24 +12,12 @@ from policy.analysis.conversion.converting import Conversion, convert
 from policy.analysis.conversion.losses import Loss
 from policy.cli.console import Console
 from policy.cli.outputs import file_errors, publish
+from policy.cli.report import document as doc
 from policy.cli.report.as_json import Object, shape
-from policy.cli.report.document import (
-    Block,
-    Item,
-    Labelled,
-    Paragraph,
-    Report,
-    Section,
-    Verbatim,
-    joined,
-    more,
-)
 from policy.cli.report.words import arrow, call, chain_text, count, quoted, why_rows
 from policy.core.errors import PolicyError
 from policy.files.opening import open_tree
 from policy.tables.chain import SPAWN_TOOL
-
-__all__ = ["run"]
 
 _MOST = 30
 
@@ -47,7 +35,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     targets = {} if refused or not options.folder else _targets(files, options)
     shown = {} if refused or options.folder else files
     alone = len(shown) == 1 and options.format == "text"
-    report = Report(
+    report = doc.Report(
         f"Conversion to `{options.to}`",
         partial(_json, found, refused),
         partial(_blocks, found, {} if alone else shown),
@@ -102,11 +90,11 @@ def _write(path: Path, text: str) -> None:
 
 def _blocks(
     conversions: Iterable[Conversion], files: Mapping[str, str], most: int | None
-) -> list[Block]:
+) -> list[doc.Block]:
     """Return a summary of each conversion, and its losses; then *files*."""
-    blocks: list[Block] = []
+    blocks: list[doc.Block] = []
     for one in conversions:
-        blocks.append(Paragraph(_summary(one), "strong"))
+        blocks.append(doc.Paragraph(_summary(one), "strong"))
         for title, losses in (
             ("looser: the conversion grants more", one.looser),
             ("stricter: the conversion grants less", one.stricter),
@@ -114,8 +102,8 @@ def _blocks(
             if losses:
                 groups = _together(losses)
                 items = tuple(_loss(group) for group in groups[:most])
-                left = more(sum(map(len, groups[len(items) :])))
-                blocks.append(Section(f"{title} ({len(losses):,})", (*items, *left)))
+                left = doc.more(sum(map(len, groups[len(items) :])))
+                blocks.append(doc.Section(f"{title} ({len(losses):,})", (*items, *left)))
         for title, notes in (
             ("dropped: no file of the other host says it", _dropped(one)),
             ("not proven to be no looser", [f"{u.tool}: {u.why}" for u in one.unproven]),
@@ -123,8 +111,8 @@ def _blocks(
             ("as declared, whatever is enforced", _declared(one)),
         ):
             if notes:
-                blocks.append(Section(f"{title} ({len(notes):,})", tuple(map(Item, notes))))
-    return [*blocks, *(Verbatim(text, path) for path, text in files.items())]
+                blocks.append(doc.Section(f"{title} ({len(notes):,})", tuple(map(doc.Item, notes))))
+    return [*blocks, *(doc.Verbatim(text, path) for path, text in files.items())]
 
 
 def _summary(conversion: Conversion) -> str:
@@ -139,7 +127,7 @@ def _summary(conversion: Conversion) -> str:
     return f"{conversion.source} -> {conversion.host}: {files}; {', '.join(parts)}"
 
 
-def _loss(group: Sequence[Loss]) -> Item:
+def _loss(group: Sequence[Loss]) -> doc.Item:
     loss = group[0]
     also = f", and {count(len(loss.also), 'more chain')}" if loss.also else ""
     rows = [
@@ -147,9 +135,9 @@ def _loss(group: Sequence[Loss]) -> Item:
         *why_rows("before", loss.before, loss.chain[-1], 1),
         *why_rows("after", loss.after, loss.chain[-1], 1),
     ]
-    calls = joined(call(one.tool, one.call) for one in group)
+    calls = doc.joined(call(one.tool, one.call) for one in group)
     changed = arrow(loss.before.effect, loss.after.effect)
-    return Item((changed, "  ", calls), (Labelled(tuple(rows)),))
+    return doc.Item((changed, "  ", calls), (doc.Labelled(tuple(rows)),))
 
 
 def _together(losses: Iterable[Loss]) -> list[list[Loss]]:

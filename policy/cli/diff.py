@@ -25,26 +25,11 @@ from policy.cli.console import Console
 from policy.cli.inputs import InputTree, load, read, sides
 from policy.cli.options import Hosts
 from policy.cli.outputs import publish
+from policy.cli.report import document as doc
 from policy.cli.report.access import CLASSES, NOTHING, ToolAccess, by_class, cell, tool_access
 from policy.cli.report.as_json import Object, shape
 from policy.cli.report.changes import ROLES, ChangeRow, Classes, change_rows, meaning
-from policy.cli.report.document import (
-    Block,
-    Edge,
-    Graph,
-    Grid,
-    Ink,
-    Item,
-    Labelled,
-    Paragraph,
-    Report,
-    Section,
-    Text,
-    joined,
-    more,
-    plain,
-)
-from policy.cli.report.results import Result, path_prefix, result
+from policy.cli.report.results import Result, path_prefix
 from policy.cli.report.words import (
     arrow,
     call,
@@ -67,8 +52,6 @@ from policy.tables.chain import READINGS, Chains, SpawnDenied
 
 if TYPE_CHECKING:
     from policy.analysis.reach.query import Excess
-
-__all__ = ["FILES", "DiffReport", "as_json", "blocks", "report_of", "results", "run"]
 
 _LINES = 60  # of the first screen
 _MOST = 6  # edits, and entries of any other list
@@ -188,7 +171,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     hosts = Hosts.of(options)
     old, new = (load(name, console.progress, hosts, empty=True) for name in names)
     report = report_of(old, new, options, console, hosts)
-    answer = Report(
+    answer = doc.Report(
         f"Changes from `{report.old}` to `{report.new}`",
         partial(as_json, report),
         partial(blocks, report),
@@ -317,48 +300,52 @@ def _grants(
 # --- blocks --------------------------------------------------------------------------------
 
 
-def blocks(report: DiffReport, most: int | None) -> list[Block]:
+def blocks(report: DiffReport, most: int | None) -> list[doc.Block]:
     """Return what each edit changes: what grants more first; then findings and files."""
-    found: list[Block] = [Paragraph(summary(report), "strong")]
+    found: list[doc.Block] = [doc.Paragraph(summary(report), "strong")]
     number, room = 0, most
     for title, role, widened in (("widens", "widened", True), ("narrows", "narrowed", False)):
         groups = _alike(report, widened=widened, merged=most is not None)
         shown = enumerate(groups[:room], number + 1)
         items = [_effect_item(report, group, n, most) for n, group in shown]
         number += len(items)
-        found += _section(Ink(title, role), items, len(groups), "edits")
+        found += _section(doc.Ink(title, role), items, len(groups), "edits")
         room = most and max(most - number, _LEAST)
     found += _beyond(report, most)
     if report.findings:
         title = f"findings that came with the change ({len(report.findings):,})"
-        found.append(Section(title, tuple(findings_blocks(report.findings, most))))
+        found.append(doc.Section(title, tuple(findings_blocks(report.findings, most))))
     for title, is_idle in (
         ("limits what other edits grant, and changes nothing by itself", False),
         ("without effect", True),
     ):
         edits = [edit for edit in report.others if (edit in report.idle) is is_idle]
-        items = [Item(edit_text(report, edit)) for edit in edits[:most]]
+        items = [doc.Item(edit_text(report, edit)) for edit in edits[:most]]
         found += _section(title, items, len(edits), folded=True)
     for project, edges in report.spawns.items():
         is_small = most is None or len(edges) <= 2 * most
-        graph = [Graph(tuple(Edge(*edge) for edge in edges))] if is_small else []
+        graph = [doc.Graph(tuple(doc.Edge(*edge) for edge in edges))] if is_small else []
         title = f"agents of {project} that are started otherwise"
         total = len(edges) if not is_small else 1
-        found.append(Section(title, (*graph, *more(total - len(graph), "starts")), folded=True))
+        found.append(
+            doc.Section(title, (*graph, *doc.more(total - len(graph), "starts")), folded=True)
+        )
     for effect_, what in FILES.items():
         files = report.files(effect_) if effect_ != "decisions" or most is None else []
-        told: Text = Ink(what, "warning") if effect_ in {"unread", "error"} else what
-        items = [Item((Ink(file.path, "file"), f" ({_kind(file)})")) for file in files[:most]]
+        told: doc.Text = doc.Ink(what, "warning") if effect_ in {"unread", "error"} else what
+        items = [
+            doc.Item((doc.Ink(file.path, "file"), f" ({_kind(file)})")) for file in files[:most]
+        ]
         found += _section(told, items, len(files))
     return found
 
 
 def _section(
-    title: Text, items: Sequence[Block], total: int, noun: str = "", *, folded: bool = False
-) -> list[Block]:
+    title: doc.Text, items: Sequence[doc.Block], total: int, noun: str = "", *, folded: bool = False
+) -> list[doc.Block]:
     """Return a section with *items* of *total*; nothing for none."""
-    body = (*items, *more(total - len(items), noun))
-    return [Section(title, body, folded=folded)] if items else []
+    body = (*items, *doc.more(total - len(items), noun))
+    return [doc.Section(title, body, folded=folded)] if items else []
 
 
 def summary(report: DiffReport) -> str:
@@ -416,7 +403,7 @@ def _alike(report: DiffReport, *, widened: bool, merged: bool) -> list[list[Edit
             spans = [(edit.key, edit.removed, edit.added) for edit in effect.edits]
             texts = tuple((key, *(span and span.text for span in two)) for key, *two in spans)
             rows = change_rows(effect, report.classes)
-            key = texts, tuple(plain((row.phrase(report.names), row.arrow())) for row in rows)
+            key = texts, tuple(doc.plain((row.phrase(report.names), row.arrow())) for row in rows)
         if effect.widened is widened:
             groups.setdefault(key, []).append(effect)
     found: list[list[EditEffect]] = []
@@ -427,14 +414,14 @@ def _alike(report: DiffReport, *, widened: bool, merged: bool) -> list[list[Edit
 
 def _effect_item(
     report: DiffReport, alike: Sequence[EditEffect], number: int, most: int | None
-) -> Item:
+) -> doc.Item:
     """Return the edits of a block, and what they change; of those that are alike, the first."""
     effect, *others = alike
     heads = [edit_text(report, edit) for edit in effect.edits]
-    head = joined(heads or ["no edit of a text explains this"], ", and ", most)
+    head = doc.joined(heads or ["no edit of a text explains this"], ", and ", most)
     if others:
-        files = (Ink(str(other.edits[0].place.file), "file") for other in others)
-        head = (head, f"; the same {count(len(others), 'more time')}: ", joined(files, most=2))
+        files = (doc.Ink(str(other.edits[0].place.file), "file") for other in others)
+        head = (head, f"; the same {count(len(others), 'more time')}: ", doc.joined(files, most=2))
     rows = change_rows(effect, report.classes)
     if most is not None:
         told = {row.widened for row in rows if row.is_ordinary}
@@ -450,42 +437,42 @@ def _effect_item(
         )
         for row in shown
     )
-    body: list[Block] = [Grid(("", "", "", ""), cells)]
-    body += more(len(rows) - len(shown), "kinds of changes")
+    body: list[doc.Block] = [doc.Grid(("", "", "", ""), cells)]
+    body += doc.more(len(rows) - len(shown), "kinds of changes")
     may = [block for row in rows if (block := _may(report, row))]
     body += may[: most and 1]
     if most is None:
         items = tuple(_detail(change) for change in effect.changes)
-        body.append(Section("each change", items, folded=True))
-    return Item((Ink(f"{number}", "dim"), "  ", head), tuple(body))
+        body.append(doc.Section("each change", items, folded=True))
+    return doc.Item((doc.Ink(f"{number}", "dim"), "  ", head), tuple(body))
 
 
-def edit_text(report: DiffReport, edit: TextEdit) -> Text:
+def edit_text(report: DiffReport, edit: TextEdit) -> doc.Text:
     """Return the rules that an edit removes and adds, or else its text; and its place."""
     if edit.is_file:
         sign = "-" if edit.added is None else "+" if edit.removed is None else "±"
-        return (f"{sign} ", Ink(edit.place.file, "file"), " (the whole file)")
-    parts: list[Text] = []
+        return (f"{sign} ", doc.Ink(edit.place.file, "file"), " (the whole file)")
+    parts: list[doc.Text] = []
     place = edit.place
     for side, span in enumerate((edit.removed, edit.added)):
         if span is None:
             continue
         rules = report.rules_of(edit, side)
-        told: list[Text] = [(_ink(edit.key), Ink(_cut(span.text), "rule"))]
+        told: list[doc.Text] = [(_ink(edit.key), doc.Ink(_cut(span.text), "rule"))]
         if rules and not edit.key and not _KEYED.match(span.text):
-            told = [(_ink(str(effect)), Ink(rule, "rule")) for rule, effect, _ in rules]
+            told = [(_ink(str(effect)), doc.Ink(rule, "rule")) for rule, effect, _ in rules]
             place = rules[0][2]
-        parts.append((f"{'-+'[side]} ", joined(told, most=_MOST_RULES)))
-    return (joined(parts, "  "), "  ", Ink(f"{place.file}:{place.line}", "file"))
+        parts.append((f"{'-+'[side]} ", doc.joined(told, most=_MOST_RULES)))
+    return (doc.joined(parts, "  "), "  ", doc.Ink(f"{place.file}:{place.line}", "file"))
 
 
 # One line that begins with the key of its list.
 _KEYED: Final = re.compile(r"[\w-]+:? .*\Z")
 
 
-def _ink(key: str) -> Text:
+def _ink(key: str) -> doc.Text:
     """Return an effect, or the key of another list."""
-    return (Ink(key, key), " ") if key in ROLES.values() else f"{key} " if key else ""
+    return (doc.Ink(key, key), " ") if key in ROLES.values() else f"{key} " if key else ""
 
 
 def _cut(text: str) -> str:
@@ -495,22 +482,22 @@ def _cut(text: str) -> str:
     return f"{line[:_LONGEST]}…" if rest or len(line) > _LONGEST else line
 
 
-def _may(report: DiffReport, row: ChangeRow) -> Block | None:
+def _may(report: DiffReport, row: ChangeRow) -> doc.Block | None:
     """Return what an agent may do that can be started now, or could be."""
     started = next((change for change in row.changes if change.what != "rule"), None)
     grants = started and report.grants.get((started.project, started.chain))
     if not grants or row.subject in report.names:
         return None
-    told: list[Text] = [
+    told: list[doc.Text] = [
         (f"{CLASSES[kind]}: ", shown)
         for kind, tools in grants.items()
         if (shown := cell(kind, tools)) != NOTHING
     ]
     may = " may  " if row.widened else " could  "
-    return Item((Ink(row.subject, "agent"), may, joined(told, "; ") or "nothing"))
+    return doc.Item((doc.Ink(row.subject, "agent"), may, doc.joined(told, "; ") or "nothing"))
 
 
-def _detail(change: Change) -> Item:
+def _detail(change: Change) -> doc.Item:
     """Return a change with the rules of both sides and every chain."""
     difference, agent = change.difference, change.chain[-1]
     chains = ", ".join(map(chain_text, (change.chain, *change.also)))
@@ -523,22 +510,22 @@ def _detail(change: Change) -> Item:
     if not change.exact:
         rows.append(("compared", f"not exactly: more calls may differ ({'; '.join(change.why)})"))
     named = call(difference.tool, difference.call)
-    head: Text = (arrow(difference.before.effect, difference.after.effect), "  ", named)
+    head: doc.Text = (arrow(difference.before.effect, difference.after.effect), "  ", named)
     if change.what != "rule":
         can = "can" if change.widened else "can no longer"
         started = "be started" if len(change.chain) > 1 else "start chains"
-        head = (Ink(agent, "agent"), f" {can} {started}")
-    return Item(head, (Labelled(tuple(rows)),))
+        head = (doc.Ink(agent, "agent"), f" {can} {started}")
+    return doc.Item(head, (doc.Labelled(tuple(rows)),))
 
 
-def _only(readings: Collection[str]) -> list[tuple[str, Text]]:
+def _only(readings: Collection[str]) -> list[tuple[str, doc.Text]]:
     return [("reading", f"{one} only") for one in readings if len(readings) == 1]
 
 
-def _beyond(report: DiffReport, most: int | None) -> list[Block]:
+def _beyond(report: DiffReport, most: int | None) -> list[doc.Block]:
     """Return what exceeds the maximum."""
     groups = report.beyond
-    items: list[Block] = []
+    items: list[doc.Block] = []
     for group in groups[:most]:
         one, others = group[0], _chains(group) - 1
         difference = one.difference
@@ -550,11 +537,11 @@ def _beyond(report: DiffReport, most: int | None) -> list[Block]:
         ]
         changed = arrow(difference.before.effect, difference.after.effect)
         named = call(difference.tool, difference.call)
-        items.append(Item(("at most ", changed, "  ", named), (Labelled(tuple(rows)),)))
-    title = Ink(f"beyond the maximum ({sum(map(_chains, groups)):,})", "widened")
+        items.append(doc.Item(("at most ", changed, "  ", named), (doc.Labelled(tuple(rows)),)))
+    title = doc.Ink(f"beyond the maximum ({sum(map(_chains, groups)):,})", "widened")
     found = _section(title, items, len(groups))
     if why := "; ".join(report.more_excess):
-        found.append(Paragraph(f"not exact: more may exceed the maximum ({why})", "warning"))
+        found.append(doc.Paragraph(f"not exact: more may exceed the maximum ({why})", "warning"))
     return found
 
 
@@ -639,8 +626,8 @@ def results(report: DiffReport, new: InputTree) -> list[Result]:
         for row in change_rows(effect, report.classes):
             calls = quoted([call_text(*each) for each in row.calls], _MOST_CALLS)
             by = f", by {row.who()}" if row.agents else ""
-            told = plain((row.phrase(report.names), ": ", row.arrow())).replace("→", "->")
-            detail = "\n".join(plain(edit_text(report, edit)) for edit in effect.edits)
+            told = doc.plain((row.phrase(report.names), ": ", row.arrow())).replace("→", "->")
+            detail = "\n".join(doc.plain(edit_text(report, edit)) for edit in effect.edits)
             kind = meaning(row.changes[0])
             found.append(_result(kind, f"{told}, as {calls}{by}", detail, file, *spans[:1]))
     for group in report.beyond:
@@ -648,7 +635,7 @@ def results(report: DiffReport, new: InputTree) -> list[Result]:
         named = quoted([call_text(difference.tool, difference.call)])
         message = f"{named} gets {difference.after.effect}, in `{chain_text(chain)}`"
         rows = why_rows("granted", difference.after, chain[-1])
-        detail = "\n".join(f"{label}: {plain(text)}" for label, text in rows)
+        detail = "\n".join(f"{label}: {doc.plain(text)}" for label, text in rows)
         span = next(iter(new.spans(difference.after.because).values()), None)
         at_most = f"at most: {difference.before.effect}\n{detail}"
         found.append(_result("beyond-maximum", message, at_most, elsewhere, span))
@@ -669,4 +656,4 @@ def results(report: DiffReport, new: InputTree) -> list[Result]:
 def _result(kind: str, message: str, detail: str, file: str, span: Span | None = None) -> Result:
     level = Severity.NOTE if kind in _NOTES else Severity.WARNING
     level = Severity.ERROR if kind in _ERRORS else level
-    return result(kind, message, level, span, file=file, detail=detail)
+    return Result(Finding(kind, message, level, span, file, detail))

@@ -21,8 +21,6 @@ from policy.hosts.workspace import load_tree
 from policy.language.parse import parse_notation
 from policy.language.printer import print_document
 
-__all__ = ["run"]
-
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Format the files, and return the exit status."""

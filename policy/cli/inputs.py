@@ -16,8 +16,6 @@ from policy.hosts.front_ends import FRONT_ENDS
 from policy.hosts.project import FrontEnd
 from policy.hosts.workspace import Workspace, load_tree
 
-__all__ = ["InputTree", "load", "load_here", "read", "sides", "with_something"]
-
 
 @frozen(slots=False)
 class InputTree:

@@ -15,8 +15,6 @@ from policy.core.errors import PolicyError
 from policy.files.text import BYTE_ORDER_MARK, decode
 from policy.tables.compiled import load_compiled
 
-__all__ = ["run"]
-
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Show the change, write it after confirmation, and return the exit status."""

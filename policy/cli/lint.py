@@ -45,8 +45,6 @@ if TYPE_CHECKING:
     from policy.analysis.diff import Change
     from policy.analysis.tidy import Fold
 
-__all__ = ["run"]
-
 # Findings of one code that are shown; others are counted.
 _MOST_ALIKE = 5
 # Files that were not read and are named.
@@ -302,6 +300,6 @@ def _results(report: LintReport) -> list[Result]:
     """Return *report* as results; those that do not count are marked."""
     return [
         *map(Result, report.findings),
-        *(Result(one, suppressed=comment.reason) for one, comment in report.suppressed),
-        *(Result(one, known=True) for one in report.known),
+        *(Result(one, "inSource", comment.reason) for one, comment in report.suppressed),
+        *(Result(one, "external", "in the baseline") for one in report.known),
     ]

@@ -14,8 +14,6 @@ from policy.cli.policies import chain_of, open_policy
 from policy.core.errors import PolicyError
 from policy.tables.chain import SpawnDenied
 
-__all__ = ["run"]
-
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Run the server, and return its exit status."""

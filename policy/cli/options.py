@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from policy.files.opening import StartPlace
     from policy.hosts.project import FrontEnd
 
-__all__ = ["AS_OBSERVED", "Hosts", "formats_of", "parse_options", "parser_of"]
-
 
 @frozen
 class Hosts:

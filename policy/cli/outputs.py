@@ -15,14 +15,6 @@ from policy.cli.report.document import Block, Report
 from policy.cli.report.terminal import PageLayout, lines, terminal
 from policy.core.errors import PolicyError
 
-__all__ = [
-    "check_unchanged",
-    "file_errors",
-    "publish",
-    "replace_files",
-    "write_beside",
-]
-
 
 @contextmanager
 def file_errors(file: Path | str, what: str = "cannot be written") -> Iterator[None]:

@@ -23,15 +23,6 @@ from policy.tables.table import Table
 if TYPE_CHECKING:
     from policy.cli.inputs import InputTree
 
-__all__ = [
-    "DecidingPolicy",
-    "chain_of",
-    "compiled_at",
-    "dialect_of",
-    "open_policy",
-    "policy_of",
-]
-
 
 @frozen
 class DecidingPolicy:

@@ -11,8 +11,8 @@ from policy.cli.console import Console
 from policy.cli.inputs import load
 from policy.cli.options import Hosts
 from policy.cli.outputs import publish
+from policy.cli.report import document as doc
 from policy.cli.report.as_json import Object, shape
-from policy.cli.report.document import Block, Grid, Ink, Paragraph, Report, Text, joined, more
 from policy.cli.report.words import (
     because_text,
     call,
@@ -27,8 +27,6 @@ from policy.cli.report.words import (
 from policy.core.values import evolve, field, frozen
 from policy.language.parse import parse_matcher
 from policy.tables.chain import READINGS
-
-__all__ = ["Asked", "as_json", "blocks", "run"]
 
 _MOST = 40
 _MOST_NAMES = 6
@@ -58,7 +56,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     workspace = load(options.path, console.progress, Hosts.of(options)).workspace
     found = query(workspace, matcher, readings=(options.reading,) if options.reading else READINGS)
     asked = Asked(options.matcher, workspace.label, found, without=options.without)
-    report = Report(
+    report = doc.Report(
         f"Agents that can make a call of `{asked.matcher}`",
         partial(as_json, asked),
         partial(blocks, asked),
@@ -70,14 +68,14 @@ def run(options: argparse.Namespace, console: Console) -> int:
     return int(not (found.without if asked.without else found.answers))
 
 
-def blocks(asked: Asked, most: int | None) -> list[Block]:
+def blocks(asked: Asked, most: int | None) -> list[doc.Block]:
     """Return the agents, those that one rule decides for together."""
     can = {(answer.project, answer.agent) for answer in asked.found.answers}
     cannot = {(each.project, each.agent) for each in asked.found.refused} - can
     told = (
         f"{count(len(can), 'agent')} can make a call of `{asked.matcher}`, {len(cannot):,} cannot"
     )
-    found: list[Block] = [Paragraph(told, "strong")]
+    found: list[doc.Block] = [doc.Paragraph(told, "strong")]
     heads: tuple[str, ...]
     if asked.without or not asked.found.answers:
         heads = ("cannot", "call", "why")
@@ -85,16 +83,18 @@ def blocks(asked: Asked, most: int | None) -> list[Block]:
     else:
         heads = ("", "agents", "call", "why")
         rows = list(_granted(asked, most))
-    found += [Grid(heads, tuple(rows[:most]))] if rows else []
-    found += more(len(rows) - len(rows[:most]))
+    found += [doc.Grid(heads, tuple(rows[:most]))] if rows else []
+    found += doc.more(len(rows) - len(rows[:most]))
     if not asked.found.exact:
         found.append(
-            Paragraph(f"not exact: others may as well ({'; '.join(asked.found.why)})", "warning")
+            doc.Paragraph(
+                f"not exact: others may as well ({'; '.join(asked.found.why)})", "warning"
+            )
         )
     return found
 
 
-def _granted(asked: Asked, most: int | None) -> Iterator[tuple[Text, ...]]:
+def _granted(asked: Asked, most: int | None) -> Iterator[tuple[doc.Text, ...]]:
     """Yield a row for the answers with one deciding rule; without a bound one for each chain."""
     readings: dict[Hashable, list[str]] = {}
     for answer in asked.found.answers:
@@ -126,13 +126,13 @@ def _answer_key(answer: Answer) -> Hashable:
     return answer.project, answer.chain, answer.tool, str(answer.call), effect_
 
 
-def _agents(chains: Sequence[tuple[str, ...]], most: int | None) -> Text:
+def _agents(chains: Sequence[tuple[str, ...]], most: int | None) -> doc.Text:
     if len(chains) == 1:
-        return Ink(chain_text(chains[0]), "agent")
+        return doc.Ink(chain_text(chains[0]), "agent")
     return names((chain[-1] for chain in chains), None if most is None else _MOST_NAMES, "agent")
 
 
-def _refused(asked: Asked, most: int | None) -> Iterator[tuple[Text, ...]]:
+def _refused(asked: Asked, most: int | None) -> Iterator[tuple[doc.Text, ...]]:
     """Yield a row for the agents that cannot for one reason."""
     readings: dict[tuple[str, str], list[str]] = {}
     for project, reading, agent in asked.found.without:
@@ -151,7 +151,7 @@ def _refused(asked: Asked, most: int | None) -> Iterator[tuple[Text, ...]]:
         one = members[0]
         only = readings[one.project, one.agent]
         note = f" ({only[0]} only)" if len(only) == 1 else ""
-        rules = joined(map(rule, one.because), "; ")
+        rules = doc.joined(map(rule, one.because), "; ")
         yield (
             (names((each.agent for each in members), most and _MOST_NAMES, "agent"), note),
             "" if one.is_unreached else call(one.tool, one.call),

@@ -15,18 +15,8 @@ from policy.cli.console import Console
 from policy.cli.options import Hosts
 from policy.cli.outputs import publish
 from policy.cli.policies import open_policy
+from policy.cli.report import document as doc
 from policy.cli.report.as_json import Object, shape
-from policy.cli.report.document import (
-    Block,
-    Grid,
-    Ink,
-    Paragraph,
-    Report,
-    Section,
-    Text,
-    joined,
-    more,
-)
 from policy.cli.report.words import (
     VERBS,
     arrow,
@@ -43,8 +33,6 @@ from policy.core.values import frozen
 
 if TYPE_CHECKING:
     from policy.analysis.friction import Friction, FrictionGroup, Obstacle
-
-__all__ = ["HOME", "records", "run"]
 
 _MOST = 40
 
@@ -85,7 +73,9 @@ def run(options: argparse.Namespace, console: Console) -> int:
     )
     again = Rerun(found, len(files), sides[0].projects.label)
     title = f"Logged calls, decided by `{again.new}`"
-    publish(Report(title, partial(_json, again), partial(_blocks, again), _MOST), options, console)
+    publish(
+        doc.Report(title, partial(_json, again), partial(_blocks, again), _MOST), options, console
+    )
     unreadable = console.unreadable([one for each in sides for one in each.findings()])
     if unreadable or not found.outcomes:
         return 2
@@ -110,7 +100,7 @@ def _show_friction(
     )
     title = "What keeps logged calls from running unasked"
     blocks = partial(_friction_blocks, found)
-    publish(Report(title, partial(_friction_json, found), blocks, _MOST), options, console)
+    publish(doc.Report(title, partial(_friction_json, found), blocks, _MOST), options, console)
 
 
 def records(files: dict[Path, str]) -> Iterator[Record | LogProblem]:
@@ -129,7 +119,7 @@ def _unsaid(found: Replay) -> dict[Effect, int]:
     return counts
 
 
-def _blocks(again: Rerun, most: int | None) -> list[Block]:
+def _blocks(again: Rerun, most: int | None) -> list[doc.Block]:
     found = again.found
     calls = sum(each.calls for each in found.outcomes)
     told = (
@@ -137,27 +127,27 @@ def _blocks(again: Rerun, most: int | None) -> list[Block]:
         f" {count(calls, 'call')} ({found.distinct:,} distinct) in {count(again.logs, 'log')}"
     )
     lost = sum(number for number, _ in found.undecided.values())
-    blocks: list[Block] = [
-        Paragraph(told + (f"; {lost:,} not decided" if lost else ""), "strong"),
+    blocks: list[doc.Block] = [
+        doc.Paragraph(told + (f"; {lost:,} not decided" if lost else ""), "strong"),
         *_undecided_lines(found.undecided),
     ]
     if unsaid := _unsaid(found):
         now = ", ".join(f"{number:,} {VERBS[effect]}" for effect, number in sorted(unsaid.items()))
-        blocks.append(Paragraph(f"the log does not say what these calls got; now: {now}"))
+        blocks.append(doc.Paragraph(f"the log does not say what these calls got; now: {now}"))
     for title, widened in (("granted more", True), ("granted less", False)):
         members = [each for each in found.changes if each.outcome.widened is widened]
         if members:
             rows = tuple(_row(each) for each in members[:most])
-            table = Grid(("", "call", "chain", "calls, first at", "why now"), rows)
+            table = doc.Grid(("", "call", "chain", "calls, first at", "why now"), rows)
             total = count(sum(each.calls for each in members), "call")
-            left = more(len(members) - len(rows))
-            blocks.append(Section(f"{title} ({total})", (table, *left)))
+            left = doc.more(len(members) - len(rows))
+            blocks.append(doc.Section(f"{title} ({total})", (table, *left)))
     return blocks
 
 
-def _undecided_lines(undecided: Undecided) -> Iterator[Block]:
+def _undecided_lines(undecided: Undecided) -> Iterator[doc.Block]:
     for why, (number, first) in undecided.items():
-        yield Paragraph(f"not decided: {count(number, 'line')}, first {first}: {why}")
+        yield doc.Paragraph(f"not decided: {count(number, 'line')}, first {first}: {why}")
 
 
 def _undecided_json(undecided: Undecided) -> list[Object]:
@@ -166,14 +156,14 @@ def _undecided_json(undecided: Undecided) -> list[Object]:
     ]
 
 
-def _row(each: Replayed) -> tuple[Text, ...]:
+def _row(each: Replayed) -> tuple[doc.Text, ...]:
     outcome = each.outcome
     distinct = f" ({each.distinct:,} distinct)" if each.distinct > 1 else ""
     return (
         arrow(outcome.before, outcome.after.effect),
         logged_call(outcome.tool, each.example.call),
-        Ink(chain_text(outcome.chain), "agent"),
-        (f"{each.calls:,}{distinct}, ", Ink(each.example.source, "file")),
+        doc.Ink(chain_text(outcome.chain), "agent"),
+        (f"{each.calls:,}{distinct}, ", doc.Ink(each.example.source, "file")),
         because_text(outcome.after, outcome.chain[-1]),
     )
 
@@ -199,25 +189,27 @@ def _json(again: Rerun) -> Object:
 _RULES = 4
 
 
-def _friction_blocks(found: Friction, most: int | None) -> list[Block]:
+def _friction_blocks(found: Friction, most: int | None) -> list[doc.Block]:
     """Return the groups, the most frequent first."""
     distinct = sum(group.distinct for group in found.groups)
     told = (
         f"{found.held:,} of {count(found.calls, 'call')} do not run unasked ({distinct:,} distinct)"
     )
-    blocks: list[Block] = [Paragraph(told, "strong"), *_undecided_lines(found.undecided)]
+    blocks: list[doc.Block] = [doc.Paragraph(told, "strong"), *_undecided_lines(found.undecided)]
     rows = tuple(_friction_row(group, most) for group in found.groups[:most])
     if rows:
         heads = ("calls", "what stands in the way", "for instance", "allow", "allows also")
-        blocks += (Grid(heads, rows), *more(len(found.groups) - len(rows)))
+        blocks += (doc.Grid(heads, rows), *doc.more(len(found.groups) - len(rows)))
     return blocks
 
 
-def _friction_row(group: FrictionGroup, most: int | None) -> tuple[Text, ...]:
+def _friction_row(group: FrictionGroup, most: int | None) -> tuple[doc.Text, ...]:
     distinct = f" ({group.distinct:,} distinct)" if group.distinct > 1 else ""
-    rules = joined((Ink(each, "rule") for each in group.rules), most=_RULES if most else None)
+    rules = doc.joined(
+        (doc.Ink(each, "rule") for each in group.rules), most=_RULES if most else None
+    )
     above = [link for link in group.links if link != group.chain[-1]]
-    lacking: Text = (rules, f", of {quoted(group.links)}") if above and group.rules else rules
+    lacking: doc.Text = (rules, f", of {quoted(group.links)}") if above and group.rules else rules
     return (
         f"{group.calls:,}{distinct}",
         _obstacle(group.obstacle),
@@ -227,24 +219,24 @@ def _friction_row(group: FrictionGroup, most: int | None) -> tuple[Text, ...]:
     )
 
 
-def _example(group: FrictionGroup) -> Text:
+def _example(group: FrictionGroup) -> doc.Text:
     told = logged_call(group.example.tool, group.example.call)
     return (told, f" ({chain_text(group.chain)})") if len(group.chain) > 1 else told
 
 
-def _obstacle(obstacle: Obstacle) -> Text:
+def _obstacle(obstacle: Obstacle) -> doc.Text:
     if obstacle.because is not None:
         return (f"{obstacle.kind}: ", rule(obstacle.because))
     return obstacle.kind
 
 
-def _unhelped(obstacle: Obstacle) -> Text:
+def _unhelped(obstacle: Obstacle) -> doc.Text:
     if obstacle.because is not None:
         return "only without that rule"
     return "no rule can" if obstacle.text or not obstacle.has_rules else "no rule is known"
 
 
-def _further(group: FrictionGroup) -> Text:
+def _further(group: FrictionGroup) -> doc.Text:
     if group.grants is not None:
         return call(group.grants.tool, group.grants.call)
     if not group.rules:

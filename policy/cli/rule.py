@@ -5,35 +5,25 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Iterator
+from typing import Final
 
 from policy.analysis import catalogue
 from policy.cli.console import Console
 from policy.cli.outputs import publish
+from policy.cli.report import document as doc
 from policy.cli.report.as_json import Object
-from policy.cli.report.document import (
-    Block,
-    Grid,
-    Heading,
-    Ink,
-    Item,
-    Paragraph,
-    Report,
-    Verbatim,
-)
 from policy.core.errors import PolicyError
 from policy.language.mistakes import closest
-
-__all__ = ["run"]
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Print one page or the index, and return the exit status."""
     if options.code is None:
         pages = [catalogue.page(code) for code in catalogue.codes()]
-        rows = tuple((_severity(page), Ink(page.code, "rule"), page.title) for page in pages)
-        table = Grid(("", "code", "meaning"), rows)
+        rows = tuple((_severity(page), doc.Ink(page.code, "rule"), page.title) for page in pages)
+        table = doc.Grid(("", "code", "meaning"), rows)
         shape: Object = {"rules": [_json(page) for page in pages]}
-        publish(Report("Findings", lambda: shape, lambda _: [table]), options, console)
+        publish(doc.Report("Findings", lambda: shape, lambda _: [table]), options, console)
         return 0
     if options.code not in catalogue.codes():
         meant = closest(options.code, catalogue.codes())
@@ -41,49 +31,36 @@ def run(options: argparse.Namespace, console: Console) -> int:
             f"there is no finding `{options.code}`", help=meant or "`policy rule` lists them"
         )
     page = catalogue.page(options.code)
-    report = Report(page.title, lambda: _json(page) | {"text": page.text}, lambda _: [*_page(page)])
-    publish(report, options, console)
+    json = _json(page) | {"text": page.text}
+    publish(doc.Report(page.title, lambda: json, lambda _: [*_page(page)]), options, console)
     return 0
 
 
-def _severity(page: catalogue.CataloguePage) -> Ink:
-    return Ink(page.severity.value, page.severity.value)
+def _severity(page: catalogue.CataloguePage) -> doc.Ink:
+    return doc.Ink(page.severity.value, page.severity.value)
 
 
 def _json(page: catalogue.CataloguePage) -> Object:
-    return {
-        "code": page.code,
-        "severity": page.severity.value,
-        "hosts": list(page.hosts),
-        "title": page.title,
-    }
+    shape = {"code": page.code, "severity": page.severity.value, "hosts": list(page.hosts)}
+    return {**shape, "title": page.title}
 
 
-# The path of a file, on a line of its own above its content.
-_PATH = re.compile(r"`[^`]+`")
+# A file in a fence, with its path on a line of its own above it; or any other paragraph or item.
+_PART: Final = re.compile(
+    r"^(?:`(?P<path>[^`\n]+)`\n\n)?(?P<fence>`{3,})[^\n]*\n(?P<file>.*?)\n?^(?P=fence)$"
+    r"|^(?P<text>\S.*?)(?=\n\n|\n- |\Z)",
+    re.MULTILINE | re.DOTALL,
+)
 
 
-def _page(page: catalogue.CataloguePage) -> Iterator[Block]:
-    """Yield the blocks of a page: its headings, paragraphs, items and fenced files."""
-    yield Heading((_severity(page), f" [{page.code}]: {page.title}"), 1)
-    fence, name, taken = "", "", list[str]()
-    for line in [*page.text.splitlines(), ""]:
-        if fence:
-            if line == fence:
-                yield Verbatim("\n".join(taken), name)
-                fence, name, taken = "", "", []
-            else:
-                taken.append(line)
-        elif line and not line.startswith(("#", "```", "- ")):
-            taken.append(line.strip())
+def _page(page: catalogue.CataloguePage) -> Iterator[doc.Block]:
+    """Yield the blocks of a page: its headings, paragraphs, items and files."""
+    yield doc.Heading((_severity(page), f" [{page.code}]: {page.title}"), 1)
+    for part in _PART.finditer(page.text):
+        text = " ".join((part["text"] or "").split())
+        if part["fence"]:
+            yield doc.Verbatim(part["file"], part["path"] or "")
+        elif text.startswith("#"):
+            yield doc.Heading(text.lstrip("# "))
         else:
-            text = " ".join(taken)
-            if len(taken) == 1 and _PATH.fullmatch(text):
-                name = text.strip("`")
-            elif taken:
-                yield Item(text[2:]) if text.startswith("- ") else Paragraph(text)
-            taken = [line] if line.startswith("- ") else []
-            if line.startswith("#"):
-                yield Heading(line.lstrip("# "))
-            elif line.startswith("```"):
-                fence = line[: len(line) - len(line.lstrip("`"))]
+            yield doc.Item(text[2:]) if text.startswith("- ") else doc.Paragraph(text)

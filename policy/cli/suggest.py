@@ -15,12 +15,10 @@ from policy.cli.inputs import load
 from policy.cli.options import Hosts
 from policy.cli.outputs import publish
 from policy.cli.replay import HOME, records
+from policy.cli.report import document as doc
 from policy.cli.report.as_json import Object, shape
-from policy.cli.report.document import Block, Paragraph, Report, Verbatim
 from policy.cli.report.words import call, chain_text, count
 from policy.hosts.front_ends import rule_file_of
-
-__all__ = ["run"]
 
 _MOST = 10
 
@@ -35,8 +33,8 @@ def run(options: argparse.Namespace, console: Console) -> int:
     file = rule_file_of(options.to) if options.to else None
     usage = usage_of(records(files), decider, root=options.root, file=file)
     proposal = propose(usage, decider, least=max(options.least, 2), file=file)
-    shown = [] if options.format == "text" else [Verbatim(proposal.text)]
-    report = Report(
+    shown = [] if options.format == "text" else [doc.Verbatim(proposal.text)]
+    report = doc.Report(
         "A policy that covers logged calls",
         partial(_json, proposal, usage),
         lambda _: [*_notes(proposal, usage, proven=decider is not None), *shown],
@@ -46,22 +44,22 @@ def run(options: argparse.Namespace, console: Console) -> int:
     return int(bool(proposal.uncovered or proposal.why))
 
 
-def _notes(proposal: Proposal, usage: Usage, *, proven: bool) -> Iterator[Block]:
+def _notes(proposal: Proposal, usage: Usage, *, proven: bool) -> Iterator[doc.Block]:
     rules = f"{count(proposal.rules, 'rule')} for {count(proposal.agents, 'agent')}"
-    yield Paragraph(f"covered: {count(proposal.covered, 'call')}, by {rules}")
+    yield doc.Paragraph(f"covered: {count(proposal.covered, 'call')}, by {rules}")
     for each in proposal.uncovered[:_MOST]:
         told = call(each.tool, each.arguments)
-        yield Paragraph((f"not covered: {each.effect} ", told, f"  ({chain_text(each.chain)})"))
+        yield doc.Paragraph((f"not covered: {each.effect} ", told, f"  ({chain_text(each.chain)})"))
     if len(proposal.uncovered) > _MOST:
-        yield Paragraph(f"not covered: {len(proposal.uncovered) - _MOST:,} more")
+        yield doc.Paragraph(f"not covered: {len(proposal.uncovered) - _MOST:,} more")
     for why, (number, first) in usage.left_out.items():
-        yield Paragraph(f"left out: {count(number, 'line')}, first {first}: {why}")
+        yield doc.Paragraph(f"left out: {count(number, 'line')}, first {first}: {why}")
     if not proven:
-        yield Paragraph("not compared with a policy in force: name one with --policy")
+        yield doc.Paragraph("not compared with a policy in force: name one with --policy")
     for why in proposal.why:
-        yield Paragraph(f"not proven to exceed nothing: {why}")
+        yield doc.Paragraph(f"not proven to exceed nothing: {why}")
     if proven and not proposal.why:
-        yield Paragraph("proven: no chain is granted more than by the policy in force")
+        yield doc.Paragraph("proven: no chain is granted more than by the policy in force")
 
 
 def _json(proposal: Proposal, usage: Usage) -> Object:

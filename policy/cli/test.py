@@ -13,29 +13,17 @@ from policy.cli.inputs import load
 from policy.cli.options import Hosts
 from policy.cli.outputs import publish
 from policy.cli.policies import dialect_of
+from policy.cli.report import document as doc
 from policy.cli.report.as_json import Object, shape
-from policy.cli.report.document import (
-    Block,
-    Excerpt,
-    Ink,
-    Item,
-    Paragraph,
-    Report,
-    Section,
-    Text,
-    joined,
-)
-from policy.cli.report.results import Result, path_prefix, result
+from policy.cli.report.results import Result, path_prefix
 from policy.cli.report.words import because_text, call, chain_text
 from policy.core.errors import PolicyError
-from policy.core.finding import Severity
+from policy.core.finding import Finding, Severity
 from policy.files.opening import is_unreadable
 from policy.hosts.claims import ClaimVerdict
 from policy.hosts.project import Project
 from policy.tables.dialect import Dialect
 from policy.tables.table import UNRESTRICTED
-
-__all__ = ["run"]
 
 _WORDS = {True: ("pass", "good"), False: ("FAIL", "error"), None: ("not proven", "warning")}
 
@@ -52,7 +40,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
         if project.claims:
             tested.append((project.title, tuple(check(project, _dialect(project)))))
     totals = Counter(verdict.holds for _, verdicts in tested for verdict in verdicts)
-    report = Report(
+    report = doc.Report(
         "Claims of policies",
         partial(_json, tested, totals),
         lambda _: _blocks(tested, totals, verbose=options.verbose),
@@ -86,10 +74,10 @@ def _dialect(project: Project) -> Dialect:
 
 def _blocks(
     tested: Sequence[_Tested], totals: Counter[bool | None], *, verbose: bool
-) -> list[Block]:
+) -> list[doc.Block]:
     """Return the numbers, and the claims that do not hold; *verbose* shows those that do."""
     said = [
-        Ink(f"{totals[holds]} {word}", role if totals[holds] else "")
+        doc.Ink(f"{totals[holds]} {word}", role if totals[holds] else "")
         for holds, word, role in (
             (True, "passed", "good"),
             (False, "failed", "error"),
@@ -97,28 +85,28 @@ def _blocks(
         )
         if totals[holds] or holds
     ]
-    blocks: list[Block] = [Paragraph(joined(said))]
+    blocks: list[doc.Block] = [doc.Paragraph(doc.joined(said))]
     for title, verdicts in tested:
         shown = tuple(_item(verdict) for verdict in verdicts if verbose or not verdict.holds)
-        blocks += [Section(title, shown)] if shown else []
+        blocks += [doc.Section(title, shown)] if shown else []
     return blocks
 
 
-def _item(verdict: ClaimVerdict) -> Item:
+def _item(verdict: ClaimVerdict) -> doc.Item:
     word, role = _WORDS[verdict.holds]
-    head = (Ink(word, role), "  ", verdict.claim)
+    head = (doc.Ink(word, role), "  ", verdict.claim)
     if verdict.holds:
-        return Item(head)
-    place = Paragraph(Ink(str(verdict.span.place), "file"))
-    return Item(head, (Paragraph(_why(verdict)), place, Excerpt(verdict.span, role)))
+        return doc.Item(head)
+    place = doc.Paragraph(doc.Ink(str(verdict.span.place), "file"))
+    return doc.Item(head, (doc.Paragraph(_why(verdict)), place, doc.Excerpt(verdict.span, role)))
 
 
-def _why(verdict: ClaimVerdict) -> Text:
+def _why(verdict: ClaimVerdict) -> doc.Text:
     """Return the result instead of the claimed one, and its reason."""
     decision = verdict.decision
     if decision is None:
         return verdict.why
-    told: tuple[Text, ...] = (f"{decision.effect}: ", because_text(decision))
+    told: tuple[doc.Text, ...] = (f"{decision.effect}: ", because_text(decision))
     if verdict.call is None:
         return ("it is ", *told)
     return (chain_text(verdict.chain), " can: ", call(*verdict.call), " is ", *told)
@@ -140,14 +128,13 @@ def _json(tested: Sequence[_Tested], totals: Counter[bool | None]) -> Object:
 
 def _results(tested: Sequence[_Tested]) -> list[Result]:
     """Return the claims that do not hold, or are not proven."""
-    return [
-        result(
-            "claim-not-proven" if verdict.holds is None else "claim-fails",
-            f"{verdict.claim}: {verdict.why}",
-            Severity.WARNING if verdict.holds is None else Severity.ERROR,
-            verdict.span,
-        )
-        for _, verdicts in tested
-        for verdict in verdicts
-        if not verdict.holds
-    ]
+    kinds = {
+        False: ("claim-fails", Severity.ERROR),
+        None: ("claim-not-proven", Severity.WARNING),
+    }
+    found = []
+    for verdict in (one for _, verdicts in tested for one in verdicts if not one.holds):
+        code, severity = kinds[verdict.holds]
+        message = f"{verdict.claim}: {verdict.why}"
+        found.append(Result(Finding(code, message, severity, verdict.span)))
+    return found

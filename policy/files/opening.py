@@ -207,7 +207,6 @@ def _is_near(given: str, wanted: str) -> bool:
 _UNREADABLE = frozenset(
     {
         "bad-front-matter",
-        "internal-error",
         "invalid-json",
         "invalid-settings",
         "unmet-expectation",

@@ -185,17 +185,12 @@ def test_edges_that_come_and_go_are_reported_for_graphs_that_changed_alone() -> 
     assert spawn_changes(old, old) == {}
 
 
-def test_no_name_of_an_agent_ends_a_node_of_the_picture() -> None:
-    edge = Edge("main", 'x"] --> y["<b>%%{init}%%\n```', "added")
-    lines = markdown([Graph((edge,))]).splitlines()
-    (node,) = [line for line in lines if line.startswith("  n1")]
-    assert re.fullmatch(r'  n1\["[\w .…;#-]*"\]', node)
-    assert lines.count("```") == 1
-
-
-def test_a_picture_too_large_to_read_is_not_drawn() -> None:
-    edges = tuple(Edge("main", f"n{n}", "added") for n in range(500))
-    assert markdown([Graph(edges)]) == "too many edges to be drawn\n"
+def test_a_graph_is_a_list_of_who_starts_whom_in_a_comment() -> None:
+    edges = (Edge("main", "a", "added"), Edge("b", "a", "added"), Edge("main", "x`\n# y"))
+    assert markdown([Graph(edges)]).splitlines() == [
+        "- main →  a (added), x\\`\\\\n\\# y",
+        "- b →  a (added)",
+    ]
 
 
 # --- formats ----------------------------------------------------------------------
@@ -210,10 +205,9 @@ def nine():
     return printed
 
 
-def test_a_comment_says_first_what_is_widened_and_draws_the_graph(nine, capsys) -> None:
+def test_a_comment_says_first_what_is_widened(nine, capsys) -> None:
     text = nine("markdown", capsys)
     assert text.index("## widens") < text.index("<details>")
-    assert "==>|new|" in text
     assert text.count("<details") == text.count("</details>")
     assert "`opencode.json` (configuration of another runtime)" in text
 

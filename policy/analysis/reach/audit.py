@@ -233,12 +233,10 @@ class ReadingGap(Difference):
 
     Attributes:
         chain: whose last agent makes the call; a shortest that was found.
-        whole: whether the same is declared of every call of the tool.
 
     """
 
     chain: tuple[str, ...] = ()
-    whole: bool = False
 
 
 def _are_alike(project: Project) -> bool:
@@ -291,8 +289,7 @@ class Gaps:
             why.update(dict.fromkeys(found.why))
             for each in found.differences:
                 key = (each.tool, str(each.call), each.before.effect, each.after.effect)
-                whole = declared.table.lookup(each.tool).constant is not None
-                gap = ReadingGap(each.tool, each.call, each.before, each.after, names, whole)
+                gap = ReadingGap(each.tool, each.call, each.before, each.after, names)
                 unique.setdefault(key, gap)
         return tuple(unique.values()), tuple(why)
 
@@ -377,6 +374,10 @@ class ProjectAudit:
     agents: tuple[AgentAudit, ...]
     exact: bool
 
+    def is_own(self, agent: AgentAudit) -> bool:
+        """Return whether a file defines *agent*, or chains start with it."""
+        return bool(agent.place) or agent.name in self.project.starts
+
 
 @frozen
 class Audit:
@@ -401,22 +402,9 @@ class Audit:
 
 
 @seldom_collecting
-def audit(
-    workspace: Workspace,
-    *,
-    progress: Callable[[str], None] = lambda _: None,
-    known: Known | None = None,
-) -> Audit:
-    """Return the audit of *workspace*.
-
-    Args:
-        workspace: what is audited.
-        progress: called with the title of each project in turn.
-        known: what other audits found, where some are made one by one
-            (`compare.tables.differences`).
-
-    """
-    known = {} if known is None else known
+def audit(workspace: Workspace, *, progress: Callable[[str], None] = lambda _: None) -> Audit:
+    """Return the audit of *workspace*; *progress* is called with each title of a project."""
+    known: Known = {}
     projects = []
     for project in workspace.projects:
         progress(project.title)

@@ -7,23 +7,13 @@ from typing import Final
 
 from policy.analysis.reach.audit import AgentAudit
 from policy.analysis.reach.privileges import AtMost, Privilege
-from policy.cli.report.document import Block, Grid, Ink, Text, joined
+from policy.cli.report import document as doc
 from policy.cli.report.words import relative
 from policy.compare.tables import OTHER_TOOL
 from policy.core import expressions as re
 from policy.core.decision import Because, Reason
 from policy.core.effect import Effect
 from policy.core.values import frozen
-
-__all__ = [
-    "CLASSES",
-    "ToolAccess",
-    "access_of",
-    "access_table",
-    "by_class",
-    "cell",
-    "tool_access",
-]
 
 # The classes of tools, and what their columns are called.
 CLASSES: Final = {
@@ -44,7 +34,7 @@ _SOME: Final = "some"
 _GRANTED: Final = frozenset({"allow", "ask"})
 
 # The cell of a class of which an agent may do nothing.
-NOTHING: Final = Ink("-", "dim")
+NOTHING: Final = doc.Ink("-", "dim")
 
 # Patterns and names in one cell.
 _MOST = 3
@@ -151,7 +141,7 @@ def by_class(
     return {kind: members or anything for kind, members in found.items()}
 
 
-def cell(kind: str, tools: Sequence[ToolAccess]) -> Text:
+def cell(kind: str, tools: Sequence[ToolAccess]) -> doc.Text:
     """Return what *tools* of one class do without confirmation, in a few words."""
     if kind == "other":
         return _names(tools)
@@ -160,13 +150,13 @@ def cell(kind: str, tools: Sequence[ToolAccess]) -> Text:
     denied = dict.fromkeys(part for tool in tools[:1] for part in tool.denied)
     mark = _mark(tools)
     if not allowed:
-        return Ink("?", "ask") if mark else NOTHING
+        return doc.Ink("?", "ask") if mark else NOTHING
     within = [each for each in denied if any(_holds(kind, wide, each) for wide in allowed)]
     unless = f" but {_listed(within)}" if within else ""
     if "any" in allowed:
         risky = kind in {"change", "run", "network"}
-        return (Ink(f"any{unless}", "warning" if risky else "allow"), mark)
-    return (Ink(_listed(allowed) + unless, "allow"), mark)
+        return (doc.Ink(f"any{unless}", "warning" if risky else "allow"), mark)
+    return (doc.Ink(_listed(allowed) + unless, "allow"), mark)
 
 
 def _holds(kind: str, wide: str, pattern: str) -> bool:
@@ -176,27 +166,27 @@ def _holds(kind: str, wide: str, pattern: str) -> bool:
     return wide.endswith("*") and pattern.startswith(wide.rstrip("*").rstrip(" :"))
 
 
-def _mark(tools: Sequence[ToolAccess]) -> Text:
+def _mark(tools: Sequence[ToolAccess]) -> doc.Text:
     """Return that more is asked for; "" where nothing is."""
     asks = any(tool.asked or tool.otherwise == "ask" for tool in tools)
-    return (" ", Ink("+?", "ask")) if asks else ""
+    return (" ", doc.Ink("+?", "ask")) if asks else ""
 
 
 def _allowed(tool: ToolAccess) -> tuple[str, ...]:
     return ("any",) if tool.otherwise == "allow" else tool.allowed
 
 
-def _names(tools: Sequence[ToolAccess]) -> Text:
+def _names(tools: Sequence[ToolAccess]) -> doc.Text:
     """Return the tools by name, those with a pattern over names first."""
     everything = [tool for tool in tools if tool.name == ANY_OTHER and _allowed(tool)]
     names = sorted((tool.name for tool in tools if _allowed(tool)), key=lambda n: "__" not in n)
     mark = _mark(tools)
     if everything:
-        return (Ink("any", "warning"), mark)
+        return (doc.Ink("any", "warning"), mark)
     if not names:
-        return Ink("?", "ask") if mark else NOTHING
+        return doc.Ink("?", "ask") if mark else NOTHING
     shown = _listed(names) if len(names) <= _MOST else f"{len(names)} tools"
-    return (Ink(shown, "allow"), mark)
+    return (doc.Ink(shown, "allow"), mark)
 
 
 def _listed(parts: Iterable[str]) -> str:
@@ -208,7 +198,7 @@ def _listed(parts: Iterable[str]) -> str:
 # --- all tools of an agent -----------------------------------------------------------------
 
 
-def access_table(tools: Iterable[ToolAccess], most: int | None) -> Block:
+def access_table(tools: Iterable[ToolAccess], most: int | None) -> doc.Block:
     """Return a row for the tools that are alike."""
     alike: dict[object, list[ToolAccess]] = {}
     for tool in tools:
@@ -218,17 +208,17 @@ def access_table(tools: Iterable[ToolAccess], most: int | None) -> Block:
             alike.setdefault(key, []).append(tool)
     rows = tuple(
         (
-            joined((Ink(tool.name, "strong") for tool in members), most=most),
+            doc.joined((doc.Ink(tool.name, "strong") for tool in members), most=most),
             *(
-                joined((Ink(part, role) for part in parts), most=most)
+                doc.joined((doc.Ink(part, role) for part in parts), most=most)
                 for role, parts in (
                     ("allow", members[0].allowed),
                     ("ask", members[0].asked),
                     ("deny", members[0].denied),
                 )
             ),
-            Ink(members[0].otherwise or "not available", members[0].otherwise or "dim"),
+            doc.Ink(members[0].otherwise or "not available", members[0].otherwise or "dim"),
         )
         for members in alike.values()
     )
-    return Grid(("tool", "allowed", "asked", "denied", "otherwise"), rows)
+    return doc.Grid(("tool", "allowed", "asked", "denied", "otherwise"), rows)

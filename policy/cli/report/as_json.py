@@ -11,8 +11,6 @@ from policy.core.decision import Decision
 from policy.core.finding import Finding
 from policy.core.source import Span
 
-__all__ = ["Object", "dumps", "shape"]
-
 Object = dict[str, Any]
 
 # Attributes whose keys are those of the value that has them.

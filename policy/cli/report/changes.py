@@ -18,8 +18,6 @@ from policy.core.effect import Effect
 from policy.core.source import visible
 from policy.core.values import define, field
 
-__all__ = ["ROLES", "ChangeRow", "Classes", "change_rows", "meaning"]
-
 # Project -> class of tools -> tools, the most ordinary first.
 Classes = Mapping[str, Mapping[str, tuple[str, ...]]]
 

@@ -16,28 +16,6 @@ from policy.core.values import frozen
 if TYPE_CHECKING:
     from policy.cli.report.results import Result
 
-__all__ = [
-    "CODE",
-    "Block",
-    "Edge",
-    "Excerpt",
-    "Graph",
-    "Grid",
-    "Heading",
-    "Ink",
-    "Item",
-    "Labelled",
-    "Paragraph",
-    "Report",
-    "Section",
-    "Text",
-    "Verbatim",
-    "joined",
-    "more",
-    "pieces",
-    "plain",
-]
-
 
 @frozen
 class Ink:
@@ -141,6 +119,17 @@ class Excerpt:
     span: Span
     role: str = "error"
 
+    @property
+    def line(self) -> tuple[int, str, str, str]:
+        """The number of the line, and what is before, in and after the span; no credentials."""
+        span = self.span
+        number, column = span.source.line_and_column(span.start)
+        text = masked(span.source.line(number))
+        start, end = column - 1, column - 1 + max(span.end - span.start, 0)
+        parts = (text[:start], text[start:end], text[end:])
+        before, marked, after = (visible(part.replace("\t", "    ")) for part in parts)
+        return number, before, marked, after
+
 
 @frozen
 class Verbatim:
@@ -164,6 +153,22 @@ class Graph:
     """Which agents start which; a parent "" stands for the start of chains."""
 
     edges: tuple[Edge, ...]
+
+    @property
+    def grid(self) -> Grid:
+        """A row for each agent that starts others; agents that start the same share it."""
+        children: dict[str, list[Text]] = {}
+        for edge in self.edges:
+            note = f" ({edge.role})" if edge.role else ""
+            name = "itself" if edge.child == edge.parent else edge.child
+            children.setdefault(edge.parent, []).append((Ink(name), note))
+        rows: dict[str, tuple[list[Text], Text]] = {}
+        for parent, started in children.items():
+            names = rows.setdefault(str(started), ([], joined(started)))[0]
+            names.append(Ink(parent or "(start)"))
+        return Grid(
+            ("", ""), tuple((joined(names), ("→  ", some)) for names, some in rows.values())
+        )
 
 
 Block = Heading | Paragraph | Labelled | Item | Section | Grid | Excerpt | Verbatim | Graph

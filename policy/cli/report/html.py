@@ -8,33 +8,13 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
-from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from policy.cli.report.document import (
-    CODE,
-    Block,
-    Excerpt,
-    Graph,
-    Grid,
-    Heading,
-    Ink,
-    Item,
-    Labelled,
-    Paragraph,
-    Report,
-    Section,
-    Text,
-    Verbatim,
-    joined,
-    pieces,
-)
+from policy.cli.report import document as doc
 from policy.core.credentials import masked
-from policy.core.source import Span, visible
-
-__all__ = ["graph_svg", "inline", "layered", "page", "report_html"]
+from policy.core.source import visible
 
 _STYLE: Final = Path(__file__).with_name("page.css").read_text("utf-8")
 
@@ -42,14 +22,14 @@ _HASH: Final = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode
 _CONTENT_POLICY: Final = f"default-src 'none'; base-uri 'none'; style-src 'sha256-{_HASH}'"
 
 
-def report_html(report: Report) -> str:
+def report_html(report: doc.Report) -> str:
     """Return *report* as a page, with everything in it."""
     return page(report.title, report.blocks(None))
 
 
-def page(title: str, blocks: Iterable[Block]) -> str:
+def page(title: str, blocks: Iterable[doc.Block]) -> str:
     """Return *blocks* as one self-contained file."""
-    body = "\n".join(_block(block, 2) for block in (Heading(title, 1), *blocks))
+    body = "\n".join(_block(block, 2) for block in (doc.Heading(title, 1), *blocks))
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{_text(_CONTENT_POLICY)}">'
@@ -59,14 +39,14 @@ def page(title: str, blocks: Iterable[Block]) -> str:
     )
 
 
-def inline(text: Text) -> str:
+def inline(text: doc.Text) -> str:
     """Return *text* as the content of an element."""
-    return "".join(map(_inline, pieces(text)))
+    return "".join(map(_inline, doc.pieces(text)))
 
 
-def _inline(piece: str | Ink) -> str:
-    if isinstance(piece, Ink):
-        name = "code" if piece.role in CODE else "span"
+def _inline(piece: str | doc.Ink) -> str:
+    if isinstance(piece, doc.Ink):
+        name = "code" if piece.role in doc.CODE else "span"
         kind = f' class="{piece.role}"' if piece.role else ""
         # A path may break behind a folder, and in front of a line.
         shown = html.escape(piece.text)
@@ -85,12 +65,12 @@ def _text(value: str) -> str:
     return html.escape(visible(masked(value)))
 
 
-def _blocks(blocks: Iterable[Block], level: int) -> str:
+def _blocks(blocks: Iterable[doc.Block], level: int) -> str:
     """Return *blocks*; items that follow one another are one list."""
     found: list[str] = []
     items: list[str] = []
     for block in blocks:
-        if isinstance(block, Item):
+        if isinstance(block, doc.Item):
             items.append(_item(block, level))
             continue
         if items:
@@ -100,46 +80,46 @@ def _blocks(blocks: Iterable[Block], level: int) -> str:
     return "".join([*found, f"<ul>{''.join(items)}</ul>" if items else ""])
 
 
-def _item(item: Item, level: int) -> str:
+def _item(item: doc.Item, level: int) -> str:
     return f"<li>{inline(item.head)}{_blocks(item.body, level)}</li>"
 
 
-def _block(block: Block, level: int) -> str:
+def _block(block: doc.Block, level: int) -> str:
     match block:
-        case Heading(text, depth):
+        case doc.Heading(text, depth):
             return f"<h{depth}>{inline(text)}</h{depth}>"
-        case Paragraph(text, role):
+        case doc.Paragraph(text, role):
             return f'<p class="{role}">{inline(text)}</p>' if role else f"<p>{inline(text)}</p>"
-        case Labelled(rows):
+        case doc.Labelled(rows):
             shown = "".join(f"<dt>{_text(k)}</dt><dd>{inline(text)}</dd>" for k, text in rows)
             return f"<dl>{shown}</dl>"
-        case Item():
+        case doc.Item():
             return f"<ul>{_item(block, level)}</ul>"
-        case Section(title, body, folded):
+        case doc.Section(title, body, folded):
             inner = _blocks(body, min(level + 1, 6))
             if folded:
                 return f"<details><summary>{inline(title)}</summary><div>{inner}</div></details>"
             return f"<section><h{level}>{inline(title)}</h{level}>{inner}</section>"
-        case Grid():
+        case doc.Grid():
             return _table(block)
-        case Excerpt(span, role):
-            return f"<pre>{_excerpt(span, role)}</pre>"
-        case Verbatim(text, name):
+        case doc.Excerpt():
+            return _excerpt(block)
+        case doc.Verbatim(text, name):
             title = f"<p><code>{_text(name)}</code></p>" if name else ""
             shown = "\n".join(map(_text, text.replace("\t", "    ").splitlines()))
             return f"{title}<pre>{shown}</pre>"
-        case Graph():
+        case doc.Graph():
             return f'<div class="scroll">{graph_svg(block)}</div>'
 
 
-def _table(table: Grid) -> str:
+def _table(table: doc.Grid) -> str:
     heads = "".join(f"<th>{_text(head)}</th>" for head in table.heads)
     rows = []
     for row in table.rows:
         cells = []
         for number, cell in enumerate(row):
-            first = next(iter(pieces(cell)), "")
-            role = first.role if isinstance(first, Ink) else ""
+            first = next(iter(doc.pieces(cell)), "")
+            role = first.role if isinstance(first, doc.Ink) else ""
             name = "td" if number else "th"
             kind = f' class="{role}"' if role else ""
             cells.append(f"<{name}{kind}>{inline(cell)}</{name}>")
@@ -151,55 +131,31 @@ def _table(table: Grid) -> str:
 _LONGEST: Final = 400  # characters of a line
 
 
-def _excerpt(span: Span, role: str) -> str:
-    number, column = span.source.line_and_column(span.start)
-    line = masked(span.source.line(number))
-    end = column - 1 + max(span.end - span.start, 0)
-    parts = (line[: column - 1][-_LONGEST:], line[column - 1 : end], line[end:][:_LONGEST])
-    before, marked, after = (html.escape(visible(each.replace("\t", "    "))) for each in parts)
-    return f'<span class="dim">{number} </span>{before}<mark class="{role}">{marked}</mark>{after}'
+def _excerpt(excerpt: doc.Excerpt) -> str:
+    number, *parts = excerpt.line
+    before, marked, after = map(html.escape, (parts[0][-_LONGEST:], parts[1], parts[2][:_LONGEST]))
+    mark = f'<mark class="{excerpt.role}">{marked}</mark>'
+    return f'<pre><span class="dim">{number} </span>{before}{mark}{after}</pre>'
 
 
 # --- graphs --------------------------------------------------------------------------------
-
-_SWEEPS = 4
 
 
 def layered(
     roots: Iterable[str], edges: Mapping[str, Sequence[str]]
 ) -> tuple[tuple[str, ...], ...]:
-    """Return layers of all nodes that *roots* reach, ordered so that few edges cross."""
-    depth = dict.fromkeys(roots, 0)
-    waiting = deque(depth)
-    while waiting:
-        node = waiting.popleft()
-        for child in edges.get(node, ()):
-            if child not in depth:
-                depth[child] = depth[node] + 1
-                waiting.append(child)
-    layers: list[list[str]] = [[] for _ in range(max(depth.values(), default=-1) + 1)]
-    parents: dict[str, list[str]] = {}
-    for node, layer in depth.items():
-        layers[layer].append(node)
-        for child in edges.get(node, ()):
-            parents.setdefault(child, []).append(node)
-    for sweep in range(_SWEEPS):
-        down = sweep % 2 == 0
-        numbers = range(1, len(layers)) if down else range(len(layers) - 2, -1, -1)
-        for number in numbers:
-            place = {node: at for at, node in enumerate(layers[number - 1 if down else number + 1])}
-            near = parents if down else edges
-            centre = {
-                node: _centre(near.get(node, ()), place, at)
-                for at, node in enumerate(layers[number])
-            }
-            layers[number].sort(key=centre.__getitem__)
-    return tuple(map(tuple, layers))
-
-
-def _centre(near: Iterable[str], place: Mapping[str, int], otherwise: int) -> float:
-    known = [place[node] for node in near if node in place]
-    return sum(known) / len(known) if known else otherwise
+    """Return layers of all nodes that *roots* reach; each stands near those that start it."""
+    layers = [tuple(roots)]
+    seen = set(layers[0])
+    while layers[-1]:
+        places: dict[str, list[int]] = {}
+        for place, node in enumerate(layers[-1]):
+            for child in edges.get(node, ()):
+                if child not in seen:
+                    places.setdefault(child, []).append(place)
+        seen |= places.keys()
+        layers.append(tuple(sorted(places, key=lambda node: sum(places[node]) / len(places[node]))))
+    return tuple(layers[:-1])
 
 
 # Nodes and edges of one picture; with more, no line can be followed.
@@ -211,7 +167,7 @@ _ACROSS, _DOWN = 110, 18  # between layers, and within one
 _LETTERS: Final = 24
 
 
-def graph_svg(graph: Graph) -> str:
+def graph_svg(graph: doc.Graph) -> str:
     """Return the picture of *graph*, or a sentence why there is none.
 
     Agents that start the same agents and are started by the same share a node.
@@ -311,5 +267,5 @@ def _node(names: Sequence[str], corner: tuple[float, float]) -> str:
     return (
         f'<g class="node"><rect x="{x:.0f}" y="{y:.0f}" width="{_WIDE}" height="{_HIGH}" rx="6"/>'
         f'<text x="{x + _WIDE / 2:.0f}" y="{y + _HIGH / 2 + 5:.0f}">{_text(title)}</text>'
-        f"<title>{inline(joined(map(Ink, names), most=40))}</title></g>"
+        f"<title>{inline(doc.joined(map(doc.Ink, names), most=40))}</title></g>"
     )

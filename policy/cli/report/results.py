@@ -14,22 +14,12 @@ from policy.cli.report.as_json import Object, dumps
 from policy.cli.report.document import Report
 from policy.cli.report.words import sentences
 from policy.core.finding import Finding, Severity
-from policy.core.source import Place, Span, visible
+from policy.core.source import Place, visible
 from policy.core.values import evolve, frozen
 from policy.files.trees import Folder, SingleFile, Tree
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
-
-__all__ = [
-    "Result",
-    "github",
-    "junit",
-    "path_prefix",
-    "report_results",
-    "result",
-    "sarif",
-]
 
 
 @frozen
@@ -38,15 +28,15 @@ class Result:
 
     Attributes:
         finding: its help is further lines of the message.
-        suppressed: the reason of its suppression; None where it is not suppressed.
-        known: whether it is in the baseline.
+        suppression: ``inSource`` for a comment, ``external`` for a baseline, "" for none.
+        why: the reason of its suppression.
         prefix: path from the working folder to its file.
 
     """
 
     finding: Finding
-    suppressed: str | None = None
-    known: bool = False
+    suppression: str = ""
+    why: str = ""
     prefix: str = ""
 
     @property
@@ -78,19 +68,6 @@ class Result:
 # --- SARIF 2.1.0, for code scanning --------------------------------------------------------
 #
 # Numbers of sections are those of https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html.
-
-
-def result(
-    kind: str,
-    message: str,
-    severity: Severity,
-    span: Span | None = None,
-    *,
-    file: str = "",
-    detail: str = "",
-) -> Result:
-    """Return the result for a change or a claim, which is no finding of a file."""
-    return Result(Finding(kind, message, severity, span, file, detail))
 
 
 _SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -147,11 +124,9 @@ def _result(result: Result, indices: dict[str, int]) -> Object:
         "partialFingerprints": {"policyResult/v1": result.fingerprint},
     }
     if result.place is not None:
-        shape["locations"] = [{"physicalLocation": _location(result)}]
-    if result.suppressed is not None:
-        shape["suppressions"] = [{"kind": "inSource", "justification": result.suppressed}]
-    elif result.known:
-        shape["suppressions"] = [{"kind": "external"}]
+        shape["locations"] = [{"physicalLocation": _location(result, result.place)}]
+    if result.suppression:
+        shape["suppressions"] = [{"kind": result.suppression, "justification": result.why}]
     return shape
 
 
@@ -160,19 +135,14 @@ def _lines(finding: Finding) -> list[str]:
     return [visible(finding.message), *map(visible, finding.help.splitlines())]
 
 
-def _location(result: Result) -> Object:
-    place = result.place
+def _location(result: Result, place: Place) -> Object:
     # A relative reference: a colon in its first segment would be a scheme (RFC 3986, 4.2).
-    uri = quote(place.file.encode("utf-8", "surrogatepass")) if place else ""
-    location: Object = {"artifactLocation": {"uri": uri}}
-    if result.end is not None and place is not None:
-        line, column = result.end
-        location["region"] = {
-            "startLine": place.line,
-            "startColumn": place.column,
-            "endLine": line,
-            "endColumn": column,
-        }
+    location: Object = {
+        "artifactLocation": {"uri": quote(place.file.encode("utf-8", "surrogatepass"))}
+    }
+    if result.end is not None:
+        start = {"startLine": place.line, "startColumn": place.column}
+        location["region"] = start | dict(zip(("endLine", "endColumn"), result.end, strict=True))
     return location
 
 
@@ -192,36 +162,35 @@ def junit(results: Sequence[Result], name: str) -> str:
     """
     from xml.etree import ElementTree as ET  # noqa: PLC0415  # of one format
 
-    root = ET.Element("testsuites", name=name)
-    suites: dict[str, list[Result]] = {}
+    suites: dict[str, list[Result]] = {} if results else {name: []}
     for result in results:
         suites.setdefault(result.place.file if result.place else _NOWHERE, []).append(result)
+    failing = [one for one in results if not _skipped(one)]
+    totals = {"tests": str(len(results) or 1), "failures": str(len(failing)), "errors": "0"}
+    root = ET.Element("testsuites", {"name": name, **totals})
     for file, members in suites.items():
-        skipped = sum(map(_is_skipped, members))
+        skipped = sum(bool(_skipped(one)) for one in members)
         suite = ET.SubElement(
             root,
             "testsuite",
             name=visible(file),
-            tests=str(len(members)),
+            tests=str(len(members) or 1),
             failures=str(len(members) - skipped),
             errors="0",
             skipped=str(skipped),
         )
         for result in members:
             _case(suite, result)
-    if not suites:
-        suite = ET.SubElement(
-            root, "testsuite", name=name, tests="1", failures="0", errors="0", skipped="0"
-        )
-        ET.SubElement(suite, "testcase", classname=name, name="nothing found")
-    totals = {key: sum(int(s.get(key, "0")) for s in root) for key in ("tests", "failures")}
-    root.attrib.update({key: str(total) for key, total in totals.items()}, errors="0")
+        if not members:
+            ET.SubElement(suite, "testcase", classname=name, name="nothing found")
     ET.indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, "unicode") + "\n"
 
 
-def _is_skipped(result: Result) -> bool:
-    return result.finding.severity is Severity.NOTE or result.suppressed is not None or result.known
+def _skipped(result: Result) -> str:
+    """Return why a result fails nothing; "" where it fails."""
+    is_note = result.finding.severity is Severity.NOTE
+    return result.why or result.suppression or ("note" if is_note else "")
 
 
 def _case(suite: Element, result: Result) -> None:
@@ -238,12 +207,11 @@ def _case(suite: Element, result: Result) -> None:
         file=visible(place.file) if place else "",
         line=str(place.line) if place and result.end else "1",
     )
-    word = finding.severity.value
-    if _is_skipped(result):
-        why = result.suppressed or ("in the baseline" if result.known else word)
+    if why := _skipped(result):
         SubElement(case, "skipped", message=visible(why))
         return
     failure = SubElement(case, "failure", message=message, type=finding.code)
+    word = finding.severity.value
     failure.text = "\n".join((f"{place or ''} {word}: {message}".strip(), *details))
 
 
@@ -254,23 +222,22 @@ def _case(suite: Element, result: Result) -> None:
 
 def github(results: Iterable[Result]) -> str:
     """Return a line for each result that is neither suppressed nor in the baseline."""
-    shown = (result for result in results if result.suppressed is None and not result.known)
-    return "".join(f"{_command(result)}\n" for result in shown)
+    return "".join(f"{_command(result)}\n" for result in results if not result.suppression)
 
 
 def _command(result: Result) -> str:
-    properties = {}
+    properties: dict[str, object] = {}
     place = result.place
     if place is not None:
-        properties["file"] = visible(place.file)
+        properties["file"] = place.file
     if place is not None and result.end is not None:
         line, column = result.end
-        properties |= {"line": str(place.line), "endLine": str(line)}
         # Without an end on the same line the column would be shown from 1.
-        properties |= {"col": str(place.column), "endColumn": str(max(column - 1, place.column))}
+        last = max(column - 1, place.column)
+        properties |= {"line": place.line, "endLine": line, "col": place.column, "endColumn": last}
     properties["title"] = result.finding.code
     text = "%0A".join(map(_data, _lines(result.finding)))
-    shown = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
+    shown = ",".join(f"{name}={_property(str(value))}" for name, value in properties.items())
     severity = result.finding.severity
     word = "notice" if severity is Severity.NOTE else severity.value
     return f"::{word} {shown}::{text}"

@@ -5,28 +5,11 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Iterator
 
-from policy.cli.report.document import (
-    Block,
-    Excerpt,
-    Graph,
-    Grid,
-    Heading,
-    Ink,
-    Item,
-    Labelled,
-    Paragraph,
-    Section,
-    Text,
-    Verbatim,
-    joined,
-    pieces,
-)
+from policy.cli.report import document as doc
 from policy.core import expressions as re
 from policy.core.credentials import masked
 from policy.core.source import Span, visible
 from policy.core.values import frozen
-
-__all__ = ["PageLayout", "clipped", "excerpt", "lines", "terminal", "width"]
 
 # The codes of roles (ECMA-48, "select graphic rendition").
 _STYLES = {
@@ -94,11 +77,11 @@ def _fitting(text: str, columns: int) -> str:
 _Word = list[tuple[str, str]]
 
 
-def _words(text: Text, role: str) -> Iterator[tuple[int, _Word]]:
+def _words(text: doc.Text, role: str) -> Iterator[tuple[int, _Word]]:
     """Yield the words of *text*, each with the number of blanks in front of it."""
     blanks, word = 0, _Word()
-    for piece in pieces(text):
-        if isinstance(piece, Ink):
+    for piece in doc.pieces(text):
+        if isinstance(piece, doc.Ink):
             quoted = f"`{piece.text}`" if piece.role == "code" else piece.text
             word.append((quoted, piece.role or role))
             continue
@@ -127,7 +110,7 @@ class PageLayout:
         return f"\x1b[{code}m{text}\x1b[0m" if code else text
 
     def fill(
-        self, text: Text, head: str = "", *, indent: int | None = None, role: str = ""
+        self, text: doc.Text, head: str = "", *, indent: int | None = None, role: str = ""
     ) -> list[str]:
         """Return *text* filled into lines between its words.
 
@@ -179,15 +162,15 @@ def _broken(text: str, first: int, rest: int) -> list[str]:
 # --- blocks --------------------------------------------------------------------------------
 
 
-def terminal(blocks: Iterable[Block], page: PageLayout) -> str:
+def terminal(blocks: Iterable[doc.Block], page: PageLayout) -> str:
     """Return *blocks* as text that fits *page*."""
     return "".join(f"{line}\n" for line in lines(blocks, page))
 
 
-def lines(blocks: Iterable[Block], page: PageLayout, indent: int = 0) -> list[str]:
+def lines(blocks: Iterable[doc.Block], page: PageLayout, indent: int = 0) -> list[str]:
     """Return the lines of *blocks*, with a blank line around those of several parts."""
     found: list[str] = []
-    before: Block | None = None
+    before: doc.Block | None = None
     for block in blocks:
         if before is not None and (_is_loose(before) or _is_loose(block)):
             found.append("")
@@ -196,51 +179,51 @@ def lines(blocks: Iterable[Block], page: PageLayout, indent: int = 0) -> list[st
     return found
 
 
-def _is_loose(block: Block) -> bool:
-    if isinstance(block, Item):
+def _is_loose(block: doc.Block) -> bool:
+    if isinstance(block, doc.Item):
         return bool(block.body)
-    if isinstance(block, Grid):
+    if isinstance(block, doc.Grid):
         return any(block.heads)
-    return isinstance(block, Heading | Section | Verbatim | Graph)
+    return isinstance(block, doc.Heading | doc.Section | doc.Verbatim | doc.Graph)
 
 
-def _block(block: Block, page: PageLayout, indent: int) -> list[str]:
+def _block(block: doc.Block, page: PageLayout, indent: int) -> list[str]:
     head = " " * indent
     match block:
-        case Heading(text):
+        case doc.Heading(text):
             return page.fill(text, head, role="strong")
-        case Paragraph(text, role):
+        case doc.Paragraph(text, role):
             return page.fill(text, head, role=role)
-        case Item(text, body):
+        case doc.Item(text, body):
             return [*page.fill(text, head, indent=indent + 2), *lines(body, page, indent + 2)]
-        case Section(title, body):
+        case doc.Section(title, body):
             return [*page.fill(title, head, role="strong"), *lines(body, page, indent + 2)]
-        case Labelled(rows):
+        case doc.Labelled(rows):
             wide = max(len(label) for label, _ in rows) + 2
             return [
                 line
                 for label, text in rows
                 for line in page.fill(text, head + page.paint(f"{label:<{wide}}", "dim"))
             ]
-        case Grid():
+        case doc.Grid():
             return _table(block, page, indent)
-        case Excerpt(span, role):
+        case doc.Excerpt(span, role):
             return excerpt(span, page, role=role, indent=head)
-        case Verbatim(text, name):
+        case doc.Verbatim(text, name):
             top = [head + page.paint(f"--- {visible(name)}", "strong")] if name else []
             return [*top, *(head + visible(masked(line)) for line in text.splitlines())]
-        case Graph():
-            return _graph(block, page, indent)
+        case doc.Graph():
+            return _table(block.grid, page, indent)
 
 
-def _table(table: Grid, page: PageLayout, indent: int) -> list[str]:
+def _table(table: doc.Grid, page: PageLayout, indent: int) -> list[str]:
     """Return the rows below their heads, in columns where the page has room for those."""
     plain = [[" ".join(page.fill(cell)) for cell in row] for row in table.rows]
     rows = [list(table.heads), *plain]
     wide = [max(width(cell) for cell in column) for column in zip(*rows, strict=True)]
     room = page.width - indent - _GAP * (len(wide) - 1)
     if room < _LEAST_COLUMN * len(wide):
-        stacked = [Labelled(tuple(zip(table.heads, row, strict=True))) for row in table.rows]
+        stacked = [doc.Labelled(tuple(zip(table.heads, row, strict=True))) for row in table.rows]
         return [line for fields in stacked for line in [*_block(fields, page, indent), ""]][:-1]
     words = [
         min(max(max(map(width, cell.split()), default=0) for cell in column), _LONGEST_WORD)
@@ -268,20 +251,6 @@ def _table(table: Grid, page: PageLayout, indent: int) -> list[str]:
     return found
 
 
-def _graph(graph: Graph, page: PageLayout, indent: int) -> list[str]:
-    """Return a line for each agent that starts others; agents with equal ones share it."""
-    children: dict[str, list[Text]] = {}
-    for edge in graph.edges:
-        note = f" ({edge.role})" if edge.role else ""
-        name = "itself" if edge.child == edge.parent else edge.child
-        children.setdefault(edge.parent, []).append((Ink(name), note))
-    parents: dict[str, tuple[list[str], Text]] = {}
-    for parent, started in children.items():
-        parents.setdefault(str(started), ([], joined(started)))[0].append(parent or "(start)")
-    rows = tuple((joined(map(Ink, names)), "→", some) for names, some in parents.values())
-    return _table(Grid(("", "", ""), rows), page, indent)
-
-
 # --- lines of files with carets ------------------------------------------------------------
 
 _LEAST_EXCERPT = 24  # columns of a line that are shown, however narrow the page
@@ -290,17 +259,11 @@ _BEFORE = 40  # columns in front of the carets that are kept where a line is cut
 
 def excerpt(span: Span, page: PageLayout, *, role: str = "error", indent: str = "") -> list[str]:
     """Return the line of *span* with carets below, not wider than *page*."""
-    number, column = span.source.line_and_column(span.start)
-    text = masked(span.source.line(number))
+    number, before, marked, after = doc.Excerpt(span).line
     gutter = " " * len(str(number))
     room = page.width - len(indent) - len(gutter) - 3
     if room < _LEAST_EXCERPT:
         indent, room = "", max(page.width - len(gutter) - 3, _LEAST_EXCERPT)
-    end = column - 1 + max(span.end - span.start, 0)
-    before, marked, after = (
-        visible(part.replace("\t", "    "))
-        for part in (text[: column - 1], text[column - 1 : end], text[end:])
-    )
     if width(before + marked + after) > room:
         keep = max(min(_BEFORE, room - width(marked) - 2), room // 4)
         if width(before) > keep:

@@ -9,45 +9,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from policy.cli.report.document import (
-    Block,
-    Excerpt,
-    Ink,
-    Item,
-    Labelled,
-    Paragraph,
-    Text,
-    joined,
-)
+from policy.cli.report import document as doc
 from policy.core.credentials import masked
 from policy.core.decision import Because, Decision, Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError, PolicyErrors
 from policy.core.finding import Finding
 from policy.core.source import Span, visible
-
-__all__ = [
-    "EXPLAIN",
-    "VERBS",
-    "arrow",
-    "because_text",
-    "call",
-    "call_text",
-    "chain_text",
-    "count",
-    "effect",
-    "error_items",
-    "explained",
-    "finding_item",
-    "findings_blocks",
-    "findings_summary",
-    "names",
-    "quoted",
-    "relative",
-    "rule",
-    "sentences",
-    "why_rows",
-]
 
 # Arguments that a rule of some host matches.
 _PRIMARY: Final = frozenset(
@@ -56,9 +24,9 @@ _PRIMARY: Final = frozenset(
 )
 
 
-def call(tool: str, arguments: Mapping[str, object]) -> Ink:
+def call(tool: str, arguments: Mapping[str, object]) -> doc.Ink:
     """Return a call."""
-    return Ink(call_text(tool, arguments), "call")
+    return doc.Ink(call_text(tool, arguments), "call")
 
 
 # Arguments for people, which no rule matches.
@@ -67,7 +35,7 @@ _ASIDE: Final = frozenset(
 )
 
 
-def logged_call(tool: str, arguments: Mapping[str, object]) -> Ink:
+def logged_call(tool: str, arguments: Mapping[str, object]) -> doc.Ink:
     """Return a call as people know it, without the arguments that no rule matches."""
     kept = {name: value for name, value in arguments.items() if name not in _ASIDE}
     return call(tool, kept or arguments)
@@ -125,28 +93,28 @@ def chain_text(chain: Iterable[str]) -> str:
     return " > ".join(map(visible, chain))
 
 
-def effect(effect: Effect) -> Ink:
+def effect(effect: Effect) -> doc.Ink:
     """Return an effect in its colour."""
-    return Ink(effect.value, effect.value)
+    return doc.Ink(effect.value, effect.value)
 
 
-def arrow(before: Effect | None, after: Effect) -> Text:
+def arrow(before: Effect | None, after: Effect) -> doc.Text:
     """Return a change of an effect."""
     return (effect(before) if before else "?", " → ", effect(after))
 
 
-def rule(because: Because) -> Text:
+def rule(because: Because) -> doc.Text:
     """Return a rule with its effect, and its place."""
-    place = ("  ", Ink(str(because.place), "file")) if because.place else ""
-    named = (" ", Ink(because.rule, "rule")) if because.rule else ""
+    place = ("  ", doc.Ink(str(because.place), "file")) if because.place else ""
+    named = (" ", doc.Ink(because.rule, "rule")) if because.rule else ""
     return (effect(because.effect), named, place)
 
 
-def because_text(decision: Decision, agent: str = "", most: int | None = None) -> Text:
+def because_text(decision: Decision, agent: str = "", most: int | None = None) -> doc.Text:
     """Return why a call got its effect: its rules, or a clause."""
     if not decision.because:
         return explained(decision, agent)
-    return joined(map(rule, decision.because), "; ", most)
+    return doc.joined(map(rule, decision.because), "; ", most)
 
 
 def why_rows(
@@ -154,11 +122,11 @@ def why_rows(
     decision: Decision,
     agent: str,
     most: int | None = None,
-) -> list[tuple[str, Text]]:
+) -> list[tuple[str, doc.Text]]:
     """Return the rules of *decision*, a row each, or a row with its reason."""
     if not decision.because:
         return [(label, explained(decision, agent))]
-    rules: list[Text] = [rule(because) for because in decision.because[:most]]
+    rules: list[doc.Text] = [rule(because) for because in decision.because[:most]]
     if most is not None and len(decision.because) > most:
         rules.append(f"and {len(decision.because) - most:,} more rules")
     return [("" if number else label, text) for number, text in enumerate(rules)]
@@ -172,9 +140,9 @@ def quoted(names: Sequence[str], most: int = 6, *, last: str = "and") -> str:
     return f" {last} ".join(filter(None, (", ".join(shown[:-1]), *shown[-1:])))
 
 
-def names(names: Iterable[str], most: int | None = None, role: str = "") -> Text:
+def names(names: Iterable[str], most: int | None = None, role: str = "") -> doc.Text:
     """Return names with commas between them; of more than *most*, the number left out."""
-    return joined((Ink(name, role) for name in names), most=most)
+    return doc.joined((doc.Ink(name, role) for name in names), most=most)
 
 
 def count(number: int, noun: str) -> str:
@@ -213,28 +181,28 @@ def explained(decision: Decision, agent: str = "") -> str:
 EXPLAIN: Final = "`policy rule CODE` says what a code means"
 
 
-def error_items(error: PolicyError) -> list[Block]:
+def error_items(error: PolicyError) -> list[doc.Block]:
     """Return every error in *error*, each with its place and its line."""
     errors = error.errors if isinstance(error, PolicyErrors) else (error,)
     return [_problem("error", one.message, one.span, one.file, one.help) for one in errors]
 
 
-def finding_item(finding: Finding) -> Item:
+def finding_item(finding: Finding) -> doc.Item:
     """Return a finding with its place, its line and its help."""
     message = f"{finding.message} [{finding.code}]"
     return _problem(finding.severity.value, message, finding.span, finding.file, finding.help)
 
 
-def _problem(word: str, message: str, span: Span | None, file: str, help_: str) -> Item:
+def _problem(word: str, message: str, span: Span | None, file: str, help_: str) -> doc.Item:
     place = str(span.place) if span else file
-    where = (Ink(f"{place}:", "strong"), " ") if place else ""
-    body: list[Block] = [Excerpt(span, word)] if span else []
+    where = (doc.Ink(f"{place}:", "strong"), " ") if place else ""
+    body: list[doc.Block] = [doc.Excerpt(span, word)] if span else []
     if help_:
-        body.append(Labelled((("help", " ".join(help_.split())),)))
-    return Item((where, Ink(f"{word}:", word), " ", " ".join(message.split())), tuple(body))
+        body.append(doc.Labelled((("help", " ".join(help_.split())),)))
+    return doc.Item((where, doc.Ink(f"{word}:", word), " ", " ".join(message.split())), tuple(body))
 
 
-def findings_blocks(findings: Sequence[Finding], most: int | None) -> list[Block]:
+def findings_blocks(findings: Sequence[Finding], most: int | None) -> list[doc.Block]:
     """Return the findings in their order; of many with one code at most *most*.
 
     Findings that say the same of several places are one.
@@ -244,23 +212,25 @@ def findings_blocks(findings: Sequence[Finding], most: int | None) -> list[Block
         alike.setdefault((finding.code, finding.message), []).append(finding)
     totals = Counter(code for code, _ in alike)
     seen: Counter[str] = Counter()
-    found: list[Block] = []
+    found: list[doc.Block] = []
     for (code, _), members in alike.items():
         seen[code] += 1
         left = totals[code] - (most or 0)
         if most is None or seen[code] <= most or left == 1:
             found.append(_finding_item(members, most))
         elif seen[code] == most + 1:
-            found.append(Paragraph(f"… {left} more [{code}], shown with --all", "dim"))
+            found.append(doc.Paragraph(f"… {left} more [{code}], shown with --all", "dim"))
     return found
 
 
-def _finding_item(members: Sequence[Finding], most: int | None) -> Block:
+def _finding_item(members: Sequence[Finding], most: int | None) -> doc.Block:
     item = finding_item(members[0])
     if len(members) == 1:
         return item
-    places = (Ink(str(one.place) if one.span else one.file, "file") for one in members[1:])
-    return Item(item.head, (*item.body, Labelled((("also", joined(places, most=most)),))))
+    places = (doc.Ink(str(one.place) if one.span else one.file, "file") for one in members[1:])
+    return doc.Item(
+        item.head, (*item.body, doc.Labelled((("also", doc.joined(places, most=most)),)))
+    )
 
 
 def findings_summary(findings: Iterable[Finding]) -> str:
