@@ -26,10 +26,12 @@ __all__ = [
     "NO_MATCH",
     "Automaton",
     "AutomatonState",
+    "Beginnings",
     "Ends",
     "Indexed",
     "Trie",
     "TrieNode",
+    "follow",
     "has_half",
 ]
 
@@ -710,8 +712,8 @@ class Ends:
                 self._several.setdefault(start, []).append((index, literals, end))
             else:
                 self._two.setdefault(start, {}).setdefault(end[::-1], index)
-        self._starts = _Beginnings([*self._two, *self._several])
-        self._endings: dict[str, _Beginnings] = {}
+        self._starts = Beginnings([*self._two, *self._several])
+        self._endings: dict[str, Beginnings] = {}
 
     @classmethod
     def of(cls, patterns: Sequence[Sequence[Token]]) -> Ends | None:
@@ -736,18 +738,18 @@ class Ends:
             ends = self._two.get(start)
             if ends is not None:
                 if start not in self._endings:
-                    self._endings[start] = _Beginnings(ends)
+                    self._endings[start] = Beginnings(ends)
                 for end in self._endings[start].of(backwards[: size - len(start)]):
                     first = min(first, ends[end])
             for index, literals, end in self._several.get(start, ()):
                 if index >= first:
                     break
-                if text.endswith(end) and _follow(literals, text, len(start), size - len(end)):
+                if text.endswith(end) and follow(literals, text, len(start), size - len(end)):
                     first = index
         return first
 
 
-class _Beginnings:
+class Beginnings:
     """Some texts, of which others are asked with which of them they begin."""
 
     __slots__ = ("_shorter", "_texts")
@@ -774,7 +776,7 @@ class _Beginnings:
             number = self._shorter[number]
 
 
-def _follow(literals: Iterable[str], text: str, at: int, end: int) -> bool:
+def follow(literals: Iterable[str], text: str, at: int, end: int) -> bool:
     """Return whether *literals* stand in *text* one behind the other, from *at* to *end*."""
     for literal in literals:
         at = text.find(literal, at, end)

@@ -224,7 +224,7 @@ class Anywhere(_Moved):
     def _read(rules: RuleSet, granting: Effect) -> RuleSet:
         """Return *rules* where an effect from *granting* on must hold in every folder."""
         entries = tuple(
-            evolve(entry, pattern=pattern)
+            entry if pattern is entry.pattern else evolve(entry, pattern=pattern)
             for entry in rules.entries
             for pattern in _everywhere(entry, rules.dialect, granting)
         )

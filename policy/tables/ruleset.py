@@ -19,6 +19,7 @@ from policy.core.effect import Effect
 from policy.core.memory import Key
 from policy.core.source import Place
 from policy.core.values import Final, frozen
+from policy.patterns.automaton import Beginnings
 from policy.patterns.pattern import Pattern, is_glob
 from policy.tables.dialect import Dialect
 from policy.tables.entry import Form, RowEntry
@@ -32,6 +33,9 @@ Said = tuple[str, str, Pattern | None, Form]
 
 # Neighbours with one effect, in order.
 Runs = tuple[tuple[Effect, Reason, frozenset[Said]], ...]
+
+# Globs over tool names and the numbers of their entries, by what each ends with, backwards.
+_Globs = dict[str, list[tuple[Pattern, list[int]]]]
 
 
 def _text(said: Said) -> str:
@@ -192,19 +196,26 @@ class RuleSet:
         return by_name
 
     @cached_property
-    def _globs(self) -> list[tuple[str, Pattern, list[int]]]:
-        """What names begin with that match a glob, the glob, and the numbers of its entries."""
-        return [
-            ("" if tool.startswith("=") else tool.partition("*")[0], _glob(tool), numbers)
-            for tool, numbers in self._by_tool.items()
-            if is_glob(tool)
-        ]
+    def _globs(self) -> tuple[Beginnings, dict[str, tuple[Beginnings, _Globs]]]:
+        """The globs and their entries, by what names that match start with and end with."""
+        found: dict[str, _Globs] = {}
+        for tool, numbers in self._by_tool.items():
+            if is_glob(tool):
+                literal = "*" if tool.startswith("=") else tool
+                start, end = literal.partition("*")[0], literal.rpartition("*")[2]
+                ends = found.setdefault(start, {})
+                ends.setdefault(end[::-1], []).append((_glob(tool), numbers))
+        return Beginnings(found), {start: (Beginnings(ends), ends) for start, ends in found.items()}
 
     def _globbing(self, name: str) -> Iterator[int]:
         """Yield the numbers of the entries whose glob matches *name*."""
-        for beginning, glob, numbers in self._globs:
-            if name.startswith(beginning) and glob.matches(name):
-                yield from numbers
+        starts, globs = self._globs
+        for start in starts.of(name):
+            backwards, ends = globs[start]
+            for end in backwards.of(name[::-1]):
+                for glob, numbers in ends[end]:
+                    if glob.matches(name):
+                        yield from numbers
 
     @cached_property
     def _rows(self) -> dict[str, Row]:
