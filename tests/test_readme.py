@@ -189,6 +189,15 @@ def test_the_page_of_the_tests_names_what_is_there_and_every_group() -> None:
     assert {*re.findall(r"^\| `(\w+)` \|.*-m \1`", page, re.MULTILINE)} == groups
 
 
+@pytest.mark.parametrize(
+    "page", sorted((ROOT / "policy").rglob("README.md")), ids=lambda page: page.parent.name
+)
+def test_a_page_names_modules_that_exist(page: Path) -> None:
+    modules = {path.name for room in ("policy", "tests") for path in (ROOT / room).rglob("*.py")}
+    named = set(re.findall(r"`(?:[\w/.]+/)?([a-z_]+\.py)`", page.read_text("utf-8")))
+    assert named <= modules
+
+
 def test_the_page_of_the_shell_names_each_of_its_modules() -> None:
     folder = ROOT / "policy" / "commands"
     page = (folder / "README.md").read_text("utf-8")

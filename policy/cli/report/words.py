@@ -158,7 +158,7 @@ VERBS: Final = {Effect.ALLOW: "allowed", Effect.ASK: "asked", Effect.DENY: "deni
 
 @cache
 def sentences() -> dict[str, Any]:
-    """Return what `words.toml` says of reasons, of clauses and of codes."""
+    """Return the sentences for reasons, clauses and codes: `words.toml`, as it was compiled."""
     found: dict[str, Any] = json.loads(Path(__file__).with_name("words.json").read_text("utf-8"))
     return found
 

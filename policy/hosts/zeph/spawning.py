@@ -56,8 +56,8 @@ from policy.tables.table import Bounds, Ceiling, LinkedRules, Table
 
 # --- contexts, and the configuration of agents ----------------------------------------
 #
-# In Zeph the caller must copy every field of a context, and a missing field restricts nothing.
-# Here a context follows from the one above it, in a way that the reading chooses (`Forward`).
+# Zeph's callers copy a context field by field, and a missing field restricts nothing. This model
+# derives the context of a child from that of its parent; `Forward` says how.
 
 
 class SpawnOrigin(enum.Enum):
@@ -104,7 +104,7 @@ class SpawnContext:
         mcp_tool_names: names of the tools of servers.
         session_mcp_servers: servers whose tools its prompt lists.
         orchestrator_name: the orchestrator that its prompt names.
-        orchestrator_role: the role of that; not shown without a name.
+        orchestrator_role: the role of the orchestrator; reports show it only beside a name.
         parent_provider_name: the provider of the parent's model.
         parent_messages: the messages of the parent, which are not used.
         parent_cancel: whether it ends with its parent, unless it runs in the background.
@@ -369,7 +369,7 @@ class Effective:
     def allowlist(self) -> frozenset[str] | None:
         """The tools that its lists allow, to be handed on; None is every tool."""
         allow, deny = self.tools.allow, self.tools.deny
-        return frozenset(_left(allow or (), deny or ())) if self.tools.restricts else None
+        return frozenset(_without_denied(allow or (), deny or ())) if self.tools.restricts else None
 
 
 @frozen(slots=False)
@@ -421,8 +421,8 @@ class SubAgentManager:
     def check_resume(self, name: str, context: SpawnContext | None = None) -> Effective:
         """Return the permissions with which the agent *name* resumes.
 
-        These are those of a start that a person asks for, without the check of depth, without
-        reserved agents, and without the tools of its memory and a worktree.
+        Resuming makes the checks of an explicit start, except those of depth and of reserved
+        agents. It adds neither the tools of a memory nor the denials of a worktree.
 
         Raises:
             HostError: the first check that fails.
@@ -540,7 +540,7 @@ def propagate(tools: ToolPolicy, inherited: Iterable[str] | None) -> ToolPolicy:
     kept: Iterable[str] = wanted.values()
     if tools.restricts:
         kept = [name for name in tools.allow or () if normalize(name) in wanted]
-    left = _left if tools.is_both else _without
+    left = _without_denied if tools.is_both else _without
     return ToolPolicy(left(kept, tools.deny or ()))
 
 
@@ -549,8 +549,8 @@ def _without(names: Iterable[str], denied: Iterable[str]) -> tuple[str, ...]:
     return tuple(name for name in names if normalize(name) not in gone)
 
 
-def _left(names: Iterable[str], denied: Collection[str]) -> tuple[str, ...]:
-    """Return *names* without *denied*, where a star denies every tool (issue 970)."""
+def _without_denied(names: Iterable[str], denied: Collection[str]) -> tuple[str, ...]:
+    """Return *names* without *denied*, of which a star denies every tool (issue 970)."""
     return () if "*" in map(normalize, denied) else _without(names, denied)
 
 
@@ -575,8 +575,8 @@ def _with_memory(effective: Effective, config: AgentsConfig) -> Effective:
 
 # --- tables of agents -----------------------------------------------------------------
 #
-# Starting an agent is a call of `Task` here. No list of Zeph applies to it, and a tool with the id
-# ``task`` is a different one.
+# This model calls a start `Task`. Zeph's lists do not govern it, and Zeph's own tool ``task`` is a
+# different one.
 
 # A character that ends the name of a program.
 _END: Final = OneOf(frozenset(string.ascii_letters + string.digits + "_-."), negated=True)
@@ -602,7 +602,7 @@ def network_rules(dialect: Dialect) -> RuleSet:
 
 
 def _mentions(words: list[str]) -> Iterator[Pattern]:
-    """Yield patterns for commands with the words in this order, with other words or without."""
+    """Yield patterns for commands that contain *words* in this order."""
     middles: list[list[Token]] = [[words[0]]]
     for word in words[1:]:
         middles = [[*middle, *gap, word] for middle in middles for gap in _GAPS]
@@ -728,7 +728,7 @@ def _added(effective: Effective) -> Iterator[Entry]:
 def _entries(names: Iterable[str], effect: Effect, written: _Ids, *, wild: bool) -> Iterator[Entry]:
     """Yield an entry for each place where an id is written in lists of *effect*.
 
-    A star is an ordinary character, and no tool has one in its name.
+    An id with a star matches no tool and is skipped, except `*` with issue 970.
     """
     for tool, name in {normalize(name): name for name in names}.items():
         if "*" in tool and not (wild and tool == "*"):
@@ -769,7 +769,11 @@ def _declared_rules(
             entries += _memory(definition, config)
             rules = RuleSet((STARTING, *entries), Effect.DENY, DECLARED, Reason.UNAVAILABLE)
             sets.append(rules)
-    sets += (rules for rules in (_spawns(definition), _beside(definition, config)) if rules.entries)
+    sets += (
+        rules
+        for rules in (_spawns(definition), _configured_denials(definition, config))
+        if rules.entries
+    )
     mode = definition.permissions.permission_mode
     if mode is PermissionMode.DEFAULT and config.default_permission_mode is not None:
         mode = config.default_permission_mode
@@ -804,8 +808,8 @@ def _memory(definition: SubAgentDef, config: AgentsConfig) -> Iterator[Entry]:
         yield Entry(name, Effect.ALLOW, rule=f"memory: {scope.value}", place=place)
 
 
-def _beside(definition: SubAgentDef, config: AgentsConfig) -> RuleSet:
-    """Return the rules of the configuration and of a worktree, which deny tools."""
+def _configured_denials(definition: SubAgentDef, config: AgentsConfig) -> RuleSet:
+    """Return the denials that the configuration and ``worktree: true`` add."""
     entries = [
         entry
         for name, rule, span in config.denied
@@ -940,7 +944,7 @@ def declared_reading(definitions: Mapping[str, SubAgentDef], options: ZephOption
         name: _table(_declared_rules(definition, options.profile, options.config), name)
         for name, definition in definitions.items()
     }
-    # An agent that starts a chain is started by the session all the same.
+    # The session starts the first agent of every chain, so its table bounds that agent.
     roots = {name: attenuate(session, table) for name, table in tables.items()}
     return Attenuated(tables, {**roots, MAIN: session})
 
@@ -982,7 +986,7 @@ def enforced_reading(
         context, starter = state.context, definitions.get(state.agent)
         if state.agent:
             context = handed(state)
-        # The starter matters only by what it hands on and by its own `allowed_spawns`.
+        # All that the result needs of the starter: its context, and its `allowed_spawns`.
         listed = state.agent if starter is not None and starter.allowed_spawns is not None else ""
         key = (agent, listed, context, state.trust)
         if key not in known:
