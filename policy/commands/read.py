@@ -22,6 +22,7 @@ from policy.commands.reader import (
     Command,
     CommandPart,
     Redirection,
+    has_half,
 )
 from policy.commands.words import (
     ASSIGNMENT,
@@ -45,7 +46,6 @@ from policy.commands.words import (
 from policy.core import expressions as re
 from policy.core import limits
 from policy.core.values import Final, evolve, frozen
-from policy.patterns.automaton import has_half
 
 __all__ = [
     "PlainReader",

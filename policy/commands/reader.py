@@ -12,8 +12,8 @@ from importlib import import_module
 
 from policy.commands.knowledge import Shell
 from policy.core.values import TYPE_CHECKING, Any, Final, Protocol, frozen
-from policy.patterns.automaton import NO_MATCH, Automaton, has_half
-from policy.patterns.tokens import CONTROLS, Gap, OneOf, Token
+from policy.patterns.automaton import NO_MATCH, Automaton
+from policy.patterns.tokens import CONTROLS
 
 if TYPE_CHECKING:
     from policy.commands.knowledge import Shell
@@ -32,7 +32,7 @@ __all__ = [
     "CommandPart",
     "CommandReader",
     "Redirection",
-    "compound",
+    "has_half",
     "host_shell",
     "is_plain",
     "read_command",
@@ -146,40 +146,41 @@ BOXES: Final = frozenset({"busybox", "toybox"})
 _ACTED_ON = frozenset(";&|<>()`$\\{}\"'#\t\n") | CONTROLS
 
 
-@cache
-def compound(shell: Shell) -> tuple[tuple[Token, ...], ...]:
-    """Return patterns of every command that `read_command` does not return as it stands.
-
-    They are for words: PART is text without a blank. Whoever matches none of
-    them is one part: a program, and words without anything a shell acts on.
-    """
-    programs = sorted(shell.wrapping.names | shell.programs.keys() | KEYWORDS)
-    return (
-        (),
-        (Gap.ANY, OneOf(_ACTED_ON), Gap.ANY),
-        (" ", Gap.ANY),
-        (Gap.ANY, " "),
-        (Gap.ANY, "  ", Gap.ANY),
-        (Gap.PART, OneOf(frozenset("/=!~*?[]^")), Gap.ANY),  # in the first word
-        *((program,) for program in programs),
-        *((program + " ", Gap.ANY) for program in programs),
-        *shell.compound,
-    )
+# What no name of a program has that is one as it stands: a path, an assignment, a glob.
+_IN_NAMES = frozenset("/=!~*?[]^")
 
 
 @cache
 def _compound(shell: Shell) -> Automaton:
-    return Automaton(compound(shell), " ")
+    return Automaton(shell.compound, " ")
 
 
 def is_plain(text: str, shell: Shell) -> bool:
-    """Return whether no pattern of `compound` matches *text*."""
-    # Those of letters and programs need no walk.
-    if not _ACTED_ON.isdisjoint(text) or text.partition(" ")[0] in shell.programs.known:
+    """Return whether *text* is one part as it stands: a program, and words no shell acts on."""
+    program = text.partition(" ")[0]
+    return (
+        bool(program)
+        and _ACTED_ON.isdisjoint(text)
+        and program not in shell.programs.known
+        and program not in shell.wrapping.names
+        and program not in KEYWORDS
+        and _IN_NAMES.isdisjoint(program)
+        and "  " not in text
+        and text[-1] != " "
+        and not has_half(text)
+        and (not shell.compound or _compound(shell).first(text) == NO_MATCH)
+    )
+
+
+def has_half(text: str) -> bool:
+    """Return whether *text* has half a character, a lone surrogate: no program is given one."""
+    if text.isascii():
         return False
-    if has_half(text):
-        return False
-    return _compound(shell).first(text) == NO_MATCH
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
 
 
 # --- readers -----------------------------------------------------------------------------------

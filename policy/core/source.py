@@ -8,7 +8,7 @@ from functools import cached_property
 
 from policy.core.values import field, frozen
 
-__all__ = ["Edit", "Place", "Source", "Span", "edited", "visible"]
+__all__ = ["Edit", "Place", "Source", "Span", "cited", "edited", "visible"]
 
 
 @frozen
@@ -102,6 +102,14 @@ def visible(text: str) -> str:
         else char.encode("unicode_escape", "surrogatepass").decode("ascii")
         for char in text
     )
+
+
+def cited(value: object) -> str:
+    """Return *value* in backticks, as JSON, and not too long."""
+    import json  # noqa: PLC0415  # to report a mistake, which a decision seldom does
+
+    text = json.dumps(value, default=str)
+    return f"`{visible(text[:80])}{'…' if len(text) > 80 else ''}`"
 
 
 @frozen

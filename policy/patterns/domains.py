@@ -40,7 +40,6 @@ class _DomainState(AutomatonState):
         self._unlocks = frozenset(letters)
         self.first = 0 if accepting else NO_MATCH
         self.alive = alive
-        self.final = not alive
         self.ways: Mapping[str, _DomainState] = {}
 
     def after(self, character: str) -> AutomatonState:

@@ -1,18 +1,21 @@
 """Tables to JSON and back: one text for one value, read with the hash that it states.
 
-Reading is strict (`policy.tables.schema`), patterns are in their canonical form, and nothing in
-the text is executed. Dialects, rule sets and tables are written once each; what holds them has
-their number.
+What stands in an object is what the class of the value says of its fields. Writing leaves out what
+is as it is by default. Reading is strict: every key is known, nothing is turned from one type into
+another, patterns are in their canonical form, and nothing in the text is executed. Dialects, rule
+sets and tables are written once each; what holds them has their number.
 """
 
 from __future__ import annotations
 
+import enum
 import hashlib
 import json
 import re
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from functools import cache
 from importlib.util import find_spec
-from typing import Any, Final
+from typing import Any, Final, NoReturn, get_args, get_origin, get_type_hints
 
 import policy
 from policy.commands.knowledge import (
@@ -26,27 +29,37 @@ from policy.commands.knowledge import (
 )
 from policy.core import limits
 from policy.core.errors import PolicyError
-from policy.core.source import visible
-from policy.core.values import evolve, stated
+from policy.core.source import cited, visible
+from policy.core.values import attributes, evolve, stated
 from policy.patterns.pattern import Pattern, PatternKind
 from policy.patterns.tokens import GAPS, Alternatives, Gap, OneOf, Run, Token
 from policy.tables.dialect import ArgumentKind, Dialect, Input
 from policy.tables.ruleset import RuleSet
-from policy.tables.schema import (
-    Codec,
-    Kind,
-    Object,
-    Schema,
-    Wrong,
-    cited,
-    exactly,
-    inside,
-    read_object,
-    refuse,
-)
 from policy.tables.table import TRUST, Bounds, Ceiling, LinkedRules, Table
 
-__all__ = ["SCHEMA", "dumped", "loaded", "sealed", "table_from_json", "table_key", "table_to_json"]
+__all__ = [
+    "CHECKS",
+    "dumped",
+    "loaded",
+    "read_object",
+    "refuse",
+    "sealed",
+    "table_from_json",
+    "table_key",
+    "table_to_json",
+]
+
+_Object = dict[str, Any]
+_Kind = Any  # what an annotation says, which may be no class
+
+
+class _Wrong(ValueError):
+    """What is wrong with one value."""
+
+
+def refuse(message: str) -> NoReturn:
+    """Refuse the value that is read, at its place in the text."""
+    raise _Wrong(message)
 
 
 # What stands in the way of each value, beside its type.
@@ -94,10 +107,10 @@ def _check_texts(known: Program | Wrapper) -> None:
     """Refuse what is no expression: every text that is said of a program is one."""
     texts = [value for _, value in stated(known)]
     operands = known.operands if isinstance(known, Wrapper) else ()
-    _compiled(*operands, *(text for text in texts if isinstance(text, str)))
+    _check_expressions(*operands, *(text for text in texts if isinstance(text, str)))
 
 
-def _compiled(*expressions: str | None) -> None:
+def _check_expressions(*expressions: str | None) -> None:
     for expression in filter(None, expressions):
         try:
             re.compile(expression)
@@ -105,22 +118,226 @@ def _compiled(*expressions: str | None) -> None:
             refuse(f"{cited(expression)} is not an expression")
 
 
-# Patterns.
+CHECKS: Final[dict[type, Callable[[Any], None]]] = {
+    Bounds: _check_bounds,
+    Dialect: _check_dialect,
+    Input: lambda argument: _check_expressions(argument.spelling),
+    Program: _check_texts,
+    RuleSet: _check_rules,
+    Shell: _check_shell,
+    Table: _check_table,
+    Variables: lambda variables: _check_expressions(variables.guarded),
+    Wrapper: _check_texts,
+}
 
 
-def _pattern(value: Object) -> Pattern:
+# What has a number.
+
+
+def table_key(table: Table) -> Hashable:
+    """Return what tables have in common that are written alike."""
+    ceilings = (table.use, *([] if table.delegate is None else [table.delegate]))
+    sets = tuple(tuple((id(each.rules), each.links) for each in one.parts) for one in ceilings)
+    return sets, table.bounds
+
+
+# In the order in which it is read, and what those have in common that share a number.
+_POOLS: Final[dict[type, tuple[str, Callable[[Any], Hashable]]]] = {
+    Dialect: ("dialects", lambda dialect: dialect),
+    RuleSet: ("rules", id),
+    Table: ("tables", table_key),
+}
+
+
+# How a kind is read and written, and the kinds that it is made of.
+_NAMES: Final = {str: "a text", int: "a whole number", bool: "true or false"}
+
+
+@cache
+def _shape(kind: _Kind) -> tuple[str, Any]:
+    origin: _Kind = get_origin(kind)
+    arguments = get_args(kind)
+    if kind in _SPECIAL:
+        return "special", None
+    if kind is object:
+        return "any", None
+    if kind in _NAMES:
+        return "exactly", _NAMES[kind]
+    if isinstance(kind, type) and issubclass(kind, enum.Enum):
+        return "enum", {member.value: member for member in kind}
+    if hasattr(kind, "__fields__"):
+        return "values", None
+    if origin is tuple and arguments[1:] != (...,):
+        return "pair", arguments
+    if origin in (tuple, frozenset):
+        return "items", (origin, arguments[0])
+    if origin is Mapping:
+        return "mapping", arguments[1]
+    if arguments[1:] == (type(None),):
+        return "optional", arguments[0]
+    msg = f"there is no JSON for {kind}"
+    raise TypeError(msg)
+
+
+@cache
+def _fields(kind: type) -> dict[str, tuple[_Kind, bool]]:
+    """Return the attributes of a class of values: what each is, and whether it may be left out."""
+    hints = get_type_hints(kind)
+    return {name: (hints[name], optional) for name, optional in attributes(kind).items()}
+
+
+def _list(value: Any) -> list[Any]:  # noqa: ANN401  # any JSON
+    return value if type(value) is list else refuse(f"expected a list, found {cited(value)}")
+
+
+def _object(value: Any) -> _Object:  # noqa: ANN401
+    return value if type(value) is dict else refuse(f"expected an object, found {cited(value)}")
+
+
+class _Content:
+    """What one text holds: its dialects, rule sets and tables, in the order of their numbers.
+
+    Attributes:
+        path: where the value stands that is read, e.g. ``.rules[0]``.
+
+    """
+
+    def __init__(self) -> None:
+        self.path: list[str] = []
+        self._values: dict[type, list[Any]] = {kind: [] for kind in _POOLS}
+        self._numbers: dict[Hashable, int] = {}
+
+    def read(self, kind: _Kind, value: Any) -> Any:  # noqa: ANN401
+        """Return the value of a *kind* that some JSON is."""
+        how, of = _shape(kind)
+        match how:
+            case "special":
+                return _SPECIAL[kind][0](self, value)
+            case "values":
+                return self.read_values(kind, value)
+            case "optional":
+                return None if value is None else self.read(of, value)
+            case "exactly":
+                wrong = type(value) is not kind
+                return refuse(f"expected {of}, found {cited(value)}") if wrong else value
+            case "enum":
+                if type(value) is str and value in of:
+                    return of[value]
+                refuse(f"expected one of {', '.join(of)}, found {cited(value)}")
+            case "items":
+                make, each = of
+                items = enumerate(_list(value))
+                return make([self.inside(f"[{number}]", each, item) for number, item in items])
+            case "pair":
+                items = enumerate(_list(value))
+                if len(of) != len(value):
+                    refuse(f"expected {len(of)} values, found {len(value)}")
+                return tuple([self.inside(f"[{n}]", of[n], item) for n, item in items])
+            case "mapping":
+                found = _object(value).items()
+                return {name: self.inside(f"[{json.dumps(name)}]", of, v) for name, v in found}
+            case _:
+                return value
+
+    def read_values(self, kind: type, value: object) -> object:
+        """Return the value of a class: an object with a key for each attribute."""
+        values, found, fields = _object(value), {}, _fields(kind)
+        for name, (each, optional) in fields.items():
+            if name in values:
+                found[name] = self.inside(f".{name}", each, values[name])
+            elif not optional:
+                self.path.append(f".{name}")
+                refuse(f"the key {cited(name)} is missing")
+        unknown = sorted(values.keys() - fields.keys())
+        if unknown:
+            refuse(f"there is no key {', '.join(map(cited, unknown))}")
+        made: object = kind(**found)
+        if kind in CHECKS:
+            CHECKS[kind](made)
+        return made
+
+    def inside(self, step: str, kind: _Kind, value: object) -> Any:  # noqa: ANN401
+        """Return the value at *step* of the one that is read."""
+        self.path.append(step)
+        found = self.read(kind, value)
+        self.path.pop()
+        return found
+
+    def write(self, kind: _Kind, value: Any) -> Any:  # noqa: ANN401
+        """Return the JSON of a value of a *kind*."""
+        how, of = _shape(kind)
+        match how:
+            case "special":
+                return _SPECIAL[kind][1](self, value)
+            case "values":
+                return self.write_values(kind, value)
+            case "optional":
+                return None if value is None else self.write(of, value)
+            case "enum":
+                return value.value
+            case "items":
+                # Sets are in another order in each process.
+                items = sorted(value) if of[0] is frozenset else value
+                return [self.write(of[1], item) for item in items]
+            case "pair":
+                return [self.write(each, item) for each, item in zip(of, value, strict=True)]
+            case "mapping":
+                return {name: self.write(of, each) for name, each in value.items()}
+            case _:
+                return value
+
+    def write_values(self, kind: type, value: object) -> _Object:
+        """Return the object of a value of a class."""
+        fields = _fields(kind)
+        return {name: self.write(fields[name][0], found) for name, found in stated(value)}
+
+    def number(self, kind: type, value: object) -> int:
+        """Return the number of a value."""
+        key, values = (kind, _POOLS[kind][1](value)), self._values[kind]
+        if key not in self._numbers:
+            self._numbers[key] = len(values)
+            # Whose place a table stands in is no part of it.
+            values.append(evolve(value, origin=None) if isinstance(value, Table) else value)
+        return self._numbers[key]
+
+    def at(self, kind: type, value: object) -> object:
+        """Return the value with a number."""
+        values, number = self._values[kind], self.read(int, value)
+        if not 0 <= number < len(values):
+            refuse(f"there is no number {number}")
+        return values[number]
+
+    def written(self) -> _Object:
+        """Return all that has a number."""
+        return {
+            name: [self.write_values(kind, value) for value in self._values[kind]]
+            for kind, (name, _) in reversed(_POOLS.items())
+        }
+
+    def fill(self, content: _Object) -> None:
+        """Read all that has a number."""
+        for kind, (name, _) in _POOLS.items():
+            self.path.append(f".{name}")
+            for number, value in enumerate(_list(content[name])):
+                self.path.append(f"[{number}]")
+                self._values[kind].append(self.read_values(kind, value))
+                self.path.pop()
+            self.path.pop()
+
+
+# What is written otherwise than by the fields of a class.
+
+
+def _pattern(content: _Content, value: object) -> Pattern:
     if type(value) is not dict or value.keys() != {"kind", "tokens"}:
         refuse(f"expected `kind` and `tokens`, found {cited(value)}")
     tokens = tuple(map(_token, _list(value["tokens"])))
     if _ways(tokens) > limits.ALTERNATIVES:
         refuse(f"a pattern has at most {limits.ALTERNATIVES:,} choices of alternatives")
-    pattern = Pattern.of(SCHEMA.codec(PatternKind).read(value["kind"], None), tokens)
+    pattern = Pattern.of(content.read(PatternKind, value["kind"]), tokens)
     if pattern.tokens != tokens:
         refuse(f"expected a pattern in canonical form, found {cited(value['tokens'])}")
     return pattern
-
-
-_list: Final = exactly(list, "a list")
 
 
 def _token(value: object) -> Token:
@@ -138,11 +355,7 @@ def _token(value: object) -> Token:
             return Run(frozenset(text))
         if key == "either" and type(text) is list and text:
             return Alternatives.of(*(map(_token, _list(each)) for each in text))
-    raise Wrong(f"expected a part of a pattern, found {cited(value)}")
-
-
-def _written_pattern(pattern: Pattern) -> Object:
-    return {"kind": pattern.kind.value, "tokens": [_written(token) for token in pattern.tokens]}
+    refuse(f"expected a part of a pattern, found {cited(value)}")
 
 
 def _written(token: Token) -> object:
@@ -166,102 +379,84 @@ def _ways(tokens: Iterable[Token]) -> int:
     return ways
 
 
-# What has a number.
+_Codec = tuple[Callable[[_Content, Any], Any], Callable[[_Content, Any], Any]]
 
 
-def table_key(table: Table) -> Hashable:
-    """Return what tables have in common that are written alike."""
-    ceilings = (table.use, *([] if table.delegate is None else [table.delegate]))
-    sets = tuple(tuple((id(each.rules), each.links) for each in one.parts) for one in ceilings)
-    return sets, table.bounds
+def _numbered(kind: type) -> _Codec:
+    return lambda content, value: content.at(kind, value), lambda c, value: c.number(kind, value)
 
 
-# What has numbers, in the order in which it is read, and what those have in common that share one.
-_POOLS: Final[dict[type, tuple[str, Callable[[Any], Hashable]]]] = {
-    Dialect: ("dialects", lambda dialect: dialect),
-    RuleSet: ("rules", id),
-    Table: ("tables", table_key),
+def _of_programs(kind: type) -> _Codec:
+    table = Mapping[str, kind]  # type: ignore[valid-type]
+    return lambda content, value: ProgramTable(
+        content.read(table, value)
+    ), lambda c, value: c.write(table, value)
+
+
+_PARTS: Final = tuple[LinkedRules, ...]
+_SPECIAL: Final[dict[_Kind, _Codec]] = {
+    Pattern: (
+        _pattern,
+        lambda _, value: {"kind": value.kind.value, "tokens": [*map(_written, value.tokens)]},
+    ),
+    Token: (lambda _, value: _token(value), lambda _, value: _written(value)),
+    Programs: _of_programs(Program),
+    Wrappers: _of_programs(Wrapper),
+    Ceiling: (
+        lambda content, value: Ceiling.of(content.read(_PARTS, value)),
+        lambda content, value: content.write(_PARTS, value.parts),
+    ),
+    **{kind: _numbered(kind) for kind in _POOLS},
 }
 
 
-class Pools:
-    """The dialects, rule sets and tables of one text, in the order of their numbers."""
-
-    def __init__(self) -> None:
-        self._values: dict[type, list[Any]] = {kind: [] for kind in _POOLS}
-        self._numbers: dict[Hashable, int] = {}
-
-    def number(self, kind: type, value: object) -> int:
-        """Return the number of a value."""
-        key, values = (kind, _POOLS[kind][1](value)), self._values[kind]
-        if key not in self._numbers:
-            self._numbers[key] = len(values)
-            # Whose place a table stands in is no part of it.
-            values.append(evolve(value, origin=None) if isinstance(value, Table) else value)
-        return self._numbers[key]
-
-    def at(self, kind: type, number: int) -> object:
-        """Return the value with a number. Raises `Wrong` where none has it."""
-        values = self._values[kind]
-        return (
-            values[number] if 0 <= number < len(values) else refuse(f"there is no number {number}")
-        )
-
-    def written(self) -> Object:
-        """Return all that has a number."""
-        content = {}
-        for kind, (name, _) in reversed(_POOLS.items()):
-            codec = SCHEMA.values(kind)
-            content[name] = [codec.write(value, self) for value in self._values[kind]]
-        return content
-
-    def read(self, content: Object) -> None:
-        """Read all that has a number. Raises `Wrong`."""
-        for kind, (name, _) in _POOLS.items():
-            codec, values = SCHEMA.values(kind), self._values[kind]
-            for number, value in enumerate(_list(content[name])):
-                values.append(inside(f".{name}[{number}]", codec, value, self))
+# JSON as it is written: no key twice, no number that is none, not too deep.
 
 
-def _numbered(kind: type) -> Codec:
-    def read(value: object, pools: Pools) -> object:
-        return pools.at(kind, SCHEMA.codec(int).read(value, None))
+def read_object(text: str, *, limit: int, what: str) -> _Object:
+    """Return the object that *text* is.
 
-    return Codec(read, lambda value, pools: pools.number(kind, value))
+    Args:
+        text: JSON.
+        limit: the characters it may have.
+        what: it is, e.g. ``a table``.
 
+    Raises:
+        PolicyError: it is none.
 
-def _schema() -> Schema:
-    schema = Schema(
-        {
-            Bounds: _check_bounds,
-            Dialect: _check_dialect,
-            Input: lambda argument: _compiled(argument.spelling),
-            Program: _check_texts,
-            RuleSet: _check_rules,
-            Shell: _check_shell,
-            Table: _check_table,
-            Variables: lambda variables: _compiled(variables.guarded),
-            Wrapper: _check_texts,
-        }
-    )
-    schema.add(Pattern, Codec.of(_pattern, _written_pattern))
-    schema.add(Token, Codec.of(_token, _written))
-    schema.add(Programs, schema.mapping(Program, ProgramTable))
-    schema.add(Wrappers, schema.mapping(Wrapper, ProgramTable))
-    linked = schema.codec(tuple[LinkedRules, ...])
-    schema.add(
-        Ceiling,
-        Codec(
-            lambda value, pools: Ceiling.of(linked.read(value, pools)),
-            lambda ceiling, pools: linked.write(ceiling.parts, pools),
-        ),
-    )
-    for kind in _POOLS:
-        schema.add(kind, _numbered(kind))
-    return schema
+    """
+    if len(text) > limit:
+        msg = f"expected {what} of at most {limit:,} characters"
+        raise PolicyError(msg)
+    try:
+        value = json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno}, column {error.colno}"
+        msg = f"this is not JSON: {error.msg.lower()} at {where}"
+        raise PolicyError(msg) from None
+    except (ValueError, RecursionError) as error:
+        why = "nested too deep" if isinstance(error, RecursionError) else str(error)[:200]
+        msg = f"this is not JSON: {visible(why)}"
+        raise PolicyError(msg) from None
+    if not isinstance(value, dict):
+        msg = f"expected {what}, found {cited(value)}"
+        raise PolicyError(msg)
+    return value
 
 
-SCHEMA: Final = _schema()
+def _once(pairs: list[tuple[str, Any]]) -> _Object:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in value if names.count(name) > 1)
+        msg = f"the key {cited(twice)} is there twice"
+        raise ValueError(msg)
+    return value
+
+
+def _no_number(text: str) -> float:
+    msg = f"{text} is no number"
+    raise ValueError(msg)
 
 
 # The whole text: the version of the form, of this package, the hash of the content, the content.
@@ -281,36 +476,34 @@ def sealed(content: str) -> str:
     return f'{start},"content":{content}}}\n'
 
 
-def dumped(value: object, kind: Kind, name: str) -> str:
+def dumped(value: object, kind: _Kind, name: str) -> str:
     """Return the text that holds *value*, of a *kind*, under a name."""
-    pools = Pools()
-    content = {name: SCHEMA.codec(kind).write(value, pools)}
-    content.update(pools.written())
-    return sealed(json.dumps(content, allow_nan=False, separators=(",", ":")))
+    content = _Content()
+    written = {name: content.write(kind, value)} | content.written()
+    return sealed(json.dumps(written, allow_nan=False, separators=(",", ":")))
 
 
-def loaded(data: bytes, kind: Kind, name: str, label: str) -> tuple[Any, str]:
+def loaded(data: bytes, kind: _Kind, name: str, label: str) -> tuple[Any, str]:
     """Return the value of a *kind* that a text has under a name, and the hash of the content.
 
     Raises:
         PolicyError: it has none, is of another version, or not the text it says it is.
 
     """
-    content, digest = _unsealed(data, label)
+    text, digest = _unsealed(data, label)
     keys = {name, *(each for each, _ in _POOLS.values())}
+    content = _Content()
     try:
-        found = read_object(content, limit=limits.COMPILED_BYTES, what="a compiled policy")
+        found = read_object(text, limit=limits.COMPILED_BYTES, what="a compiled policy")
         for key in sorted(keys ^ found.keys()):
+            is_known = key in keys
             refuse(
-                f"the key {cited(key)} is missing"
-                if key in keys
-                else f"there is no key {cited(key)}"
+                f"the key {cited(key)} is missing" if is_known else f"there is no key {cited(key)}"
             )
-        pools = Pools()
-        pools.read(found)
-        return inside(f".{name}", SCHEMA.codec(kind), found[name], pools), digest
-    except Wrong as error:
-        message = f"this is not a compiled policy: {error}"
+        content.fill(found)
+        return content.inside(f".{name}", kind, found[name]), digest
+    except _Wrong as wrong:
+        message = f"this is not a compiled policy: {wrong} at ${''.join(content.path)}"
     except RecursionError:
         message = "this is not a compiled policy: it is nested too deep"
     except PolicyError as error:

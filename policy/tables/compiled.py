@@ -12,6 +12,7 @@ from typing import Any
 from policy.core import limits
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
+from policy.core.source import cited
 from policy.core.values import evolve
 from policy.tables.chain import (
     Attenuated,
@@ -22,7 +23,7 @@ from policy.tables.chain import (
     plain_call,
     spawn_call,
 )
-from policy.tables.codec import SCHEMA, dumped, loaded, table_key
+from policy.tables.codec import CHECKS, dumped, loaded, refuse, table_key
 from policy.tables.placement import place_at
 from policy.tables.projects import (
     Calls,
@@ -36,7 +37,6 @@ from policy.tables.projects import (
     Steps,
     Walked,
 )
-from policy.tables.schema import cited, refuse
 
 __all__ = ["compiled_from_json", "compiled_to_json", "load_compiled"]
 
@@ -208,4 +208,4 @@ def _check_project(project: CompiledProject) -> None:
         refuse(f"there is no agent {cited(min(unknown))}")
 
 
-SCHEMA.checks.update({Walked: _check_walked, CompiledProject: _check_project})
+CHECKS.update({Walked: _check_walked, CompiledProject: _check_project})

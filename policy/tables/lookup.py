@@ -14,22 +14,26 @@ from policy.core import limits
 from policy.core.decision import Because, Clause, Decision, Hashed, Reason
 from policy.core.effect import Effect
 from policy.core.memory import Memo
-from policy.core.values import TYPE_CHECKING, Any, Final
+from policy.core.values import TYPE_CHECKING, Final
 from policy.tables.dialect import Inputs
 from policy.tables.entry import UNREADABLE, Outcome
 from policy.tables.row import NO_FIELD, Row
 
 if TYPE_CHECKING:
-    from policy.patterns.automaton import Automaton, AutomatonState
     from policy.tables.row import ReadCommand
 
-__all__ = ["Lookup"]
+__all__ = ["Lookup", "not_arguments"]
 
 _Links = tuple[str, ...]
 
-# The longest argument whose decision is kept, and how many texts were met and not walked.
+# The longest argument whose decision is kept.
 _LONGEST: Final = 1024
-_MET: Final = 4096
+
+
+def not_arguments(call: object, name: object) -> TypeError:
+    """Return the error that *call* is no mapping; *name* is the argument that it may be."""
+    meant = f"{{{name!r}: {call!r}}}" if isinstance(name, str) else "{}"
+    return TypeError(f"expected the arguments of a call, found {call!r}: pass them as {meant}")
 
 
 class Lookup:
@@ -53,14 +57,10 @@ class Lookup:
         "__weakref__",
         "_checked",
         "_decisions",
-        "_longest",
-        "_met",
-        "_plain",
         "_remembers",
         "_settled",
         "_table",
         "_types",
-        "_walk",
         "alias",
         "always",
         "constant",
@@ -100,11 +100,6 @@ class Lookup:
         self._types = _common_types(checked)
         self.remembered: Memo[str, Decision] = Memo(limits.CACHE_ENTRIES)
         self._decisions: Memo[tuple[Outcome, ...], Decision] = Memo(limits.CACHE_ENTRIES)
-        # Of one row that walks the text that decides alone, by the entry that this leads to.
-        self._plain: dict[int | None, Decision] = {}
-        self._walk: Automaton | None = None
-        self._longest = -1
-        self._met: Memo[str, None] = Memo(_MET)
         names = {(row.field, row.alias) for row, _ in self.rows}
         self.field: str = NO_FIELD
         self.alias: str = NO_FIELD
@@ -140,57 +135,11 @@ class Lookup:
             return self._combine([(UNREADABLE[Reason.MALFORMED], ())])
         if self.constant is not None:
             return self.constant
-        if not remember:
-            return self.combined(tuple([row.outcome(call, read) for row, _ in self.rows]))
-        walk = self._walk
-        if walk is None:
-            row, _ = self.rows[0]
-            walk = self._walk = row.walk
-            self._longest = row.longest if len(self.rows) == 1 else -1
-        text: Any = call.get(self.field)
-        alone = type(text) is str and self.alias not in call
-        if alone and len(text) <= self._longest:
-            # `Automaton.state`, written out: this is where a call spends its time.
-            edges: Any = walk.edges
-            try:
-                for character in text:
-                    edges = edges[character]
-                state: AutomatonState = edges[""]
-            except KeyError:
-                decision = self._unwalked(text, call, read)
-            else:
-                found = self._plain.get(state.plain)
-                decision = self._behind(state, call, read) if found is None else found
-        else:
-            outcomes = [row.outcome_by_walk(call, read) for row, _ in self.rows]
-            decision = self.combined(tuple(outcomes))
-        if alone and len(text) <= self._remembers:
-            self.remembered.keep(text, decision)
-        return decision
-
-    def _unwalked(
-        self, text: str, call: Mapping[str, object], read: ReadCommand | None
-    ) -> Decision:
-        """Return the decision of the only row on a text that was not walked.
-
-        Where it comes again it is walked. To look it up takes less time once, and more each time;
-        but a path would have to be read first.
-        """
-        row, _ = self.rows[0]
-        if text in self._met or row.walk is not row.automaton:
-            return self._behind(row.walk.walk(text), call, read)
-        if len(text) <= _LONGEST:
-            self._met.keep(text, None)
-        return self.combined((row.outcome(call, read),))
-
-    def _behind(
-        self, state: AutomatonState, call: Mapping[str, object], read: ReadCommand | None
-    ) -> Decision:
-        """Return the decision of the only row, whose walk led to *state*."""
-        row, _ = self.rows[0]
-        if state.plain is None:
-            return self.combined((row.outcome_by_reading(call, read),))
-        decision = self._plain[state.plain] = self.combined((row.at(state.plain),))
+        decision = self.combined(tuple([row.outcome(call, read) for row, _ in self.rows]))
+        if remember:
+            text = call.get(self.field)
+            if type(text) is str and len(text) <= self._remembers and self.alias not in call:
+                self.remembered.keep(text, decision)
         return decision
 
     def combined(self, outcomes: tuple[Outcome, ...]) -> Decision:

@@ -26,7 +26,7 @@ from policy.patterns.tokens import Gap, Token, folded, in_any_case
 from policy.tables.calls import Unreadable, argument_text, slashed_path
 from policy.tables.chain import Around, Link
 from policy.tables.dialect import BLANKS, Argument, ArgumentKind, Dialect
-from policy.tables.lookup import Lookup
+from policy.tables.lookup import Lookup, not_arguments
 from policy.tables.ruleset import EntriesOnDemand, Entry, RuleSet
 from policy.tables.table import Ceiling, LinkedRules, Table
 
@@ -667,10 +667,13 @@ class PlacedTable:
         return self._tools.get(tool) or self._tools.keep(tool, _Tool(self._own, self._moved, tool))
 
     def decide(self, tool: str, call: _Call, *, checked: bool = False) -> Decision:
-        """Return what a call gets here (see `Table.decide`). Never raises."""
+        """Return what a call gets here, and raise as `Table.decide` does."""
         known = self._tools.get(tool) or self._tool(tool)
         lookup = known.lookup
-        given = call.get(lookup.field)
+        try:
+            given = call.get(lookup.field)
+        except AttributeError:
+            raise not_arguments(call, lookup.field) from None
         text = given if type(given) is str and lookup.alias not in call else None
         if text is not None:
             decision = known.remembered.get(text)

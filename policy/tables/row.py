@@ -15,10 +15,10 @@ from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.memory import Memo
 from policy.core.values import TYPE_CHECKING, Any, Final
-from policy.patterns.automaton import NO_MATCH, Automaton, AutomatonState, Indexed
+from policy.patterns.automaton import NO_MATCH, Automaton, Indexed
 from policy.patterns.pattern import PatternKind
-from policy.patterns.tokens import BLANKS, Gap, OneOf, Token, folded
-from policy.tables.dialect import ArgumentKind, Dialect, Inputs
+from policy.patterns.tokens import Token
+from policy.tables.dialect import ArgumentKind, Inputs
 from policy.tables.entry import BY_DEFAULT, KINDS, UNREADABLE, Outcome, RowEntry
 
 if TYPE_CHECKING:
@@ -28,94 +28,21 @@ if TYPE_CHECKING:
 
     ReadCommand = Callable[[str, Shell], Command]
 
-__all__ = ["NO_FIELD", "GivenPaths", "Row", "given_paths", "shared_automaton"]
+__all__ = ["NO_FIELD", "Row"]
 
 _COMMANDS: Final = frozenset({ArgumentKind.COMMAND, ArgumentKind.POWERSHELL})
 
-# Arguments that patterns are matched with as they stand.
-_AS_IT_STANDS: Final = frozenset({ArgumentKind.TEXT, ArgumentKind.COMMAND, ArgumentKind.LENIENT})
-
-# What a row remembers of simple commands and of files: commands have few of either, and often.
+# What a row remembers of calls, of simple commands and of files: the same few come again. And
+# the characters of the longest text that it remembers.
 _KEPT: Final = 2048
+_LONGEST: Final = 1024
 
-
-# The one text that decides a call alone, and the automaton that it is walked through.
-#
-# Paths are walked as they are given, where that says what their canonical form would. Most have
-# nothing to mend, and are relative to the working folder or absolute. Whatever else there may be
-# about one, e.g. a ``..`` or a ``~``, is a flag of the automaton.
 
 # Where no argument alone decides: a name that no call has, not even "".
 NO_FIELD: Final[Any] = object()
 
-_BLANK = OneOf(frozenset(BLANKS))
-
-# What `policy.tables.calls` trims, mends or refuses, wherever it stands.
-_MENDED: Sequence[Sequence[Token]] = (
-    (Gap.ANY, _BLANK),
-    (Gap.ANY, "\0", Gap.ANY),
-    (Gap.ANY, "//", Gap.ANY),
-    (Gap.ANY, "/./", Gap.ANY),
-    (Gap.ANY, "/../", Gap.ANY),
-    *((Gap.ANY, end) for end in ("/", "/.", "/..")),
-    ("/proc/", Gap.ANY),  # where a process finds others by names of its own
-)
-
-
-class GivenPaths(Automaton):
-    """An automaton over paths as calls give them.
-
-    A state that is plain says which pattern is the first that matches the
-    canonical form of the path that leads there.
-
-    Attributes:
-        base: the automaton over canonical paths, where there is one.
-        cwd: the folder that relative paths are relative to.
-        fold: whether the case of paths is ignored.
-
-    """
-
-    __slots__ = ("base", "cwd", "fold")
-
-    def __init__(
-        self, patterns: Sequence[Sequence[Token]], cwd: str, *, fold: bool = False
-    ) -> None:
-        self.base: Automaton | None = None
-        self.cwd, self.fold = cwd, fold
-        here = (folded(cwd) if fold else cwd) + "/"
-        home = here + "~"
-        begun = ((home,), (home + "/", Gap.ANY), (here, _BLANK, Gap.ANY))
-        super().__init__(patterns, "/", (*_MENDED, *begun))
-
-    def step(self, nodes: Sequence[Any], character: str) -> AutomatonState:
-        """Return the state that *character* leads to from *nodes*, as the dialect folds it."""
-        return super().step(nodes, folded(character) if self.fold else character)
-
-    def _begin(self) -> AutomatonState:
-        absolute = relative = super()._begin()
-        for character in f"{self.cwd}/":
-            self._remembered = 0  # the beginning itself is never too much
-            relative = relative.after(character)
-        return _Start(absolute, relative)
-
-
-class _Start(AutomatonState):
-    """The state in front of a path, of which nothing is known yet."""
-
-    __slots__ = ("_absolute", "_relative")
-
-    def __init__(self, absolute: AutomatonState, relative: AutomatonState) -> None:
-        super().__init__(None, (), frozenset())
-        self.final = False
-        self.plain = None
-        self._absolute, self._relative = absolute, relative
-
-    def _step(self, character: str) -> AutomatonState:
-        return (self._absolute if character == "/" else self._relative).after(character)
-
-
-# Where no text is walked.
-NO_WALK: Final = Automaton(())
+# Where no text is matched.
+_NO_AUTOMATON: Final = Automaton(())
 
 
 class Row:
@@ -201,32 +128,8 @@ class Row:
     def automaton(self) -> Automaton:
         """The patterns, over arguments that were read."""
         if self.constant is not None:
-            return NO_WALK
-        if self.argument.kind is not ArgumentKind.COMMAND:
-            return self._run(self.indices, self.kind.separator)
-        from policy.commands.reader import compound  # noqa: PLC0415  # for commands alone
-
-        # Beside the rules run the patterns of what must be taken apart before any rule is asked.
-        return self._run(self.indices, " ", compound(self.ruleset.dialect.shell))
-
-    @cached_property
-    def walk(self) -> Automaton:
-        """Over the text that decides alone, as it is given; `NO_WALK` where none does."""
-        kind = self.argument.kind
-        if self.field is NO_FIELD:
-            return NO_WALK
-        if kind is ArgumentKind.PATH:
-            tokens = self._tokens(self.indices)
-            return given_paths(self.automaton, tokens, self.ruleset.dialect) or NO_WALK
-        return self.automaton if kind in _AS_IT_STANDS else NO_WALK
-
-    @cached_property
-    def longest(self) -> int:
-        """The characters of a text that is walked; -1 where none is."""
-        if self.walk is NO_WALK:
-            return -1
-        is_command = self.argument.kind is ArgumentKind.COMMAND
-        return (is_command and self.ruleset.dialect.shell.longest) or limits.CALL_CHARACTERS
+            return _NO_AUTOMATON
+        return self._run(self.indices, self.kind.separator)
 
     def outcome(self, call: Mapping[str, object], read: ReadCommand | None = None) -> Outcome:
         """Return what the row says of a call with these arguments. Never raises.
@@ -236,39 +139,40 @@ class Row:
             read: reads a command; by default `policy.commands.read.read_command`.
 
         """
-        if self.argument.kind is ArgumentKind.COMMAND and self.constant is None:
-            # A command that is one part as it stands needs no reading.
-            text = self.text(call)
-            if text is not None:
-                from policy.commands.reader import is_plain  # noqa: PLC0415  # for commands alone
-
-                if is_plain(text, self.ruleset.dialect.shell):
-                    return self.at(self.first(text))
-        return self.outcome_by_reading(call, read)
-
-    def text(self, call: Mapping[str, object]) -> str | None:
-        """Return the text that decides *call* alone and is walked; None where none does."""
-        text = call.get(self.field)
-        is_alone = type(text) is str and len(text) <= self.longest and self.alias not in call
-        return text if is_alone else None  # type: ignore[return-value]  # it is one
-
-    def outcome_by_walk(
-        self, call: Mapping[str, object], read: ReadCommand | None = None
-    ) -> Outcome:
-        """Return the same as `outcome`, of a text that may come again: it is walked."""
-        text = self.text(call)
-        plain = None if text is None else self.walk.state(text).plain
-        return self.outcome_by_reading(call, read) if plain is None else self.at(plain)
-
-    def outcome_by_reading(self, call: Mapping[str, object], read: ReadCommand | None) -> Outcome:
-        """Return the same of a call that no walk decides: its argument is read."""
         if self.constant is not None:
             return self.constant
+        text: Any = call.get(self.field)
+        if type(text) is not str or self.alias in call:
+            return self._outcome_by_reading(call, read)
+        found = self._known.get(text)
+        if found is None:
+            found = self._outcome_of_text(text, call, read)
+            if len(text) <= _LONGEST:
+                self._known.keep(text, found)
+        return found
+
+    def _outcome_of_text(
+        self, text: str, call: Mapping[str, object], read: ReadCommand | None
+    ) -> Outcome:
+        if self.argument.kind is ArgumentKind.COMMAND and len(text) <= self._longest_command:
+            # A command that is one part as it stands needs no reading.
+            from policy.commands.reader import is_plain  # noqa: PLC0415  # for commands alone
+
+            if is_plain(text, self.ruleset.dialect.shell):
+                return self.at(self.first(text))
+        return self._outcome_by_reading(call, read)
+
+    @property
+    def _longest_command(self) -> int:
+        return self.ruleset.dialect.shell.longest or limits.CALL_CHARACTERS
+
+    def _outcome_by_reading(self, call: Mapping[str, object], read: ReadCommand | None) -> Outcome:
+        """Return the same of a call whose argument must be read first."""
         dialect, kind = self.ruleset.dialect, self.argument.kind
         limit = self.first_parameter(call)
         if not self.indices and not self.opens_files:
             return self.at(limit)
-        # Most calls are walked; and `from` takes as long as all that is read of a short text.
+        # Not for plain commands; and `from` takes as long as all that is read of a short text.
         import policy.tables.calls as calls  # noqa: PLC0415, PLR0402
 
         try:
@@ -286,7 +190,9 @@ class Row:
 
             return commands.decide_command(self, text, limit, read)
         if kind is ArgumentKind.PATH:
-            from policy.tables.file_row import file_outcome  # noqa: PLC0415  # few walks end here
+            if text == other and not (dialect.links or dialect.processes):
+                return self.at(min(self.first(text), limit))
+            from policy.tables.file_row import file_outcome  # noqa: PLC0415  # for paths alone
 
             return file_outcome(self, text, other, limit)
         if kind is ArgumentKind.URL:
@@ -355,6 +261,11 @@ class Row:
         return row if row.default.effect is not Effect.ALLOW else None
 
     @cached_property
+    def _known(self) -> Memo[str, Outcome]:
+        """The outcomes of texts that decide alone."""
+        return Memo(_KEPT)
+
+    @cached_property
     def memory(self) -> dict[str, object]:
         """What the host keeps of the row, by what it is."""
         return {}
@@ -409,13 +320,9 @@ class Row:
     def _parameters(self) -> list[tuple[str, Automaton, list[int]]]:
         return [(name, self._run(at, ""), at) for name, at in self._by_field.items() if name]
 
-    def _run(
-        self, indices: Sequence[int], separator: str, flags: Sequence[Sequence[Token]] = ()
-    ) -> Automaton:
-        return shared_automaton(self._tokens(indices), separator, tuple(map(tuple, flags)))
-
-    def _tokens(self, indices: Sequence[int]) -> tuple[tuple[Token, ...], ...]:
-        return tuple(p.tokens for i in indices if (p := self.entries[i].pattern) is not None)
+    def _run(self, indices: Sequence[int], separator: str) -> Automaton:
+        patterns = (self.entries[index].pattern for index in indices)
+        return _shared_automaton(tuple([p.tokens for p in patterns if p is not None]), separator)
 
 
 def _allows_all(entry: RowEntry) -> bool:
@@ -446,7 +353,7 @@ class KnownAddresses:
             else:
                 self._indices.append(index)
                 tokens.append(pattern.tokens)
-        self._automaton = shared_automaton(tuple(tokens), separator, ())
+        self._automaton = _shared_automaton(tuple(tokens), separator)
 
     def first(self, host: str, url: str) -> int:
         """Return the index of the first entry that matches *url*, or NO_MATCH.
@@ -468,36 +375,9 @@ class KnownAddresses:
 
 # Automata are shared: what one has walked serves all rows with the same patterns.
 _AUTOMATA: WeakValueDictionary[object, Automaton] = WeakValueDictionary()
-_GIVEN: WeakValueDictionary[object, GivenPaths] = WeakValueDictionary()
 
 
-def shared_automaton(
-    patterns: tuple[tuple[Token, ...], ...],
-    separator: str,
-    flags: tuple[tuple[Token, ...], ...],
-) -> Automaton:
+def _shared_automaton(patterns: tuple[tuple[Token, ...], ...], separator: str) -> Automaton:
     """Return the one automaton of these patterns."""
-    key = (patterns, separator, flags)
-    return _AUTOMATA.get(key) or _AUTOMATA.setdefault(key, Indexed(patterns, separator, flags))
-
-
-def given_paths(
-    base: Automaton, patterns: Sequence[Sequence[Token]], dialect: Dialect
-) -> GivenPaths | None:
-    """Return the automaton over paths as they are given; None where it would say nothing.
-
-    Args:
-        base: the automaton over canonical paths.
-        patterns: those of *base*.
-        dialect: how paths are read.
-
-    """
-    if dialect.links or dialect.drives or dialect.cased:
-        return None
-    key = (id(base), dialect.cwd, dialect.fold)
-    known = _GIVEN.get(key)
-    if known is None:
-        found = GivenPaths(patterns, dialect.cwd, fold=dialect.fold)
-        found.base = base  # alive as long as this is, since it is known by it
-        known = _GIVEN.setdefault(key, found)
-    return known
+    key = (patterns, separator)
+    return _AUTOMATA.get(key) or _AUTOMATA.setdefault(key, Indexed(patterns, separator))

@@ -23,7 +23,7 @@ from policy.core.effect import Effect
 from policy.core.memory import Memo, seldom_collecting
 from policy.core.values import Final, evolve, field, frozen
 from policy.tables.dialect import Dialect
-from policy.tables.lookup import Lookup
+from policy.tables.lookup import Lookup, not_arguments
 from policy.tables.ruleset import Entry, RuleSet
 
 __all__ = [
@@ -218,27 +218,32 @@ class Table:
         tool: str,
         call: Mapping[str, object],
         checked: bool = False,  # noqa: FBT001, FBT002  # to take it by keyword alone costs a tenth
-        remember: bool = True,  # noqa: FBT001, FBT002
     ) -> Decision:
-        """Return what a call of *tool* with these arguments gets. Never raises.
+        """Return what a call of *tool* with these arguments gets.
 
         Args:
             tool: the name, or an alias the host knows it by.
             call: the arguments, e.g. ``{"command": "git push"}``.
             checked: whether the host has read the call, so that it refuses no argument: it may
                 be of another version than the one that is described here (`Dialect.inputs`).
-            remember: whether such calls may come again, so that their decision is kept.
+
+        Raises:
+            TypeError: *call* is no mapping; nothing else raises.
+
 
         """
         lookup = self._lookups.get(tool) or self.lookup(tool)
         if lookup.always is not None:
             return lookup.always
-        text = call.get(lookup.field)
+        try:
+            text = call.get(lookup.field)
+        except AttributeError:
+            raise not_arguments(call, lookup.field) from None
         if type(text) is str and lookup.alias not in call:
             decision = lookup.remembered.get(text)
             if decision is not None and (checked or len(call) == 1 or lookup.takes(call)):
                 return decision
-        return lookup.decide(call, checked=checked, remember=remember)
+        return lookup.decide(call, checked=checked)
 
     def account(self, tool: str, call: Mapping[str, object]) -> tuple[Clause, ...]:
         """Return what a shell command does, and what each of that gets. Never raises.

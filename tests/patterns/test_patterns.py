@@ -502,57 +502,13 @@ def test_a_search_that_forgets_on_its_way_visits_nothing_twice(
     assert never.is_empty()
 
 
-def test_a_state_is_final_as_soon_as_no_text_can_change_the_answer() -> None:
-    automaton = Automaton([Pattern.text("ab*").tokens, Pattern.text("a*").tokens])
-    state = automaton.start
-    finals = []
-    for character in "abc":
-        state = state.after(character)
-        finals.append((state.first, state.final, state.alive))
-    # After `a` the second matches, but `b` would make it the first.
-    assert finals == [(1, False, True), (0, True, True), (0, True, True)]
-    dead = automaton.start.after("z")
-    assert (dead.first, dead.final, dead.alive) == (NO_MATCH, True, False)
-
-
-@families
-def test_a_final_state_says_of_every_longer_text_what_it_says_now(family: Family) -> None:
-    dice = random.Random(11)
-    finals = 0
-    for raws in family.samples(300, 4):
-        automaton = Automaton([family.pattern(raw).tokens for raw in raws], family.kind.separator)
-        for text in dice.choices(family.universe.texts, k=10):
-            state = automaton.start
-            for character in text:
-                state = state.after(character)
-            if state.final:
-                finals += 1
-                for more in ("z", "a", "/a", ".a", "\n", "/a/b/a"):
-                    naive = (i for i, raw in enumerate(raws) if family.match([raw], text + more))
-                    assert next(naive, NO_MATCH) == state.first
-    assert finals > 50
-
-
-def test_a_state_that_no_character_has_led_to_is_no_more_final_than_others() -> None:
+def test_a_state_says_what_is_decided_so_far() -> None:
     undecided = Automaton([Pattern.text("ab").tokens, Pattern.text("*").tokens]).start
-    assert (undecided.first, undecided.final) == (1, False)
-    decided = Automaton([Pattern.text("*").tokens, Pattern.text("ab").tokens]).start
-    assert (decided.first, decided.alive) == (0, True)
+    assert (undecided.first, undecided.forever, undecided.alive) == (1, 1, True)
     nothing = Automaton([]).start
-    assert (nothing.first, Automaton([]).first("a")) == (NO_MATCH, NO_MATCH)
-
-
-@families
-def test_a_flag_is_told_apart_from_the_first_match(family: Family) -> None:
-    dice = random.Random(f"flags {family.name}")
-    for raws, others in zip(family.samples(400, 4), family.samples(400, 3), strict=True):
-        rules, flags = ([family.pattern(raw).tokens for raw in each] for each in (raws, others))
-        automaton = Automaton(rules, family.kind.separator, flags=flags)
-        for text in (*dice.choices(family.universe.texts, k=15), *dice.choices(STRANGE, k=2)):
-            for _ in range(2):
-                state = automaton.walk(text)
-                assert state.first == automaton.first(text) == _decide(family, raws, text)
-                assert state.flagged == any(family.match([raw], text) for raw in others)
+    assert nothing.first == NO_MATCH
+    assert Automaton([]).first("a") == NO_MATCH
+    assert not Automaton([Pattern.text("ab*").tokens]).start.after("z").alive
 
 
 def test_threads_that_build_the_same_automaton_at_once_all_get_its_answers() -> None:

@@ -7,9 +7,14 @@ import pytest
 
 from policy.compare.witness import CallShape
 from policy.core.effect import Effect
+from policy.files.opening import Memory
+from policy.hosts.workspace import load_tree
+from policy.patterns import notations
 from policy.patterns.domains import PATHS
 from policy.tables.calls import Unreadable, argument_text, canonical_path, parameter_text
 from policy.tables.dialect import Argument, ArgumentKind, Dialect
+from policy.tables.ruleset import Entry, RuleSet
+from policy.tables.table import Table
 from tests.strategies import table
 
 PLAIN = Dialect("test", cwd="/site", home="/home/me")
@@ -187,3 +192,23 @@ def test_a_call_that_holds_itself_cannot_be_read() -> None:
 )
 def test_a_parameter_is_a_scalar_as_rules_write_it(value: object, text: str | None) -> None:
     assert parameter_text(value) == text
+
+
+@pytest.mark.parametrize("call", [{"path": "SRC/a"}, {"path": "SRC/a", "file_path": "SRC/a"}])
+@pytest.mark.parametrize("links", [(), (("/@project/l", "/etc"),)])
+def test_a_host_that_minds_the_case_of_paths_judges_them_in_one(call, links) -> None:
+    arguments = {"read": Argument(ArgumentKind.PATH, ("path", "file_path"))}
+    dialect = Dialect("test", arguments=arguments, links=links)
+    (pattern,) = notations.paths("SRC/**", dialect.cwd, fold=False)
+    table = Table.of(RuleSet((Entry("read", Effect.ALLOW, pattern),), Effect.DENY, dialect))
+    assert table.decide("read", call).effect is Effect.ALLOW
+    assert table.decide("read", {"path": "src/a"}).effect is Effect.DENY
+
+
+def test_a_text_in_place_of_the_arguments_is_an_error_that_names_the_mend() -> None:
+    chain = load_tree(Memory({"main.policy": "agent main {\n    allow Bash(ls *)\n}\n"})).chain(
+        "main"
+    )
+    for decide in (chain.decide, chain.table.decide):
+        with pytest.raises(TypeError, match=r"pass them as \{'command': 'ls'\}"):
+            decide("Bash", "ls")

@@ -134,7 +134,7 @@ def _object(text: str) -> dict[str, Any]:
         value = None
     if type(value) is dict:
         return value
-    from policy.tables.schema import read_object  # noqa: PLC0415  # it reports the error
+    from policy.tables.codec import read_object  # noqa: PLC0415  # it reports the error
 
     return read_object(text, limit=LONGEST, what="an event")
 

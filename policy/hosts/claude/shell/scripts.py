@@ -12,6 +12,7 @@ from policy.commands.reader import (
     UNKNOWN,
     Ambiguity,
     Command,
+    has_half,
 )
 from policy.commands.words import ASSIGNMENT, Script, SimpleCommand, Word, as_written, is_assignment
 from policy.core import expressions as re
@@ -58,7 +59,6 @@ from policy.hosts.claude.shell.simple import (
     spelled,
     with_text,
 )
-from policy.patterns.automaton import has_half
 
 __all__ = ["Reader"]
 
