@@ -1,111 +1,63 @@
-r"""What a URL says, as browsers read it (WHATWG URL): the host behind every way to spell it.
+r"""The host and the path of a URL that every program reads alike.
 
-    >>> read_url(" HTTPS:/user@Ex%61mple.COM:8443\\docs?x")
+    >>> read_url("https://user@Example.COM:8443/docs?x")
     ('example.com', '/docs')
-    >>> read_url("http://0x7f.1/")
-    ('127.0.0.1', '/')
+    >>> read_url(r"https:\\example.com") is None
+    True
 
-What is invalid there is None here, and so is what has no host or belongs to no scheme of the
-web, e.g. ``file:`` and ``data:``.
+Browsers read more than this, and otherwise than most libraries: what they alone take for a host,
+e.g. ``http://0x7f.1``, has none here, and neither has what belongs to no scheme of the web.
 """
 
 from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator
-from urllib.parse import unquote_to_bytes, urlsplit
+from urllib.parse import urlsplit
 
 from policy.core import expressions as re
 from policy.core.values import Final
 
-__all__ = ["addresses", "plain_host", "read_url", "sixth_address"]
+__all__ = ["addresses", "read_url", "sixth_address"]
 
-_AROUND: Final = "".join(map(chr, range(33)))
-_BREAKS: Final = str.maketrans("", "", "\t\n\r")
-_URL: Final = re.compile(
-    r"(?:https?|wss?|ftp):[/\\]*"
-    r"(?:[^/\\?#]*@)?(?P<host>\[[^/\\?#]*\]|[^/\\?#:]*)(?::(?P<port>[0-9]*))?"
-    r"(?P<path>(?:[/\\][^?#]*)?)(?:[?#].*)?",
-    re.IGNORECASE | re.DOTALL,
-)
-_HIGHEST_PORT: Final = 65_535
-
+_SCHEMES: Final = frozenset({"http", "https", "ws", "wss", "ftp"})
+_AMBIGUOUS: Final = re.compile(r"[\\\s\x00-\x1f\x7f]|//[^/?#]*(?:%|\][^:/?#])")
 _FORBIDDEN: Final = re.compile(r"[\x00-\x20\"#%/:<>?@\[\\\]^`{|}\x7f]")
-_DOTS: Final = re.compile("[.\u3002\uff0e\uff61]")
-# What an older standard, that of Python, reads as other letters, and this one as themselves.
-_KEPT: Final = re.compile("([\xdf\u03c2])")
-_NUMBER: Final = re.compile(r"[0-9]+|0x[0-9a-f]*")
+# Letters that the standard of browsers reads otherwise than the older one, which Python has.
+_OTHER_IN_IDNA: Final = frozenset("\xdf\u1e9e\u03c2\u200c\u200d")
+_NUMERIC: Final = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)\.?")
+_ADDRESS: Final = re.compile(r"(?:(?:[1-9]?[0-9]|1[0-9]{2}|2[0-4][0-9]|25[0-5])(?:\.(?!\Z)|\Z)){4}")
 
 
 def read_url(text: str) -> tuple[str, str] | None:
     """Return the host of a URL, without a port, and its path; None where it has none."""
-    found = _URL.fullmatch(text.strip(_AROUND).translate(_BREAKS))
-    if found is None or int(found["port"] or 0) > _HIGHEST_PORT:
+    if _AMBIGUOUS.search(text):
         return None
-    host = _host(found["host"])
-    return None if host is None else (host, found["path"].replace("\\", "/") or "/")
-
-
-def _host(text: str) -> str | None:
-    if text.startswith("["):
-        return sixth_address(text[1:-1])
     try:
-        name = unquote_to_bytes(text).decode()
-        host = name.lower() if name.isascii() else ".".join(map(_label, _DOTS.split(name)))
-    except UnicodeError:
+        parts = urlsplit(text)
+        host, _ = parts.hostname, parts.port
+        name = _name(host) if host and parts.scheme in _SCHEMES else None
+    except ValueError:
         return None
-    if not host or _FORBIDDEN.search(host):
+    return None if name is None else (name, parts.path or "/")
+
+
+def _name(host: str) -> str | None:
+    """Return a host in letters of ASCII. Raises ValueError where there is no such name."""
+    if ":" in host:
+        return sixth_address(host)
+    if not host.isascii():
+        if any(map(_is_doubtful, host)):
+            return None
+        host = host.encode("idna").decode("ascii")
+    host = host.lower()
+    if "" in host.removesuffix(".").split(".") or _FORBIDDEN.search(host):
         return None
-    labels = host.removesuffix(".").split(".")
-    return _address(labels) if _NUMBER.fullmatch(labels[-1]) else host
-
-
-def _label(label: str) -> str:
-    """Return one label of a name in letters of ASCII.
-
-    Raises:
-        UnicodeError: there is no such label, or standards differ on what it is.
-
-    """
-    from encodings.idna import nameprep  # noqa: PLC0415  # few names need it
-
-    if label.isascii():
-        return label.lower()
-    if any(map(_is_doubtful, label)):
-        msg = "a label that not every standard reads alike"
-        raise UnicodeError(msg)
-    known = "".join(p if _KEPT.fullmatch(p) else nameprep(p) for p in _KEPT.split(label))
-    return known if known.isascii() else "xn--" + known.encode("punycode").decode()
+    return None if _NUMERIC.fullmatch(host) and not _ADDRESS.fullmatch(host) else host
 
 
 def _is_doubtful(letter: str) -> bool:
-    unknown = unicodedata.ucd_3_2_0.category(letter) == "Cn"  # to the standard that Python has
-    return unknown or letter in "\u1e9e\u200c\u200d"
-
-
-def _address(labels: list[str]) -> str | None:
-    """Return an address of four numbers, of which the last may stand for several."""
-    numbers = [_number(label) for label in labels]
-    *bytes_, last = numbers
-    rest = 4 - len(bytes_)
-    if rest < 1 or last is None or last >= 256**rest:
-        return None
-    value = last
-    for index, byte in enumerate(bytes_):
-        if byte is None or byte > 255:
-            return None
-        value += byte << 8 * (3 - index)
-    return ".".join(str(byte) for byte in value.to_bytes(4, "big"))
-
-
-def _number(label: str) -> int | None:
-    if not _NUMBER.fullmatch(label):
-        return None
-    if label.startswith("0x"):
-        return int(label[2:] or "0", 16)
-    if label.startswith("0"):
-        return int(label, 8) if not set(label) & set("89") else None
-    return int(label)
+    return letter in _OTHER_IN_IDNA or unicodedata.ucd_3_2_0.category(letter) == "Cn"
 
 
 def sixth_address(text: str) -> str | None:
@@ -118,45 +70,15 @@ def sixth_address(text: str) -> str | None:
     from ipaddress import AddressValueError, IPv6Address  # noqa: PLC0415  # few URLs need it
 
     try:
-        address = None if "%" in text else IPv6Address(text)
+        address = IPv6Address(text)
     except AddressValueError:
         return None
-    if address is None:
+    if "%" in text:
         return None
     mapped = int(address.ipv4_mapped or 0)
     # Later versions of Python write the end of these with dots.
     end = f"::ffff:{mapped >> 16:x}:{mapped & 0xFFFF:x}"
     return f"[{end if address.ipv4_mapped else address.compressed}]"
-
-
-# A browser reads these otherwise than `urlsplit` does, or each version by itself.
-_AMBIGUOUS = re.compile(r"[\\\s\x00-\x1f\x7f]|//[^/?#]*%")
-_OTHER_IN_IDNA = frozenset("\xdf\u1e9e\u03c2\u200c\u200d")
-_NUMERIC = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)")
-_ADDRESS = re.compile(r"(?:(?:0|[1-9][0-9]{0,2})\.){3}(?:0|[1-9][0-9]{0,2})")
-
-
-def plain_host(url: str) -> str | None:
-    """Return the host of a URL that every program reads alike; None for any other URL."""
-    if _AMBIGUOUS.search(url):
-        return None
-    try:
-        host = urlsplit(url).hostname
-    except ValueError:
-        host = None
-    if not host:
-        return None
-    if not _OTHER_IN_IDNA.isdisjoint(host):
-        return None
-    host = host.casefold().removesuffix(".")
-    if not host.isascii():
-        try:
-            host = host.encode("idna").decode("ascii")
-        except UnicodeError:
-            return None
-    if _NUMERIC.fullmatch(host) and not _ADDRESS.fullmatch(host):
-        return None  # `0x7f.1` is an address too
-    return host
 
 
 _DOT: Final = re.compile("%2e", re.IGNORECASE)
@@ -165,8 +87,8 @@ _DOT: Final = re.compile("%2e", re.IGNORECASE)
 def addresses(url: str) -> Iterator[str]:
     """Yield what of a URL a host may know by heart: its host, and that with each part of the path.
 
-    The host as browsers read it, with its final dot, the path from ``/`` to ``/``
-    once ``..`` is followed: ``example.com``, ``example.com/docs``, ``example.com/docs/api``.
+    The host with its final dot, the path from ``/`` to ``/`` once ``..`` is followed:
+    ``example.com``, ``example.com/docs``, ``example.com/docs/api``.
     """
     found, path = read_url(url) or ("", "")
     yield found

@@ -62,7 +62,7 @@ def argument_text(
             text = text.strip(BLANKS) if argument.trimmed else text
             return (case_variant if variant else canonical_path)(text, dialect)
         case ArgumentKind.URL:
-            return (_browsed if argument.browsed else _host)(text)
+            return _host(text, is_browsed=argument.browsed)
         case _:
             return text
 
@@ -260,20 +260,10 @@ def real_path(path: str, links: Iterable[tuple[str, str]]) -> str:
     raise Unreadable
 
 
-def _browsed(url: str) -> str:
+def _host(url: str, *, is_browsed: bool) -> str:
     from policy.core.urls import read_url  # noqa: PLC0415  # for URLs alone
 
-    found = read_url(url)
-    host = found[0].rstrip(".") if found else ""
-    if "" in host.split("."):
-        raise Unreadable  # there is no such name, though browsers read it
-    return host
-
-
-def _host(url: str) -> str:
-    from policy.core.urls import plain_host  # noqa: PLC0415  # for URLs alone
-
-    host = plain_host(url)
-    if host is None:
+    host = (read_url(url) or ("",))[0].removesuffix(".")
+    if not host:
         raise Unreadable
-    return host
+    return host if is_browsed else host.strip("[]")

@@ -1,4 +1,4 @@
-"""The host and the path of a URL, as browsers read it."""
+"""The host and the path of a URL that every program reads alike."""
 
 from __future__ import annotations
 
@@ -13,31 +13,17 @@ from policy.core.urls import read_url
         ("https://example.com", "example.com"),
         ("HTTPS://Example.COM:8443/x", "example.com"),
         ("https://example.com./", "example.com."),
-        ("https:example.com", "example.com"),
-        (r"https:\\example.com\x", "example.com"),
-        ("https:///example.com", "example.com"),
-        (" https://example.com\n", "example.com"),
-        ("https://exam\tple.com/", "example.com"),
-        ("https://ex%61mple%2Ecom/", "example.com"),
         ("https://user:p@example.com/", "example.com"),
         ("https://a@b@example.com/", "example.com"),
         ("https://example.com@evil.test/", "evil.test"),
-        (r"https://example.com\@evil.test/", "example.com"),
         ("https://example.com#@evil.test/", "example.com"),
         ("https://example\u3002com/", "example.com"),
         ("https://\uff45xample.com/", "example.com"),
         ("https://exam\xadple.com/", "example.com"),
         ("https://B\xdcCHER.example/", "xn--bcher-kva.example"),
-        ("https://fa\xdf.example/", "xn--fa-hia.example"),
-        ("https://%C3%BC.example/", "xn--tda.example"),
-        ("http://0x7f000001/", "127.0.0.1"),
-        ("http://0177.0.0x1/", "127.0.0.1"),
-        ("http://2130706433/", "127.0.0.1"),
-        ("http://127.0.0.1./", "127.0.0.1"),
-        ("http://1.2.3/", "1.2.0.3"),
+        ("http://127.0.0.1/", "127.0.0.1"),
         ("https://[0:0::1]:8/", "[::1]"),
         ("ftp://example.com", "example.com"),
-        ("https://a..b/", "a..b"),
     ],
 )
 def test_a_host_is_read_however_it_is_spelled(url: str, host: str) -> None:
@@ -51,6 +37,21 @@ def test_a_host_is_read_however_it_is_spelled(url: str, host: str) -> None:
     [
         "",
         "example.com",
+        "https:example.com",
+        r"https:\\example.com\x",
+        "https:///example.com",
+        " https://example.com\n",
+        "https://exam\tple.com/",
+        "https://ex%61mple%2Ecom/",
+        r"https://example.com\@evil.test/",
+        "https://fa\xdf.example/",
+        "https://%C3%BC.example/",
+        "http://0x7f000001/",
+        "http://0177.0.0x1/",
+        "http://2130706433/",
+        "http://127.0.0.1./",
+        "http://1.2.3/",
+        "https://a..b/",
         "//example.com",
         "https://",
         "https://user@/",
@@ -73,10 +74,10 @@ def test_a_host_is_read_however_it_is_spelled(url: str, host: str) -> None:
         "blob:https://example.com/x",
     ],
 )
-def test_what_no_browser_opens_by_a_host_has_none(url: str) -> None:
+def test_what_some_program_reads_otherwise_has_no_host(url: str) -> None:
     assert read_url(url) is None
 
 
 def test_a_path_ends_before_what_is_asked_for() -> None:
-    assert read_url(r"https://a.test\b/c?d#e") == ("a.test", "/b/c")
+    assert read_url("https://a.test/b/c?d#e") == ("a.test", "/b/c")
     assert read_url("https://a.test?d/e") == ("a.test", "/")
