@@ -16,7 +16,7 @@ from typing import Any, Final
 from policy.commands.knowledge import Program, Programs, Shell
 from policy.core.effect import Effect
 from policy.core.memory import Key
-from policy.core.values import Factory, evolve, field, frozen
+from policy.core.values import evolve, frozen
 from policy.patterns.automaton import NO_MATCH, Automaton, Indexed
 from policy.patterns.pattern import (
     Pattern,
@@ -237,8 +237,6 @@ class View:
         entries: each with a pattern.
         default: the effect where none matches.
         shared: lines at the start that every list it is compared with has too.
-        unasked: the effect, where none matches, of what its host runs unasked.
-        deferred: the same, of what it would run unasked in the foreground.
         shell: what that host knows of commands.
 
     """
@@ -248,9 +246,19 @@ class View:
     default: Effect
     shared: int = 0
     _row: Row | None = None
-    unasked: Effect = field(default=Factory(lambda view: view.default, takes_self=True))
-    deferred: Effect = field(default=Factory(lambda view: view.default, takes_self=True))
+    _unasked: Effect | None = None
+    _deferred: Effect | None = None
     shell: Shell = Shell()
+
+    @property
+    def unasked(self) -> Effect:
+        """The effect, where none matches, of what its host runs unasked."""
+        return self._unasked or self.default
+
+    @property
+    def deferred(self) -> Effect:
+        """The same, of what it would run unasked in the foreground."""
+        return self._deferred or self.default
 
     @classmethod
     def of(cls, row: Row, parameters: Mapping[str, str], sole: str = "") -> View:

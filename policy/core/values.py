@@ -2,10 +2,10 @@
 
 A hook is a process for one call, and `policy check` is another. Importing attrs takes three times
 as long as Python takes to start, and attrs writes the methods of each class when the module is
-imported. Here a method is written when it is first called, so that a class which a call does not
-use costs next to nothing.
+imported. Here `__init__` is written when it has been called some times, and the other methods are
+the same function for all classes, so that a class which a call does not use costs next to nothing.
 
-`frozen`, `define`, `field`, `Factory` and `evolve` mean what they mean in attrs, and to type
+`frozen`, `define`, `field` and `evolve` mean what they mean in attrs, and to type
 checkers they are those of attrs. `attrs.fields`, `attrs.evolve` and `attrs.asdict` take these
 classes too, and classes of attrs may be derived from them. What classes need of `typing` at run
 time is here as well.
@@ -14,17 +14,18 @@ time is here as well.
 from __future__ import annotations
 
 from functools import cached_property
+from operator import attrgetter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import Any, ClassVar, Final, Generic, Literal, NoReturn, Protocol, TypeVar
 
-    from attrs import Factory, define, evolve, field, frozen
+    from attrs import define, evolve, field, frozen
 
 __all__ = [
-    "TYPE_CHECKING", "Any", "ClassVar", "Factory", "Final", "Generic", "Literal", "NoReturn",
-    "Protocol", "TypeVar", "attributes", "define", "evolve", "field", "frozen", "stated",
+    "TYPE_CHECKING", "Any", "ClassVar", "Final", "Generic", "Literal", "NoReturn", "Protocol",
+    "TypeVar", "attributes", "define", "evolve", "field", "frozen", "stated",
 ]  # fmt: skip
 
 
@@ -39,7 +40,7 @@ class _Field:
         self,
         *,
         default: Any = _UNSET,
-        factory: Callable[..., Any] | None = None,
+        factory: Callable[[], Any] | None = None,
         eq: Any = True,
         hash: bool | None = None,
         repr: bool = True,
@@ -49,10 +50,8 @@ class _Field:
         converter: Callable[[Any], Any] | None = None,
     ) -> None:
         self.name = ""
-        made = type(default) is Factory
-        self.default = _UNSET if made else default
-        self.factory = default.factory if made else factory
-        self.takes_self = made and default.takes_self
+        self.default = default
+        self.factory = factory
         self.converter = converter
         self.key = eq if callable(eq) else None
         self.eq = bool(eq)
@@ -66,11 +65,10 @@ class _Field:
     def is_optional(self) -> bool:
         return self.default is not _UNSET or self.factory is not None
 
-    def usual(self, value: Any) -> Any:
-        """Return what it is by default in *value*."""
-        if self.factory is None:
-            return self.default
-        return self.factory(value) if self.takes_self else self.factory()
+    @property
+    def usual(self) -> Any:
+        """What it is by default."""
+        return self.default if self.factory is None else self.factory()
 
 
 class _AsAttrs:
@@ -82,27 +80,18 @@ class _AsAttrs:
         owner, fields = cls.__fields__
         made = {}
         for one in fields:
-            given = {} if one.default is _UNSET else {"default": one.default}
+            default = {} if one.default is _UNSET else {"default": one.default}
             if one.factory is not None:
-                given["default"] = attrs.Factory(one.factory, takes_self=one.takes_self)
-            made[one.name] = attrs.field(
-                eq=one.key or one.eq,
-                hash=one.hash,
-                repr=one.repr,
-                alias=one.alias,
-                kw_only=one.kw_only,
-                init=one.init,
-                converter=one.converter,
-                **given,
-            )
+                default["default"] = attrs.Factory(one.factory)
+            how = {"alias": one.alias, "kw_only": one.kw_only, "init": one.init}
+            made[one.name] = attrs.field(eq=one.key or one.eq, repr=one.repr, **how, **default)
         owner.__attrs_attrs__ = attrs.fields(attrs.make_class(owner.__name__, made))
         return owner.__attrs_attrs__
 
 
 if not TYPE_CHECKING:
-    Any = ClassVar = Final = Literal = NoReturn = (
-        None  # what annotations name, which are not evaluated
-    )
+    # What annotations name, which are not evaluated.
+    Any = ClassVar = Final = Literal = NoReturn = None
 
     class Protocol:
         """What other classes are like."""
@@ -123,21 +112,13 @@ if not TYPE_CHECKING:
 
     field = _Field
 
-    class Factory:
-        """What makes a default: `attrs.Factory`."""
-
-        def __init__(self, factory, *, takes_self=False):
-            self.factory = factory
-            self.takes_self = takes_self
-
     def frozen(cls=None, **how):
         """Return *cls* as an immutable value, with the options that `attrs.frozen` has."""
         return (lambda cls: _made(cls, **how)) if cls is None else _made(cls, **how)
 
     def define(cls=None, **how):
         """Return *cls* as a value that changes, with the options that `attrs.define` has."""
-        how = {"frozen": False, **how}
-        return (lambda cls: _made(cls, **how)) if cls is None else _made(cls, **how)
+        return frozen(cls, **{"frozen": False, **how})
 
     def evolve(value, **changes):
         """Return *value* with other values of some attributes, named as its class takes them."""
@@ -162,7 +143,7 @@ def stated(value: Any) -> Iterator[tuple[str, object]]:
     """Yield the attributes of a value, by name, that are not what they are by default."""
     for one in value.__fields__[1]:
         found = getattr(value, one.name)
-        if found != one.usual(value):
+        if found != one.usual:
             yield one.name, found
 
 
@@ -186,7 +167,11 @@ def _made(
         one = found if type(found) is _Field else _Field(default=found)
         one.name, one.alias = name, one.alias or name.lstrip("_")
         own.append(one)
-    fields = [*(one for one in _inherited(cls) if one.name not in {o.name for o in own}), *own]
+    names = {one.name for one in own}
+    inherited: list[_Field] = next(
+        (base.__fields__[1] for base in cls.__mro__[1:] if _is_value(base)), []
+    )
+    fields = [*(one for one in inherited if one.name not in names), *own]
     body["__fields__"] = cls, fields  # set to the class that is made, below
     body["__match_args__"] = tuple([one.name for one in fields if not one.kw_only])
     body["__attrs_attrs__"] = _AsAttrs()
@@ -205,30 +190,26 @@ def _made(
         body.pop("__dict__", None)
         body.pop("__weakref__", None)
         body["__getstate__"], body["__setstate__"] = _state, _restore
-    writers: dict[str, Callable[..., str]] = {"__init__": _init}
+    methods: dict[str, Any] = {"__init__": _init_of(fields)}
     if eq:
-        writers["__eq__"] = _eq
+        compared = _content([one for one in fields if one.eq])
+        methods["__eq__"] = _eq_of(compared)
         body.setdefault("__hash__", None)
         if frozen:
-            writers["__hash__"] = _cached_hash if cache_hash else _hash
-    if order:
-        writers["__lt__"] = _lt
+            hashed = _content([one for one in fields if one.hash])
+            methods["__hash__"] = _hash_of(hashed, is_kept=cache_hash)
+        if order:
+            methods["__lt__"] = lambda self, other: compared(self) < compared(other)
     if repr:
-        writers["__repr__"] = _repr
-    for name, write in writers.items():
-        if name not in cls.__dict__ or cls.__dict__[name] is None:
-            body[name] = _written_when_called(name, write, fields)
+        methods["__repr__"] = _repr
+    body |= {name: each for name, each in methods.items() if cls.__dict__.get(name) is None}
     made: Any = type(cls)(cls.__name__, cls.__bases__, body) if slots else _changed(cls, body)
     made.__fields__ = (made, fields)
     return made
 
 
-def _inherited(cls: Any) -> list[_Field]:
-    for base in cls.__mro__[1:]:
-        if "__fields__" in base.__dict__:
-            found: list[_Field] = base.__fields__[1]
-            return found
-    return []
+def _is_value(cls: Any) -> bool:
+    return "__fields__" in cls.__dict__
 
 
 def _changed(cls: Any, body: dict[str, Any]) -> Any:
@@ -255,35 +236,73 @@ def _restore(value: Any, state: Iterable[object]) -> None:
         object.__setattr__(value, one.name, content)
 
 
-def _written_when_called(
-    name: str, write: Callable[..., str], fields: list[_Field]
-) -> Callable[..., Any]:
-    """Return a method that puts the one which *write* writes into its place, and calls that."""
-    calls = 0
+def _content(fields: list[_Field]) -> Callable[[Any], Any]:
+    """Return what returns that of a value which counts."""
+    if any(one.key for one in fields):
+        pairs = [(attrgetter(one.name), one.key or (lambda found: found)) for one in fields]
+        return lambda value: tuple([key(get(value)) for get, key in pairs])
+    return attrgetter(*[one.name for one in fields]) if fields else lambda _: ()
 
-    def first(self: Any, /, *arguments: Any, **named: Any) -> Any:
-        nonlocal calls
-        calls += 1
-        if name == "__init__" and calls < _OFTEN:
-            return _fill(self, fields, list(arguments[::-1]), named)
-        cls = next(
-            c for c in type(self).__mro__ if c.__dict__.get("__fields__", ("", ""))[1] is fields
-        )
-        known = {"_set": object.__setattr__, "_cls": cls, "_UNSET": _UNSET}
-        for number, one in enumerate(fields):
-            known |= {f"c{number}": one.converter, f"d{number}": one.default}
-            known |= {f"f{number}": one.factory, f"k{number}": one.key}
-        exec(write(cls, fields, name), known)  # noqa: S102  # of the names of attributes
-        method = known[name]
-        method.__qualname__ = f"{cls.__qualname__}.{name}"
-        setattr(cls, name, method)
-        return method(self, *arguments, **named)
 
-    return first
+def _eq_of(content: Callable[[Any], Any]) -> Any:
+    def __eq__(self: Any, other: Any) -> Any:  # noqa: N807
+        if other.__class__ is not self.__class__:
+            return NotImplemented
+        return content(self) == content(other)
+
+    return __eq__
+
+
+def _hash_of(content: Callable[[Any], Any], *, is_kept: bool) -> Any:
+    def __hash__(self: Any) -> int:  # noqa: N807
+        return hash(content(self))
+
+    def kept(self: Any) -> int:
+        try:
+            found: int = self._cached_hash
+        except AttributeError:
+            found = hash(content(self))
+            object.__setattr__(self, _HASH, found)
+        return found
+
+    return kept if is_kept else __hash__
+
+
+def _repr(self: Any) -> str:
+    shown = ", ".join(
+        f"{one.name}={getattr(self, one.name)!r}" for one in self.__fields__[1] if one.repr
+    )
+    return f"{self.__class__.__name__}({shown})"
 
 
 # So many calls of `__init__` take less time than writing it.
 _OFTEN = 16
+
+
+def _init_of(fields: list[_Field]) -> Any:
+    """Return an `__init__` that puts a written one into its place where it is called often."""
+    calls = 0
+
+    def __init__(self: Any, /, *arguments: Any, **named: Any) -> None:  # noqa: N807
+        nonlocal calls
+        calls += 1
+        if calls < _OFTEN:
+            _fill(self, fields, list(arguments[::-1]), named)
+            return
+        cls: Any = next(
+            c for c in type(self).__mro__ if c.__dict__.get("__fields__", (c, ()))[1] is fields
+        )
+        known = {"_set": object.__setattr__, "_UNSET": _UNSET}
+        for number, one in enumerate(fields):
+            known |= {f"c{number}": one.converter, f"d{number}": one.default}
+            known[f"f{number}"] = one.factory
+        exec(_written(cls, fields), known)  # noqa: S102  # of the names of attributes
+        method = known["__init__"]
+        method.__qualname__ = f"{cls.__qualname__}.__init__"
+        setattr(cls, "__init__", method)  # noqa: B010  # to type checkers it is never another
+        method(self, *arguments, **named)
+
+    return __init__
 
 
 def _fill(value: Any, fields: list[_Field], rest: list[Any], named: dict[str, Any]) -> None:
@@ -294,7 +313,7 @@ def _fill(value: Any, fields: list[_Field], rest: list[Any], named: dict[str, An
         elif one.init and one.alias in named:
             found = named.pop(one.alias)
         elif one.is_optional:
-            found = one.usual(value)
+            found = one.usual
         elif not one.init:
             continue
         else:
@@ -310,19 +329,17 @@ def _fill(value: Any, fields: list[_Field], rest: list[Any], named: dict[str, An
         value.__attrs_post_init__()
 
 
-def _init(cls: Any, fields: list[_Field], _: str) -> str:
+def _written(cls: Any, fields: list[_Field]) -> str:
+    """Return the source of the `__init__` of a class."""
     parameters, lines = ["self"], []
     ordered = sorted(enumerate(fields), key=lambda pair: pair[1].kw_only)
-    in_dict = hasattr(cls, "__dict__") and "__slots__" not in cls.__dict__
-    if in_dict:
-        in_dict = not any("__slots__" in base.__dict__ and base.__slots__ for base in cls.__mro__)
     for number, one in ordered:
         if one.kw_only and "*" not in parameters:
             parameters.append("*")
         if not (one.init or one.is_optional):
             continue
         value = one.alias
-        made = f"f{number}({'self' * one.takes_self})"
+        made = f"f{number}()"
         if not one.init:
             value = f"d{number}" if one.factory is None else made
         elif one.factory is not None:
@@ -332,56 +349,7 @@ def _init(cls: Any, fields: list[_Field], _: str) -> str:
             parameters.append(f"{value}=d{number}" if one.is_optional else value)
         if one.converter is not None:
             value = f"c{number}({value})"
-        name = repr(one.name)
-        lines.append(f"d[{name}] = {value}" if in_dict else f"_set(self, {name}, {value})")
-    if in_dict:
-        lines.insert(0, "d = self.__dict__")
+        lines.append(f"_set(self, {one.name!r}, {value})")
     if hasattr(cls, "__attrs_post_init__"):
         lines.append("self.__attrs_post_init__()")
     return f"def __init__({', '.join(parameters)}):\n " + "\n ".join(lines or ["pass"])
-
-
-def _values(fields: list[_Field], of: str, *, hashed: bool = False) -> str:
-    """Return the source of a tuple of what counts of the value *of*."""
-    taken = [
-        f"k{number}({of}.{one.name})" if one.key else f"{of}.{one.name}"
-        for number, one in enumerate(fields)
-        if (one.hash if hashed else one.eq)
-    ]
-    return f"({''.join(each + ',' for each in taken)})"
-
-
-def _eq(_: Any, fields: list[_Field], __: str) -> str:
-    return (
-        "def __eq__(self, other):\n"
-        " if other.__class__ is not self.__class__: return NotImplemented\n"
-        f" return {_values(fields, 'self')} == {_values(fields, 'other')}"
-    )
-
-
-def _lt(_: Any, fields: list[_Field], __: str) -> str:
-    return (
-        "def __lt__(self, other):\n"
-        " if other.__class__ is not self.__class__: return NotImplemented\n"
-        f" return {_values(fields, 'self')} < {_values(fields, 'other')}"
-    )
-
-
-def _hash(_: Any, fields: list[_Field], __: str) -> str:
-    return f"def __hash__(self): return hash({_values(fields, 'self', hashed=True)})"
-
-
-def _cached_hash(_: Any, fields: list[_Field], __: str) -> str:
-    return (
-        "def __hash__(self):\n"
-        f" try: return self.{_HASH}\n"
-        " except AttributeError: pass\n"
-        f" found = hash({_values(fields, 'self', hashed=True)})\n"
-        f" _set(self, {_HASH!r}, found)\n"
-        " return found"
-    )
-
-
-def _repr(_: Any, fields: list[_Field], __: str) -> str:
-    shown = ", ".join(f"{one.name}={{self.{one.name}!r}}" for one in fields if one.repr)
-    return f"def __repr__(self): return f'{{self.__class__.__name__}}({shown})'"

@@ -19,7 +19,7 @@ from policy.core import expressions as re
 from policy.core import limits
 from policy.core.errors import PolicyError, PolicyErrors
 from policy.core.source import Source, Span
-from policy.core.values import Factory, define, frozen
+from policy.core.values import define, field, frozen
 from policy.files.nodes import VALUES, MappingNode, Node, NodeEntry, ScalarNode, SequenceNode, Value
 from policy.files.text import BYTE_ORDER_MARK, cite, has_byte_order_mark
 
@@ -104,8 +104,8 @@ class _Open:
 
     start: int
     close: str
-    items: list[Node] = Factory(list)
-    entries: list[NodeEntry] = Factory(list)
+    items: list[Node] = field(factory=list)
+    entries: list[NodeEntry] = field(factory=list)
     key: ScalarNode | None = None
     comma: int | None = None  # the last one
 

@@ -14,7 +14,7 @@ from typing import Final, Literal, overload
 from policy.core import limits
 from policy.core.errors import PolicyError
 from policy.core.source import visible
-from policy.core.values import Factory, define, field, frozen
+from policy.core.values import define, field, frozen
 from policy.files.text import cite
 from policy.files.trees import Problem, Tree, is_skipped, too_large, too_many
 
@@ -247,9 +247,9 @@ class _Links:
     """Sorts the records of a listing, and follows links as a checkout would."""
 
     label: str
-    blobs: dict[str, _Blob] = Factory(dict)
-    links: dict[str, _Blob] = Factory(dict)
-    problems: list[Problem] = Factory(list)
+    blobs: dict[str, _Blob] = field(factory=dict)
+    links: dict[str, _Blob] = field(factory=dict)
+    problems: list[Problem] = field(factory=list)
 
     def take(self, record: bytes) -> None:
         """Add a record: mode, type, object, size, a tab, the path."""
@@ -300,8 +300,8 @@ class _Walk:
     label: str
     blobs: dict[str, _Blob]
     targets: dict[str, str | None]
-    files: dict[str, _Blob] = Factory(dict)
-    problems: list[Problem] = Factory(list)
+    files: dict[str, _Blob] = field(factory=dict)
+    problems: list[Problem] = field(factory=list)
 
     def run(self) -> None:
         """Fill in the files and problems."""

@@ -12,7 +12,7 @@ from typing import Final
 
 from policy.core import limits
 from policy.core.errors import PolicyError
-from policy.core.values import Factory, define, field, frozen
+from policy.core.values import define, field, frozen
 from policy.files.text import FileText, cite, decode
 
 __all__ = [
@@ -267,8 +267,8 @@ class _Walk:
     label: str
     follows: bool = False
     top: frozenset[str] | None = None
-    files: list[str] = Factory(list)
-    problems: list[Problem] = Factory(list)
+    files: list[str] = field(factory=list)
+    problems: list[Problem] = field(factory=list)
     seen: int = 0
 
     def run(self) -> None:

@@ -24,7 +24,7 @@ import yaml
 from policy.core import limits
 from policy.core.errors import PolicyError, PolicyErrors
 from policy.core.source import Source, Span
-from policy.core.values import Factory, define, evolve, frozen
+from policy.core.values import define, evolve, field, frozen
 from policy.files.nodes import (
     VALUES,
     MappingNode,
@@ -154,9 +154,9 @@ class _Open:
 
     start: int
     keyed: bool
-    items: list[Node] = Factory(list)
-    entries: list[NodeEntry] = Factory(list)
-    names: dict[str, Span] = Factory(dict)
+    items: list[Node] = field(factory=list)
+    entries: list[NodeEntry] = field(factory=list)
+    names: dict[str, Span] = field(factory=dict)
     key: ScalarNode | None = None
 
     @property

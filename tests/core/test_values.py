@@ -57,8 +57,8 @@ def declared(lib):
     @frozen(order=True)
     class Made:
         first: tuple[str, ...] = field(converter=tuple)
-        second: str = field(default=lib.Factory(lambda made: made.first[0], takes_self=True))
-        third: list[str] = lib.Factory(list)
+        second: str = "second"
+        third: list[str] = field(factory=list)
 
     @define(eq=False, repr=False)
     class Later:
