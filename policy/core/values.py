@@ -168,9 +168,8 @@ def _made(
         one.name, one.alias = name, one.alias or name.lstrip("_")
         own.append(one)
     names = {one.name for one in own}
-    inherited: list[_Field] = next(
-        (base.__fields__[1] for base in cls.__mro__[1:] if _is_value(base)), []
-    )
+    bases = [base for base in cls.__mro__[1:] if "__fields__" in base.__dict__]
+    inherited: list[_Field] = bases[0].__fields__[1] if bases else []
     fields = [*(one for one in inherited if one.name not in names), *own]
     body["__fields__"] = cls, fields  # set to the class that is made, below
     body["__match_args__"] = tuple([one.name for one in fields if not one.kw_only])
@@ -206,10 +205,6 @@ def _made(
     made: Any = type(cls)(cls.__name__, cls.__bases__, body) if slots else _changed(cls, body)
     made.__fields__ = (made, fields)
     return made
-
-
-def _is_value(cls: Any) -> bool:
-    return "__fields__" in cls.__dict__
 
 
 def _changed(cls: Any, body: dict[str, Any]) -> Any:

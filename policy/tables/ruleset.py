@@ -19,8 +19,8 @@ from policy.core.effect import Effect
 from policy.core.memory import Key
 from policy.core.source import Place
 from policy.core.values import Final, frozen
-from policy.patterns.automaton import Beginnings
-from policy.patterns.pattern import Pattern, is_glob
+from policy.patterns.automaton import Ends
+from policy.patterns.pattern import Pattern, is_glob, is_stars
 from policy.tables.dialect import Dialect
 from policy.tables.entry import Form, RowEntry
 from policy.tables.row import Row
@@ -33,9 +33,6 @@ Said = tuple[str, str, Pattern | None, Form]
 
 # Neighbours with one effect, in order.
 Runs = tuple[tuple[Effect, Reason, frozenset[Said]], ...]
-
-# Globs over tool names and the numbers of their entries, by what each ends with, backwards.
-_Globs = dict[str, list[tuple[Pattern, list[int]]]]
 
 
 def _text(said: Said) -> str:
@@ -196,26 +193,21 @@ class RuleSet:
         return by_name
 
     @cached_property
-    def _globs(self) -> tuple[Beginnings, dict[str, tuple[Beginnings, _Globs]]]:
-        """The globs and their entries, by what names that match start with and end with."""
-        found: dict[str, _Globs] = {}
-        for tool, numbers in self._by_tool.items():
-            if is_glob(tool):
-                literal = "*" if tool.startswith("=") else tool
-                start, end = literal.partition("*")[0], literal.rpartition("*")[2]
-                ends = found.setdefault(start, {})
-                ends.setdefault(end[::-1], []).append((_glob(tool), numbers))
-        return Beginnings(found), {start: (Beginnings(ends), ends) for start, ends in found.items()}
+    def _globs(self) -> tuple[Ends, list[list[int]], list[tuple[Pattern, list[int]]]]:
+        """The globs of stars with the numbers of their entries, and the others with theirs."""
+        found = [(_glob(tool), self._by_tool[tool]) for tool in self.globs]
+        stars = [(glob, numbers) for glob, numbers in found if is_stars(glob.tokens)]
+        others = [(glob, numbers) for glob, numbers in found if not is_stars(glob.tokens)]
+        return Ends([glob.tokens for glob, _ in stars]), [numbers for _, numbers in stars], others
 
     def _globbing(self, name: str) -> Iterator[int]:
         """Yield the numbers of the entries whose glob matches *name*."""
-        starts, globs = self._globs
-        for start in starts.of(name):
-            backwards, ends = globs[start]
-            for end in backwards.of(name[::-1]):
-                for glob, numbers in ends[end]:
-                    if glob.matches(name):
-                        yield from numbers
+        ends, stars, others = self._globs
+        for index in ends.matching(name):
+            yield from stars[index]
+        for glob, numbers in others:
+            if glob.matches(name):
+                yield from numbers
 
     @cached_property
     def _rows(self) -> dict[str, Row]:

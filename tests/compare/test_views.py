@@ -87,7 +87,7 @@ def test_runs_of_lines_with_one_effect_decide_as_the_lines_do(lines, pattern, bu
 @given(_lists, st.sampled_from(_PATHS), st.sampled_from(_PATHS))
 def test_what_decides_behind_a_text_was_possible_there(lines, path, further) -> None:
     automaton = _list(lines).automaton
-    assert automaton.first(path + further) in automaton.state(path).possible
+    assert automaton.first(path + further) in automaton.walk(path).possible
 
 
 @given(_lists, _lists, st.booleans())
