@@ -38,8 +38,7 @@ from policy.core.decision import Decision
 from policy.core.effect import Effect
 from policy.core.values import evolve, field, frozen
 from policy.tables.chain import NOTHING_SAID, Chain, SpawnDenied
-from policy.tables.placement import ProjectFolders, Rootless, folders_here, ways
-from policy.tables.table import Table
+from policy.tables.placement import PlacedTable, ProjectPlace, Rooted, Rootless, folders_here
 
 __all__ = [
     "APPROVAL_FORM",
@@ -139,7 +138,7 @@ class _Program:
     names: Mapping[str, str]
     prefix: str
     starts: Mapping[str, str]
-    folders: ProjectFolders | None
+    place: ProjectPlace
     recorder: Recorder | None = None
     # One for each program, so that the chains of two policies never mix.
     context: ContextVar[_Running | None] = field(
@@ -147,20 +146,17 @@ class _Program:
     )
     offered: dict[tuple[str, str, str], bool] = field(factory=dict)
     remaining: dict[tuple[str, str, str], str] = field(factory=dict)
-    tables: dict[tuple[str, str], Table] = field(factory=dict)
-    rootless: Rootless = field(factory=Rootless)
+    tables: dict[tuple[str, str], PlacedTable] = field(factory=dict)
 
-    def table(self, chain: Chain) -> Table:
-        """Return the table of *chain*, placed in the folders of this machine."""
-        if self.folders is None:
-            return chain.table
+    def table(self, chain: Chain) -> PlacedTable:
+        """Return the table of *chain*, placed where its calls are made."""
         # Chains with equal tables name different links.
         key = (str(chain), chain.table.hash)
         table = self.tables.get(key)
         if table is None:
             if len(self.tables) >= _REMEMBERED:
                 self.tables.clear()
-            table = self.tables[key] = self.folders.table(chain.table)
+            table = self.tables[key] = self.place.of(chain.table)
         return table
 
     def verdict(
@@ -231,18 +227,13 @@ class _Program:
         agent: str = "",
     ) -> None:
         if self.recorder is not None:
-            cwd = self.folders.cwd if self.folders is not None else ""
+            cwd = self.place.folders.cwd if isinstance(self.place, Rooted) else ""
             record = Record.of(chain, tool, call, decision)
             self.recorder.append(evolve(record, agent=agent, cwd=cwd))
 
     def decide(self, chain: Chain, tool: str, call: dict[str, object]) -> Decision:
         """Return the strictest decision on a call and on the files where its links lead."""
-        if self.folders is None:
-            return self.rootless.of(chain.table).decide(tool, call, checked=True)
-        placed = self.table(chain)
-        found = ways(chain.table, placed, tool, call, self.folders)
-        decisions = (table.decide(tool, meant, checked=True) for table, meant in found)
-        return min(decisions, key=lambda one: one.effect)
+        return self.table(chain).decide(tool, call, checked=True)
 
     def remains(self, chain: Chain, tool: str) -> str:
         """Return what the model learns about what remains allowed after a denial of *tool*."""
@@ -250,7 +241,7 @@ class _Program:
         key = (str(chain), chain.table.hash, tool)
         found = self.remaining.get(key)
         if found is None:
-            found = remainder(self.table(chain), tool, self.runtime_name)
+            found = remainder(self.table(chain).moved, tool, self.runtime_name)
             if len(self.remaining) >= _REMEMBERED:
                 self.remaining.clear()
             self.remaining[key] = found
@@ -274,7 +265,7 @@ class _Program:
             if agent is not None:
                 found = may_start(chain, agent)
             else:
-                found = may_call(self.table(chain), self.named(tool))
+                found = may_call(self.table(chain).moved, self.named(tool))
             if len(self.offered) >= _REMEMBERED:
                 self.offered.clear()
             self.offered[key] = found
@@ -315,9 +306,9 @@ class Guard:
         home: str | os.PathLike[str] = "~",
         recorder: Recorder | None = None,
     ) -> None:
-        folders = None if project is None else folders_here(project, home)
+        place = Rootless() if project is None else Rooted(folders_here(project, home))
         self._program = _Program(
-            chain, dict(names or {}), prefix, dict(starts or {}), folders, recorder
+            chain, dict(names or {}), prefix, dict(starts or {}), place, recorder
         )
         self._agent = chain.names[-1]
         self._fixed: Chain | None = None
@@ -553,7 +544,7 @@ class Guard:
 
         """
         try:
-            table = self._program.table(self.chain if chain_of is None else chain_of())
+            table = self._program.table(self.chain if chain_of is None else chain_of()).moved
             return [tool for tool in tools if always_granted(table, self.named(tool))]
         except Exception:  # noqa: BLE001  # a failure grants nothing
             return []

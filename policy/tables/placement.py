@@ -11,10 +11,7 @@ import os
 import posixpath
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, partial
-from operator import attrgetter
-from weakref import WeakKeyDictionary
 
-from policy.commands.reader import is_plain
 from policy.core.decision import Clause, Decision, Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
@@ -26,7 +23,7 @@ from policy.patterns.tokens import Gap, Token, folded, in_any_case
 from policy.tables.calls import Unreadable, argument_text, slashed_path
 from policy.tables.chain import Around, Link
 from policy.tables.dialect import BLANKS, Argument, ArgumentKind, Dialect
-from policy.tables.lookup import Lookup, not_arguments
+from policy.tables.lookup import not_arguments
 from policy.tables.ruleset import EntriesOnDemand, Entry, RuleSet
 from policy.tables.table import Ceiling, LinkedRules, Table
 
@@ -41,7 +38,6 @@ __all__ = [
     "folders_here",
     "is_nameless",
     "place_at",
-    "ways",
 ]
 
 
@@ -356,8 +352,7 @@ class _FileArguments:
         paths: those that rules take for paths.
         trimmed: those of them around which blanks do not count.
         texts: those that rules match as text.
-        commands: of a command, how it is read.
-        follows: whether some rules are about a folder that no file states.
+        commands: of a command, how it is read here.
 
     """
 
@@ -365,12 +360,20 @@ class _FileArguments:
     trimmed: frozenset[str]
     texts: frozenset[str]
     commands: tuple[tuple[Argument, Dialect], ...]
-    follows: bool
 
-    @property
-    def any(self) -> bool:
-        """Whether a call may name a file of the project."""
-        return self.follows and bool(self.paths or self.texts or self.commands)
+    @classmethod
+    def of(cls, table: Table, tool: str) -> _FileArguments:
+        """Return those of a tool, as *table* reads its calls."""
+        dialects = dict.fromkeys(part.rules.dialect for part in table.use.parts)
+        read = [(dialect.argument(tool), dialect) for dialect in dialects]
+        paths = [each for each, _ in read if each.kind is ArgumentKind.PATH]
+        texts = {field for each, _ in read if each.kind in _AS_TEXT for field in each.fields}
+        return cls(
+            frozenset(field for each in paths for field in each.fields),
+            frozenset(field for each in paths if each.trimmed for field in each.fields),
+            _NAMES & texts,
+            tuple(each for each in read if each[0].kind is ArgumentKind.COMMAND),
+        )
 
     def given(self, call: _Call) -> Iterator[tuple[str, str]]:
         """Yield the paths of a call that rules take for such, each with its argument."""
@@ -379,99 +382,25 @@ class _FileArguments:
             if isinstance(path, str):
                 yield field, path.strip(BLANKS) if field in self.trimmed else path
 
+    def opened(self, call: _Call) -> Iterator[str]:
+        """Yield the names of files that the command of a call opens."""
+        for argument, dialect in self.commands:
+            try:
+                text = argument_text(argument, dialect, call)
+            except Unreadable:
+                continue  # which is denied
+            from policy.commands.reader import is_plain, read_command  # noqa: PLC0415  # for these
+            from policy.commands.words import in_home  # noqa: PLC0415
+
+            if not is_plain(text, dialect.shell):
+                files = (file.target for file in read_command(text, dialect.shell).redirections)
+                yield from (in_home(name, "~") for name in files if name and "\0" not in name)
+
 
 # Hosts that match the paths of a call as text take them by these names.
 _AS_TEXT: Final = frozenset({ArgumentKind.LENIENT, ArgumentKind.JOINED, ArgumentKind.FILES})
 _SEVERAL: Final = "files"
 _NAMES: Final = frozenset({"file_path", "path", _SEVERAL})
-
-_ARGUMENTS: Final[WeakKeyDictionary[Lookup, _FileArguments]] = WeakKeyDictionary()
-
-
-def _arguments(table: Table, tool: str) -> _FileArguments:
-    lookup = table.lookup(tool)
-    found = _ARGUMENTS.get(lookup)
-    if found is None:
-        dialects = list(dict.fromkeys(part.rules.dialect for part in table.use.parts))
-        read = [(dialect.argument(tool), dialect) for dialect in dialects]
-        paths = [each for each, _ in read if each.kind is ArgumentKind.PATH]
-        texts = {field for each, _ in read if each.kind in _AS_TEXT for field in each.fields}
-        found = _ARGUMENTS[lookup] = _FileArguments(
-            frozenset(field for each in paths for field in each.fields),
-            frozenset(field for each in paths if each.trimmed for field in each.fields),
-            _NAMES & texts,
-            tuple(each for each in read if each[0].kind is ArgumentKind.COMMAND),
-            any(map(is_nameless, dialects)),
-        )
-    return found
-
-
-def _opened(table: Table, tool: str, call: _Call) -> Iterator[str]:
-    """Yield the names of files that the command of a call opens."""
-    for argument, dialect in _arguments(table, tool).commands:
-        try:
-            text = argument_text(argument, dialect, call)
-        except Unreadable:
-            continue  # which is denied
-        if not is_plain(text, dialect.shell):
-            from policy.commands.reader import read_command  # noqa: PLC0415  # for few alone
-            from policy.commands.words import in_home  # noqa: PLC0415
-
-            files = (file.target for file in read_command(text, dialect.shell).redirections)
-            yield from (in_home(name, "~") for name in files if name and "\0" not in name)
-
-
-# The files of a call, where links lead.
-
-
-def ways(
-    own: Table, placed: Table, tool: str, call: _Call, folders: ProjectFolders, *, cwd: str = ""
-) -> Iterator[tuple[Table, _Call]]:
-    """Yield each table and call of which the strictest decision holds.
-
-    Args:
-        own: what decides, in no folder yet.
-        placed: the same in *folders*.
-        tool: the tool.
-        call: the arguments.
-        folders: of this machine.
-        cwd: what relative paths are relative to, if not the project.
-
-    """
-    yield placed, call
-    if _arguments(own, tool).any:
-        files = _opened(placed, tool, call)
-        calls = _respelled(_arguments(own, tool), call, folders, cwd or folders.cwd)
-        yield from ((placed, each) for each in calls)
-        yield from _linked(own, call, folders, files, cwd or folders.cwd)
-
-
-def _linked(
-    own: Table, call: _Call, folders: ProjectFolders, files: Iterable[str], here: str
-) -> Iterator[tuple[Table, _Call]]:
-    """Yield the table with the links behind which the *files* are that a command opens."""
-    led = (folders.beyond(name, here) for name in dict.fromkeys(files))
-    links = dict(each for each in led if each is not None)
-    if links:
-        yield folders.linked(own, tuple(links.items())), call
-
-
-def _respelled(
-    arguments: _FileArguments, call: _Call, folders: ProjectFolders, here: str
-) -> Iterator[_Call]:
-    """Yield *call* with the files that it names as they are named otherwise."""
-    real = {
-        field: folders.resolve(named(path, here, folders.home))
-        for field, path in arguments.given(call)
-        if path and "\0" not in path
-    }
-    if {**call, **real} != call:
-        yield {**call, **real}
-    for resolve in (os.path.normpath, folders.resolve) if arguments.texts else ():
-        spell = partial(_from_project, resolve, folders, here)
-        spelled = _with_paths(call, arguments.texts, spell)
-        if spelled != call:
-            yield spelled
 
 
 def _with_paths(call: _Call, fields: frozenset[str], spell: Callable[[str], str]) -> _Call:
@@ -491,25 +420,15 @@ def _file(file: object, spell: Callable[[str], str]) -> object:
     return {**file, "path": spell(path)} if isinstance(path, str) and path else file  # type: ignore[dict-item]
 
 
-def _from_project(
-    resolve: Callable[[str], str], folders: ProjectFolders, here: str, path: str
-) -> str:
-    """Return *path* as it starts from the project, or the root; as it is given where it does."""
-    absolute = resolve(os.path.join(here, path))  # noqa: PTH118  # `Path` would keep `..`
-    for name in (folders.cwd, *folders.also):
-        if f"{absolute}/".startswith(f"{name.rstrip('/')}/"):
-            absolute = os.path.relpath(absolute, name)
-            break
-    is_same = os.path.normpath(path) == absolute and ".." not in path.split("/")
-    return path if is_same else absolute
-
-
 # Tables in a place.
 
 
 # Tables that a place remembers, and decisions of one tool by their text.
 _TABLES: Final = 1024
 _TEXTS: Final = 16 * 1024
+
+# A table, and the call that it decides.
+_Way = tuple[Table, _Call]
 
 
 class ProjectPlace:
@@ -531,15 +450,14 @@ class ProjectPlace:
         raise NotImplementedError
 
     def others(
-        self, own: Table, placed: Table, tool: str, call: _Call, files: Iterable[str]
-    ) -> Iterator[tuple[Table, _Call]]:
-        """Yield each table and call of which the strictest decision holds, beside *placed*.
+        self, placed: PlacedTable, named: _FileArguments, call: _Call, files: Iterable[str]
+    ) -> Iterator[_Way]:
+        """Yield each table and call of which the strictest decision holds, beside the call itself.
 
         Args:
-            own: what decides, in no place.
-            placed: the same here.
-            tool: the tool.
-            call: the arguments, which name files.
+            placed: what decides here.
+            named: which arguments name files.
+            call: the arguments.
             files: those that its command opens.
 
         """
@@ -557,21 +475,51 @@ class Rooted(ProjectPlace):
     def __init__(self, folders: ProjectFolders) -> None:
         super().__init__()
         self.folders = folders
-        self.table = folders.table  # type: ignore[method-assign]
+        self._here = folders.current or folders.cwd
 
     def below(self, root: str) -> Rooted:
         """Return the same for a project in a folder below this one."""
         cwd = posixpath.join(self.folders.cwd, root)
         return Rooted(folders_here(cwd, self.folders.home)) if root else self
 
+    def table(self, table: Table) -> Table:
+        """Return *table* as it decides calls made here."""
+        return self.folders.table(table)
+
     def others(
-        self, own: Table, placed: Table, tool: str, call: _Call, files: Iterable[str]
-    ) -> Iterator[tuple[Table, _Call]]:
+        self, placed: PlacedTable, named: _FileArguments, call: _Call, files: Iterable[str]
+    ) -> Iterator[_Way]:
         """Yield the same with the files where links lead."""
-        here, arguments = self.folders.cwd, _arguments(own, tool)
-        for each in _respelled(arguments, call, self.folders, here):
-            yield placed, each
-        yield from _linked(own, call, self.folders, files, here)
+        for each in self._respelled(named, call):
+            yield placed.moved, each
+        led = (self.folders.beyond(name, self._here) for name in dict.fromkeys(files))
+        links = dict(each for each in led if each is not None)
+        if links:
+            yield self.folders.linked(placed.own, tuple(links.items())), call
+
+    def _respelled(self, arguments: _FileArguments, call: _Call) -> Iterator[_Call]:
+        """Yield *call* with the files that it names as they are named otherwise."""
+        real = {
+            field: self.folders.resolve(named(path, self._here, self.folders.home))
+            for field, path in arguments.given(call)
+            if path and "\0" not in path
+        }
+        if {**call, **real} != call:
+            yield {**call, **real}
+        for resolve in (os.path.normpath, self.folders.resolve) if arguments.texts else ():
+            spelled = _with_paths(call, arguments.texts, partial(self._from_project, resolve))
+            if spelled != call:
+                yield spelled
+
+    def _from_project(self, resolve: Callable[[str], str], path: str) -> str:
+        """Return *path* as it starts from the project, or the root; as given where it does."""
+        absolute = resolve(os.path.join(self._here, path))  # noqa: PTH118  # `Path` would keep `..`
+        for name in (self.folders.cwd, *self.folders.also):
+            if f"{absolute}/".startswith(f"{name.rstrip('/')}/"):
+                absolute = os.path.relpath(absolute, name)
+                break
+        is_same = os.path.normpath(path) == absolute and ".." not in path.split("/")
+        return path if is_same else absolute
 
 
 class Rootless(ProjectPlace):
@@ -590,25 +538,19 @@ class Rootless(ProjectPlace):
         return Anywhere().table(table)
 
     def others(
-        self,
-        own: Table,
-        placed: Table,  # noqa: ARG002
-        tool: str,
-        call: _Call,
-        files: Iterable[str],
-    ) -> Iterator[tuple[Table, _Call]]:
+        self, placed: PlacedTable, named: _FileArguments, call: _Call, files: Iterable[str]
+    ) -> Iterator[_Way]:
         """Yield what denies a call that may leave the project."""
-        arguments = _arguments(own, tool)
-        paths = [*files, *(path for _, path in arguments.given(call))]
+        paths = [*files, *(path for _, path in named.given(call))]
 
         def note(path: str) -> str:
             paths.append(path)
             return path
 
-        _with_paths(call, arguments.texts, note)
-        drives = any(part.rules.dialect.drives for part in own.use.parts)
+        _with_paths(call, named.texts, note)
+        drives = any(part.rules.dialect.drives for part in placed.own.use.parts)
         if any(_is_elsewhere(path, drives=drives) for path in paths):
-            yield evolve(_NO_ROOT, origin=own), call
+            yield evolve(_NO_ROOT, origin=placed.own), call
 
 
 _NO_ROOT: Final = Table.of(RuleSet((), Effect.DENY, Dialect(""), Reason.NO_ROOT))
@@ -630,41 +572,47 @@ class _Tool:
 
     Attributes:
         lookup: of the moved table.
-        names_files: whether a call may name files of the project.
+        arguments: those that name files; None where no call names files of the project.
         by_text: whether the text that decides alone is all that names them.
         remembered: decisions by that text, of calls that name no file or are denied anyhow.
 
     """
 
-    __slots__ = ("by_text", "lookup", "names_files", "remembered")
+    __slots__ = ("arguments", "by_text", "lookup", "remembered")
 
     def __init__(self, own: Table, moved: Table, tool: str) -> None:
         self.lookup = moved.lookup(tool)
-        arguments = _arguments(own, tool)
-        self.names_files = arguments.any
+        found = _FileArguments.of(moved, tool)
+        follows = any(is_nameless(part.rules.dialect) for part in own.use.parts)
+        named = follows and (found.paths or found.texts or found.commands)
+        self.arguments = found if named else None
         fields = {self.lookup.field, self.lookup.alias}
-        self.by_text = not (arguments.paths or arguments.texts) and all(
-            fields.issuperset(argument.fields)
-            for argument, _ in (*arguments.commands, *_arguments(moved, tool).commands)
+        self.by_text = not (found.paths or found.texts) and all(
+            fields.issuperset(argument.fields) for argument, _ in found.commands
         )
         self.remembered: Memo[str, Decision] = Memo(_TEXTS)
 
 
 class PlacedTable:
-    """A table whose calls are made in one place. Its decisions name the table itself."""
+    """A table whose calls are made in one place. Its decisions name the table itself.
+
+    Attributes:
+        own: the table, in no place.
+
+    """
 
     def __init__(self, own: Table, place: ProjectPlace) -> None:
-        self._own = own
+        self.own = own
         self._place = place
         self._tools: Memo[str, _Tool] = Memo(_TABLES)
 
     @cached_property
-    def _moved(self) -> Table:
-        """The table as it decides calls made here."""
-        return self._place.table(self._own)
+    def moved(self) -> Table:
+        """The table as it decides calls made here, by the names that these give to files."""
+        return self._place.table(self.own)
 
     def _tool(self, tool: str) -> _Tool:
-        return self._tools.get(tool) or self._tools.keep(tool, _Tool(self._own, self._moved, tool))
+        return self._tools.get(tool) or self._tools.keep(tool, _Tool(self.own, self.moved, tool))
 
     def decide(self, tool: str, call: _Call, *, checked: bool = False) -> Decision:
         """Return what a call gets here, and raise as `Table.decide` does."""
@@ -679,31 +627,33 @@ class PlacedTable:
             decision = known.remembered.get(text)
             if decision is not None and (checked or len(call) == 1 or lookup.takes(call)):
                 return decision
-        try:
-            decision = self._moved.decide(tool, call, checked=checked)
-            if known.names_files and decision.effect is not Effect.DENY:
-                files = tuple(_opened(self._moved, tool, call))
+        decision = self.moved.decide(tool, call, checked)
+        if known.arguments is not None and decision.effect is not Effect.DENY:
+            try:
+                files = tuple(known.arguments.opened(call))
                 if files or not known.by_text:
-                    others = self._place.others(self._own, self._moved, tool, call, files)
-                    decisions = (table.decide(tool, meant, checked) for table, meant in others)
-                    return min((decision, *decisions), key=_effect)
-        except ValueError:  # no system has a file of such a name
-            return Decision(Effect.DENY, Reason.MALFORMED, table=self._own)
+                    others = self._place.others(self, known.arguments, call, files)
+                    found = [table.decide(tool, meant, checked) for table, meant in others]
+                    return min((decision, *found), key=_strictness)
+            except ValueError:  # no system has a file of such a name
+                return Decision(Effect.DENY, Reason.MALFORMED, table=self.own)
         if text is not None and lookup.remembered.get(text) is decision:
             known.remembered.keep(text, decision)
         return decision
 
     def account(self, tool: str, call: _Call) -> tuple[Clause, ...]:
         """Return what a command does here, and what each of that gets (see `Table.account`)."""
-        found = [(self._moved, call)]
+        found = [(self.moved, call)]
+        arguments = self._tool(tool).arguments
         try:
-            if self._tool(tool).names_files:
-                files = _opened(self._moved, tool, call)
-                found += self._place.others(self._own, self._moved, tool, call, files)
-            table, meant = min(found, key=lambda way: way[0].decide(tool, way[1]).effect)
+            if arguments is not None:
+                found += self._place.others(self, arguments, call, arguments.opened(call))
+            table, meant = min(found, key=lambda way: _strictness(way[0].decide(tool, way[1])))
         except ValueError:
             return ()
         return table.account(tool, meant)
 
 
-_effect: Final = attrgetter("effect")
+def _strictness(decision: Decision) -> tuple[Effect, bool]:
+    # Of two that are equally strict, a rule says more than a default.
+    return decision.effect, decision.reason is Reason.DEFAULT

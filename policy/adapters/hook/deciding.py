@@ -27,7 +27,7 @@ from policy.core.source import visible
 from policy.core.symlinks import other_names
 from policy.core.values import Final, evolve, frozen
 from policy.tables.chain import Chain, SpawnDenied
-from policy.tables.placement import ProjectFolders, ways
+from policy.tables.placement import PlacedTable, ProjectFolders, Rooted
 from policy.tables.projects import Compiled, Offered, told_apart
 from policy.tables.table import Table
 
@@ -135,7 +135,7 @@ class HookDecider:
     def __init__(self) -> None:
         self.package = package_digest()
         self._known: Memo[str, Compiled] = Memo(_KEPT)
-        self._folders: Memo[ProjectFolders, ProjectFolders] = Memo(_KEPT)
+        self._places: Memo[ProjectFolders, Rooted] = Memo(_KEPT)
 
     def answer(self, options: HookOptions, environment: Mapping[str, str], data: bytes) -> bytes:
         """Return the JSON object that answers the event *data*; record the call if wanted.
@@ -158,10 +158,10 @@ class HookDecider:
         else:
             found = [self._from_sources(places, environment, files)]
         projects = [project for compiled in found for project in compiled.projects]
-        folders = self._placed(places, event)
+        place = self._place(places, event)
         known = (self.package, *(compiled.hash for compiled in found))
         remains = partial(_remainder, Store.of(environment), known)
-        call = _hook_call(event, projects, folders, remains, options.given["root"])
+        call = _hook_call(event, projects, place, remains, options.given["root"])
         answer = call.answer()
         if options.given["record"]:
             _record(options, places, call.event, answer)
@@ -218,11 +218,11 @@ class HookDecider:
             store.put(name, packed(compiled))
         return self._known.keep(key, compiled)
 
-    def _placed(self, places: Places, event: Event) -> ProjectFolders:
-        # The folders keep the tables that were placed in them.
+    def _place(self, places: Places, event: Event) -> Rooted:
+        # A place keeps the tables that are decided there.
         also = other_names(places.project)
         folders = ProjectFolders(places.project, places.home, also, event.cwd)
-        return self._folders.get(folders) or self._folders.keep(folders, folders)
+        return self._places.get(folders) or self._places.keep(folders, Rooted(folders))
 
 
 def _from_json(data: bytes, label: str) -> Compiled:
@@ -313,7 +313,7 @@ class Standing:
         title: what distinguishes the project, or "".
         chain: of the agent, as far as it is certain; None where there is no such chain.
         names: the agents of the chain, where it is certain.
-        table: that decides, placed in the folders of the call.
+        table: that decides, where the call is made.
         denial: the reason why there is no chain.
 
     """
@@ -322,7 +322,7 @@ class Standing:
     title: str
     chain: Chain | None
     names: tuple[str, ...]
-    table: Table
+    table: PlacedTable | None
     denial: SpawnDenied | None = None
 
 
@@ -345,7 +345,6 @@ class HookCall:
     """A call, and the standing of its agent in each project."""
 
     event: Event
-    folders: ProjectFolders
     standings: tuple[Standing, ...]
     remains: Callable[[Table, str], str]
 
@@ -372,13 +371,10 @@ class HookCall:
         return own.answer(Effect.ALLOW) if silent and plain else strictest.answer(None)
 
     def _from_table(self, standing: Standing) -> Iterator[ProjectVerdict]:
-        """Yield the verdicts of the table: on the call, and on the files where links lead."""
-        if standing.chain is None:
-            return
-        event, own, placed = self.event, standing.chain.table, standing.table
-        for table, call in ways(own, placed, event.tool, event.call, self.folders, cwd=event.cwd):
-            decision = table.decide(event.tool, call, checked=True)
-            yield ProjectVerdict(decision, partial(self._message, table, decision, call))
+        """Yield the verdict of the table, if there is one."""
+        if standing.table is not None:
+            decision = standing.table.decide(self.event.tool, self.event.call, checked=True)
+            yield ProjectVerdict(decision, partial(self._message, standing.table, decision))
 
     def _from_start(self, standing: Standing) -> Iterator[ProjectVerdict]:
         """Yield the verdicts on starting agents: the one that calls, and the one it starts."""
@@ -390,9 +386,9 @@ class HookCall:
             except SpawnDenied as denied:
                 yield _denied(denied)
 
-    def _message(self, table: Table, decision: Decision, call: Mapping[str, object]) -> str:
+    def _message(self, table: PlacedTable, decision: Decision) -> str:
         """Return the message for the *decision* of a table."""
-        tool = self.event.tool
+        tool, call = self.event.tool, self.event.call
         if decision.effect is Effect.ALLOW:
             return ""
         from policy.adapters.messages import question, refusal  # noqa: PLC0415  # compares tables
@@ -400,7 +396,7 @@ class HookCall:
         clauses = table.account(tool, call)
         if decision.effect is Effect.ASK:
             return question(tool, call, decision, clauses)
-        return refusal(tool, decision, clauses) + self.remains(table, tool)
+        return refusal(tool, decision, clauses) + self.remains(table.moved, tool)
 
     def _question(self, started: Decision) -> str:
         from policy.adapters.messages import question  # noqa: PLC0415  # as above
@@ -433,7 +429,7 @@ def _denied(denied: SpawnDenied) -> ProjectVerdict:
 def _hook_call(
     event: Event,
     projects: Iterable[Offered],
-    folders: ProjectFolders,
+    place: Rooted,
     remains: Callable[[Table, str], str],
     root: str = "",
 ) -> HookCall:
@@ -457,11 +453,11 @@ def _hook_call(
             chains = chains_of(project, event, types, root)
             chain = met(chains)
         except SpawnDenied as denied:
-            standings.append(Standing(project, title, None, (), Table(), denied))
+            standings.append(Standing(project, title, None, (), None, denied))
             continue
         names = chain.names if len(chains) == 1 else ()
-        standings.append(Standing(project, title, chain, names, folders.table(chain.table)))
-    return HookCall(event, folders, tuple(standings), remains)
+        standings.append(Standing(project, title, chain, names, place.of(chain.table)))
+    return HookCall(event, tuple(standings), remains)
 
 
 def _letters(name: str) -> str:
