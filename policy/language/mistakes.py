@@ -90,104 +90,88 @@ def character(char: str) -> str:
 NAME_CHARACTERS: Final = "a tool's name holds letters, digits and `_`, `-`, `.`, `:`, `*`"
 
 
-def in_matcher(text: str, at: int) -> Mistake:
-    """Return what is wrong with a matcher that parses up to *at* only."""
-    head = text.partition("(")[0]
-    if not text.strip():
-        return Mistake(
-            0,
-            len(text),
-            "expected a tool, found nothing",
-            "write a tool: `Read`, or `Bash(git diff *)`",
-        )
-    if "(" in text[1 : at + 1]:
-        return _after_specifier(text, at, head)
-    if at == 0 and text[0].isspace():
-        end = len(text) - len(text.lstrip())
-        return Mistake(0, end, "expected a tool, found a blank", f"write {quoted(text.strip())}")
-    if text[0] == "(":
-        return Mistake(
-            0, 1, "expected a tool, found `(`", f"write the tool first: {quoted('Bash' + text)}"
-        )
-    if "/" in head:
-        return Mistake(
-            0,
-            len(head),
-            f"expected a tool, found the path {quoted(head)}",
-            f"a path goes into the parentheses of a tool: {quoted(f'Read({head})')}",
-        )
-    return _in_tool(text, at)
-
-
-def _after_specifier(text: str, at: int, head: str) -> Mistake:
-    opened = len(head)
-    if ")" not in text[opened:]:
-        return Mistake(
-            opened,
-            opened + 1,
-            "expected `)` for this `(`, found the end of the rule",
-            f"close it: {quoted(text.rstrip() + ')')}",
-        )
-    rest = text[at:]
-    if not rest.strip():
-        return Mistake(
-            at,
-            len(text),
-            "expected the end of the rule, found a blank",
-            f"write {quoted(text[:at])}",
-        )
-    start = at + len(rest) - len(rest.lstrip())
-    return Mistake(
-        start,
-        len(text.rstrip()),
-        f"expected the end of the rule after `)`, found {quoted(text[start:].rstrip())}",
+# What is wrong with a matcher: the first form that all of it has says so. `at` is underlined; a
+# name in backticks stands for what the form has there.
+_TOOL: Final = r"(?P<tool>[A-Za-z0-9_.:*-]+)"
+_MISTAKEN: Final = (
+    (
+        r"(?P<at>\s*)",
+        "expected a tool, found nothing",
+        "write a tool: `Read`, or `Bash(git diff *)`",
+    ),
+    (
+        rf"(?P<rule>{_TOOL}(?P<at>\()[^)]*?)\s*",
+        "expected `)` for this `(`, found the end of the rule",
+        "close it: `{rule})`",
+    ),
+    (
+        rf"(?P<rule>{_TOOL}\(.*\))(?P<at>\s+)",
+        "expected the end of the rule, found a blank",
+        "write `{rule}`",
+    ),
+    (
+        rf"{_TOOL}\(.*\)\s*(?P<at>\S|\S.*\S)\s*",
+        "expected the end of the rule after `)`, found `{at}`",
         "the specifier ends at the last `)`: move the text into it, or remove it",
-    )
+    ),
+    (r"(?P<at>\s+)(?P<rule>.*?)\s*", "expected a tool, found a blank", "write `{rule}`"),
+    (
+        r"(?P<at>\()(?P<rest>.*)",
+        "expected a tool, found `(`",
+        "write the tool first: `Bash({rest}`",
+    ),
+    (
+        r"(?P<at>[^(]*/[^(]*)(\(.*)?",
+        "expected a tool, found the path `{at}`",
+        "a path goes into the parentheses of a tool: `Read({at})`",
+    ),
+    (
+        rf"{_TOOL}(?P<at>\s+)",
+        "expected the end of the rule, found a blank",
+        "write `{tool}`",
+    ),
+    (
+        rf"{_TOOL}(?P<at>\s+)(?P<rest>\(.*?)\s*",
+        "expected `(` right after `{tool}`, found a blank",
+        "write `{tool}{rest}`",
+    ),
+    (
+        rf"{_TOOL}\s+(?P<at>.*?)\s*",
+        "expected `(` or the end of the rule after `{tool}`, found `{at}`",
+        "what the tool may be called with goes into parentheses: `{tool}({at})`",
+    ),
+    (
+        rf"{_TOOL}?(?P<at>\)).*",
+        "expected `(` or the end of the rule, found `)`",
+        "write `Tool(specifier)`, or the tool alone",
+    ),
+    (
+        rf"{_TOOL}?(?P<at>,).*",
+        "expected one matcher, found a list of them",
+        "write each matcher as an entry of its own",
+    ),
+    (rf"{_TOOL}?(?P<at>[\"'`]).*", "expected a tool, found {character}", "remove the quotes"),
+    (rf"{_TOOL}?(?P<at>.).*", "expected a tool, found {character}", NAME_CHARACTERS),
+)
+_FILLED: Final = re.compile(r"`([^`]*\{\w+\}[^`]*)`|\{character\}")
 
 
-def _in_tool(text: str, at: int) -> Mistake:
-    char, tool, rest = text[at], text[:at], text[at:].strip()
-    if char.isspace():
-        if not rest:
-            return Mistake(
-                at,
-                len(text),
-                "expected the end of the rule, found a blank",
-                f"write {quoted(tool)}",
-            )
-        if rest.startswith("("):
-            gap = len(text[at:]) - len(text[at:].lstrip())
-            return Mistake(
-                at,
-                at + gap,
-                f"expected `(` right after {quoted(tool)}, found a blank",
-                f"write {quoted(tool + rest)}",
-            )
-        start = text.index(rest, at)
-        return Mistake(
-            start,
-            start + len(rest),
-            f"expected `(` or the end of the rule after {quoted(tool)}, found {quoted(rest)}",
-            f"what the tool may be called with goes into parentheses: {quoted(f'{tool}({rest})')}",
-        )
-    found = character(char)
-    if char == ")":
-        return Mistake(
-            at,
-            at + 1,
-            "expected `(` or the end of the rule, found `)`",
-            "write `Tool(specifier)`, or the tool alone",
-        )
-    if char == ",":
-        return Mistake(
-            at,
-            at + 1,
-            "expected one matcher, found a list of them",
-            "write each matcher as an entry of its own",
-        )
-    if char in "\"'`":
-        return Mistake(at, at + 1, f"expected a tool, found {found}", "remove the quotes")
-    return Mistake(at, at + 1, f"expected a tool, found {found}", NAME_CHARACTERS)
+def in_matcher(text: str) -> Mistake:
+    """Return what is wrong with a matcher that does not parse."""
+    for form, message, help_ in _MISTAKEN:
+        found = re.fullmatch(form, text, re.DOTALL)
+        if found is not None:
+            texts = found.groupdict()
+            said = (_filled(each, texts) for each in (message, help_))
+            return Mistake(*found.span("at"), *said)
+    raise AssertionError(text)  # the last form is that of any text
+
+
+def _filled(template: str, texts: dict[str, str]) -> str:
+    def fill(found: re.Match[str]) -> str:
+        return quoted(found[1].format(**texts)) if found[1] else character(texts["at"])
+
+    return _FILLED.sub(fill, template)
 
 
 # What the parser would have taken, and what a person calls it. The first row

@@ -43,8 +43,8 @@ def parse_matcher(text: str, span: Span | None = None) -> Matcher:
         raise PolicyError(_TOO_LONG, span)
     try:
         tool, specifier = _remembered(text) if len(text) <= _SHORT else _read_matcher(text)
-    except Unexpected as error:
-        mistake = in_matcher(text, error.position)
+    except Unexpected:
+        mistake = in_matcher(text)
         raise PolicyError(
             mistake.message, _within(span, text, mistake), help=mistake.help
         ) from None
