@@ -148,14 +148,8 @@ class AutomatonState:
             self.edges[character] = state.edges
         return state
 
-    def letters(self, named: Collection[str] = ()) -> set[str]:
-        """Return the characters that some pattern names as the next one.
-
-        Args:
-            named: those that others name; of what is no pattern, one may stand for the rest.
-
-        """
-        del named
+    def letters(self) -> set[str]:
+        """Return the characters that some pattern names as the next one."""
         letters: set[str] = set()
         for node in self._nodes:
             letters.update(node.letters or ())

@@ -6,7 +6,7 @@ been read holds it. A search must not offer it as a witness either.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 from policy.patterns.automaton import NO_MATCH, AutomatonState
@@ -47,9 +47,8 @@ class _DomainState(AutomatonState):
         following = self.ways.get(character)
         return self.ways[""] if following is None else following
 
-    def letters(self, named: Collection[str] = ()) -> set[str]:
+    def letters(self) -> set[str]:
         """Return the characters that unlock others."""
-        del named
         return set(self._unlocks)
 
 
@@ -59,10 +58,9 @@ class Domain:
     The first state of the table is where texts start. After a character that
     *unlocks*, such as a quote, more can follow than after any other one. Where the
     domain is *closed*, a pattern whose frozen text is outside has no text inside.
-    Where it is *narrow*, there are places where no fresh character may stand.
     """
 
-    __slots__ = ("_accepting", "_table", "_unlocks", "closed", "narrow", "separator", "start")
+    __slots__ = ("_accepting", "_table", "_unlocks", "closed", "separator", "start")
 
     def __init__(
         self,
@@ -81,7 +79,6 @@ class Domain:
             states[name].ways = {char: states[target] for char, target in edges.items()}
         self._table, self._accepting, self._unlocks = table, accepting, unlocks
         self.closed = closed
-        self.narrow = False
         self.separator = separator
         self.start: AutomatonState = states[next(iter(table))]
 

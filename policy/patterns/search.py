@@ -12,10 +12,7 @@ match, and no watched pattern matches that did not match before, since only a
 gap takes the fresh character, and a gap would have taken the old one as well.
 So when the guides include the patterns that decide, the answers are the same.
 Separators are kept, and so are the characters that a set names, since a
-negated set tells them apart, and those that unlock texts of a domain. Where a domain
-has no room for a fresh character, one stands for all that lead to the same place and
-that no pattern names as the next one there; those that some pattern names, a watched one
-included, are tried one by one.
+negated set tells them apart, and those that unlock texts of a domain.
 """
 
 from __future__ import annotations
@@ -91,7 +88,6 @@ def search(
     separators = {automaton.separator for automaton in (*guides, *watched)} - {""}
     everywhere = {fresh} | separators | extra
     count = len(guides)
-    narrow = [n for n, guide in enumerate(guides) if isinstance(guide, Domain) and guide.narrow]
     start = tuple(automaton.start for automaton in (*guides, *watched))
     # By key: an automaton that forgets makes another state of the same nodes.
     origin = tuple(state.key for state in start)
@@ -105,9 +101,6 @@ def search(
             return SearchResult(_text(came_from, here))
         naming = states if hoped else states[:count]
         letters = everywhere.union(*(state.letters() for state in naming))
-        for each in narrow:
-            told = letters.union(*(state.letters() for state in states[count:]))
-            letters |= states[each].letters(told)
         for letter in _ordered(frozenset(letters)):
             following = _following(states, letter, count, least)
             if following is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,6 @@ from policy.tables.projects import (
     CompiledProject,
     Offered,
     Projects,
-    Refusal,
     Steps,
     Walked,
 )
@@ -131,30 +130,17 @@ class _Walk:
         self.reading = reading
         self.numbers: dict[Hashable, int] = {}
         self.links: list[Link] = []
-        self.refusals: dict[Refusal, int] = {}
 
     def run(self) -> Walked:
         """Return the reading as data."""
         agents = self.reading.agents
         starts = self._steps(agents, self.reading.start)
-        known: dict[str, int] = {}
-        kept: list[Steps] = []
         positions = []
         for number, link in enumerate(self.links):  # which grow meanwhile
             walked = (number + 1) * len(agents) <= self.most
-            found = self._behind(link) if walked else Steps(ends=True)
-            steps = known.setdefault(repr(found), len(kept))
-            if steps == len(kept):
-                kept.append(found)
+            steps = self._behind(link) if walked else Steps(ends=True)
             positions.append(CompiledPosition(link.name, link.table, steps, link.depth))
-        return Walked(
-            agents,
-            starts,
-            tuple(positions),
-            tuple(kept),
-            tuple(self.refusals),
-            _calls(self.reading),
-        )
+        return Walked(agents, starts, tuple(positions), _calls(self.reading))
 
     def _behind(self, link: Link) -> Steps:
         chain = Chain((link,), self.reading)
@@ -172,8 +158,7 @@ class _Walk:
             try:
                 to[agent] = self._number(follow(agent))
             except SpawnDenied as denied:
-                refusal = Refusal(denied.agent, denied.link, denied.reason, str(denied))
-                refused[agent] = self.refusals.setdefault(refusal, len(self.refusals))
+                refused[agent] = denied.agent, denied.link, denied.reason, str(denied)
             except KeyError:
                 continue
         return Steps(to, refused)
@@ -190,16 +175,10 @@ class _Walk:
 
 
 def _check_walked(walked: Walked) -> None:
-    for steps in (walked.starts, *walked.steps):
-        for numbers, values in ((steps.to, walked.positions), (steps.refused, walked.refusals)):
-            _check_numbers(numbers.values(), values)
-    _check_numbers((position.steps for position in walked.positions), walked.steps)
-
-
-def _check_numbers(numbers: Iterable[int], values: Sequence[object]) -> None:
-    for number in numbers:
-        if not 0 <= number < len(values):
-            refuse(f"there is no number {number}")
+    for steps in (walked.starts, *(position.steps for position in walked.positions)):
+        for number in steps.to.values():
+            if not 0 <= number < len(walked.positions):
+                refuse(f"there is no number {number}")
 
 
 def _check_project(project: CompiledProject) -> None:

@@ -20,7 +20,6 @@ __all__ = [
     "CompiledProject",
     "Offered",
     "Projects",
-    "Refusal",
     "Steps",
     "Walked",
     "told_apart",
@@ -193,34 +192,25 @@ def _call(calls: Calls, agent: str) -> tuple[str, dict[str, object]]:
 
 
 @frozen
-class Refusal:
-    """Why a host does not start an agent, in its words."""
-
-    agent: str
-    link: str
-    reason: str
-    message: str
-
-
-@frozen
 class Steps:
-    """Where the agents that are started lead: numbers of positions, and of refusals.
+    """Where the agents that are started lead: numbers of positions, or why the host refuses.
 
-    With *ends*, the compiled policy goes no further.
+    A refusal has the agent, the link, the reason and the message. With *ends*, the compiled
+    policy goes no further.
     """
 
     to: Mapping[str, int] = field(factory=dict)
-    refused: Mapping[str, int] = field(factory=dict)
+    refused: Mapping[str, tuple[str, str, str, str]] = field(factory=dict)
     ends: bool = False
 
 
 @frozen
 class CompiledPosition:
-    """An agent at one place of chains; *steps* is a number."""
+    """An agent at one place of chains."""
 
     name: str
     table: Table
-    steps: int
+    steps: Steps
     depth: int = 0
 
 
@@ -231,8 +221,6 @@ class Walked:
     agents: tuple[str, ...]
     starts: Steps
     positions: tuple[CompiledPosition, ...]
-    steps: tuple[Steps, ...]
-    refusals: tuple[Refusal, ...] = ()
     calls: Calls = field(factory=dict)
     name: str = "enforced"
 
@@ -245,7 +233,7 @@ class Walked:
         number = parent.state
         if type(number) is not int:
             raise KeyError(agent)
-        return self._follow(self.steps[self.positions[number].steps], agent, parent.name)
+        return self._follow(self.positions[number].steps, agent, parent.name)
 
     def spawn_call(self, agent: str) -> tuple[str, dict[str, object]]:
         """Return the call that starts *agent*."""
@@ -255,9 +243,9 @@ class Walked:
         if steps.ends:
             raise SpawnDenied(agent, link, "not-compiled")
         if agent in steps.refused:
-            refusal = self.refusals[steps.refused[agent]]
-            denied = SpawnDenied(refusal.agent, refusal.link, refusal.reason)
-            denied.args = (refusal.message,)
+            started, denying, reason, message = steps.refused[agent]
+            denied = SpawnDenied(started, denying, reason)
+            denied.args = (message,)
             raise denied
         number = steps.to[agent]
         position = self.positions[number]

@@ -145,8 +145,8 @@ HOSTILE = {
     "no-object": b"[]\n",
     "not-utf-8": team().encode() + b"\xff",
     "hidden": "{\u202e\x1b[2J".encode(),
-    "another-form": team().replace('"compiled":2', '"compiled":3', 1).encode(),
-    "form-that-goes-on": team().replace('"compiled":2', '"compiled":22', 1).encode(),
+    "another-form": team().replace('"compiled":3', '"compiled":2', 1).encode(),
+    "form-that-goes-on": team().replace('"compiled":3', '"compiled":33', 1).encode(),
     "another-version": team().replace(policy.__version__, "0.0.1", 1).encode(),
     "cut-off": team()[:-40].encode(),
     "cut-off-by-one": team()[:-1].encode(),
@@ -164,7 +164,7 @@ HOSTILE = {
     "start-unknown": resealed(put(["projects", 0, "starts"], ["nobody"])),
     "text-for-numbers": resealed(put(["tables", 0, "use"], "0")),
     "position-out-of-range": resealed(put(["projects", 0, "walked"], {
-        "agents": ["main"], "starts": {"to": {"main": 3}}, "positions": [], "steps": [],
+        "agents": ["main"], "starts": {"to": {"main": 3}}, "positions": [],
     })),
     "nested-too-deep": sealed("[" * 100_000).encode(),
 }  # fmt: skip

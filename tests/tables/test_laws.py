@@ -281,13 +281,13 @@ def test_asking_again_or_elsewhere_changes_no_decision(a: Table, asked: list[Any
 
 
 @given(scopes(), some_calls)
-def test_a_walk_says_what_reading_the_call_says(scope: Scope, asked: list[Any]) -> None:
+def test_what_is_remembered_is_what_reading_the_call_says(scope: Scope, asked: list[Any]) -> None:
     table = compiled(scope)
-    for tool, call in (*asked, *asked, *asked):  # looked up, walked, and known
+    for tool, call in (*asked, *asked):  # looked up, and known to the row
         table.lookup(tool).remembered.clear()
         decision = table.decide(tool, call)
         for row, _ in table.lookup(tool).rows:
-            read = row.outcome_by_reading(call, read_command)
+            read = row._outcome_by_reading(call, read_command)
             assert (decision.effect, decision.reason) == (read.effect, read.reason)
             assert [each.rule for each in decision.because] == [each.rule for each in read.entries]
 
