@@ -151,7 +151,7 @@ def _begun(text: str) -> str:
 
 def folders_of(chain: Chain) -> ProjectFolders | None:
     """Return the folders in which calls of *chain* are made, where they are known."""
-    found = getattr(chain.place, "folders", None) or getattr(chain.reading, "folders", None)
+    found = getattr(chain.place, "folders", chain.place)
     return found if isinstance(found, ProjectFolders) else None
 
 

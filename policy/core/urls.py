@@ -85,13 +85,11 @@ _DOT: Final = re.compile("%2e", re.IGNORECASE)
 
 
 def addresses(url: str) -> Iterator[str]:
-    """Yield what of a URL a host may know by heart: its host, and that with each part of the path.
+    """Yield the host of a URL with each part of the path, from ``/`` to ``/``.
 
-    The host with its final dot, the path from ``/`` to ``/`` once ``..`` is followed:
-    ``example.com``, ``example.com/docs``, ``example.com/docs/api``.
+    Once ``..`` is followed: ``example.com/docs``, ``example.com/docs/api``.
     """
     found, path = read_url(url) or ("", "")
-    yield found
     segments: list[str] = []
     for segment in path.split("/")[1:]:
         match _DOT.sub(".", segment):

@@ -263,7 +263,8 @@ def real_path(path: str, links: Iterable[tuple[str, str]]) -> str:
 def _host(url: str, *, is_browsed: bool) -> str:
     from policy.core.urls import read_url  # noqa: PLC0415  # for URLs alone
 
-    host = (read_url(url) or ("",))[0].removesuffix(".")
-    if not host:
+    host = (read_url(url) or ("",))[0]
+    # What a browser knows by heart it knows without a dot at the end, and rules ignore that dot.
+    if not host or (is_browsed and host.endswith(".")):
         raise Unreadable
-    return host if is_browsed else host.strip("[]")
+    return host if is_browsed else host.removesuffix(".").strip("[]")

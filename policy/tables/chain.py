@@ -130,8 +130,8 @@ class Reading(Protocol):
 class Decider(Protocol):
     """A table, or a table whose calls are made in one place."""
 
-    def decide(self, tool: str, call: Mapping[str, object]) -> Decision:
-        """Return what a call gets. Never raises."""
+    def decide(self, tool: str, call: Mapping[str, object], *, checked: bool = False) -> Decision:
+        """Return what a call gets (see `Table.decide`)."""
 
     def account(self, tool: str, call: Mapping[str, object]) -> tuple[Clause, ...]:
         """Return what a command does, and what each of that gets (see `Table.account`)."""
@@ -268,9 +268,9 @@ class Chain:
     def _decider(self) -> Decider:
         return self.table if self.place is None else self.place.of(self.table)
 
-    def decide(self, tool: str, call: Mapping[str, object]) -> Decision:
+    def decide(self, tool: str, call: Mapping[str, object], *, checked: bool = False) -> Decision:
         """Return what a call of the last agent gets where it is made (see `Table.decide`)."""
-        return self._decider.decide(tool, call)
+        return self._decider.decide(tool, call, checked=checked)
 
     def account(self, tool: str, call: Mapping[str, object]) -> tuple[Clause, ...]:
         """Return what a shell command does, and what each of that gets (see `Table.account`)."""

@@ -21,14 +21,12 @@ from policy.core.values import Final, evolve, frozen
 from policy.patterns.pattern import Pattern, PatternKind
 from policy.patterns.tokens import Gap, Token, folded, in_any_case
 from policy.tables.calls import Unreadable, argument_text, slashed_path
-from policy.tables.chain import Around, Link
 from policy.tables.dialect import BLANKS, Argument, ArgumentKind, Dialect
 from policy.tables.lookup import not_arguments
 from policy.tables.ruleset import EntriesOnDemand, Entry, RuleSet
 from policy.tables.table import Ceiling, LinkedRules, Table
 
 __all__ = [
-    "Anchored",
     "Anywhere",
     "PlacedTable",
     "ProjectFolders",
@@ -130,6 +128,10 @@ class ProjectFolders(_Moved):
         # Under each name of the project there are the same files.
         same = [path, *(other + inside for other in self.also)]
         return None if real in same else (path, real)
+
+    def of(self, table: Table) -> Table:
+        """Return what decides calls of *table* here, as a place of chains; no link is followed."""
+        return self.table(table)
 
     @cached_property
     def _linked(self) -> Memo[object, tuple[Table, Table]]:
@@ -316,26 +318,6 @@ def _under(path: str, anchors: Mapping[str, str]) -> str:
         if path == name or path.startswith(name + "/"):
             return folder + path[len(name) :]
     return path
-
-
-@frozen
-class Anchored(Around):
-    """A reading whose chains decide calls made in some folders."""
-
-    folders: ProjectFolders
-
-    def start(self, agent: str) -> Link:
-        """Return the first link. Raises KeyError for an unknown agent."""
-        return self._link(self.reading.start(agent))
-
-    def step(self, parent: Link, agent: str) -> Link:
-        """Return the link behind *parent*. Raises KeyError for an unknown agent."""
-        inner = parent.state
-        assert isinstance(inner, Link)  # noqa: S101  # every link here is of `_link`
-        return self._link(self.reading.step(evolve(inner, confirm=parent.confirm), agent))
-
-    def _link(self, link: Link) -> Link:
-        return evolve(link, table=self.folders.table(link.table), state=link)
 
 
 # Which files a call names.

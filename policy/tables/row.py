@@ -196,8 +196,12 @@ class Row:
 
             return file_outcome(self, text, other, limit)
         if kind is ArgumentKind.URL:
-            index = self._addresses.first(text, calls.given_text(self.argument, call))
-            return self.at(min(index, limit))
+            known = self._addresses
+            if known:
+                from policy.core.urls import addresses  # noqa: PLC0415  # for URLs alone
+
+                each = addresses(calls.given_text(self.argument, call))
+                limit = min(limit, *(known.get(address, NO_MATCH) for address in each))
         return self.at(min(self.first(text), limit))
 
     def first(self, text: str) -> int:
@@ -301,8 +305,11 @@ class Row:
         return {NO_MATCH: self.default}
 
     @cached_property
-    def _addresses(self) -> KnownAddresses:
-        return KnownAddresses(self.entries, self.indices, self.kind.separator)
+    def _addresses(self) -> dict[str, int]:
+        """The numbers of the entries for one host and a part of its path, by these."""
+        exact = [(n, e.pattern) for n, e in enumerate(self.entries) if e.pattern and not e.field]
+        named = [(str(p), n) for n, p in exact if p.exact and "/" in str(p)]
+        return dict(reversed(named))
 
     @cached_property
     def _by_field(self) -> dict[str, list[int]]:
@@ -328,49 +335,6 @@ class Row:
 def _allows_all(entry: RowEntry) -> bool:
     allows = entry.effect is Effect.ALLOW and entry.reason is Reason.RULE
     return allows and entry.pattern is None and not entry.field
-
-
-class KnownAddresses:
-    """The entries of a row over hosts, those that name addresses apart from the others.
-
-    A rule for ``example.com`` applies to every way to write that name. What a host allows by
-    itself it compares as it is written: a name, or one with a part of the path. ``example.com.``
-    with its final dot is another to it.
-    """
-
-    __slots__ = ("_automaton", "_indices", "_known")
-
-    def __init__(self, entries: Sequence[RowEntry], indices: Sequence[int], separator: str) -> None:
-        self._known: dict[str, int] = {}
-        self._indices: list[int] = []
-        tokens = []
-        for index in indices:
-            pattern = entries[index].pattern
-            if pattern is None:
-                continue
-            if pattern.exact and entries[index].reason in BY_DEFAULT:
-                self._known.setdefault(str(pattern), index)
-            else:
-                self._indices.append(index)
-                tokens.append(pattern.tokens)
-        self._automaton = _shared_automaton(tuple(tokens), separator)
-
-    def first(self, host: str, url: str) -> int:
-        """Return the index of the first entry that matches *url*, or NO_MATCH.
-
-        Args:
-            host: the name that rules apply to.
-            url: as it is called with.
-
-        """
-        found = self._automaton.first(host)
-        index = NO_MATCH if found == NO_MATCH else self._indices[found]
-        if not self._known:
-            return index
-        from policy.core.urls import addresses  # noqa: PLC0415  # for URLs alone
-
-        known = (self._known.get(address, NO_MATCH) for address in addresses(url))
-        return min(index, *known)
 
 
 # Automata are shared: what one has walked serves all rows with the same patterns.

@@ -14,7 +14,7 @@ from policy.files.opening import Memory
 from policy.hosts.claude.front_end import load as load_claude
 from policy.hosts.notation import load as load_notation
 from policy.tables.chain import Chain
-from policy.tables.placement import Anchored, ProjectFolders
+from policy.tables.placement import ProjectFolders
 
 TEAM = """\
 agent main {
@@ -29,7 +29,7 @@ HERE = ProjectFolders("/srv/app", "/home/alice")
 
 def chain(*names: str, folders: ProjectFolders = HERE, text: str = TEAM) -> Chain:
     (project,) = load_notation(Memory({"a.policy": text}))
-    found = Chain.start(names[0], Anchored(project.attenuated, folders))
+    found = Chain.start(names[0], project.attenuated, folders)
     for name in names[1:]:
         found = found.spawn(name)
     return found
@@ -89,7 +89,7 @@ def test_a_folder_is_absolute(folder):
 def test_the_host_reads_commands_in_the_folder():
     settings = '{"permissions": {"allow": ["Bash(cat:*)"], "deny": ["Read(./.env)"]}}'
     (project,) = load_claude(Memory({".claude/settings.json": settings}))
-    main = Chain.start("main", Anchored(project.enforced, HERE))
+    main = Chain.start("main", project.enforced, HERE)
     assert main.decide("Bash", {"command": "cat /srv/app/.env"}).effect is Effect.DENY
     assert main.decide("Bash", {"command": "cat .env"}).effect is Effect.DENY
     assert main.decide("Bash", {"command": "cat src/a.py"}).effect is Effect.ALLOW

@@ -19,7 +19,7 @@ from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.values import define, evolve, frozen
 from policy.tables.chain import Chain, SpawnDenied
-from policy.tables.placement import Anchored, ProjectFolders
+from policy.tables.placement import ProjectFolders
 from policy.tables.projects import Projects
 
 __all__ = ["RecordDecider", "Replay", "ReplayOutcome", "Replayed", "replay"]
@@ -52,7 +52,7 @@ class RecordDecider:
         found = self.chain(record.chain, record.cwd, record.project)
         if isinstance(found, Decision):
             return found
-        return found.table.decide(record.tool, record.call, checked=True)
+        return found.decide(record.tool, record.call, checked=True)
 
     def chain(self, names: tuple[str, ...], cwd: str = "", project: str = "") -> Chain | Decision:
         """Return the chain of agents *names*, or why it cannot come about.
@@ -81,11 +81,10 @@ class RecordDecider:
     def _walked(self, names: tuple[str, ...], cwd: str, where: str) -> Chain | Decision:
         try:
             project, first = self._found(names[0], where)
-            reading = project.reading(self._reading)
+            folders = None
             if cwd:
                 folders = self._folders.setdefault(cwd, ProjectFolders(cwd, self._home))
-                reading = Anchored(reading, folders)
-            chain = Chain.start(first, reading)
+            chain = Chain.start(first, project.reading(self._reading), folders)
             for name in names[1:]:
                 chain = chain.spawn(name)
         except SpawnDenied as denied:
