@@ -21,13 +21,10 @@ Of commands more is told apart than the text that is written:
 - `auto_allowed`: commands that a host runs where no rule applies to them. ~
 - `prefixes`: wrapped forms, and words in quotes.
 - `opening`: commands that open files of which both sides say different things. ~
-- `commands`: the commands of one tool, by their text; auto-allowed ones; and compound commands
-  of which a rule with a star knows several at once, of which samples are tried.
-- `wrapped`: commands that rules know by other texts as well, behind `sudo` or in quotes. Members
-  of what lines share are tried, a prefix taken off; a change that no command can show is not looked
-  for (`CommandPair.unheard`, and what may come of each line). ~
-- `simple`: all commands of plain words by all their texts, where of wrappers no more is known than
-  their names; searched for every change that may come of lines and that no command showed. =
+- `commands`: the commands of one tool, by their text; and auto-allowed ones.
+- `samples`: commands that rules know by other texts as well, behind `sudo`, in quotes, joined or in
+  scripts. Of each changed line it is known which changes may come so; one that no sample shows
+  makes the answer inexact. ~
 
 All together:
 

@@ -1,7 +1,7 @@
 """Commands as two lookups decide them: more tells them apart than what lines say of their text.
 
 A host runs some where no rule applies to them, rules know a command by other texts
-(`policy.compare.wrapped`), and the files that it opens decide beside it
+(`policy.compare.samples`), and the files that it opens decide beside it
 (`policy.compare.opening`). Each of these is a comparison of its own.
 """
 
@@ -10,13 +10,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import chain, combinations, islice, product
-from typing import Final
+from itertools import chain, combinations
 
 from policy.commands.knowledge import Shell
 from policy.commands.reader import Redirection
 from policy.compare.auto_allowed import (
-    ACTED_ON,
     auto_allowed,
     harmless,
     may_run,
@@ -28,10 +26,9 @@ from policy.compare.auto_allowed import (
 from policy.compare.lists import ListSide, View, is_stricter, knows_no_more, start_of
 from policy.compare.opening import Openings, opened_by
 from policy.compare.pair import OPAQUE, OVERLAPS, ToolPair
-from policy.compare.prefixes import in_quotes, is_led, runs_another, samples, transparent
+from policy.compare.prefixes import in_quotes, is_led, runs_another, transparent
 from policy.compare.witness import (
     CHANGES,
-    CallShape,
     Difference,
     Effects,
     of_direction,
@@ -41,14 +38,12 @@ from policy.compare.witness import (
 from policy.core import expressions as re
 from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
-from policy.core.values import evolve, frozen
-from policy.patterns.families import members
-from policy.patterns.pattern import Pattern, freeze, named, tokens_of
-from policy.tables.command_row import may_join, redirection_outcome
-from policy.tables.entry import BY_DEFAULT, Outcome, doubted
-from policy.tables.lookup import Lookup
+from policy.core.values import evolve
+from policy.patterns.pattern import Pattern, freeze
+from policy.tables.command_row import redirection_outcome
+from policy.tables.entry import Outcome, doubted
 
-__all__ = ["CommandPair", "is_closed", "joined_differences", "unasked_differences"]
+__all__ = ["CommandPair", "unasked_differences"]
 
 
 # Words that no rule names, and those that people read instead.
@@ -63,19 +58,7 @@ _FILES = "the files that some commands open decide beside what rules say of them
 
 
 class CommandPair(ToolPair):
-    """Commands that differ in their text only, one argument of a tool that runs them.
-
-    Attributes:
-        hidden: how commands of some lines may change, though one of theirs does not; and whether
-            these spell out nothing that a shell acts on.
-        untold: the changes that may come of lines, and that no command shows which was tried.
-
-    """
-
-    def __init__(self, tool: str, before: Lookup, after: Lookup, shape: CallShape) -> None:
-        self.hidden: dict[Effects, bool] = {}
-        self.untold: set[Effects] = set()
-        super().__init__(tool, before, after, shape)
+    """Commands that differ in their text only, one argument of a tool that runs them."""
 
     @cached_property
     def unheard(self) -> frozenset[Effects]:
@@ -118,8 +101,10 @@ class CommandPair(ToolPair):
             again = self._first((apart,) * self._decided(apart, chosen), wanted)
             if again is not None:
                 yield again
-            if again is None or again.effects != wanted:
-                self._hide(chosen, wanted)
+            guides = [p for view, line in chosen.items() if (p := self.pattern(view, line))]
+            shown = again is not None and again.effects == wanted
+            if not (shown or is_led(text, guides, self.shell)):
+                yield from super().otherwise(text, chosen, wanted)
             return
         # Of what starts with a program that runs others most is not known to be harmless.
         others = (each for each in runs_another(self.shell) if self._decided(each, chosen))
@@ -144,13 +129,6 @@ class CommandPair(ToolPair):
                     return
         if not is_tried:
             self.doubt(OPAQUE, wanted)
-
-    def _hide(self, chosen: Mapping[int, int], wanted: Effects) -> None:
-        """Note lines of which texts may show a change that one of them does not."""
-        guides = [p for view, line in chosen.items() if (p := self.pattern(view, line))]
-        if not any(pattern.exact for pattern in guides):
-            is_plain = ACTED_ON.isdisjoint(named(tokens_of(guides)))
-            self.hidden[wanted] = self.hidden.get(wanted, True) and is_plain
 
     def settled(self, effects: Iterable[Effects]) -> set[Effects]:
         """Return the changes of which no further command has to be found beside *effects*."""
@@ -194,7 +172,7 @@ class CommandPair(ToolPair):
         plain = self.asked(named)
         decided = zip(plain.effects, wanted, (plain.before, plain.after), strict=True)
         if Reason.UNANALYSABLE in (plain.before.reason, plain.after.reason):
-            found = self._first((in_quotes(named),), wanted)
+            found = self._first((in_quotes(named), in_quotes(named, '"')), wanted)
             if found is not None:
                 yield found
                 if found.effects == wanted:
@@ -470,261 +448,3 @@ class _DeferredPair(_UnaskedPair):
     def asked(self, text: str) -> Difference:
         """Return what the command gets of both, in the background."""
         return super().asked(f"{text} &")
-
-
-def is_closed(pattern: Pattern) -> bool:
-    """Whether a pattern leaves nothing open but what it ends with."""
-    return all(isinstance(token, str) for token in pattern.tokens[:-1])
-
-
-# Compound commands of which a rule with a star knows all at once: `make | sh`, `rm x > f`.
-
-
-# A file of the folder, and one elsewhere.
-_SOME_FILES: Final = ("q7z", "/q7z")
-
-# Lines whose commands are joined with others.
-_LINES: Final = 200
-
-# Commands that are tried before the answer is no longer exact.
-_JOINED: Final = 4_000
-
-
-def joined_differences(
-    pair: CommandPair, files: Sequence[str], known: Iterable[Effects]
-) -> Iterator[Difference]:
-    """Yield a difference of joined commands for each change that has one.
-
-    Args:
-        pair: the calls of the tool that runs commands.
-        files: those of which both sides say different things.
-        known: the changes that need no further one.
-
-    """
-    wanted = {*CHANGES} - weaker({*known}) - pair.unheard
-    if not pair.shell.reader or not wanted:
-        return
-    joined = _Joined(pair, wanted)
-    for tried, text in enumerate(joined.texts(files)):
-        if tried >= _JOINED:
-            pair.doubts |= dict.fromkeys((OVERLAPS, each) for each in joined.wanted)
-            return
-        found = pair.asked(text.replace(pair.fresh, "q7z"))
-        if found.effects in joined.wanted:
-            yield found
-            joined.wanted -= weaker([found.effects])
-            if not joined.wanted:
-                return
-
-
-@frozen
-class _Said:
-    """What one side says of a command: what it comes to, and whether a rule says so."""
-
-    effect: Effect
-    by_rule: bool
-
-    @property
-    def is_open(self) -> bool:
-        """Whether no rule stops it."""
-        return self.effect is Effect.ALLOW or not self.by_rule
-
-
-@frozen
-class _Part:
-    """A command to join with others, frozen, and what both sides say of it."""
-
-    text: str
-    sides: tuple[_Said, _Said]
-
-    @property
-    def differs(self) -> bool:
-        """Whether it counts otherwise than before."""
-        return self.sides[0] != self.sides[1]
-
-
-@frozen
-class _Whole:
-    """What a rule with a star matches, frozen, and what it says on each side, where it is there."""
-
-    text: str
-    effects: tuple[Effect | None, Effect | None]
-
-    def of_pipe(self, *parts: _Part) -> set[Effects]:
-        """Return what both sides may say of a pipe, which the rule knows if not all is allowed."""
-        sides: list[set[Effect]] = []
-        for own, said in self._sides(parts):
-            rest = min(each.effect for each in said)
-            known = rest if own is None else rest & own
-            # What is allowed may be so only as every command is, and the rule knows that.
-            sides.append({known} if rest < Effect.ALLOW else {rest, known})
-        return {(was, now) for was, now in product(*sides)}
-
-    def of_file(self, *parts: _Part) -> set[Effects]:
-        """Return the same of what writes a file, which the rule knows if no rule stops the rest."""
-        sides: list[set[Effect]] = []
-        for own, said in self._sides(parts):
-            rest = min(each.effect for each in said)
-            is_open = own is not None and all(each.is_open for each in said)
-            sides.append({rest, rest & own} if is_open and own is not None else {rest})
-        return {(was & file, now & file) for was, now in product(*sides) for file in Effect}
-
-    def _sides(self, parts: Sequence[_Part]) -> Iterator[tuple[Effect | None, list[_Said]]]:
-        for number, own in enumerate(self.effects):
-            yield own, [part.sides[number] for part in parts]
-
-
-class _Joined:
-    """The joined commands of a comparison.
-
-    Args:
-        pair: the calls of the tool that runs commands.
-        wanted: the changes that are looked for; what is found is taken out.
-
-    """
-
-    def __init__(self, pair: CommandPair, wanted: set[Effects]) -> None:
-        self._pair = pair
-        self.wanted = wanted
-        self._wholes = [*self._known_wholes()]
-        self._parts = [*self._known_parts()] if self._wholes else []
-
-    def texts(self, files: Sequence[str]) -> Iterator[str]:
-        """Yield joined commands that may show what is wanted, frozen: one of two parts differs.
-
-        Or one of *files* does.
-        """
-        # What a rule that was edited spells out shows best what changes.
-        for whole in self._wholes:
-            if len({*whole.effects}) > 1:
-                yield whole.text
-                yield f"{self._pair.fresh} | {whole.text}"
-        for whole in self._wholes:
-            begun = [part for part in self._parts if self._may_begin(whole, part.text)]
-            ended = [part for part in self._parts if self._may_end(whole, part.text)]
-            if any(self._may_end(whole, f" > {file}") for file in _SOME_FILES):
-                ended = self._parts
-            begun, ended = self._unlike(whole, begun), self._unlike(whole, ended)
-            was, now = ([part for part in some if part.differs] for some in (begun, ended))
-            for parts in dict.fromkeys((*product(was, ended), *product(begun, now))):
-                if not self.wanted.isdisjoint(whole.of_pipe(*parts)):
-                    yield from self._members(whole, " | ".join(part.text for part in parts))
-                yield from self._writing(whole, parts, _SOME_FILES)
-        if not files:
-            return
-        any_ = self._part(self._pair.fresh)
-        for whole, part in product(self._wholes, self._parts):
-            for parts in (any_, part), (part, any_):
-                yield from self._writing(whole, parts, files)
-
-    def _unlike(self, whole: _Whole, parts: Iterable[_Part]) -> list[_Part]:
-        """Return a part for each way in which both sides decide those that a rule leaves open.
-
-        What has a text in common with the rule is told from all others.
-        """
-        pieces = [piece.strip() for piece in whole.text.split(self._pair.fresh)]
-        found: dict[object, _Part] = {}
-        for part in parts:
-            texts = [text.strip() for text in part.text.split(self._pair.fresh)]
-            shares = any(
-                one and other and (one in other or other in one)
-                for one, other in product(pieces, texts)
-            )
-            found.setdefault((part.sides, shares and part.text), part)
-        return [*found.values()]
-
-    def _may_begin(self, whole: _Whole, text: str) -> bool:
-        """Return whether something that *text*, frozen, begins may be what a rule matches."""
-        one, other = (each.partition(self._pair.fresh)[0] for each in (whole.text, text))
-        return one.startswith(other) or other.startswith(one)
-
-    def _may_end(self, whole: _Whole, text: str) -> bool:
-        """Return whether something that *text*, frozen, ends may be what a rule matches."""
-        one, other = (each.rpartition(self._pair.fresh)[2] for each in (whole.text, text))
-        return one.endswith(other) or other.endswith(one)
-
-    def _writing(
-        self, whole: _Whole, parts: tuple[_Part, _Part], files: Iterable[str]
-    ) -> Iterator[str]:
-        """Yield two commands that write a file, if that may show what is wanted."""
-        one, other = (part.text for part in parts)
-        for file in files:
-            if self.wanted.isdisjoint(whole.of_file(*parts)):
-                return
-            yield from self._members(whole, f"{one}; {other} > {file}")
-            for text in self._members(whole, f"{one} && {other}"):
-                yield f"{text} > {file}"  # to a rule with a star that is no part of it
-
-    def _members(self, whole: _Whole, text: str) -> Iterator[str]:
-        if not (self._may_begin(whole, text) and self._may_end(whole, text)):
-            return
-        try:
-            yield from members((whole.text, text), self._pair.fresh)
-        except OverflowError:
-            self._pair.doubts |= dict.fromkeys((OVERLAPS, each) for each in self.wanted)
-
-    def _known_wholes(self) -> Iterator[_Whole]:
-        """Yield what the lines match that may know several commands, and no first of them.
-
-        One that no file has knows the parts of a command alone.
-        """
-        pair = self._pair
-        found: dict[Pattern, list[Effect | None]] = {}
-        for number, view in enumerate(pair.views):
-            for entry, pattern in zip(view.entries, view.patterns, strict=True):
-                if entry.effect is Effect.ALLOW or entry.reason in BY_DEFAULT:
-                    continue
-                if not may_join(pattern):
-                    continue
-                sides = found.setdefault(pattern, [None, None])
-                for side in (0, 1):
-                    if number in pair.sides[side]:
-                        sides[side] = min(entry.effect, sides[side] or Effect.ALLOW)
-        for pattern, (before, after) in found.items():
-            yield _Whole(freeze(pattern, pair.fresh), (before, after))
-
-    def _known_parts(self) -> Iterator[_Part]:
-        """Yield commands to join: some that run unasked, and of those that no file has few.
-
-        What a line matches that knows several commands is no one of them.
-        """
-        for text in self._harmless():
-            yield self._part(text)
-        seen = set[object]()
-        wholes = {whole.text for whole in self._wholes}
-        written = [*islice(self._lines(written=True), _LINES)]
-        for text in (self._pair.fresh, *written, *self._lines(written=False)):
-            if text in wholes:
-                continue
-            part = self._part(text)
-            if text in written or part.sides not in seen:
-                seen.add(part.sides)
-                yield part
-
-    def _part(self, text: str) -> _Part:
-        found = self._pair.asked(text.replace(self._pair.fresh, "q7z"))
-        before, after = (
-            _Said(each.effect, by_rule=each.reason not in BY_DEFAULT)
-            for each in (found.before, found.after)
-        )
-        return _Part(text, (before, after))
-
-    def _lines(self, *, written: bool) -> Iterator[str]:
-        """Yield what lines know that are edited or allow, frozen; those a file has or not."""
-        edits = {*self._pair.edits}
-        found = (
-            freeze(pattern, self._pair.fresh)
-            for number, view in enumerate(self._pair.views)
-            for line, pattern in enumerate(view.patterns)
-            if (view.entries[line].place is not None) is written
-            and (view.entries[line].effect is Effect.ALLOW or (number, line) in edits)
-        )
-        yield from dict.fromkeys(found)
-
-    def _harmless(self) -> Iterator[str]:
-        """Yield commands that run without a rule, of programs that rules name."""
-        shell = self._pair.shell
-        yield from samples(shell)
-        texts = (whole.text.replace(self._pair.fresh, " ") for whole in self._wholes)
-        for word in dict.fromkeys(word for text in texts for word in text.split()):
-            yield from harmless(word, shell)[:1]

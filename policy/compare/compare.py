@@ -14,13 +14,12 @@ from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from policy.commands.knowledge import Programs
-from policy.compare.commands import CommandPair, joined_differences, unasked_differences
+from policy.compare.commands import CommandPair, unasked_differences
 from policy.compare.lists import by_rules, denies_all, grants_whole
 from policy.compare.pair import ToolPair, remembered
 from policy.compare.paths import formed_commands, formed_paths, unnamed_differences
-from policy.compare.simple import hidden_differences
+from policy.compare.samples import sampled_differences
 from policy.compare.witness import CHANGES, Call, CallShape, Difference, Effects, signature
-from policy.compare.wrapped import wrapped_differences
 from policy.core import values
 from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
@@ -459,13 +458,7 @@ def _of_commands(
     yield from pair.opening(opened, pair.settled(effects))
     if pair.settled(effects) >= CHANGES:
         return  # no further command is to be found
-    files = [
-        str(path) for found in opened.values() for each in found for path in each.call.values()
-    ]
-    yield from joined_differences(pair, files, pair.settled(effects))
-    exact = DIFFERENT_KINDS not in why
-    yield from wrapped_differences(pair, pair.settled(effects), exact=exact)
-    yield from hidden_differences(pair, pair.settled(effects) | pair.unheard)
+    yield from sampled_differences(pair, pair.settled(effects))
 
 
 def _awaited(

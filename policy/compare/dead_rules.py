@@ -12,7 +12,7 @@ from typing import Final
 from policy.commands.reader import Command, CommandPart, read_command
 from policy.compare.compare import Comparison, Known, compare_until
 from policy.compare.lists import LineIndex, is_inside
-from policy.compare.prefixes import is_disguise
+from policy.compare.prefixes import has_other_texts
 from policy.compare.tables import differences, glob_pattern, is_idle
 from policy.compare.witness import Call, CallShape, Difference
 from policy.core import limits
@@ -70,7 +70,7 @@ class ToolLines:
         """Whether a line may share a call with any other, whatever they start with."""
         if entry.pattern is None or entry.field:
             return True
-        return self._shell is not None and is_disguise(entry.pattern, self._shell)
+        return self._shell is not None and has_other_texts(entry.pattern, self._shell)
 
     def near(self, entries: Iterable[Entry]) -> list[int]:
         """Return the lines that may share a call with one of *entries*, in order.

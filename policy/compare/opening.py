@@ -22,7 +22,7 @@ from policy.commands.reader import BOXES, SHELLS
 from policy.commands.words import basename
 from policy.compare.auto_allowed import opening_none, read_alike
 from policy.compare.lists import View, start_of
-from policy.compare.prefixes import escaped, is_disguise
+from policy.compare.prefixes import has_other_texts
 from policy.compare.witness import CHANGES, Difference, Effects, weaker
 from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
@@ -31,7 +31,7 @@ from policy.patterns.expressions import expression
 from policy.patterns.pattern import Pattern, freeze
 from policy.tables.dialect import Dialect
 
-__all__ = ["Openings", "doubtful_scripts", "granted_shells", "opened_by", "reading"]
+__all__ = ["Openings", "opened_by", "reading"]
 
 
 # Lines whose commands are tried with each file.
@@ -99,29 +99,6 @@ def doubted_effects(decisions: Iterable[Decision], doubted: Effects) -> Effects:
         for each, doubt in zip(decisions, doubted, strict=True)
     )
     return before, after
-
-
-def granted_shells(views: Sequence[View], shell: Shell) -> tuple[str, ...]:
-    """Return the shells that some list grants a script in an argument."""
-    if not shell.kinds.scripted:
-        return ()
-    return tuple(
-        name
-        for name in sorted(SHELLS, key=lambda name: (name != "bash", name))
-        if any(
-            view.effect(view.automaton.first(f"{name} -c 'q7z q7y'")) is Effect.ALLOW
-            for view in views
-        )
-    )
-
-
-def doubtful_scripts(frozen: str, shells: Iterable[str], views: Sequence[View]) -> Iterator[str]:
-    """Yield scripts that hold what a line denies, frozen: one for each way lines know them."""
-    texts = (f"{name} -c '{escaped(frozen)}'" for name in (() if "'" in frozen else shells))
-    found: dict[object, str] = {}
-    for text in texts:
-        found.setdefault(tuple(view.automaton.first(text) for view in views), text)
-    yield from found.values()
 
 
 # Stands for a file in a command that opens it.
@@ -250,7 +227,7 @@ class Openings:
         for pattern in self._granting:
             yield freeze(pattern, name)
             start = pattern.tokens[0] if pattern.tokens else ""
-            if is_disguise(pattern, self._shell):
+            if has_other_texts(pattern, self._shell):
                 before = start if isinstance(start, str) else ""
                 yield from filter(pattern.matches, (before + text for text in known))
 

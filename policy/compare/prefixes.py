@@ -1,42 +1,35 @@
 """Texts in front of a command behind which rules know it too: ``sudo ``, ``A=1 ``, ``/bin/``.
 
 And commands with words in quotes, which to rules that deny or ask are the same text all the same.
-Of prefixes, one is kept for each way of reading commands behind it, and of telling them apart that
-the open lines of some lists have: those that may know a command by another text than its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from itertools import islice, product
 from typing import Final
 
 from policy.commands.knowledge import Shell
 from policy.commands.reader import BOXES, KEYWORDS, SHELLS
 from policy.compare.auto_allowed import ODD, harmless, read_alike, runs
-from policy.compare.lists import counterparts, start_of
+from policy.compare.lists import start_of
 from policy.core import values
-from policy.patterns.pattern import Pattern, freeze
-from policy.tables.entry import RowEntry
+from policy.patterns.pattern import Pattern
 
 __all__ = [
-    "NO_PREFIX",
     "Prefix",
     "escaped",
+    "has_other_texts",
     "in_quotes",
-    "is_disguise",
     "is_joined",
     "is_led",
     "is_odd",
     "leads_another",
-    "left_open",
-    "pipelines",
     "prefixes",
+    "quiet_commands",
     "quoted",
+    "runners",
     "runs_another",
-    "samples",
-    "start_of",
     "transparent",
 ]
 
@@ -53,7 +46,7 @@ def runners(shell: Shell) -> frozenset[str]:
     return frozenset(known | running | KEYWORDS | SHELLS | BOXES)
 
 
-def is_disguise(pattern: Pattern, shell: Shell) -> bool:
+def has_other_texts(pattern: Pattern, shell: Shell) -> bool:
     """Return whether commands that *pattern* matches may have texts that start otherwise."""
     if any(isinstance(token, str) and not ODD.isdisjoint(token) for token in pattern.tokens):
         return True
@@ -131,9 +124,6 @@ _TOLD: Final = ("", "5 ", "-n 5 ", "-u q7w ", "-c ")
 
 _GLOBS: Final = frozenset("*?[")
 
-# What the lines that may decide a text leave open, for each list.
-_Left = Sequence[Sequence[tuple[str, ...]]]
-
 
 @values.frozen
 class Prefix:
@@ -142,99 +132,69 @@ class Prefix:
     Attributes:
         text: the text.
         transparent: whether rules that allow see through it.
-        behind: what is left of the lines that may decide a command behind it, frozen:
-            each combination of lines, and that of none.
+        grantable: whether they may allow what stands behind it.
+        words: by how many words before it each kind of texts knows the command.
+        quiet: which samples of what runs without a rule do so behind it too.
 
     """
 
     text: str
     transparent: bool
-    behind: tuple[tuple[str, ...], ...]
-
-
-NO_PREFIX: Final = Prefix("", transparent=False, behind=((),))
-
-
-@values.frozen
-class _Way:
-    """How commands behind a prefix are known: by how many words before them, and as what.
-
-    *quiet* is which samples of what runs without a rule do so behind it too.
-    """
-
-    words: tuple[tuple[int, ...], ...]
-    transparent: bool
     grantable: bool
-    inexact: bool
+    words: tuple[tuple[int, ...], ...]
     quiet: tuple[bool, ...]
 
+    @property
+    def is_known(self) -> bool:
+        """Whether rules that deny or ask know what stands behind it."""
+        own, others = self.words[:2]
+        return 0 in own or 0 in others
 
-@lru_cache(maxsize=64)  # rules are tried one by one beside the same open lines
-def prefixes(
-    lists: tuple[tuple[RowEntry, ...], ...], fresh: str, shell: Shell
-) -> tuple[Prefix, ...]:
-    """Return the prefixes that tell commands apart.
 
-    Args:
-        lists: the open lines of each list.
-        fresh: a character that no pattern names.
-        shell: how commands are read.
+@lru_cache(maxsize=4096)
+def prefix_of(text: str, shell: Shell) -> Prefix | None:
+    """Return how commands behind *text* are known; None where they are not."""
+    command = read_alike(text + _PROBE, shell)
+    if len(command.parts) != 1:
+        return None
+    (part,) = command.parts
+    texts = (
+        (part.text,),
+        part.match_texts,
+        part.grant_texts,
+        part.script_texts,
+        part.possible_texts,
+    )
+    if not any(_PROBE in each for each in texts):
+        return None
+    words = tuple(
+        tuple(sorted(text.removesuffix(_PROBE).count(" ") for text in each)) for each in texts
+    )
+    quiet = tuple(runs(text + each, shell) for each in quiet_commands(shell))
+    return Prefix(text, part.text == _PROBE, part.grantable, words, quiet)
 
+
+def prefixes(patterns: Iterable[Pattern], shell: Shell) -> tuple[Prefix, ...]:
+    """Return a prefix for each way in which commands behind one are known.
+
+    And those that lines with *patterns* begin with.
     """
-    found: dict[object, Prefix] = {}
-    patterns = [e.pattern for entries in lists for e in entries if e.pattern is not None]
-    starts = dict.fromkeys(map(start_of, patterns))
-    kept: dict[tuple[int, int], dict[int, int]] = {}
-    inside = (text for pattern in patterns for text in _cuts_inside(pattern))
-    for text in dict.fromkeys(
-        (*_usual(shell), *(p for s in starts for p in _cuts(s, shell)), *inside)
-    ):
-        way = _way(text, shell)
-        if way is None:
-            continue
-        left = [
-            [left_open(e.pattern, text, fresh) if e.pattern else () for e in entries]
-            for entries in lists
-        ]
-        # Two prefixes are alike where the same lines leave the same open behind both.
-        key = way, tuple(map(tuple, left))
-        if key not in found:
-            behind = tuple(dict.fromkeys(_together(lists, left, kept)))
-            found[key] = Prefix(text, way.transparent, behind)
-    return tuple(found.values())
-
-
-def _together(
-    lists: Sequence[Sequence[RowEntry]], left: _Left, pairs: dict[tuple[int, int], dict[int, int]]
-) -> Iterator[tuple[str, ...]]:
-    """Yield what the lines that decide a text leave open, one line or none of each list.
-
-    What decides in two lists that have the same line in the same order is that line in
-    both, or one that the other has not (`policy.compare.lists.counterparts`).
-    """
-    speaking = [number for number, each in enumerate(left) if any(each)]
-    if len(speaking) != 2:
-        choices = [[(), *_singly(left[number])] for number in speaking]
-        for chosen in product(*choices):
-            yield tuple(dict.fromkeys(rest for rests in chosen for rest in rests))
-        return
-    first, second = speaking
-    if (first, second) not in pairs:
-        pairs[first, second] = counterparts(lists[first], lists[second])
-    kept = pairs[first, second]
-    one, other = left[first], left[second]
-    yield ()
-    own = [rests for line, rests in enumerate(one) if line not in kept]
-    others = {*kept.values()}
-    new = [rests for line, rests in enumerate(other) if line not in others]
-    for some, every in ((own, other), (new, one)):
-        for (rest,) in _singly(some):
-            yield (rest,)
-            yield from ((rest, more) for (more,) in _singly(every) if more != rest)
-    yield from _singly([one[line] for line in kept])
+    begun = dict.fromkeys(text for pattern in patterns for text in _cuts(start_of(pattern), shell))
+    found = (prefix_of(text, shell) for text in begun)
+    return tuple(dict.fromkeys((*_usual_prefixes(shell), *filter(None, found))))
 
 
 @lru_cache(maxsize=64)  # a host has one or two
+def _usual_prefixes(shell: Shell) -> tuple[Prefix, ...]:
+    found: dict[object, Prefix] = {}
+    for text in _usual(shell):
+        prefix = prefix_of(text, shell)
+        if prefix is not None:
+            found.setdefault(values.evolve(prefix, text=""), prefix)
+    return tuple(found.values())
+
+
+@lru_cache(maxsize=64)
 def _usual(shell: Shell) -> tuple[str, ...]:
     """Return prefixes that a shell knows: the program of each, with and without options."""
     names = sorted(runners(shell), key=lambda name: (name != "sudo", name))
@@ -243,36 +203,26 @@ def _usual(shell: Shell) -> tuple[str, ...]:
         *(f"{name} {told}" for told in _TOLD for name in names),
         "/q7w/",
         "./",
+        *(f"{name} ./" for name in names[:1]),
         "Q7W=1 ",
         *(f"{name}=C " for name in variables),
     )
 
 
-@lru_cache(maxsize=4096)
-def _way(text: str, shell: Shell) -> _Way | None:
-    """Return how commands behind *text* are known; None where they are not."""
-    command = read_alike(text + _PROBE, shell)
-    if len(command.parts) != 1:
-        return None
-    (part,) = command.parts
-    if _PROBE not in (part.text, *part.match_texts, *part.grant_texts, *part.possible_texts):
-        return None
-    texts = (
-        (part.text,),
-        part.match_texts,
-        part.grant_texts,
-        part.script_texts,
-        part.possible_texts,
-    )
-    words = tuple(
-        tuple(sorted(text.removesuffix(_PROBE).count(" ") for text in each)) for each in texts
-    )
-    quiet = tuple(runs(text + each, shell) for each in samples(shell))
-    return _Way(words, part.text == _PROBE, part.grantable, part.inexact, quiet)
+def _cuts(start: str, shell: Shell) -> Iterator[str]:
+    """Yield the texts at the start of a pattern behind which a command may stand.
+
+    What a wrapper is told before its command is left to a star, most often.
+    """
+    for end, letter in enumerate(start, 1):
+        if letter in " /":
+            yield start[:end]
+        if letter == " " and start[:end].split(" ")[-2] in runners(shell):
+            yield from (start[:end] + told for told in _TOLD[1:])
 
 
 @lru_cache(maxsize=64)
-def samples(shell: Shell) -> tuple[str, ...]:
+def quiet_commands(shell: Shell) -> tuple[str, ...]:
     """Return commands that run without a rule: one for each way behind prefixes."""
     found: dict[bool, str] = {}
     for name, program in shell.programs.items():
@@ -288,97 +238,43 @@ def transparent(shell: Shell) -> tuple[str, ...]:
     One for each way in which commands run unasked behind them, or do not.
     """
     found: dict[tuple[bool, ...], str] = {}
-    for text in _usual(shell):
-        way = _way(text, shell) if text.partition(" ")[0] not in KEYWORDS else None
-        if way and way.transparent and way.grantable:
-            found.setdefault(way.quiet, text)
+    for prefix in _usual_prefixes(shell):
+        leads = prefix.text.partition(" ")[0] in KEYWORDS
+        if prefix.transparent and prefix.grantable and not leads:
+            found.setdefault(prefix.quiet, prefix.text)
     return tuple(found[quiet] for quiet in sorted(found))
 
 
 def is_led(text: str, patterns: Iterable[Pattern], shell: Shell) -> bool:
     """Return whether no rule allows what begins as *text* does, since no program does so.
 
-    A word that leads other commands, or stands for names of files, does whatever follows it;
-    *patterns* are those that *text* is of, one of which must spell it out.
+    A word that leads other commands, or stands for names of files, does whatever follows it, and
+    rules see through a wrapper; *patterns* are those that *text* is of, one of which must spell
+    it out.
     """
+    starts = [start_of(pattern) for pattern in patterns]
+    if any(_is_seen_through(start, shell) for start in starts):
+        return True
     program, blank, _ = text.partition(" ")
-    if program not in KEYWORDS and _GLOBS.isdisjoint(program):
+    if program not in KEYWORDS and _GLOBS.isdisjoint(program) and "=" not in program:
         return False
-    spelled_out = any(start_of(pattern).startswith(program + " ") for pattern in patterns)
+    spelled_out = any(start.startswith(program + " ") for start in starts)
     parts = read_alike(f"{program} q7z", shell).parts
     return bool(blank) and spelled_out and not any(part.grantable for part in parts)
+
+
+def _is_seen_through(start: str, shell: Shell) -> bool:
+    """Return whether a text begins with a wrapper that rules see through, and a program."""
+    for text in _cuts(start, shell):
+        word, blank, _ = start.removeprefix(text).partition(" ")
+        if start.startswith(text) and blank and word[:1] not in ("-", ""):
+            prefix = prefix_of(text, shell)
+            if prefix is not None and prefix.transparent and text.endswith(" "):
+                return True
+    return False
 
 
 @lru_cache(maxsize=64)
 def runs_another(shell: Shell) -> tuple[str, ...]:
     """Return commands that run another one, which no rule names, in the ways that are usual."""
     return tuple(f"{text}q7z" for text in _usual(shell) if text.endswith(" "))
-
-
-@lru_cache(maxsize=64)
-def pipelines(shell: Shell) -> tuple[str, ...]:
-    """Return pipelines of which no rule allows all: what is said of a whole one counts there."""
-    plain = (
-        text
-        for name, program in shell.programs.items()
-        if not program.direct
-        for text in harmless(name, shell)[:1]
-    )
-    return tuple(f"{text} | q7z" for text in ("q7z", *islice(plain, 1)))
-
-
-def _singly(lines: Iterable[tuple[str, ...]]) -> list[tuple[str]]:
-    """Return all that *lines* leave open, each once and alone."""
-    return [(rest,) for rest in dict.fromkeys(rest for rests in lines for rest in rests)]
-
-
-@lru_cache(maxsize=65_536)  # rules are tried one by one beside the same open lines
-def left_open(pattern: Pattern, text: str, fresh: str) -> tuple[str, ...]:
-    """Return what a pattern leaves open behind *text*; nothing where it does not match."""
-    frozen = freeze(pattern, fresh)
-    start = frozen.partition(fresh)[0]
-    if not (start.startswith(text) or text.startswith(start)):
-        return ()
-    places = {0}
-    for letter in text:
-        following = set()
-        for place in _with_gaps(frozen, places, fresh):
-            if frozen[place : place + 1] == fresh:
-                following.add(place)
-            elif frozen[place : place + 1] == letter:
-                following.add(place + 1)
-        places = following
-    return tuple(sorted({frozen[place:] for place in places}))
-
-
-def _with_gaps(frozen: str, places: Iterable[int], fresh: str) -> set[int]:
-    found = set(places)
-    for place in places:
-        at = place
-        while frozen[at : at + 1] == fresh:
-            at += 1
-            found.add(at)
-    return found
-
-
-def _cuts(start: str, shell: Shell) -> Iterator[str]:
-    """Yield the texts at the start of a pattern behind which a command may stand.
-
-    What a wrapper is told before its command is left to a star, most often.
-    """
-    for end, letter in enumerate(start, 1):
-        if letter in " /":
-            yield start[:end]
-        if letter == " " and start[:end].split(" ")[-2] in runners(shell):
-            yield from (start[:end] + told for told in _TOLD[1:])
-
-
-def _cuts_inside(pattern: Pattern) -> Iterator[str]:
-    """Yield the same of what follows the first star of a pattern, behind words that it may be."""
-    start = start_of(pattern)
-    behind = next((t for t in pattern.tokens[bool(start) :] if isinstance(t, str)), "")
-    if not behind.startswith(" ") or (start and not start.endswith(" ")):
-        return
-    for end, letter in enumerate(behind[1:], 2):
-        if letter in " /":
-            yield (f"{start}-n" if start else "sudo") + behind[:end]

@@ -14,6 +14,7 @@ from policy.cli.query import Asked, as_json, blocks
 from policy.cli.report.markdown import markdown
 from policy.cli.report.terminal import PageLayout, terminal
 from policy.compare.dead_rules import shadowing
+from policy.compare.samples import SAMPLED
 from policy.compare.tables import differences
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
@@ -284,7 +285,9 @@ def test_a_rule_is_live_just_when_some_call_needs_it(name: str) -> None:
         before, after = _pair(dice, family)
         rules = Table((before & after).use)
         for standing in shadowing(rules):
-            assert standing.what != "undecided"
+            if standing.what == "undecided":
+                assert all(SAMPLED in why for why in standing.why)
+                continue
             parts = [
                 attrs.evolve(
                     part,
@@ -325,7 +328,9 @@ def test_a_query_agrees_with_every_call(name: str) -> None:
             rules.decide(*call).effect is not DENY and asked.decide(*call).effect is DENY
             for call in family.calls
         )
-        assert taken.exact
+        assert all(SAMPLED in why for why in taken.why)
+        if not taken.exact:
+            continue
         denied = [found for found in taken.differences if found.after.effect is DENY]
         assert granted <= bool(denied)
         for found in itertools.islice(denied, 3):
@@ -340,7 +345,9 @@ def test_what_exceeds_a_maximum_agrees_with_every_call(name: str) -> None:
     for _ in range(25):
         rules, most = (Table(side.use) for side in _pair(dice, family))
         found = differences(rules & most, rules)
-        assert found.exact
+        assert all(SAMPLED in why for why in found.why)
+        if not found.exact:
+            continue
         beyond = any(
             rules.decide(*call).effect > most.decide(*call).effect for call in family.calls
         )

@@ -10,9 +10,13 @@ from itertools import product
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from policy.commands.words import Word, command_prefix, prefix_programs
+from policy.commands.reader import read_command
+from policy.commands.words import Word, WordPlace, command_prefix, prefix_programs
 from policy.hosts.notation.semantics import SEMANTICS
+from tests.effort import examples
 
 SHELL = SEMANTICS.dialect.shell
 
@@ -82,3 +86,28 @@ def test_a_program_that_a_wrapper_runs_is_known(name: str, programs: Path) -> No
         assert program.strip() in known, words
         if found.granted and name in SHELL.wrapping.transparent:
             assert words[found.granted] == program.strip(), words
+
+
+_PLACED = (
+    "sudo", "timeout", "5", "-n", "-x=1", "time", "-p", "nice", "env", "A=1", "B+=2", "=x", "a", "rm",
+    "./a", "/bin/rm", "x/sudo", "flock", "function", "if", "xargs", "!", "1.5h", "nohup", "10", "x/",
+    "a=b/c", "/", "-q", "--", "stdbuf", "--a=b", "-", "2=3", "bin/time", "time/", "done", "command", "chroot",
+)  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(_PLACED), min_size=1, max_size=6))
+@examples(200)
+def test_word_by_word_rules_know_a_command_as_it_is_read(words: list[str]) -> None:
+    place, granted, known, possible = WordPlace(), 0, set[str](), set[str]()
+    for number, text in enumerate(words):
+        word = Word(text, text)
+        if place.begins(word):
+            names = text, text.rpartition("/")[2]
+            found = {" ".join([name, *words[number + 1 :]]) for name in names}
+            (known if place.sure else possible).update(found)
+        granted = number if place.grants(word) else granted
+        place = place.after(word, SHELL)
+    (part,) = read_command(" ".join(words), SHELL).parts
+    assert " ".join(words[granted:]) == part.text
+    assert known == {part.text, *part.match_texts}
+    assert possible == {*part.possible_texts}

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from policy.analysis.diff import READINGS, Change, Diff, diff_workspaces
 from policy.compare.compare import DIFFERENT_KINDS
 from policy.compare.pair import OVERLAPS
-from policy.compare.wrapped import ODD_LINES
+from policy.compare.samples import SAMPLED
 from policy.core.effect import Effect
 from policy.hosts.project import Project
 from policy.tables.chain import Chain, SpawnDenied
@@ -205,7 +205,7 @@ def is_undecided(universe: Universe, diff: Diff, sides: tuple[Model, Model]) -> 
     if universe.host == "claude-code":
         written = {item for side in sides for items in side.lists.values() for item in items}
         odd = any("*" in item and ("&&" in item or "|" in item) for item in written)
-        return all(OVERLAPS in why or (odd and ODD_LINES in why) for why in diff.why)
+        return all(OVERLAPS in why or (odd and SAMPLED in why) for why in diff.why)
     said = READING.get(universe.host, ())
     before, after = ([side.options.get(name) for name in said] for side in sides)
     return before != after and any(DIFFERENT_KINDS in reason for reason in diff.why)
