@@ -488,8 +488,8 @@ class Forms:
         if line.effect is Effect.ALLOW:
             texts += self._shared((frozen,), self._near(pattern, self._strict))
         for text in dict.fromkeys(texts):
-            yield from self._written(text)
             yield from self._behind(text)
+            yield from self._written(text)
         yield from self._begun(pattern, frozen)
         for text in self._shared((frozen,), self._near(pattern, [*self._allowing, *self._strict])):
             yield from self._behind(text)

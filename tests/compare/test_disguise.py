@@ -378,7 +378,7 @@ _SHELL = {"allow": ["Bash(bash *)"]}
         ({}, "ask", "npm test && rm *", set()),
         ({}, "ask", "git status; *", set()),
         ({}, "ask", "awk * | head", set()),
-        ({}, "deny", "git log * | head", {"allow>deny"}),
+        ({}, "deny", "git log * | head", {"ask>deny", "allow>deny"}),
         (_SHELL, "ask", "npm test && rm *", set()),
         (_SHELL, "deny", "npm test && rm *", {"ask>deny"}),
         (_SHELL, "deny", "head * | sort *", {"ask>deny", "allow>deny", "allow>ask"}),
