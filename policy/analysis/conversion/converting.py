@@ -482,8 +482,7 @@ def convert(
 ) -> tuple[Conversion, ...]:
     """Return every project at *path* as files of the host *to*.
 
-    Projects of that host itself are left out, unless there are no others; these
-    come out in canonical form. Nothing is written.
+    Projects of that host itself are left out. Nothing is written.
 
     Args:
         path: a folder, a file or a git revision, or a tree of files.
@@ -505,11 +504,10 @@ def convert(
             msg = f"there is no host `{name}`"
             raise PolicyError(msg, help="known are " + ", ".join(f"`{h}`" for h in sorted(ends)))
     workspace = load_tree(tree, front_ends=ends.values())
-    projects = [p for p in workspace.projects if not source or p.host == source]
-    projects = [p for p in projects if p.host != to] or projects
+    projects = [p for p in workspace.projects if p.host != to and source in ("", p.host)]
     if not projects:
-        msg = f"no project of {source or 'any host'} to convert"
-        raise PolicyError(msg, file=tree.label)
+        msg = f"no project of {source or 'another host'} to convert"
+        raise PolicyError(msg, file=tree.label, help="`policy fmt` prints canonical files")
     for project in projects:
         _check(project)
     found = tuple(
@@ -535,23 +533,19 @@ def _conversion(
         (writer_of(reader).counterparts, writer_of(writer).counterparts), _COMMON
     )
     for _ in range(_ROUNDS):
-        if reader is writer:
-            written = _canonical(tree, project, reader, portable)
-        else:
-            written = writer_of(writer).write(portable)
+        written = writer_of(writer).write(portable)
         target = _read_back(written, writer, project)
         sides = ConversionSide(project), ConversionSide(target, written.names, written.above)
         compared = partial(losses, *sides, portable.starts, known, fixed=written.fixed)
         enforced = compared(reading="enforced")
         weaker = _weakened(portable, (loss for loss in enforced.found if loss.looser), _COMMON)
-        if allow_looser or reader is writer or weaker == portable:
+        if allow_looser or weaker == portable:
             break
         portable = weaker
-    same = reader is writer
     folder = project.root
     if project.host == notation.HOST:
         folder = folder.rpartition("/")[0]
-    prefix = f"{folder}/" if folder and not same else ""
+    prefix = f"{folder}/" if folder else ""
     claims = len(project.claims)
     left += [Dropped(f"{claims} `test` and `never` statements")] if claims else []
     return Conversion(
@@ -560,7 +554,7 @@ def _conversion(
         {prefix + path: text for path, text in written.files.items()},
         enforced.found,
         enforced.unproven,
-        () if same else (*left, *written.dropped, *_bounds(portable, target, written)),
+        (*left, *written.dropped, *_bounds(portable, target, written)),
         compared(reading="attenuated").found,
         {old: new for old, new in written.names.items() if old != new},
         tuple(_without_counterpart(portable, writer, written)),
@@ -577,15 +571,6 @@ def _check(project: Project) -> None:
         if is_unreadable(finding):
             msg = f"{finding.message} [{finding.code}]"
             raise PolicyError(msg, finding.span, help=finding.help, file=finding.place.file)
-
-
-def _canonical(tree: Tree, project: Project, reader: FrontEnd, portable: Portable) -> WrittenFiles:
-    """Return the files of the project itself, laid out."""
-    files = {}
-    for file in project.files:
-        source = tree.source(file.path)
-        files[file.path] = reader.canonical(file.path, source) or source.text
-    return WrittenFiles(files, {agent.name: agent.name for agent in portable.agents})
 
 
 def _read_back(written: WrittenFiles, writer: FrontEnd, source: Project) -> Project:
