@@ -9,7 +9,7 @@ same rule sets are compared once, and those that changed alike are reported once
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from policy.analysis.reach.worklist import MANY_CHAINS, PositionPair, ReadingSide, Worklist
 from policy.compare.compare import Known
@@ -375,7 +375,6 @@ def diff_workspaces(
     *,
     readings: Iterable[str] = READINGS,
     files: tuple[FileChange, ...] = (),
-    progress: Callable[[str], None] = lambda _: None,
     known: Known | None = None,
 ) -> Diff:
     """Return what *new* decides differently from *old*.
@@ -385,7 +384,6 @@ def diff_workspaces(
         new: after.
         readings: which readings to compare.
         files: the files that differ (`changed_files`).
-        progress: called with the title of each project in turn.
         known: what comparisons found so far; what is found is added.
 
     """
@@ -394,7 +392,6 @@ def diff_workspaces(
     why: dict[str, None] = {}
     for pair in paired(old, new):
         title = (pair[1] or pair[0]).title  # type: ignore[union-attr]  # one of them is there
-        progress(title)
         alike: list[tuple[ChainChanges, Alike]] = []
         for reading in readings:
             compared = ChainChanges(*pair, reading, known)

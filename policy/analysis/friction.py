@@ -6,12 +6,12 @@ allows. Calls with the same obstacle that the same rule would allow are one grou
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from policy.analysis.records.logs import LogProblem
 from policy.analysis.records.record import Record
-from policy.analysis.records.replay import RecordDecider, decidable, distinct_key
+from policy.analysis.records.replay import RecordDecider, Undecided, decidable, distinct_key
 from policy.analysis.remedy import (
     clauses_of,
     folded,
@@ -102,13 +102,13 @@ class Friction:
     Attributes:
         groups: the most frequent first.
         calls: how many calls were decided.
-        undecided: why calls were not decided -> how many, and where the first is.
+        undecided: why calls were not decided.
 
     """
 
     groups: tuple[FrictionGroup, ...]
     calls: int
-    undecided: Mapping[str, tuple[int, str]]
+    undecided: Undecided
 
     @property
     def held(self) -> int:
@@ -122,7 +122,6 @@ def friction(
     *,
     root: str = "",
     least: int = 3,
-    progress: Callable[[int], None] = lambda _: None,
 ) -> Friction:
     """Return what keeps the calls of a log from running unasked, by the policy of *decider*.
 
@@ -133,37 +132,29 @@ def friction(
         decider: the policy.
         root: the agent that starts every chain, in place of the one in the log.
         least: how many distinct calls one rule is made of that matches more than they.
-        progress: called with the number of distinct calls, now and then.
 
     """
     known: dict[bytes, FrictionGroup | None] = {}
     groups: dict[object, FrictionGroup] = {}
-    undecided: dict[str, tuple[int, str]] = {}
+    undecided = Undecided()
     calls = 0
     for record in records:
-        times = 1 if isinstance(record, LogProblem) else record.times
         try:
             asked = decidable(record, root)
             key = distinct_key(asked)
             if key not in known:
                 known[key] = _grouped(asked, decider, groups)
-                if len(known) % _REPORTED == 0:
-                    progress(len(known))
         except PolicyError as error:
-            count, first = undecided.get(error.message, (0, record.source))
-            undecided[error.message] = (count + times, first)
+            undecided.add(record, error)
             continue
-        calls += times
+        calls += record.times
         group = known[key]
         if group is not None:
-            group.calls += times
+            group.calls += record.times
     for group in groups.values():
         _remedy(group, decider, least)
     found = sorted(groups.values(), key=lambda g: (-g.calls, g.chain, g.obstacle.kind, g.rules))
     return Friction(tuple(found), calls, undecided)
-
-
-_REPORTED: Final = 1000
 
 
 def _grouped(

@@ -13,7 +13,7 @@ from typing import Final
 
 from policy.analysis.records.logs import LogProblem
 from policy.analysis.records.record import Record
-from policy.analysis.records.replay import RecordDecider
+from policy.analysis.records.replay import RecordDecider, Undecided, decidable
 from policy.analysis.remedy import hidden_kind
 from policy.commands.reader import Ambiguity, read_command
 from policy.commands.words import in_home
@@ -101,12 +101,12 @@ class Usage:
 
     Attributes:
         calls: that are allowed or asked for.
-        left_out: why calls are not covered -> how many, and where the first is.
+        left_out: why calls are not covered.
 
     """
 
     calls: tuple[UsedCall, ...]
-    left_out: dict[str, tuple[int, str]]
+    left_out: Undecided
 
     @property
     def chains(self) -> tuple[tuple[str, ...], ...]:
@@ -138,15 +138,13 @@ def usage_of(
     """
     dialect = _dialect(file)
     found: dict[object, UsedCall] = {}
-    left_out: dict[str, tuple[int, str]] = {}
+    left_out = Undecided()
     for record in records:
-        times = 1 if isinstance(record, LogProblem) else record.times
         try:
             call = _call(record, decider, root)
             _check_rules(call, dialect)
         except PolicyError as error:
-            count, first = left_out.get(error.message, (0, record.source))
-            left_out[error.message] = (count + times, first)
+            left_out.add(record, error)
             continue
         if call.tool in _SPAWNS:
             continue  # the chains say who is started
@@ -160,26 +158,19 @@ def usage_of(
             json.dumps(call.arguments, sort_keys=True),
         )
         known = found.get(key)
-        found[key] = evolve(call, times=times + (known.times if known else 0))
+        found[key] = evolve(call, times=record.times + (known.times if known else 0))
     return Usage(tuple(found.values()), left_out)
 
 
 def _call(record: Record | LogProblem, decider: RecordDecider | None, root: str) -> UsedCall:
     """Return the call to cover. Raises PolicyError where there is none."""
-    if isinstance(record, LogProblem):
-        raise PolicyError(record.message)
-    if record.redacted:
-        raise PolicyError("arguments were kept from the log")
-    if root:
-        record = evolve(record, chain=(root, *record.chain[1:]), project="")
-    if not record.chain:
-        raise PolicyError("the log does not say which agent called")
-    effect = record.effect if decider is None else decider.decide(record).effect
+    asked = decidable(record, root)
+    effect = asked.effect if decider is None else decider.decide(asked).effect
     if effect is None:
         raise PolicyError("the log does not say what the call got")
     if effect is Effect.DENY:
         raise PolicyError("the call is denied")
-    return UsedCall(record.chain, record.tool, record.call, effect, record.cwd, record.project)
+    return UsedCall(asked.chain, asked.tool, asked.call, effect, asked.cwd, asked.project)
 
 
 def _check_rules(call: UsedCall, dialect: Dialect) -> None:

@@ -87,8 +87,7 @@ def _run_verb(verb: str, arguments: list[str]) -> int:
     except PolicyError as error:
         console.error(error)
         return 2
-    except (BrokenPipeError, KeyboardInterrupt):
-        console.quiet()
+    except BrokenPipeError:
         raise
     except Exception as error:  # noqa: BLE001  # reported as a bug
         console.internal_error(error)

@@ -68,8 +68,8 @@ _RANKS: Final = {severity: rank for rank, severity in enumerate(Severity)}
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Print the audit, and return the exit status."""
-    found = load_here(options.path, console.progress, Hosts.of(options), every=True)
-    audited = _audited(found, console)
+    found = load_here(options.path, Hosts.of(options), every=True)
+    audited = _audited(found)
     own = [agent for one in audited.projects for agent in one.agents if one.is_own(agent)]
     report = doc.Report(
         f"Audit of `{audited.label}`",
@@ -89,10 +89,10 @@ def run(options: argparse.Namespace, console: Console) -> int:
     return int(_fails(audited, options.fail_on))
 
 
-def _audited(found: InputTree, console: Console) -> Audit:
+def _audited(found: InputTree) -> Audit:
     """Return the audit with the findings of lint, and without suppressed ones."""
-    audited = audit(found.workspace, progress=console.progress)
-    linted = lint(found.tree, found.workspace, most=_MOST_TRIED, progress=console.progress)
+    audited = audit(found.workspace)
+    linted = lint(found.tree, found.workspace, most=_MOST_TRIED)
     return evolve(
         audited,
         findings=linted.findings,

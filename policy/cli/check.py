@@ -33,11 +33,10 @@ from policy.cli.report.words import (
     sentences,
 )
 from policy.core import limits
-from policy.core.decision import Because, Clause, Decision, Does, Reason
+from policy.core.decision import Clause, Decision, Does, Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding
-from policy.core.source import Span
 from policy.core.values import evolve, field, frozen
 from policy.language.mistakes import closest
 from policy.tables.chain import READINGS, Chain, SpawnDenied
@@ -49,7 +48,7 @@ if TYPE_CHECKING:
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Decide the calls, and return the exit status."""
-    found, words = _path_and_words(options, console)
+    found, words = _path_and_words(options)
     checker = _Checker(
         found,
         chain_of(options.chain) if options.chain else (),
@@ -67,14 +66,14 @@ def run(options: argparse.Namespace, console: Console) -> int:
         if options.format == "json":
             console.line(dumps(_json(answer), indent=None))
         elif options.format == "text":
-            console.line("\n" * bool(number) + terminal(_shown(answer, found), console.page)[:-1])
+            console.line("\n" * bool(number) + terminal(blocks(answer, found), console.page)[:-1])
         if options.output or options.format not in {"json", "text"}:
             answers.append(answer)
-        status = max(status, _status(answer))
+        status = max(status, answer.status)
     report = doc.Report(
         "Calls and what they get",
         lambda: {"answers": [_json(answer) for answer in answers]},
-        lambda _: [block for answer in answers for block in _shown(answer, found)],
+        lambda _: [block for answer in answers for block in blocks(answer, found)],
     )
     publish(report, options, console, printed=options.format not in {"json", "text"})
     # An unreadable file may hold a rule about these calls.
@@ -93,19 +92,7 @@ def _recording(options: argparse.Namespace, checker: _Checker) -> Callable[[Chec
     return keep
 
 
-def _shown(answer: CheckAnswer, found: DecidingPolicy) -> list[doc.Block]:
-    return blocks(answer, found.spans(answer.decision.because))
-
-
-def _status(answer: CheckAnswer) -> int:
-    if answer.problem:
-        return 2
-    return 0 if answer.decision.effect is Effect.ALLOW else 1
-
-
-def _path_and_words(
-    options: argparse.Namespace, console: Console
-) -> tuple[DecidingPolicy, list[str]]:
+def _path_and_words(options: argparse.Namespace) -> tuple[DecidingPolicy, list[str]]:
     """Return the policy, and the words that are calls.
 
     The first word is a path before it is a revision, and a revision before it is a call.
@@ -116,7 +103,7 @@ def _path_and_words(
         words = words[1:] if words and Path(words[0]).is_dir() else words
     elif words and (options.calls or len(words) > 1 or Path(words[0]).exists()):
         found = compiled_at(words[0], Hosts.of(options), options.root)
-        found = found or _files(words[0], options, console)
+        found = found or _files(words[0], options)
         words = words[1:] if found else words
     if words and options.calls:
         raise PolicyError("expected a path alone beside `--calls`, found two arguments")
@@ -128,12 +115,12 @@ def _path_and_words(
         from policy.cli.inputs import load_here  # noqa: PLC0415  # loads parsers
 
         every, hosts = bool(options.chain or options.calls), Hosts.of(options)
-        here = load_here(".", console.progress, hosts, options.root, every=every)
+        here = load_here(".", hosts, options.root, every=every)
         found = policy_of(here)
     return found, words
 
 
-def _files(word: str, options: argparse.Namespace, console: Console) -> DecidingPolicy | None:
+def _files(word: str, options: argparse.Namespace) -> DecidingPolicy | None:
     """Return the policy in the files at *word*; None where it is no path and need not be one."""
     from policy.cli.inputs import read  # noqa: PLC0415  # loads parsers
     from policy.files.opening import open_tree  # noqa: PLC0415  # the same
@@ -144,7 +131,7 @@ def _files(word: str, options: argparse.Namespace, console: Console) -> Deciding
         if options.calls:
             raise
         return None
-    return policy_of(read(tree, console.progress, Hosts.of(options), options.root))
+    return policy_of(read(tree, Hosts.of(options), options.root))
 
 
 def _requests(options: argparse.Namespace, words: list[str]) -> Iterator[CallRequest]:
@@ -447,6 +434,11 @@ class CheckAnswer:
         return self.chain[-1] if self.chain else ""
 
     @property
+    def status(self) -> int:
+        """The exit status."""
+        return 2 if self.problem else int(self.decision.effect is not Effect.ALLOW)
+
+    @property
     def why(self) -> str:
         """The reason, as a clause."""
         return self.problem or self.message or explained(self.decision, self.agent)
@@ -462,9 +454,10 @@ def _json(answer: CheckAnswer) -> Object:
 _OPTIONAL = frozenset({"clauses", "confirm", "denied", "instead", "modes", "problem", "remedy"})
 
 
-def blocks(answer: CheckAnswer, spans: Mapping[Because, Span]) -> list[doc.Block]:
-    """Return an answer; *spans* are the places of its rules."""
+def blocks(answer: CheckAnswer, found: DecidingPolicy) -> list[doc.Block]:
+    """Return an answer, with the lines of the rules of *found* behind it."""
     decision = answer.decision
+    spans = found.spans(decision.because)
     who = f"{chain_text(answer.chain)} in {answer.project}, {answer.reading}"
     rows: list[tuple[str, doc.Text]] = []
     plain = decision.because and decision.reason is Reason.RULE and not answer.message
@@ -478,7 +471,8 @@ def blocks(answer: CheckAnswer, spans: Mapping[Because, Span]) -> list[doc.Block
         rows += clause_rows(answer.clauses)
     if answer.remedy is not None:
         rules = doc.joined((doc.Ink(each, "code") for each in answer.remedy.rules), " and ")
-        rows.append(("fix", ("it is allowed with ", rules, f" in `allow` of {_of(answer.remedy)}")))
+        whose = quoted(answer.remedy.links) if answer.remedy.links else "the policy"
+        rows.append(("fix", ("it is allowed with ", rules, f" in `allow` of {whose}")))
     if answer.modes is not None:
         rows.append(("modes", _modes(answer.modes)))
     rows.append(("chain", who))
@@ -503,10 +497,6 @@ def _modes(modes: Mapping[str, Effect]) -> doc.Text:
     by_effect = {one: [m for m, got in modes.items() if got is one] for one in reversed(Effect)}
     told = ((effect(one), f" in {quoted(some)}") for one, some in by_effect.items() if some)
     return doc.joined(told, "; ")
-
-
-def _of(remedy: Remedy) -> str:
-    return quoted(remedy.links) if remedy.links else "the policy"
 
 
 def _says_more(clauses: Sequence[Clause], call: Mapping[str, object], decision: Decision) -> bool:

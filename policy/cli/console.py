@@ -1,27 +1,23 @@
-"""Standard output and standard error: their width and colour, errors, progress, differences."""
+"""Standard output and standard error: their width and colour, errors, differences."""
 
 from __future__ import annotations
 
 import os
 import sys
-import time
 from collections.abc import Iterable
 from typing import TextIO
 
 from policy.cli.report.document import Block, Paragraph
-from policy.cli.report.terminal import PageLayout, clipped, lines
+from policy.cli.report.terminal import PageLayout, lines
 from policy.cli.report.words import EXPLAIN, error_items, finding_item
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding
 from policy.core.source import visible
-from policy.core.values import define, field
+from policy.core.values import frozen
 from policy.files.opening import is_unreadable
 
 # Columns where there is no terminal.
 _WIDTH = 100
-
-_PAUSE = 0.1  # seconds between two lines of progress
-_PATIENCE = 0.5  # seconds before the first
 
 
 def _page(stream: TextIO, colour: str) -> PageLayout:
@@ -45,7 +41,7 @@ def _is_terminal(stream: TextIO) -> bool:
         return False
 
 
-@define(eq=False)
+@frozen
 class Console:
     """Standard output and standard error.
 
@@ -57,8 +53,6 @@ class Console:
 
     page: PageLayout
     errors: PageLayout
-    _shown: bool = False
-    _next: float = field(factory=lambda: time.monotonic() + _PATIENCE)
 
     @classmethod
     def of(cls, colour: str = "auto") -> Console:
@@ -67,7 +61,6 @@ class Console:
 
     def write(self, text: str) -> None:
         """Write *text* to standard output."""
-        self.quiet()
         sys.stdout.write(text)
 
     def line(self, text: str) -> None:
@@ -81,7 +74,6 @@ class Console:
 
     def complain(self, *blocks: Block) -> None:
         """Write *blocks* to standard error, after everything that was written so far."""
-        self.quiet()
         sys.stdout.flush()
         sys.stderr.write("".join(f"{line}\n" for line in lines(blocks, self.errors)))
         sys.stderr.flush()
@@ -128,20 +120,3 @@ class Console:
             if line.startswith(("+++", "---")):
                 style = "bold"
             self.line(self.page.paint(visible(line.replace("\t", "    ")), style))
-
-    def progress(self, text: str) -> None:
-        """Show *text* on a terminal, where the run takes long."""
-        now = time.monotonic()
-        if now < self._next or not _is_terminal(sys.stderr):
-            return
-        self._next = now + _PAUSE
-        self._shown = True
-        sys.stderr.write("\r\x1b[K" + clipped(visible(text), self.errors.width - 1))
-        sys.stderr.flush()
-
-    def quiet(self) -> None:
-        """Remove the line of progress."""
-        if self._shown:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
-            self._shown = False

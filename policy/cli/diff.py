@@ -114,17 +114,7 @@ class DiffReport:
 
     def rules_of(self, edit: TextEdit, side: int) -> list[Rule]:
         """Return the rules that *edit* removes (0) or adds (1)."""
-        files = self._rules[side]
-        near = (rule for file in edit.files for rule in files.get(file, ()))
-        return [rule for rule in near if edit.covers(side, rule[2])]
-
-    @cached_property
-    def _rules(self) -> tuple[dict[str, list[Rule]], ...]:
-        found: tuple[dict[str, list[Rule]], ...] = ({}, {})
-        for files, rules in zip(found, self.rules, strict=True):
-            for rule in rules:
-                files.setdefault(rule[2].file, []).append(rule)
-        return found
+        return [rule for rule in self.rules[side] if edit.covers(side, rule[2])]
 
     @cached_property
     def names(self) -> dict[str, str]:
@@ -169,8 +159,8 @@ def run(options: argparse.Namespace, console: Console) -> int:
     """Print the changes, and return the exit status."""
     names = sides(options.old, options.new)
     hosts = Hosts.of(options)
-    old, new = (load(name, console.progress, hosts, empty=True) for name in names)
-    report = report_of(old, new, options, console, hosts)
+    old, new = (load(name, hosts, empty=True) for name in names)
+    report = report_of(old, new, options, hosts)
     answer = doc.Report(
         f"Changes from `{report.old}` to `{report.new}`",
         partial(as_json, report),
@@ -201,7 +191,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
 
 
 def report_of(
-    old: InputTree, new: InputTree, options: argparse.Namespace, console: Console, hosts: Hosts
+    old: InputTree, new: InputTree, options: argparse.Namespace, hosts: Hosts
 ) -> DiffReport:
     """Return how *new* differs from *old*.
 
@@ -217,17 +207,15 @@ def report_of(
         after,
         readings=readings,
         files=changed_files((old.tree, old.workspace), (new.tree, new.workspace)),
-        progress=console.progress,
         known=known,
     )
     renamed = {}
     if isinstance(old.tree, SingleFile) and isinstance(new.tree, SingleFile):
         renamed = {new.tree.path.name: old.tree.path.name}
     edits = Edits(old.tree, new.tree, diff.files, renamed)
-    console.progress("finding the edits behind each change")
 
     def loaded(tree: Tree) -> Workspace:
-        return read(tree, lambda _: None, hosts, empty=True).workspace
+        return read(tree, hosts, empty=True).workspace
 
     excess, why = _excess(options.max, after, readings)
     report = DiffReport(
@@ -607,8 +595,10 @@ def _change(report: DiffReport, change: Change) -> Object:
     return found
 
 
-_NOTES: Final = frozenset({"withdrawn", "allow-to-ask"})
-_ERRORS: Final = frozenset({"beyond-maximum", "in-error"})
+_SEVERITIES: Final = {
+    **dict.fromkeys(("withdrawn", "allow-to-ask"), Severity.NOTE),
+    **dict.fromkeys(("beyond-maximum", "in-error"), Severity.ERROR),
+}
 
 
 def results(report: DiffReport, new: InputTree) -> list[Result]:
@@ -654,6 +644,5 @@ def results(report: DiffReport, new: InputTree) -> list[Result]:
 
 
 def _result(kind: str, message: str, detail: str, file: str, span: Span | None = None) -> Result:
-    level = Severity.NOTE if kind in _NOTES else Severity.WARNING
-    level = Severity.ERROR if kind in _ERRORS else level
-    return Result(Finding(kind, message, level, span, file, detail))
+    severity = _SEVERITIES.get(kind, Severity.WARNING)
+    return Result(Finding(kind, message, severity, span, file, detail))

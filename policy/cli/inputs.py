@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 from policy.cli.options import AS_OBSERVED, Hosts
@@ -48,7 +48,6 @@ class InputTree:
 
 def load(
     text: str,
-    progress: Callable[[str], None],
     hosts: Hosts = AS_OBSERVED,
     root: str | None = None,
     *,
@@ -66,15 +65,14 @@ def load(
     """
     place = hosts.place
     if place is None:
-        return read(open_tree(text), progress, hosts, root, empty=empty)
-    found = read(Folder(place.top), progress, hosts, root, empty=empty)
+        return read(open_tree(text), hosts, root, empty=empty)
+    found = read(Folder(place.top), hosts, root, empty=empty)
     there = tuple(each for each in found.workspace.projects if each.root == place.folder)
     return evolve(found, workspace=evolve(found.workspace, projects=there))
 
 
 def load_here(
     text: str,
-    progress: Callable[[str], None],
     hosts: Hosts = AS_OBSERVED,
     root: str | None = None,
     *,
@@ -89,11 +87,11 @@ def load_here(
         PolicyError: as `load` does.
 
     """
-    found = load(text, progress, hosts, root, empty=True)
+    found = load(text, hosts, root, empty=True)
     here = found.workspace.projects
     alone = len(here) == 1 and not start_place(".").folder
     if not (text != "." or hosts.start or alone or (every and here)):
-        started = load(text, progress, evolve(hosts, start="."), root, empty=True)
+        started = load(text, evolve(hosts, start="."), root, empty=True)
         sessions = [project for project in started.workspace.projects if project.files]
         if len(sessions) == 1 and {p.host for p in here} <= {p.host for p in sessions}:
             return started
@@ -102,7 +100,6 @@ def load_here(
 
 def read(
     tree: Tree,
-    progress: Callable[[str], None],
     hosts: Hosts = AS_OBSERVED,
     root: str | None = None,
     *,
@@ -110,7 +107,6 @@ def read(
 ) -> InputTree:
     """Return the files of *tree*. Raises PolicyError as `load` does."""
     front_ends = hosts.front_ends
-    progress(f"reading {tree.label}")
     workspace = load_tree(tree, front_ends=front_ends, root=root)
     found = InputTree(tree, workspace, front_ends)
     return found if empty else with_something(found)

@@ -106,7 +106,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     if (options.fix or options.diff or options.tidy) and not isinstance(tree, Folder | SingleFile):
         raise PolicyError("a revision cannot be fixed", file=tree.label)
     baseline = _baseline(options.baseline)
-    look = partial(_linted, options=options, baseline=baseline, console=console)
+    look = partial(_linted, options=options, baseline=baseline)
     found, report = look(tree)
     if options.write_baseline:
         return _write_baseline(Path(options.write_baseline), report.findings, console)
@@ -133,7 +133,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
 
 
 def _linted(
-    tree: Tree, *, options: argparse.Namespace, baseline: Source | None, console: Console
+    tree: Tree, *, options: argparse.Namespace, baseline: Source | None
 ) -> tuple[InputTree, LintReport]:
     """Return the files of *tree*, and the report on them; the options choose what counts."""
     select, ignore = (_codes(given) for given in (options.select, options.ignore))
@@ -142,8 +142,8 @@ def _linted(
         selected = not select or finding.code.startswith(select)
         return is_unreadable(finding) or (selected and not finding.code.startswith(ignore))
 
-    found = read(tree, console.progress, Hosts.of(options), empty=True)
-    linted = lint(found.tree, found.workspace, progress=console.progress)
+    found = read(tree, Hosts.of(options), empty=True)
+    linted = lint(found.tree, found.workspace)
     if not linted.findings:
         with_something(found)
     findings = tuple(filter(counts, linted.findings))

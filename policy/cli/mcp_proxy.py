@@ -22,7 +22,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
             "expected the command that starts the server behind `--`",
             help="write `policy mcp-proxy --chain main -- COMMAND`",
         )
-    found = open_policy(options.policy, console.progress, Hosts.of(options))
+    found = open_policy(options.policy, Hosts.of(options))
     names = chain_of(options.chain)
     try:
         chain = found.projects.chain(*names)
@@ -33,7 +33,6 @@ def run(options: argparse.Namespace, console: Console) -> int:
     if console.unreadable(found.findings([project])):
         return 2
     prefix = f"mcp__{options.server}__" if options.server else ""
-    console.quiet()
     recorder = Recorder(Path(options.record), options.redact) if options.record else None
     guard = Guard(chain, prefix=prefix, project=options.project, recorder=recorder)
     content = ContentGate(

@@ -6,7 +6,7 @@ Compiled policies need no parser, so the modules that read files are imported on
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -56,7 +56,6 @@ class DecidingPolicy:
 
 def open_policy(
     text: str,
-    progress: Callable[[str], None],
     hosts: Hosts = AS_OBSERVED,
     root: str | None = None,
 ) -> DecidingPolicy:
@@ -71,7 +70,7 @@ def open_policy(
         return found
     from policy.cli.inputs import load  # noqa: PLC0415  # loads parsers
 
-    return policy_of(load(text, progress, hosts, root))
+    return policy_of(load(text, hosts, root))
 
 
 def policy_of(files: InputTree) -> DecidingPolicy:

@@ -53,7 +53,7 @@ class Asked:
 def run(options: argparse.Namespace, console: Console) -> int:
     """Print the agents, and return the exit status."""
     matcher = parse_matcher(options.matcher)
-    workspace = load(options.path, console.progress, Hosts.of(options)).workspace
+    workspace = load(options.path, Hosts.of(options)).workspace
     found = query(workspace, matcher, readings=(options.reading,) if options.reading else READINGS)
     asked = Asked(options.matcher, workspace.label, found, without=options.without)
     report = doc.Report(

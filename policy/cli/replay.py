@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from policy.analysis.records.logs import LogProblem, log_files, read_log
 from policy.analysis.records.record import Record
-from policy.analysis.records.replay import RecordDecider, Replay, Replayed, replay
+from policy.analysis.records.replay import RecordDecider, Replay, Replayed, Undecided, replay
 from policy.cli.console import Console
 from policy.cli.options import Hosts
 from policy.cli.outputs import publish
@@ -29,7 +30,6 @@ from policy.cli.report.words import (
     rule,
 )
 from policy.core.effect import Effect
-from policy.core.values import frozen
 
 if TYPE_CHECKING:
     from policy.analysis.friction import Friction, FrictionGroup, Obstacle
@@ -39,68 +39,46 @@ _MOST = 40
 # The home folder of the calls.
 HOME: Final = str(Path("~").expanduser())
 
-# Why lines were not decided -> how many, and where the first is.
-Undecided = Mapping[str, tuple[int, str]]
-
-
-@frozen
-class Rerun:
-    """A replay, the number of logs that were read, and the label of the policy that decided."""
-
-    found: Replay
-    logs: int
-    new: str
-
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Replay the logs, and return the exit status."""
     files = log_files([Path(name) for name in options.logs])
     sides = [
-        open_policy(path, console.progress, Hosts.of(options))
+        open_policy(path, Hosts.of(options))
         for path in (options.policy, options.against)
         if path is not None
     ]
     deciders = [RecordDecider(each.projects, options.reading, HOME) for each in sides]
     if options.friction:
-        _show_friction(records(files), deciders[0], options, console)
-        unreadable = console.unreadable([one for each in sides for one in each.findings()])
-        return 2 if unreadable else 0
-    found = replay(
-        records(files),
-        *deciders,
-        root=options.root,
-        progress=lambda lines: console.progress(f"{lines:,} lines"),
-    )
-    again = Rerun(found, len(files), sides[0].projects.label)
-    title = f"Logged calls, decided by `{again.new}`"
-    publish(
-        doc.Report(title, partial(_json, again), partial(_blocks, again), _MOST), options, console
-    )
+        report, found = _friction(records(files), deciders[0], options), None
+    else:
+        found = replay(records(files), *deciders, root=options.root)
+        label = sides[0].projects.label
+        blocks = partial(_blocks, found, len(files), label)
+        title = f"Logged calls, decided by `{label}`"
+        report = doc.Report(title, partial(_json, found), blocks, _MOST)
+    publish(report, options, console)
     unreadable = console.unreadable([one for each in sides for one in each.findings()])
-    if unreadable or not found.outcomes:
+    if unreadable or (found is not None and not found.outcomes):
         return 2
+    if found is None or options.fail_on is None:
+        return 0
     # An undecided call may be granted more.
-    failing = {"widened": found.widened or found.undecided, "any": found.changes or found.undecided}
-    return int(bool(failing.get(options.fail_on)))
+    changed = found.widened if options.fail_on == "widened" else found.changes
+    return int(bool(changed or found.undecided))
 
 
-def _show_friction(
+def _friction(
     records: Iterator[Record | LogProblem],
     decider: RecordDecider,
     options: argparse.Namespace,
-    console: Console,
-) -> None:
+) -> doc.Report:
     from policy.analysis.friction import friction  # noqa: PLC0415  # it compares
 
-    found = friction(
-        records,
-        decider,
-        root=options.root,
-        progress=lambda calls: console.progress(f"{calls:,} distinct calls"),
-    )
+    found = friction(records, decider, root=options.root)
     title = "What keeps logged calls from running unasked"
     blocks = partial(_friction_blocks, found)
-    publish(doc.Report(title, partial(_friction_json, found), blocks, _MOST), options, console)
+    return doc.Report(title, partial(_friction_json, found), blocks, _MOST)
 
 
 def records(files: dict[Path, str]) -> Iterator[Record | LogProblem]:
@@ -109,22 +87,20 @@ def records(files: dict[Path, str]) -> Iterator[Record | LogProblem]:
         yield from read_log(file, name)
 
 
-def _unsaid(found: Replay) -> dict[Effect, int]:
+def _unsaid(found: Replay) -> Counter[Effect]:
     """Return the calls whose earlier decision is unknown: their new effect -> their number."""
-    counts: dict[Effect, int] = {}
+    counts: Counter[Effect] = Counter()
     for each in found.outcomes:
         if each.outcome.before is None:
-            after = each.outcome.after.effect
-            counts[after] = counts.get(after, 0) + each.calls
+            counts[each.outcome.after.effect] += each.calls
     return counts
 
 
-def _blocks(again: Rerun, most: int | None) -> list[doc.Block]:
-    found = again.found
+def _blocks(found: Replay, logs: int, label: str, most: int | None) -> list[doc.Block]:
     calls = sum(each.calls for each in found.outcomes)
     told = (
-        f"{again.new}: {count(found.widened, 'call')} granted more, {found.narrowed:,} less, of"
-        f" {count(calls, 'call')} ({found.distinct:,} distinct) in {count(again.logs, 'log')}"
+        f"{label}: {count(found.widened, 'call')} granted more, {found.narrowed:,} less, of"
+        f" {count(calls, 'call')} ({found.distinct:,} distinct) in {count(logs, 'log')}"
     )
     lost = sum(number for number, _ in found.undecided.values())
     blocks: list[doc.Block] = [
@@ -150,12 +126,6 @@ def _undecided_lines(undecided: Undecided) -> Iterator[doc.Block]:
         yield doc.Paragraph(f"not decided: {count(number, 'line')}, first {first}: {why}")
 
 
-def _undecided_json(undecided: Undecided) -> list[Object]:
-    return [
-        {"why": why, "lines": number, "first": first} for why, (number, first) in undecided.items()
-    ]
-
-
 def _row(each: Replayed) -> tuple[doc.Text, ...]:
     outcome = each.outcome
     distinct = f" ({each.distinct:,} distinct)" if each.distinct > 1 else ""
@@ -168,8 +138,7 @@ def _row(each: Replayed) -> tuple[doc.Text, ...]:
     )
 
 
-def _json(again: Rerun) -> Object:
-    found = again.found
+def _json(found: Replay) -> Object:
     return {
         "changes": [
             {**shape(each), "direction": "widened" if each.outcome.widened else "narrowed"}
@@ -180,7 +149,7 @@ def _json(again: Rerun) -> Object:
         "lines": found.lines,
         "distinct": found.distinct,
         "unsaid": {effect.value: number for effect, number in _unsaid(found).items()},
-        "undecided": _undecided_json(found.undecided),
+        "undecided": found.undecided.as_json(),
     }
 
 
@@ -245,26 +214,25 @@ def _further(group: FrictionGroup) -> doc.Text:
 
 
 def _friction_json(found: Friction) -> Object:
-    """Return the value for programs."""
     return {
         "calls": found.calls,
         "held": found.held,
         "groups": [_group_json(group) for group in found.groups],
-        "undecided": _undecided_json(found.undecided),
+        "undecided": found.undecided.as_json(),
     }
 
 
 def _group_json(group: FrictionGroup) -> Object:
-    grants, because = group.grants, group.obstacle.because
+    grants, example = group.grants, group.example
     return {
         "obstacle": group.obstacle.kind,
-        "because": shape(because),
+        "because": shape(group.obstacle.because),
         "text": group.obstacle.text,
         "chain": list(group.chain),
         "calls": group.calls,
         "distinct": group.distinct,
-        "example": {"tool": group.example.tool, "input": group.example.call},
-        "source": group.example.source,
+        "example": {"tool": example.tool, "input": example.call},
+        "source": example.source,
         "allow": list(group.rules),
         "agents": list(group.links),
         "grants": {"tool": grants.tool, "input": grants.call} if grants else None,

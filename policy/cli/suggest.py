@@ -28,7 +28,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     files = log_files([Path(name) for name in options.logs])
     decider = None
     if options.policy is not None:
-        workspace = load(options.policy, console.progress, Hosts.of(options)).workspace
+        workspace = load(options.policy, Hosts.of(options)).workspace
         decider = RecordDecider(workspace, options.reading, HOME)
     file = rule_file_of(options.to) if options.to else None
     usage = usage_of(records(files), decider, root=options.root, file=file)
@@ -63,8 +63,8 @@ def _notes(proposal: Proposal, usage: Usage, *, proven: bool) -> Iterator[doc.Bl
 
 
 def _json(proposal: Proposal, usage: Usage) -> Object:
-    left_out = [
-        {"why": why, "lines": number, "first": first}
-        for why, (number, first) in usage.left_out.items()
-    ]
-    return {**shape(proposal), "left_out": left_out, "exact": not proposal.why}
+    return {
+        **shape(proposal),
+        "left_out": usage.left_out.as_json(),
+        "exact": not proposal.why,
+    }

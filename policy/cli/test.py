@@ -33,12 +33,12 @@ _Tested = tuple[str, tuple[ClaimVerdict, ...]]
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Print the results of the claims, and return the exit status."""
-    found = load(options.path, console.progress, Hosts.of(options))
-    tested: list[_Tested] = []
-    for project in found.workspace.projects:
-        console.progress(f"testing {project.title}")
-        if project.claims:
-            tested.append((project.title, tuple(check(project, _dialect(project)))))
+    found = load(options.path, Hosts.of(options))
+    tested = [
+        (project.title, tuple(check(project, _dialect(project))))
+        for project in found.workspace.projects
+        if project.claims
+    ]
     totals = Counter(verdict.holds for _, verdicts in tested for verdict in verdicts)
     report = doc.Report(
         "Claims of policies",

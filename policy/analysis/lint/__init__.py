@@ -79,7 +79,6 @@ def lint(
     workspace: Workspace,
     *,
     most: int | None = None,
-    progress: Callable[[str], None] = lambda _: None,
 ) -> Linted:
     """Return the findings of *workspace*, which was read from *tree*.
 
@@ -90,7 +89,6 @@ def lint(
         tree: where the files are.
         workspace: what was read from them.
         most: how many rules of a project to try for whether they matter; None is no bound.
-        progress: called with the title of each project in turn.
 
     """
     source_of = _sources(tree)
@@ -100,7 +98,6 @@ def lint(
     compared: Known = {}
     rules: set[tuple[Place, str]] = set()
     for project in workspace.projects:
-        progress(project.title)
         positions = Positions(project, source_of)
         found += (
             finding

@@ -12,7 +12,7 @@ behind ``main > worker``, while less is declared.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from policy.analysis.reach.privileges import AtMost, Privilege, at_most, lines, privileges
 from policy.analysis.reach.worklist import (
@@ -212,14 +212,11 @@ class Audit:
 
 
 @seldom_collecting
-def audit(workspace: Workspace, *, progress: Callable[[str], None] = lambda _: None) -> Audit:
-    """Return the audit of *workspace*; *progress* is called with each title of a project."""
+def audit(workspace: Workspace) -> Audit:
+    """Return the audit of *workspace*."""
     known: Known = {}
-    projects = []
-    for project in workspace.projects:
-        progress(project.title)
-        projects.append(_Auditor(project, known).run())
-    return Audit(workspace.label, tuple(projects), workspace.findings, workspace.unread)
+    projects = tuple(_Auditor(project, known).run() for project in workspace.projects)
+    return Audit(workspace.label, projects, workspace.findings, workspace.unread)
 
 
 class _Auditor:

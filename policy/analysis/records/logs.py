@@ -255,11 +255,13 @@ class LogProblem:
     Attributes:
         source: where, e.g. ``a.jsonl:12``.
         message: why.
+        times: that it is one line.
 
     """
 
     source: str
     message: str
+    times: int = 1
 
 
 _KINDS = ("*.jsonl", "*.parquet")

@@ -7,10 +7,10 @@ million lines cost what their distinct calls cost, and reading them.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
 from hashlib import blake2b
-from typing import Any, Final
+from typing import Any
 
 from policy.analysis.records.logs import LogProblem
 from policy.analysis.records.record import Record
@@ -22,7 +22,20 @@ from policy.tables.chain import Chain, SpawnDenied
 from policy.tables.placement import ProjectFolders
 from policy.tables.projects import Projects
 
-__all__ = ["RecordDecider", "Replay", "ReplayOutcome", "Replayed", "replay"]
+__all__ = ["RecordDecider", "Replay", "ReplayOutcome", "Replayed", "Undecided", "replay"]
+
+
+class Undecided(dict[str, tuple[int, str]]):
+    """Why lines of a log were not decided -> how many, and where the first is."""
+
+    def add(self, record: Record | LogProblem, error: PolicyError) -> None:
+        """Count the lines of *record*."""
+        count, first = self.get(error.message, (0, record.source))
+        self[error.message] = (count + record.times, first)
+
+    def as_json(self) -> list[dict[str, object]]:
+        """Return the value for programs."""
+        return [{"why": why, "lines": lines, "first": at} for why, (lines, at) in self.items()]
 
 
 class RecordDecider:
@@ -145,14 +158,14 @@ class Replay:
     Attributes:
         outcomes: the calls that were decided, those that changed first, widened
             before narrowed, the most frequent first.
-        undecided: why calls were not decided -> how many, and the first of them.
+        undecided: why calls were not decided.
         lines: calls and lines that are none, in all.
         distinct: calls that differ.
 
     """
 
     outcomes: tuple[Replayed, ...]
-    undecided: Mapping[str, tuple[int, str]]
+    undecided: Undecided
     lines: int
     distinct: int
 
@@ -178,7 +191,6 @@ def replay(
     old: RecordDecider | None = None,
     *,
     root: str = "",
-    progress: Callable[[int], None] = lambda _: None,
 ) -> Replay:
     """Decide logged calls again.
 
@@ -188,36 +200,26 @@ def replay(
         old: what they got, in place of what the log says.
         root: the agent that starts every chain, in place of the one in the log;
             it makes the calls too of which the log does not say who made them.
-        progress: called with the number of lines that were read, now and then.
 
     """
     known: dict[bytes, Replayed] = {}
     outcomes: dict[object, Replayed] = {}
-    undecided: dict[str, tuple[int, str]] = {}
-    lines = reported = 0
+    undecided = Undecided()
+    lines = 0
     for record in records:
-        times = 1 if isinstance(record, LogProblem) else record.times
-        lines += times
-        if lines >= reported:
-            progress(lines)
-            reported = lines + _REPORTED
+        lines += record.times
         key = b"" if isinstance(record, LogProblem) else distinct_key(record)
         group = known.get(key)  # none has the key of a problem
         if group is None:
             try:
                 group = known[key] = _grouped(decidable(record, root), new, old, outcomes)
             except PolicyError as error:
-                count, first = undecided.get(error.message, (0, record.source))
-                undecided[error.message] = (count + times, first)
+                undecided.add(record, error)
                 continue
             group.distinct += 1
-        group.calls += times
+        group.calls += record.times
     ordered = sorted(outcomes.values(), key=_order)
     return Replay(tuple(ordered), undecided, lines, len(known))
-
-
-# Lines between two reports of progress.
-_REPORTED: Final = 20_000
 
 
 def decidable(record: Record | LogProblem, root: str) -> Record:

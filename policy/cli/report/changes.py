@@ -40,9 +40,6 @@ ROLES: Final = {"unavailable": "dim", **{word: effect.value for effect, word in 
 # A rule of a file: its tool and its specifier.
 _RULE: Final = re.compile(r"([^\s()]+)\((?:domain:)?(.*)\)", re.DOTALL)
 
-# What calls got, and get.
-_Words = tuple[str, str]
-
 
 @define
 class ChangeRow:
@@ -50,16 +47,17 @@ class ChangeRow:
 
     Attributes:
         kind: a class of tools, a key of `CLASSES`.
-        subjects: what the calls got and get -> files, commands or agents, as rules have them;
-            "" for any, or any other. Several where a whole tool came or went.
+        words: what the calls got, and get.
+        subject: files, commands or agents, as rules have them; "" for any, or any other.
         tools: of the class, the most ordinary first, with the first that runs commands.
         changes: in their order.
 
     """
 
     kind: str
+    words: tuple[str, str]
+    subject: str
     tools: tuple[str, ...]
-    subjects: dict[_Words, dict[str, None]] = field(factory=dict)
     changes: list[Change] = field(factory=list)
 
     @property
@@ -71,12 +69,6 @@ class ChangeRow:
     def is_ordinary(self) -> bool:
         """Whether people would make one of the calls, rather than a search alone."""
         return is_ordinary(dict(self.calls[0][1]))
-
-    @property
-    def subject(self) -> str:
-        """What all changes are of, or ""."""
-        found = {subject for subjects in self.subjects.values() for subject in subjects}
-        return found.pop() if len(found) == 1 else ""
 
     @property
     def calls(self) -> list[tuple[str, Mapping[str, object]]]:
@@ -124,17 +116,8 @@ class ChangeRow:
 
     def arrow(self) -> Text:
         """Return what the calls got, and get."""
-        if len(self.subjects) == 1:
-            ((before, after),) = self.subjects
-            return (Ink(before, ROLES[before]), " → ", Ink(after, ROLES[after]))
-        is_named = any(subject for subjects in self.subjects.values() for subject in subjects)
-        each: list[Text] = []
-        for words, subjects in self.subjects.items():
-            word = words[self.widened]
-            named = joined((Ink(s, "rule") if s else "otherwise" for s in subjects), most=_MOST)
-            each.append((Ink(word, ROLES[word]), (" ", named) if is_named else ""))
-        gone, there = Ink("unavailable", "dim"), joined(each, "; " if is_named else " or ")
-        return (gone, " → ", there) if self.widened else (there, " → ", gone)
+        before, after = self.words
+        return (Ink(before, ROLES[before]), " → ", Ink(after, ROLES[after]))
 
     def witnesses(self, most: int | None = _MOST) -> Text:
         """Return the most ordinary call, and by which other tools and commands it can be made."""
@@ -166,9 +149,7 @@ class ChangeRow:
         return {
             "class": self.kind,
             "effects": [
-                {"subject": subject or None, "from": words[0], "to": words[1]}
-                for words, subjects in self.subjects.items()
-                for subject in subjects
+                {"subject": self.subject or None, "from": self.words[0], "to": self.words[1]}
             ],
             "witnesses": [{"tool": tool, "input": dict(called)} for tool, called in self.calls],
             "agents": self.agents,
@@ -197,23 +178,19 @@ def change_rows(effect: EditEffect, classes: Classes) -> list[ChangeRow]:
         tools = classes.get(change.project, {})
         kind, subject = _subject(change, effect.edits, tools)
         words = _words(change)
-        key: object = (words, subject)
-        if "unavailable" in words and kind != "start":
-            key = frozenset(chain[-1] for chain in (change.chain, *change.also))
         own, commands = (tools.get(each, ()) for each in (kind, "run"))
         order = (*own[:1], *commands[:1], *own[1:], *commands[1:]) if own else ()
-        row = rows.setdefault((change.widened, kind, key), ChangeRow(kind, order))
-        row.subjects.setdefault(words, {})[subject] = None
-        row.changes.append(change)
+        row = ChangeRow(kind, words, subject, order)
+        rows.setdefault((change.widened, kind, words, subject), row).changes.append(change)
 
     def rank(row: ChangeRow) -> tuple[object, ...]:
         place = [*CLASSES].index(row.kind)
-        return not row.widened, not row.is_ordinary, place, next(iter(row.subjects))[::-1]
+        return not row.widened, not row.is_ordinary, place, row.words[::-1]
 
     return sorted(rows.values(), key=rank)
 
 
-def _words(change: Change) -> _Words:
+def _words(change: Change) -> tuple[str, str]:
     """Return what the call of a change got, and gets."""
     before, after = (
         "unavailable" if decision.reason is Reason.UNAVAILABLE else VERBS[decision.effect]
