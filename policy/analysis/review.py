@@ -1,13 +1,13 @@
 """What a reviewer asks besides which decisions change.
 
-Agents that have another name, spawns that come and go, findings that are new, rules that came or
-went, and edits of rules by which no call is decided differently.
+Spawns that come and go, findings that are new, rules that came or went, and edits of rules by
+which no call is decided differently.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 from policy.analysis.diff import diff_workspaces, paired
 from policy.analysis.edits import Edits, TextEdit
@@ -17,7 +17,6 @@ from policy.compare.tables import differences
 from policy.core.effect import Effect
 from policy.core.finding import Finding, Severity
 from policy.core.source import Place
-from policy.core.values import frozen
 from policy.files.trees import Tree
 from policy.hosts.project import Project
 from policy.hosts.workspace import Workspace
@@ -25,11 +24,9 @@ from policy.tables.chain import READINGS
 from policy.tables.table import LinkedRules, Table
 
 __all__ = [
-    "Renamed",
     "Rule",
     "changed_rules",
     "new_findings",
-    "renamed_agents",
     "spawn_changes",
     "without_effect",
 ]
@@ -61,40 +58,7 @@ def _edges(project: Project) -> set[tuple[str, str]]:
     return edges
 
 
-# --- agents and findings -------------------------------------------------------------------
-
-
-@frozen(order=True)
-class Renamed:
-    """An agent that has another name, and the same rules."""
-
-    project: str
-    old: str
-    new: str
-
-
-def renamed_agents(old: Workspace, new: Workspace) -> tuple[Renamed, ...]:
-    """Return agents on one side that declare what just one on the other side declares."""
-    found = []
-    for before, after in paired(old, new):
-        if before is None or after is None:
-            continue
-        gone = _by_table(before, before.agents.keys() - after.agents.keys())
-        come = _by_table(after, after.agents.keys() - before.agents.keys())
-        for table, names in gone.items():
-            others = come.get(table, [])
-            if len(names) == len(others) == 1:
-                found.append(Renamed(after.title, names[0], others[0]))
-    return tuple(sorted(found))
-
-
-def _by_table(project: Project, names: Iterable[str]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for name in sorted(names):
-        entry = project.agents[name]
-        if entry.place is not None:
-            found.setdefault(entry.declared.hash, []).append(name)
-    return found
+# --- findings -------------------------------------------------------------------
 
 
 def new_findings(old: Workspace, new: Workspace) -> tuple[Finding, ...]:

@@ -13,11 +13,9 @@ from policy.analysis.diff import Change, Diff, FileChange, changed_files, diff_w
 from policy.analysis.edits import EditEffect, Edits, TextEdit, effects_of_edits
 from policy.analysis.reach.privileges import at_most, privileges
 from policy.analysis.review import (
-    Renamed,
     Rule,
     changed_rules,
     new_findings,
-    renamed_agents,
     spawn_changes,
     without_effect,
 )
@@ -89,7 +87,6 @@ class DiffReport:
         idle: the edits of rules without which every call is decided the same.
         classes: project -> class of tools -> tools.
         grants: project and chain -> what an added or removed agent may do.
-        renamed: agents that have another name alone.
         spawns: project -> the edges of its spawn graph that came and went.
         excess: what the new side grants beyond a maximum.
         more_excess: why it may be more; nothing where it is not.
@@ -106,7 +103,6 @@ class DiffReport:
     idle: frozenset[TextEdit] = frozenset()
     classes: Classes = field(factory=dict)
     grants: Mapping[tuple[str, tuple[str, ...]], _Grants] = field(factory=dict)
-    renamed: tuple[Renamed, ...] = ()
     spawns: Mapping[str, Sequence[tuple[str, str, str]]] = field(factory=dict)
     excess: tuple[Excess, ...] = ()
     more_excess: tuple[str, ...] = ()
@@ -115,12 +111,6 @@ class DiffReport:
     def rules_of(self, edit: TextEdit, side: int) -> list[Rule]:
         """Return the rules that *edit* removes (0) or adds (1)."""
         return [rule for rule in self.rules[side] if edit.covers(side, rule[2])]
-
-    @cached_property
-    def names(self) -> dict[str, str]:
-        """The other name of each agent that was only renamed."""
-        pairs = [(one.old, one.new) for one in self.renamed]
-        return {**dict(pairs), **{new: old for old, new in pairs}}
 
     @cached_property
     def others(self) -> list[TextEdit]:
@@ -227,7 +217,6 @@ def report_of(
         changed_rules(before, after),
         classes={each.title: each.tool_classes for each in (*before.projects, *after.projects)},
         grants=_grants(diff, before, after),
-        renamed=renamed_agents(before, after),
         spawns=spawn_changes(before, after),
         excess=excess,
         more_excess=why,
@@ -391,7 +380,7 @@ def _alike(report: DiffReport, *, widened: bool, merged: bool) -> list[list[Edit
             spans = [(edit.key, edit.removed, edit.added) for edit in effect.edits]
             texts = tuple((key, *(span and span.text for span in two)) for key, *two in spans)
             rows = change_rows(effect, report.classes)
-            key = texts, tuple(doc.plain((row.phrase(report.names), row.arrow())) for row in rows)
+            key = texts, tuple(doc.plain((row.phrase(), row.arrow())) for row in rows)
         if effect.widened is widened:
             groups.setdefault(key, []).append(effect)
     found: list[list[EditEffect]] = []
@@ -418,7 +407,7 @@ def _effect_item(
     shown = rows[: most and limit + (len(rows) == limit + 1)]
     cells = tuple(
         (
-            row.phrase(report.names),
+            row.phrase(),
             row.arrow(),
             row.witnesses(most and _MOST_CALLS),
             row.who() + (" and others" if others else ""),
@@ -474,7 +463,7 @@ def _may(report: DiffReport, row: ChangeRow) -> doc.Block | None:
     """Return what an agent may do that can be started now, or could be."""
     started = next((change for change in row.changes if change.what != "rule"), None)
     grants = started and report.grants.get((started.project, started.chain))
-    if not grants or row.subject in report.names:
+    if not grants:
         return None
     told: list[doc.Text] = [
         (f"{CLASSES[kind]}: ", shown)
@@ -568,7 +557,6 @@ def as_json(report: DiffReport) -> Object:
             for edit in report.others
         ],
         "changes": [_change(report, change) for change in diff.changes],
-        "renamed": shape(report.renamed),
         "spawns": {
             project: [dict(zip(("parent", "child", "change"), edge, strict=True)) for edge in edges]
             for project, edges in report.spawns.items()
@@ -616,7 +604,7 @@ def results(report: DiffReport, new: InputTree) -> list[Result]:
         for row in change_rows(effect, report.classes):
             calls = quoted([call_text(*each) for each in row.calls], _MOST_CALLS)
             by = f", by {row.who()}" if row.agents else ""
-            told = doc.plain((row.phrase(report.names), ": ", row.arrow())).replace("→", "->")
+            told = doc.plain((row.phrase(), ": ", row.arrow())).replace("→", "->")
             detail = "\n".join(doc.plain(edit_text(report, edit)) for edit in effect.edits)
             kind = meaning(row.changes[0])
             found.append(_result(kind, f"{told}, as {calls}{by}", detail, file, *spans[:1]))

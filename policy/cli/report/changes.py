@@ -98,21 +98,17 @@ class ChangeRow:
 
     # --- as text ---------------------------------------------------------------------------
 
-    def phrase(self, renamed: Mapping[str, str]) -> Text:
-        """Return what agents can do; *renamed* has the other name of an agent."""
+    def phrase(self) -> Text:
+        """Return what agents can do."""
         verb, anything = _PHRASES[self.kind]
-        if not self.subject:
-            used = {tool for tool, _ in self.calls}
-            only = (
-                f" with `{visible(*used)}`" if len(used) == 1 and self.tools[:1] != (*used,) else ""
-            )
-            return f"{verb} {anything}{only if self.tools else ''}"
-        told = re.sub(r"(?::| )\*$", " …", self.subject) if self.kind == "run" else self.subject
-        found: Text = (f"{verb} ", Ink(told, "rule"))
-        if self.kind == "start" and self.subject in renamed:
-            was = "was" if self.widened else "is now"
-            return (found, f" ({was} ", Ink(renamed[self.subject], "agent"), ")")
-        return found
+        if self.subject:
+            is_command = self.kind == "run"
+            told = re.sub(r"(?::| )\*$", " …", self.subject) if is_command else self.subject
+            return (f"{verb} ", Ink(told, "rule"))
+        used = {tool for tool, _ in self.calls}
+        is_first = self.tools[:1] == (*used,)
+        only = f" with `{visible(*used)}`" if self.tools and len(used) == 1 and not is_first else ""
+        return f"{verb} {anything}{only}"
 
     def arrow(self) -> Text:
         """Return what the calls got, and get."""
