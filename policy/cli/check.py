@@ -114,9 +114,8 @@ def _path_and_words(options: argparse.Namespace) -> tuple[DecidingPolicy, list[s
     if found is None:
         from policy.cli.inputs import load_here  # noqa: PLC0415  # loads parsers
 
-        every, hosts = bool(options.chain or options.calls), Hosts.of(options)
-        here = load_here(".", hosts, options.root, every=every)
-        found = policy_of(here)
+        every = bool(options.chain or options.calls)
+        found = policy_of(load_here(".", Hosts.of(options), options.root, every=every))
     return found, words
 
 
@@ -216,8 +215,8 @@ class _Checker:
         self.chain = chain
         self.reading = reading
         self._projects: dict[str, Offered] = {}
-        self._walked = cache(
-            lambda title, *rest: _walked(policy.projects, self._projects[title], *rest)
+        self._of = cache(
+            lambda title, *rest: _CheckedChain.of(policy.projects, self._projects[title], *rest)
         )
 
     def answer(self, asked: CallRequest) -> CheckAnswer:
@@ -249,7 +248,8 @@ class _Checker:
         project, first = self.policy.projects.find(names[0])
         self._projects[project.title] = project
         names = (first, *names[1:])
-        chain, denied = self._walked(project.title, names, self.reading)
+        checked = self._of(project.title, names, self.reading)
+        chain, denied = checked.chain, checked.denied
         tool, call = asked.tool, asked.call
         if asked.text:
             # Written as a matcher, so reading it takes a parser.
@@ -257,9 +257,9 @@ class _Checker:
             from policy.language.parse import parse_matcher  # noqa: PLC0415
 
             tool, call = call_of(parse_matcher(asked.text), dialect_of(chain.table))
-        decision = _decision(chain, denied, tool, call)
-        instead = self._otherwise(project, names, tool, call)
-        differs = instead is not None and instead.effect is not decision.effect
+        decision = checked.decide(tool, call)
+        other = self._otherwise(project.title, names)
+        instead = other.decide(tool, call) if other else decision
         return CheckAnswer(
             chain=names,
             tool=tool,
@@ -271,7 +271,7 @@ class _Checker:
             denied=denied.agent if denied else "",
             message=str(denied) if denied else "",
             confirm={link.name: link.confirm for link in chain.links if link.confirm},
-            instead=instead if differs else None,
+            instead=instead if instead.effect is not decision.effect else None,
             clauses=() if denied else chain.account(tool, call),
             remedy=None if denied else self._remedy(chain, tool, call, decision),
             modes=self._by_mode(project, names, tool, call) if self.modes else None,
@@ -285,13 +285,12 @@ class _Checker:
 
         if not isinstance(project, Project):
             raise PolicyError("a compiled policy holds one mode", help="name the files it is of")
-        return {
-            each.mode: _decision(
-                *_walked(self.policy.projects, each, names, self.reading), tool, call
-            ).effect
-            for each in (project, *project.modes.values())
-            if each.mode
+        modes = (each for each in (project, *project.modes.values()) if each.mode)
+        chains = {
+            each.mode: _CheckedChain.of(self.policy.projects, each, names, self.reading)
+            for each in modes
         }
+        return {mode: chain.decide(tool, call).effect for mode, chain in chains.items()}
 
     def _remedy(
         self, chain: Chain, tool: str, call: dict[str, object], decision: Decision
@@ -303,18 +302,14 @@ class _Checker:
 
         return remedy(chain, tool, call)
 
-    def _otherwise(
-        self, project: Offered, names: tuple[str, ...], tool: str, call: dict[str, object]
-    ) -> Decision | None:
-        """Return the decision of the other reading; None where it was not compiled."""
+    def _otherwise(self, title: str, names: tuple[str, ...]) -> _CheckedChain | None:
+        """Return the chain in the other reading; None where it was not compiled."""
         other = next(reading for reading in READINGS if reading != self.reading)
         try:
-            chain, denied = self._walked(project.title, names, other)
+            found: _CheckedChain = self._of(title, names, other)
         except PolicyError:
             return None
-        if denied is not None and denied.reason == "not-compiled":
-            return None
-        return _decision(chain, denied, tool, call)
+        return None if found.denied and found.denied.reason == "not-compiled" else found
 
     def _refused(self, asked: CallRequest, problem: str) -> CheckAnswer:
         decision = Decision(Effect.DENY, Reason.MALFORMED)
@@ -343,47 +338,47 @@ class _Checker:
             why = f"; {reports[0].place}: {reports[0].message}" if reports else ""
             raise PolicyError(f"no agent starts a chain{why}", file=label)
         msg = f"{len(starts)} agents start chains"
-        raise PolicyError(
-            msg,
-            file=label,
-            help=f"name one of {quoted(starts)} with --chain",
-        )
+        raise PolicyError(msg, file=label, help=f"name one of {quoted(starts)} with --chain")
 
 
-def _walked(
-    projects: Projects[Any], project: Offered, names: tuple[str, ...], reading: str
-) -> tuple[Chain, SpawnDenied | None]:
-    """Return the chain as far as it goes, and the denial that ends it.
+@frozen
+class _CheckedChain:
+    """A chain as far as it goes, and the denial that ends it."""
 
-    Raises:
-        PolicyError: an agent is unknown, or the first one starts no chain.
+    chain: Chain
+    denied: SpawnDenied | None = None
 
-    """
-    agents = project.reading(reading).agents
-    for name in names:
-        if name not in agents:
-            msg = f"there is no agent {quoted([name])} in {quoted([project.title])}"
-            raise PolicyError(msg, help=closest(name, agents) or f"there are {quoted(agents)}")
-    try:
-        chain = Chain.start(names[0], project.reading(reading), projects.place_of(project))
-    except SpawnDenied as denied:
-        raise PolicyError(str(denied)) from None
-    for name in names[1:]:
+    @classmethod
+    def of(
+        cls, projects: Projects[Any], project: Offered, names: tuple[str, ...], reading: str
+    ) -> _CheckedChain:
+        """Return that of agents *names*.
+
+        Raises:
+            PolicyError: an agent is unknown, or the first one starts no chain.
+
+        """
+        agents = project.reading(reading).agents
+        for name in names:
+            if name not in agents:
+                msg = f"there is no agent {quoted([name])} in {quoted([project.title])}"
+                raise PolicyError(msg, help=closest(name, agents) or f"there are {quoted(agents)}")
         try:
-            chain = chain.spawn(name)
+            chain = Chain.start(names[0], project.reading(reading), projects.place_of(project))
         except SpawnDenied as denied:
-            return chain, denied
-    return chain, None
+            raise PolicyError(str(denied)) from None
+        for name in names[1:]:
+            try:
+                chain = chain.spawn(name)
+            except SpawnDenied as denied:
+                return cls(chain, denied)
+        return cls(chain)
 
-
-def _decision(
-    chain: Chain, denied: SpawnDenied | None, tool: str, call: dict[str, object]
-) -> Decision:
-    if denied is None:
-        return chain.decide(tool, call)
-    # An agent that is never started makes no call.
-    said = denied.decision
-    return Decision(said.effect, said.reason, said.because, said.links, chain.table.hash)
+    def decide(self, tool: str, call: dict[str, object]) -> Decision:
+        """Return what a call gets. An agent that is never started makes none."""
+        if self.denied is None:
+            return self.chain.decide(tool, call)
+        return evolve(self.denied.decision, table=self.chain.table.hash)
 
 
 # --- what an answer looks like -----------------------------------------------------
