@@ -18,8 +18,8 @@ from policy.analysis.remedy import (
     folders_of,
     hidden_kind,
     lacking,
-    placed,
     program,
+    remedy_of,
     rules_for,
     with_rules,
 )
@@ -234,37 +234,13 @@ def _remedy(group: FrictionGroup, decider: RecordDecider, least: int) -> None:
             rule for each in group.members for rule in rules_for(chain, each.tool, each.call)
         )
     )
+    calls = [(each.tool, each.call) for each in group.members]
     for rules in (folded(exact), exact) if group.distinct >= least else (exact,):
-        if rules and _allows(rules, group, chain):
-            group.rules = _fewest(rules, group, chain)
+        found = remedy_of(chain, rules, calls)
+        if found is not None:
+            group.rules, group.links = found.rules, found.links
             _compare(group, exact, chain)
             return
-
-
-def _allows(rules: Iterable[str], group: FrictionGroup, chain: Chain) -> bool:
-    """Return whether all calls of *group* are allowed with *rules*; note who lacks them."""
-    example = group.example
-    parts = lacking(chain, example.tool, example.call)
-    group.links = tuple(dict.fromkeys(link for part in parts for link in part.links))
-    try:
-        table = placed(chain, with_rules(chain, rules, parts))
-    except PolicyError:
-        return False
-    return all(table.decide(each.tool, each.call).effect is Effect.ALLOW for each in group.members)
-
-
-def _fewest(rules: Iterable[str], group: FrictionGroup, chain: Chain) -> tuple[str, ...]:
-    """Return *rules* without those that the calls of *group* do not need."""
-    kept = tuple(rules)
-    if len(kept) > _TRIED:
-        return kept
-    for rule in kept:
-        fewer = tuple(each for each in kept if each != rule)
-        kept = fewer if _allows(fewer, group, chain) else kept
-    return kept
-
-
-_TRIED: Final = 12
 
 
 def _compare(group: FrictionGroup, exact: Sequence[str], chain: Chain) -> None:

@@ -24,8 +24,8 @@ __all__ = [
     "clauses_of",
     "folders_of",
     "lacking",
-    "placed",
     "remedy",
+    "remedy_of",
     "rules_for",
     "with_rules",
 ]
@@ -45,20 +45,45 @@ class Remedy:
     links: tuple[str, ...]
 
 
+# Rules of which each is left out in turn.
+_TRIED: Final = 12
+
+
 def remedy(chain: Chain, tool: str, call: Mapping[str, object]) -> Remedy | None:
     """Return the rules that would allow a call of *chain*; None where none is known to.
 
     A call that a rule denies or asks for needs a change of that rule, which none of these is.
     """
-    rules = rules_for(chain, tool, call)
-    parts = lacking(chain, tool, call)
-    if not _allow(rules, parts, chain, tool, call):
+    return remedy_of(chain, rules_for(chain, tool, call), [(tool, call)])
+
+
+def remedy_of(
+    chain: Chain, rules: Sequence[str], calls: Sequence[tuple[str, Mapping[str, object]]]
+) -> Remedy | None:
+    """Return those of *rules* that are needed to allow all *calls*; None where all do not.
+
+    Args:
+        chain: that makes the calls.
+        rules: as matchers.
+        calls: tools and arguments; the agents that lack rules for the first lack all of them.
+
+    """
+    parts = lacking(chain, *calls[0])
+
+    def allow(some: Iterable[str]) -> bool:
+        try:
+            table = placed(chain, with_rules(chain, some, parts))
+        except PolicyError:
+            return False
+        return all(table.decide(*each).effect is Effect.ALLOW for each in calls)
+
+    kept = tuple(rules)
+    if not kept or not allow(kept):
         return None
-    for rule in rules:
-        fewer = tuple(each for each in rules if each != rule)
-        rules = fewer if _allow(fewer, parts, chain, tool, call) else rules
-    links = dict.fromkeys(link for part in parts for link in part.links)
-    return Remedy(rules, tuple(links))
+    for rule in kept if len(kept) <= _TRIED else ():
+        fewer = tuple(each for each in kept if each != rule)
+        kept = fewer if allow(fewer) else kept
+    return Remedy(kept, tuple(dict.fromkeys(link for part in parts for link in part.links)))
 
 
 def lacking(chain: Chain, tool: str, call: Mapping[str, object]) -> list[LinkedRules]:
@@ -85,20 +110,6 @@ def with_rules(chain: Chain, rules: Iterable[str], parts: Sequence[LinkedRules])
             for part in chain.table.use.parts
         )
     )
-
-
-def _allow(
-    rules: Iterable[str],
-    parts: Sequence[LinkedRules],
-    chain: Chain,
-    tool: str,
-    call: Mapping[str, object],
-) -> bool:
-    try:
-        table = with_rules(chain, rules, parts)
-    except PolicyError:
-        return False
-    return placed(chain, table).decide(tool, call).effect is Effect.ALLOW
 
 
 def placed(chain: Chain, table: Table) -> Decider:
