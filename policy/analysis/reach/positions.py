@@ -14,7 +14,6 @@ from typing import Protocol
 from policy.core.effect import Effect
 from policy.core.values import define, evolve
 from policy.tables.chain import (
-    SPAWN_TOOL,
     Attenuated,
     Link,
     Reading,
@@ -22,9 +21,7 @@ from policy.tables.chain import (
     handed_down,
     spawn_call,
 )
-from policy.tables.dialect import ArgumentKind
 from policy.tables.parameters import outcomes_beside
-from policy.tables.row import Row
 from policy.tables.ruleset import RuleSet
 from policy.tables.table import TRUST, Bounds, Ceiling, LinkedRules, Table
 
@@ -108,10 +105,8 @@ class SpawnNumbers:
         self.everyone = (1 << len(self.agents)) - 1
         self._starting: dict[int, tuple[int, int]] = {}
         self._met: dict[Sets, tuple[int, int]] = {}
-        self._rows: dict[object, tuple[int, int]] = {}
-        self._calls = self._spawn_calls()
-        self._tools = {tool for tool, _ in self._calls or ()} or {SPAWN_TOOL}
-        self._plain = all(map(str.isascii, self.agents))  # so that a name is read as it stands
+        self._calls = [spawn_call(reading, agent) for agent in agents]
+        self._tools = {tool for tool, _ in self._calls}
 
     def granted(self, sets: Sets) -> tuple[int, int]:
         """Return the agents whose start is not denied, and those whose start is allowed.
@@ -139,58 +134,12 @@ class SpawnNumbers:
 
     def _at_most(self, sets: Sequence[RuleSet]) -> Iterator[Effect]:
         """Yield what the call that starts each agent gets at most, whatever its other arguments."""
-        for agent in self.agents:
-            tool, call = spawn_call(self.reading, agent)
+        for tool, call in self._calls:
             said = outcomes_beside([rules.row(tool) for rules in sets], call)
             yield max(min(one.effect for one in each) for each in said)
 
-    def _spawn_calls(self) -> list[tuple[str, dict[str, object]]] | None:
-        if not hasattr(self.reading, "spawn_call"):
-            return None
-        return [spawn_call(self.reading, agent) for agent in self.agents]
-
     def _of_rules(self, rules: RuleSet) -> tuple[int, int]:
-        if self._calls is not None:
-            effects = (rules.row(tool).outcome(call).effect for tool, call in self._calls)
-            return _masks(effects)
-        row = rules.row(SPAWN_TOOL)
-        if row.constant is not None:
-            effect = row.constant.effect
-            return (
-                self.everyone if effect is not Effect.DENY else 0,
-                self.everyone if effect is Effect.ALLOW else 0,
-            )
-        if row.argument.kind is not ArgumentKind.TEXT or row.field != _NAMED:
-            return self._one_by_one(row)
-        # What rules say of agents is often the same where all else differs.
-        lines = tuple((entry.pattern, entry.effect) for entry in row.entries)
-        key = (lines, row.default.effect)
-        if key not in self._rows:
-            literal = self._plain and all(p is not None and p.exact for p, _ in lines)
-            self._rows[key] = self._by_name(row) if literal else self._one_by_one(row)
-        return self._rows[key]
-
-    def _by_name(self, row: Row) -> tuple[int, int]:
-        """Return what rules grant that name agents one by one: the first that names it holds."""
-        effects = dict[int, Effect]()
-        for entry in row.entries:
-            place = self.places.get(str(entry.pattern))
-            if place is not None:
-                effects.setdefault(place, entry.effect)
-        granted = self.everyone if row.default.effect is not Effect.DENY else 0
-        allowed = self.everyone if row.default.effect is Effect.ALLOW else 0
-        for place, effect in effects.items():
-            bit = 1 << place
-            granted = granted & ~bit if effect is Effect.DENY else granted | bit
-            allowed = allowed | bit if effect is Effect.ALLOW else allowed & ~bit
-        return granted, allowed
-
-    def _one_by_one(self, row: Row) -> tuple[int, int]:
-        return _masks(row.outcome({_NAMED: agent}).effect for agent in self.agents)
-
-
-# The argument of the call that starts an agent (`Chain.spawning`).
-_NAMED = "subagent_type"
+        return _masks(rules.row(tool).outcome(call).effect for tool, call in self._calls)
 
 
 def _masks(effects: Iterator[Effect]) -> tuple[int, int]:
@@ -338,9 +287,6 @@ class _Meets:
             self._numbered(reading.tables[agent]) if agent in reading.tables else None
             for agent in numbers.agents
         ]
-        # By the places in memory of two that are kept, by tables or here.
-        self._bounds: dict[tuple[int, int], Bounds] = {}
-        self._unique: dict[Bounds, Bounds] = {}
         self._last: dict[Sets, Sets] = {}
 
     def _numbered(self, table: Table) -> tuple[Sets, Sets, Bounds]:
@@ -359,20 +305,12 @@ class _Meets:
             return None
         use, delegated, bounds = table
         above = position.delegated
-        limits = self._limits(bounds, position.bounds)
+        limits = bounds & handed_down(position.bounds)
         met = self._met(use, above)
         if limits.is_last:
             met = self._without_starts(met)
         handed_on = met if delegated is use else self._met(delegated, above)
         return Position(agent, met, handed_on, limits)
-
-    def _limits(self, own: Bounds, above: Bounds) -> Bounds:
-        key = (id(own), id(above))
-        found = self._bounds.get(key)
-        if found is None:
-            found = own & handed_down(above)
-            found = self._bounds[key] = self._unique.setdefault(found, found)
-        return found
 
     def _met(self, one: Sets, other: Sets) -> Sets:
         met = one | other
