@@ -14,6 +14,7 @@ from typing import Protocol
 from policy.core.effect import Effect
 from policy.core.values import define, evolve
 from policy.tables.chain import (
+    SPAWN_TOOL,
     Attenuated,
     Link,
     Reading,
@@ -21,6 +22,7 @@ from policy.tables.chain import (
     handed_down,
     spawn_call,
 )
+from policy.tables.dialect import ArgumentKind
 from policy.tables.parameters import outcomes_beside
 from policy.tables.ruleset import RuleSet
 from policy.tables.table import TRUST, Bounds, Ceiling, LinkedRules, Table
@@ -107,6 +109,8 @@ class SpawnNumbers:
         self._met: dict[Sets, tuple[int, int]] = {}
         self._calls = [spawn_call(reading, agent) for agent in agents]
         self._tools = {tool for tool, _ in self._calls}
+        # Whether each call names an agent alone, in letters that are read as they stand.
+        self._by_name = self._tools == {SPAWN_TOOL} and all(map(str.isascii, agents))
 
     def granted(self, sets: Sets) -> tuple[int, int]:
         """Return the agents whose start is not denied, and those whose start is allowed.
@@ -139,7 +143,18 @@ class SpawnNumbers:
             yield max(min(one.effect for one in each) for each in said)
 
     def _of_rules(self, rules: RuleSet) -> tuple[int, int]:
+        row = rules.row(SPAWN_TOOL)
+        if self._by_name and row.field == _NAMED and row.argument.kind is ArgumentKind.TEXT:
+            entries = row.entries
+            if all(entry.pattern is not None and entry.pattern.exact for entry in entries):
+                # The first that names an agent holds.
+                named = {str(entry.pattern): entry.effect for entry in reversed(entries)}
+                return _masks(named.get(agent, row.default.effect) for agent in self.agents)
         return _masks(rules.row(tool).outcome(call).effect for tool, call in self._calls)
+
+
+# The argument of the call that starts an agent in most hosts (`plain_call`).
+_NAMED = "subagent_type"
 
 
 def _masks(effects: Iterator[Effect]) -> tuple[int, int]:
