@@ -120,7 +120,8 @@ def test_a_change_of_three_lines_is_told_in_fifteen(tmp_path, capsys) -> None:
     assert [" ".join(line.split()) for line in lines[start:]] == [
         "widens",
         "1 + tools Edit .claude/agents/explorer.md:4",
-        "change files unavailable → allowed src/**; asked otherwise Edit(src/app.py) explorer",
+        "change src/** unavailable → allowed Edit(src/app.py) explorer",
+        "change files unavailable → asked Edit(README.md) explorer",
         "",
         "2 + allow Bash(npm run:*) .claude/settings.json:5",
         "run npm run … asked → allowed `npm run build` main and 5 agents",

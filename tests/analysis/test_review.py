@@ -11,10 +11,8 @@ import pytest
 from policy.analysis.diff import Diff, changed_files, diff_workspaces
 from policy.analysis.edits import Edits, effects_of_edits
 from policy.analysis.review import (
-    Renamed,
     Rule,
     changed_rules,
-    renamed_agents,
     spawn_changes,
     without_effect,
 )
@@ -147,30 +145,14 @@ def test_a_rule_that_is_there_twice_and_then_once_has_no_effect() -> None:
 # --- agents -----------------------------------------------------------------------
 
 
-def renamed(before: dict[str, str], after: dict[str, str]) -> tuple[Renamed, ...]:
-    return renamed_agents(*(load_tree(Memory(files)) for files in (before, after)))
-
-
-def test_an_agent_with_another_name_and_the_same_rules_is_renamed() -> None:
-    before = agents(main="allow Task", explore="allow Read, Grep")
-    (found,) = renamed(before, agents(main="allow Task", scout="allow Grep, Read"))
-    assert (found.old, found.new) == ("explore", "scout")
-    assert not renamed(before, agents(main="allow Task", scout="allow Read, Write"))
-
-
-def test_of_two_agents_with_the_same_rules_it_is_unknown_which_was_renamed() -> None:
-    before = agents(main="allow Task", a="allow Read", b="allow Read")
-    assert not renamed(before, agents(main="allow Task", c="allow Read"))
-
-
-def test_a_renamed_agent_is_reported_as_such_and_counts_all_the_same(tmp_path, capsys) -> None:
+def test_a_renamed_agent_counts_as_one_that_may_be_started(tmp_path, capsys) -> None:
     for side, name in (("before", "explore"), ("after", "scout")):
         (tmp_path / side).mkdir()
         text = agents(main="allow Task", **{name: "allow Read"})["t.policy"]
         (tmp_path / side / "t.policy").write_text(text)
     arguments = ["diff", str(tmp_path / "before"), str(tmp_path / "after")]
     assert main([*arguments, "--fail-on", "widened"]) == 1
-    assert "start scout (was explore)" in capsys.readouterr().out
+    assert "start scout" in capsys.readouterr().out
 
 
 # --- spawn graph ------------------------------------------------------------------
@@ -303,7 +285,9 @@ def test_chains_that_exceed_a_maximum_by_one_rule_are_reported_once(tmp_path, ca
 AGENT = "---\nname: a\ndescription: x\n{0}---\n"
 
 
-def test_tools_that_come_and_go_by_one_edit_are_a_row_for_each_class(tmp_path, capsys) -> None:
+def test_tools_that_come_and_go_by_one_edit_are_a_row_for_each_class_and_effect(
+    tmp_path, capsys
+) -> None:
     listed, all_ = AGENT.format("tools: Read\n"), AGENT.format("")
     arguments = compared(tmp_path, listed, all_, ".claude/agents/a.md")
     main(arguments)
@@ -312,11 +296,9 @@ def test_tools_that_come_and_go_by_one_edit_are_a_row_for_each_class(tmp_path, c
     assert re.search(
         r"^    change files +unavailable → asked +Edit\(src/app.py\)", text, re.MULTILINE
     )
-    assert re.search(
-        r"^    run commands +unavailable → allowed or asked +`git status`, `npm install`",
-        text,
-        re.MULTILINE,
-    )
+    for word, command in (("allowed", "git status"), ("asked", "npm install")):
+        row = rf"^    run commands +unavailable → {word} +`{command}`"
+        assert re.search(row, text, re.MULTILINE)
     main([*arguments, "--format", "markdown"])
     assert "change files · unavailable → **asked** · `Edit(src/app.py)`" in capsys.readouterr().out
     main(["diff", arguments[2], arguments[1]])
