@@ -599,7 +599,7 @@ def test_a_host_that_is_none_is_refused(names: tuple[str, str]) -> None:
 def test_a_file_that_cannot_be_read_is_not_converted() -> None:
     with pytest.raises(PolicyError):
         convert(Memory({"a.policy": "agnt main {}"}), "zeph")
-    with pytest.raises(PolicyError, match="no project of any host"):
+    with pytest.raises(PolicyError, match="no project of another host"):
         convert(Memory({"a.txt": ""}), "zeph")
 
 
