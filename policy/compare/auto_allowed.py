@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
+from re import findall, fullmatch
 from typing import Final
 
 from policy.commands.knowledge import Program, Programs, Shell
@@ -16,7 +17,6 @@ from policy.commands.reader import Command, read_command
 from policy.core import expressions as re
 from policy.core import limits
 from policy.core.values import evolve
-from policy.patterns.expressions import NOTHING, Expression, expression, letter_of, without
 from policy.patterns.pattern import Pattern
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "may_run",
     "read_alike",
     "runs",
+    "sample_of",
     "told_apart",
     "unvouched",
 ]
@@ -70,9 +71,6 @@ def _of_waited(shell: Shell) -> Shell:
     return evolve(_without_programs(shell), awaited=None)
 
 
-# What is left of an expression that is looked at to see whether it matches all that follows.
-_STATES: Final = 50
-
 # What no plain word holds.
 _ODD: Final = ODD - {"#"}
 
@@ -110,16 +108,24 @@ def _calls(before: str, programs: Mapping[str, Program]) -> Iterator[str]:
         for option in program.needs:
             yield f"{before}{name} {option}"
         for form in (program, *program.forms):
-            words = (_shortest(form.needs), _shortest(form.first))
+            words = (sample_of(form.needs), sample_of(form.first))
             yield f"{before}{name} {' '.join(filter(None, words))}".rstrip()
         yield from _calls(f"{before}{name} ", program.subcommands)
 
 
-def _shortest(text: str) -> str:
-    try:
-        return (expression(text).shortest() or "") if text else ""
-    except ValueError:  # it is not understood: less is tried
-        return ""
+# What an expression over a word matches mostly, beside the options that it names; and what one
+# over an option and its value takes for a value.
+_SAMPLES: Final = ("", "p", "0", "s///")
+_VALUES: Final = ("", "1", "%", "oneline", "+M", "{}")
+
+
+@lru_cache(maxsize=1024)
+def sample_of(text: str) -> str:
+    """Return a short word that an expression of a table of programs matches, or ""."""
+    names = [*findall("[a-zA-Z]+", text), *"".join(findall(r"\[([a-zA-Z]+)\]", text))]
+    tried = {*_SAMPLES, *(dash + name for name in names for dash in ("", "-", "--"))}
+    ordered = sorted(tried, key=lambda word: (len(word), word))
+    return next((word for word in ordered if fullmatch(text, word)), "")
 
 
 @lru_cache(maxsize=64)  # a host has two or three
@@ -189,19 +195,11 @@ def _later_words(pattern: Pattern) -> Iterator[tuple[str, bool]]:
         yield from ((word, number == len(words)) for number, word in enumerate(words, 1))
 
 
-def _left(text: str, word: str) -> Expression:
-    """Return what an expression leaves open behind *word*."""
-    left = expression(text) if text else NOTHING
-    for letter in word:
-        left = left.after(letter_of(letter))
-    return left
-
-
 def _is_unsafe(program: Program, word: str, *, is_open: bool) -> bool:
     """Return whether a program with an option anywhere does not run without a rule."""
     for form in _forms(program):
-        left = _left(form.unsafe, word)
-        matches = without(left).is_empty(_STATES) if is_open else left.nullable
+        # Whether it is unsafe whatever follows is not looked for.
+        matches = form.unsafe and not is_open and fullmatch(form.unsafe, word)
         if form.ends or form.runs or form.pairs or not matches:
             return False
     return all(_is_unsafe(one, word, is_open=is_open) for one in program.subcommands.values())
@@ -212,14 +210,15 @@ def _is_refused(form: Program, word: str, shell: Shell) -> bool:
     if word[:1] != "-":
         inner = shell.programs.known.get(word)
         return form.runs and not (inner and inner.piped)
-    if word in ("-", "--") or _left(form.pairs, word) is not NOTHING:
+    has_value = any(fullmatch(form.pairs, f"{word} {value}") for value in _VALUES)
+    if word in ("-", "--") or has_value:
         return False
     known = (form.flags, form.values, form.files)
     return _is_any((form.unsafe,), word) or (form.flags is not None and not _is_any(known, word))
 
 
 def _is_any(texts: Iterable[str | None], word: str) -> bool:
-    return any(re.compile(text).fullmatch(word) is not None for text in texts if text)
+    return any(fullmatch(text, word) is not None for text in texts if text)
 
 
 def unvouched(command: str, shell: Shell) -> Iterator[str]:
@@ -233,7 +232,7 @@ def unvouched(command: str, shell: Shell) -> Iterator[str]:
         program, programs = known, known.subcommands
     if program is None:
         return
-    option = _shortest(program.unsafe)
+    option = sample_of(program.unsafe)
     if option:
         yield f"{command} {option}"
     yield f"{command} --x"

@@ -20,14 +20,13 @@ from typing import Final
 from policy.commands.knowledge import Files, Program, Shell
 from policy.commands.reader import BOXES, SHELLS
 from policy.commands.words import basename
-from policy.compare.auto_allowed import opening_none, read_alike
+from policy.compare.auto_allowed import opening_none, read_alike, sample_of
 from policy.compare.lists import View, start_of
 from policy.compare.prefixes import has_other_texts
 from policy.compare.witness import CHANGES, Difference, Effects, weaker
 from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
 from policy.core.values import evolve
-from policy.patterns.expressions import expression
 from policy.patterns.pattern import Pattern, freeze
 from policy.tables.dialect import Dialect
 
@@ -346,13 +345,9 @@ def _calls(before: str, programs: Mapping[str, Program]) -> Iterator[tuple[str, 
         for form in (program, *program.forms):
             if form.reads is form.writes is Files.NONE and not form.removes:
                 continue
-            for option in dict.fromkeys(("", _shortest(form.needs))):
-                first = dict.fromkeys((_shortest(form.first), "q7z"))
+            for option in dict.fromkeys(("", sample_of(form.needs))):
+                first = dict.fromkeys((sample_of(form.first), "q7z"))
                 for operands in (*((one, _FILE) for one in first), (_FILE, "q7z")):
                     rest = " ".join(filter(None, (option, *operands)))
                     yield f"{before}{name} {rest}", (program, before, rest)
         yield from _calls(f"{before}{name} ", program.subcommands)
-
-
-def _shortest(text: str) -> str:
-    return (expression(text).shortest() or "") if text else ""

@@ -53,7 +53,6 @@ HEAVY = (
     "policy.hosts",
     "policy.language",
     "policy.patterns.domains",
-    "policy.patterns.expressions",
     "policy.patterns.families",
     "policy.patterns.notations",
     "policy.patterns.search",

@@ -13,43 +13,37 @@ from hypothesis import strategies as st
 from policy.commands.knowledge import Program
 from policy.commands.reader import Command, read_command
 from policy.compare import opening
-from policy.compare.auto_allowed import auto_allowed, may_run, read_alike, runs
+from policy.compare.auto_allowed import _VALUES, auto_allowed, may_run, read_alike, runs, sample_of
 from policy.compare.lists import runs_no_more
 from policy.hosts.claude.data.programs import EDITING_PROGRAMS, READ_ONLY_PROGRAMS
 from policy.hosts.claude.dialect import _EDITING_SHELL, _SHELL
 from policy.hosts.claude.shell.match_texts import ClaudeCommand
-from policy.patterns.expressions import expression
 from policy.patterns.pattern import Pattern
 from tests.effort import examples
 
 
-def _written(programs: Mapping[str, Program]) -> Iterator[str]:
-    names = ("flags", "values", "pairs", "files", "unsafe", "needs", "first", "operands")
+def _written(programs: Mapping[str, Program], *names: str) -> Iterator[str]:
     for program in programs.values():
         for form in (program, *program.forms):
             yield from filter(None, (getattr(form, name) for name in names))
-        yield from _written(program.subcommands)
+        yield from _written(program.subcommands, *names)
 
 
-EXPRESSIONS = sorted({*_written(READ_ONLY_PROGRAMS), *_written(EDITING_PROGRAMS)})
+def _expressions(*names: str) -> list[str]:
+    return sorted({t for p in (READ_ONLY_PROGRAMS, EDITING_PROGRAMS) for t in _written(p, *names)})
 
 
-@examples(200)
-@given(st.sampled_from(EXPRESSIONS), st.data())
-def test_an_expression_is_read_as_python_reads_it(text, data) -> None:
-    pieces = [*re.findall(r"[a-zA-Z]+|[ -~]", text), "-", "--", "=", "1", "e", "%", "~"]
-    some = expression(text).shortest()
-    assert some is not None
-    assert re.fullmatch(text, some)
-    tried = "".join(data.draw(st.lists(st.sampled_from(pieces), max_size=5)))
-    for each in (tried, some + tried, tried + some):
-        assert expression(text).matches(each) is bool(re.fullmatch(text, each)), each
+@pytest.mark.parametrize("text", _expressions("unsafe", "needs", "first"))
+def test_a_word_is_found_that_an_expression_matches(text) -> None:
+    assert re.fullmatch(text, sample_of(text))
 
 
-@pytest.mark.parametrize("text", ["(a", "a)", "a{2}", "^a", r"\ba", "*"])
-def test_what_is_not_understood_is_no_expression(text) -> None:
-    with pytest.raises(ValueError, match="not understood"):
-        expression(text)
+@pytest.mark.parametrize("text", _expressions("pairs"))
+def test_a_value_is_found_for_every_option_that_takes_one(text) -> None:
+    for option in re.findall(r"(?:^|\|)((?:\([^)]*\)|[^| (])+) ", text):
+        word = sample_of(option)
+        assert word
+        assert any(re.fullmatch(text, f"{word} {value}") for value in _VALUES), option
 
 
 _SHELLS = {"reading": _SHELL, "editing": _EDITING_SHELL}
