@@ -253,12 +253,12 @@ class View:
     @property
     def unasked(self) -> Effect:
         """The effect, where none matches, of what its host runs unasked."""
-        return self._unasked or self.default
+        return self.default if self._unasked is None else self._unasked
 
     @property
     def deferred(self) -> Effect:
         """The same, of what it would run unasked in the foreground."""
-        return self._deferred or self.default
+        return self.default if self._deferred is None else self._deferred
 
     @classmethod
     def of(cls, row: Row, parameters: Mapping[str, str], sole: str = "") -> View:

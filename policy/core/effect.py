@@ -4,33 +4,42 @@ from __future__ import annotations
 
 import enum
 
+from policy.core.values import NoReturn
+
 __all__ = ["Effect"]
 
 
-class Effect(enum.Enum):
-    """``DENY < ASK < ALLOW``: what a rule says, and what an answer is."""
+class Effect(enum.StrEnum):
+    """``DENY < ASK < ALLOW``: what a rule says, and what an answer is.
+
+    An effect equals its text, so ``decision.effect == "deny"`` is what it reads as. It is neither
+    true nor false: `bool` raises `TypeError`.
+    """
 
     DENY = "deny"
     ASK = "ask"
     ALLOW = "allow"
 
-    # Members are singletons, so identity is equality; the default hash of an
-    # enum goes through its name and is several times slower in a hot table.
-    __hash__ = object.__hash__
+    # A text keeps its hash; the hash of an enum goes through its name and is several times slower.
+    __hash__ = str.__hash__
 
-    def __lt__(self, other: Effect) -> bool:
+    def __bool__(self) -> NoReturn:
+        msg = "an Effect is neither true nor false; compare it with policy.Effect.ALLOW"
+        raise TypeError(msg)
+
+    def __lt__(self, other: str) -> bool:
         """Return whether *self* grants less than *other*."""
         return _RANK[self] < _RANK[other]
 
-    def __le__(self, other: Effect) -> bool:
+    def __le__(self, other: str) -> bool:
         """Return whether *self* grants no more than *other*."""
         return _RANK[self] <= _RANK[other]
 
-    def __gt__(self, other: Effect) -> bool:
+    def __gt__(self, other: str) -> bool:
         """Return whether *self* grants more than *other*."""
         return _RANK[self] > _RANK[other]
 
-    def __ge__(self, other: Effect) -> bool:
+    def __ge__(self, other: str) -> bool:
         """Return whether *self* grants no less than *other*."""
         return _RANK[self] >= _RANK[other]
 
@@ -38,9 +47,5 @@ class Effect(enum.Enum):
         """Return the stricter of the two."""
         return self if _RANK[self] <= _RANK[other] else other
 
-    def __str__(self) -> str:
-        """Return the word people write."""
-        return self.value
 
-
-_RANK = {effect: rank for rank, effect in enumerate(Effect)}
+_RANK: dict[str, int] = {effect: rank for rank, effect in enumerate(Effect)}

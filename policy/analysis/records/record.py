@@ -77,7 +77,7 @@ def line(record: Record) -> str:
         "gen_ai.tool.call.arguments": record.call,
         # Empty where it is known which agent called, and not who started it.
         "policy.chain": record.chain or ([] if record.agent else ()),
-        "policy.effect": record.effect.value if record.effect else "",
+        "policy.effect": "" if record.effect is None else record.effect.value,
         "policy.reason": record.reason,
         "policy.rules": record.rules,
         "policy.table": record.table,

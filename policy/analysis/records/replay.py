@@ -239,7 +239,7 @@ def decidable(record: Record | LogProblem, root: str) -> Record:
 
 def distinct_key(record: Record) -> bytes:
     """Return what tells calls apart, in a few bytes: logs are long."""
-    effect = record.effect.value if record.effect else ""
+    effect = "" if record.effect is None else record.effect.value
     said = (record.project, record.chain, record.cwd, record.tool, effect, record.call)
     text = json.dumps(said, sort_keys=True, separators=(",", ":"))
     return blake2b(text.encode(), digest_size=16).digest()

@@ -100,7 +100,7 @@ def effect(effect: Effect) -> doc.Ink:
 
 def arrow(before: Effect | None, after: Effect) -> doc.Text:
     """Return a change of an effect."""
-    return (effect(before) if before else "?", " → ", effect(after))
+    return ("?" if before is None else effect(before), " → ", effect(after))
 
 
 def rule(because: Because) -> doc.Text:

@@ -339,7 +339,7 @@ def delegate(  # a parent, who confirms for it, an agent and a call
         for name, rules, provider in child_scopes(above, agent, confirmation)
     ]
     if only_permissions:
-        effect = min(scope.effect or Effect.ASK for scope in scopes)
+        effect = min(Effect.ASK if scope.effect is None else scope.effect for scope in scopes)
         return Passage(effect, GateReason.DENIED if effect is Effect.DENY else GateReason.ALLOWED)
     facts = Facts(needs_confirmation=needs_confirmation)
     if needs_confirmation and scopes[0].name != "parent":

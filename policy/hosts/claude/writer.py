@@ -204,7 +204,8 @@ class _Settings:
             in_part = rule == "Read" and default is not _ALLOW and not inside
             if said.constant is not None or in_part:
                 # What is read in the working folder needs no permission, whatever is allowed.
-                self._whole(tool, said.least if in_part else said.constant or _DENY)
+                constant = _DENY if said.constant is None else said.constant
+                self._whole(tool, said.least if in_part else constant)
                 if in_part and default is _ASK:
                     self._whole(tool, min(said.least, _ASK))
                 continue
