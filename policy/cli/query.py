@@ -38,14 +38,12 @@ class Asked:
 
     Attributes:
         matcher: as written.
-        label: of the tree.
         found: the answer.
         without: whether the question is which agents cannot.
 
     """
 
     matcher: str
-    label: str
     found: Query
     without: bool = field(default=False, kw_only=True)
 
@@ -55,7 +53,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     matcher = parse_matcher(options.matcher)
     workspace = load(options.path, Hosts.of(options)).workspace
     found = query(workspace, matcher, readings=(options.reading,) if options.reading else READINGS)
-    asked = Asked(options.matcher, workspace.label, found, without=options.without)
+    asked = Asked(options.matcher, found, without=options.without)
     report = doc.Report(
         f"Agents that can make a call of `{asked.matcher}`",
         partial(as_json, asked),
@@ -96,23 +94,22 @@ def blocks(asked: Asked, most: int | None) -> list[doc.Block]:
 
 def _granted(asked: Asked, most: int | None) -> Iterator[tuple[doc.Text, ...]]:
     """Yield a row for the answers with one deciding rule; without a bound one for each chain."""
-    readings: dict[Hashable, list[str]] = {}
-    for answer in asked.found.answers:
-        readings.setdefault(_answer_key(answer), []).append(answer.reading)
-    groups: dict[Hashable, list[Answer]] = {}
-    for answer in asked.found.answers:
-        by = tuple(readings[_answer_key(answer)])
-        if answer.reading != by[0]:
-            continue
-        decision = answer.decision
+    same: dict[Hashable, list[Answer]] = {}
+    for one in asked.found.answers:
+        said = one.project, one.chain, one.tool, str(one.call), one.decision.effect
+        same.setdefault(said, []).append(one)
+    groups: dict[Hashable, tuple[list[Answer], str]] = {}
+    for first, *others in same.values():
+        decision = first.decision
         # The reason without a rule names the agent.
         why = tuple((one.rule, one.place) for one in decision.because) or decision.reason
-        alone = answer.chain if most is None else ()
-        groups.setdefault((answer.project, decision.effect, why, by, alone), []).append(answer)
-    for members in sorted(groups.values(), key=lambda some: some[0].decision.effect, reverse=True):
+        alone = first.chain if most is None else ()
+        note = _only(first, others)
+        key = first.project, decision.effect, why, note, alone
+        groups.setdefault(key, ([], note))[0].append(first)
+    rows = sorted(groups.values(), key=lambda row: row[0][0].decision.effect, reverse=True)
+    for members, note in rows:
         first = members[0]
-        only = readings[_answer_key(first)]
-        note = f" ({only[0]} only)" if len(only) == 1 else ""
         yield (
             effect(first.decision.effect),
             (_agents([each.chain for each in members], most), note),
@@ -121,9 +118,9 @@ def _granted(asked: Asked, most: int | None) -> Iterator[tuple[doc.Text, ...]]:
         )
 
 
-def _answer_key(answer: Answer) -> Hashable:
-    effect_ = answer.decision.effect
-    return answer.project, answer.chain, answer.tool, str(answer.call), effect_
+def _only(first: Answer | CallRefusal, others: Sequence[object]) -> str:
+    """Return the reading of which alone something holds; "" where it holds of both."""
+    return "" if others else f" ({first.reading} only)"
 
 
 def _agents(chains: Sequence[tuple[str, ...]], most: int | None) -> doc.Text:
@@ -134,23 +131,19 @@ def _agents(chains: Sequence[tuple[str, ...]], most: int | None) -> doc.Text:
 
 def _refused(asked: Asked, most: int | None) -> Iterator[tuple[doc.Text, ...]]:
     """Yield a row for the agents that cannot for one reason."""
-    readings: dict[tuple[str, str], list[str]] = {}
-    for project, reading, agent in asked.found.without:
-        readings.setdefault((project, agent), []).append(reading)
-    first = {(each.project, each.agent): each for each in reversed(asked.found.refused)}
-    groups: dict[Hashable, list[CallRefusal]] = {}
+    same: dict[tuple[str, str], list[CallRefusal]] = {}
     for each in asked.found.refused:
-        if first[each.project, each.agent] is each:
-            by = tuple(readings[each.project, each.agent])
-            call_ = "" if each.is_unreached else call_text(each.tool, each.call)
-            decision = each.decision
-            own = decision is not None and {*decision.links} <= {each.agent}
-            why = decision.reason if decision is not None and own else _why([each])
-            groups.setdefault((each.project, by, why, each.because, call_), []).append(each)
-    for members in groups.values():
+        same.setdefault((each.project, each.agent), []).append(each)
+    groups: dict[Hashable, tuple[list[CallRefusal], str]] = {}
+    for first, *others in same.values():
+        call_ = "" if first.is_unreached else call_text(first.tool, first.call)
+        decision, note = first.decision, _only(first, others)
+        own = decision is not None and {*decision.links} <= {first.agent}
+        why = decision.reason if decision is not None and own else _why([first])
+        key = first.project, note, why, first.because, call_
+        groups.setdefault(key, ([], note))[0].append(first)
+    for members, note in groups.values():
         one = members[0]
-        only = readings[one.project, one.agent]
-        note = f" ({only[0]} only)" if len(only) == 1 else ""
         rules = doc.joined(map(rule, one.because), "; ")
         yield (
             (names((each.agent for each in members), most and _MOST_NAMES, "agent"), note),

@@ -253,7 +253,7 @@ def test_who_cannot_is_reported_with_the_rule_that_denies_the_call_or_the_start(
 def test_where_no_agent_can_it_is_said_why() -> None:
     text = TEAM.replace("    ask   Edit\n", "    deny  Edit\n", 1)
     workspace = load_tree(Memory({"team.policy": text}))
-    asked = Asked("Edit", ".", query(workspace, parse_matcher("Edit")))
+    asked = Asked("Edit", query(workspace, parse_matcher("Edit")))
     for said in (terminal(blocks(asked, 40), PageLayout(100)), markdown(blocks(asked, 40))):
         assert "team.policy:6:11" in said
         assert "main" in said
