@@ -11,7 +11,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from policy.analysis.reach.worklist import MANY_CHAINS, PositionPair, ReadingSide, Worklist
+from policy.analysis.reach.worklist import (
+    MANY_CHAINS,
+    PositionPair,
+    ReadingSide,
+    Worklist,
+    is_met_alike,
+)
 from policy.compare.compare import Known
 from policy.compare.tables import compare_meets, decided, told
 from policy.compare.witness import Call, Difference, ordinary
@@ -24,7 +30,7 @@ from policy.core.values import define, field, frozen
 from policy.files.opening import Tree, is_unreadable
 from policy.hosts.project import Project
 from policy.hosts.workspace import Workspace
-from policy.tables.chain import READINGS, SPAWN_TOOL, Attenuated, Chain, Chains, Reading
+from policy.tables.chain import READINGS, SPAWN_TOOL, Chain, Chains
 from policy.tables.table import Table
 
 __all__ = [
@@ -282,17 +288,8 @@ def _is_same(before: ReadingSide | None, after: ReadingSide | None) -> bool:
     """Return whether nothing can differ, since both sides are met from equal tables."""
     if before is None or after is None:
         return before is after
-    if (before.starts, before.alone) != (after.starts, after.alone):
-        return False
-    return _all_tables(before.reading) is not None and _all_tables(before.reading) == _all_tables(
-        after.reading
-    )
-
-
-def _all_tables(reading: Reading) -> object:
-    if type(reading) is Attenuated:
-        return tuple(reading.tables.items()), tuple(reading.roots.items())
-    return None
+    is_started_alike = (before.starts, before.alone) == (after.starts, after.alone)
+    return is_started_alike and is_met_alike(before.reading, after.reading)
 
 
 @frozen

@@ -20,6 +20,7 @@ from policy.analysis.reach.worklist import (
     Reach,
     ReadingSide,
     Worklist,
+    is_met_alike,
     reach,
 )
 from policy.compare.compare import Comparison, Known
@@ -35,7 +36,7 @@ from policy.core.source import Place
 from policy.core.values import frozen
 from policy.hosts.project import Project
 from policy.hosts.workspace import Unread, Workspace
-from policy.tables.chain import Attenuated, Chain, Chains, Reading
+from policy.tables.chain import Chain, Chains
 from policy.tables.table import Bounds, Table
 
 __all__ = [
@@ -61,20 +62,6 @@ class ReadingGap(Difference):
     chain: tuple[str, ...] = ()
 
 
-def _are_alike(project: Project) -> bool:
-    """Return whether what *project* declares is what its host does, chain by chain."""
-    one, other = project.attenuated, project.enforced
-    return _is_met(one) and _is_met(other) and _tables(one) == _tables(other)
-
-
-def _is_met(reading: Reading) -> bool:
-    return type(reading) is Attenuated
-
-
-def _tables(reading: Reading) -> object:
-    return (reading.tables, reading.roots) if isinstance(reading, Attenuated) else reading
-
-
 class Gaps:
     """The gaps of one project.
 
@@ -90,7 +77,7 @@ class Gaps:
         self._compared: dict[object, Comparison] = {}
         self._chains = Chains(project.attenuated), Chains(project.enforced)
         self._pairs: Worklist | None = None
-        if not _are_alike(project):
+        if not is_met_alike(project.attenuated, project.enforced):
             readings = (project.attenuated, project.enforced)
             sides = (ReadingSide(each, project.starts, project.asides) for each in readings)
             self._pairs = Worklist(*sides, one_sided=False).run()
@@ -230,7 +217,7 @@ class _Auditor:
         project = self.project
         declared = reach(project, project.attenuated, alone=project.asides)
         real = declared
-        if not _are_alike(project):
+        if not is_met_alike(project.attenuated, project.enforced):
             real = reach(project, project.enforced, alone=project.asides)
         # What is written in files comes before what the host has anyway.
         by_name = sorted(project.agents, key=lambda n: (project.agents[n].place is None, n))

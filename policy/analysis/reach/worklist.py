@@ -48,6 +48,7 @@ __all__ = [
     "Reach",
     "ReadingSide",
     "Worklist",
+    "is_met_alike",
     "reach",
 ]
 
@@ -90,6 +91,13 @@ class ReadingSide:
     reading: Reading
     starts: Sequence[str]
     alone: Sequence[str] = ()
+
+
+def is_met_alike(one: Reading, other: Reading) -> bool:
+    """Return whether both readings meet the same tables, so that no chain of them differs."""
+    if type(one) is not Attenuated or type(other) is not Attenuated:
+        return False
+    return one.tables == other.tables and one.roots == other.roots
 
 
 _NO_CHAINS = ReadingSide(Attenuated({}), ())
