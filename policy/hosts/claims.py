@@ -11,10 +11,9 @@ from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.source import Span
 from policy.hosts.project import Project
-from policy.language.syntax import Agent, Expect, Grant, Matcher, Parameter, Rule, Test
+from policy.language.syntax import Agent, Expect, Grant, Matcher, Parameter, Test
 from policy.language.syntax import Never as NeverStatement
 from policy.tables.chain import Chain, SpawnDenied
-from policy.tables.compile import Semantics, compile_rules
 from policy.tables.dialect import Dialect
 from policy.tables.table import Table
 
@@ -128,57 +127,31 @@ def _chain(project: Project, names: tuple[str, ...]) -> tuple[Chain | None, str]
     return chain, ""
 
 
-def expectations(agent: Agent, table: Table, semantics: Semantics) -> Iterator[ClaimVerdict]:
-    """Yield the verdict on every `expect` statement of *agent*, in the order written.
+def expectations(agent: Agent, table: Table, dialect: Dialect) -> Iterator[ClaimVerdict]:
+    """Yield the verdict on every example of an `expect` statement of *agent*, in the order written.
 
-    An example belongs to the rules right above it. If it expects their effect, one of them must
-    decide the call. The table of the agent alone is asked, without any agent above it.
+    An example states the effect of one call by the rules of the agent, wherever it stands among
+    them, and without any agent above.
 
     Args:
         agent: the agent as written.
         table: its compiled table.
-        semantics: how its rules decide.
+        dialect: names the arguments of tools.
 
     """
-    above: Grant | None = None
     for node in agent.body:
-        if isinstance(node, Grant):
-            above = node
-        elif isinstance(node, Expect) and above is not None:
-            for matcher in node.matchers:
-                why, decision = _objection(above, node.effect, matcher, table, semantics)
-                claim = f"{agent.name}: {node.effect} {matcher}"
-                yield ClaimVerdict(claim, not why, why or str(decision), matcher.span, decision)
-
-
-def _objection(
-    rules: Grant, effect: Effect, matcher: Matcher, table: Table, semantics: Semantics
-) -> tuple[str, Decision | None]:
-    """Return why an example does not hold, or "", and the decision."""
-    try:
-        tool, call = call_of(matcher, semantics.dialect)
-    except PolicyError as error:
-        return error.message, None
-    decision = table.decide(tool, call)
-    if decision.effect is not effect:
-        return f"expected {effect}, found {_found(decision)}", decision
-    if effect is rules.effect and not _decides(rules, decision, tool, call, semantics):
-        line = rules.span.place.line
-        return f"expected a rule of line {line} to decide it, found {_found(decision)}", None
-    return "", decision
-
-
-def _decides(
-    rules: Grant, decision: Decision, tool: str, call: dict[str, object], semantics: Semantics
-) -> bool:
-    """Return whether one of *rules* decides the call, or would if no other rule did."""
-    places = {matcher.span.place for matcher in rules.matchers}
-    if any(because.place in places for because in decision.because):
-        return True
-    other = Effect.ALLOW if rules.effect is Effect.DENY else Effect.DENY
-    entries = [Rule(rules.effect, matcher, span=matcher.span) for matcher in rules.matchers]
-    alone = Table.of(compile_rules(entries, semantics, other)).decide(tool, call)
-    return alone.effect is rules.effect
+        if not isinstance(node, Expect):
+            continue
+        for matcher in node.matchers:
+            claim = f"{agent.name}: {node.effect} {matcher}"
+            try:
+                decision = table.decide(*call_of(matcher, dialect))
+            except PolicyError as error:
+                yield ClaimVerdict(claim, holds=False, why=error.message, span=matcher.span)
+                continue
+            holds = decision.effect is node.effect
+            why = "" if holds else f"expected {node.effect}, found {_found(decision)}"
+            yield ClaimVerdict(claim, holds, why or str(decision), matcher.span, decision)
 
 
 def _found(decision: Decision) -> str:

@@ -129,7 +129,7 @@ def project(source: Source) -> Project:
     if errors:
         raise PolicyErrors(errors)
     settled = {
-        node.name: tuple(expectations(node, tables[node.name], SEMANTICS))
+        node.name: tuple(expectations(node, tables[node.name], SEMANTICS.dialect))
         for node in document.body
         if isinstance(node, Agent)
     }
