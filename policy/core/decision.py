@@ -172,18 +172,8 @@ def rule_span(because: Because, source: Source) -> Span | None:
 
 def _token(text: str) -> str:
     """Return the first word of *text*, with what its quotes or parentheses hold."""
-    if text[:1] in {'"', "'"}:
-        import re  # noqa: PLC0415  # to show a place, which a decision seldom does
+    import re  # noqa: PLC0415  # to show a place, which a decision seldom does
 
-        # As JSON and YAML write it.
-        whole = re.match(r"""("(?:\\.|[^"\\])*")|'(?:[^']|'')*'""", text)
-        return whole[0] if whole else text
-    depth = 0
-    for index, character in enumerate(text):
-        if character == "(":
-            depth += 1
-        elif character == ")":
-            depth -= 1
-        elif depth <= 0 and character in " \t,]}":
-            return text[:index]
-    return text
+    # Quotes as JSON and YAML write them.
+    found = re.match(r"""("(?:\\.|[^"\\])*")|'(?:[^']|'')*'|[^\s,\]}("']+(?:\(.*?\))?""", text)
+    return found[0] if found else text

@@ -182,37 +182,20 @@ def _string(name: str, behind: str) -> dict[str, dict[str, str]]:
     }
 
 
-def _object(level: int, levels: int, behind: str) -> dict[str, dict[str, str]]:
-    """Return the states of an object with one key at most, behind its brace.
-
-    The value is a text, or a list of texts and of such objects.
-    """
-    key, colon, value, item, close, comma = (
-        f"{name} {level}" for name in ("key", "colon", "value", "item", "close", "comma")
-    )
-    table = {
-        f"object {level}": {'"': key, "}": behind, "": DEAD},
-        **_string(key, colon),
-        colon: {":": value, "": DEAD},
-        value: {'"': f"text {level}", "[": f"list {level}", "": DEAD},
-        **_string(f"text {level}", close),
-        close: {"}": behind, "": DEAD},
-    }
-    items = {'"': f"listed {level}", **({"{": f"object {level + 1}"} if level < levels else {})}
-    table |= {
-        f"list {level}": {**items, "]": close, "": DEAD},
-        item: {**items, "": DEAD},
-        comma: {",": item, "]": close, "": DEAD},
-        **_string(f"listed {level}", comma),
-    }
-    return table if level == levels else {**table, **_object(level + 1, levels, comma)}
-
-
-# Some of the JSON objects, as they are written for rules.
+# Of the JSON objects those with one text at most, as they are written for rules.
 OBJECTS: Final = Domain(
-    {"start": {"{": "object 1", "": DEAD}, **_object(1, 2, "end"), "end": {"": DEAD}},
+    {
+        "start": {"{": "object", "": DEAD},
+        "object": {'"': "key", "}": "end", "": DEAD},
+        **_string("key", "colon"),
+        "colon": {":": "value", "": DEAD},
+        "value": {'"': "text", "": DEAD},
+        **_string("text", "close"),
+        "close": {"}": "end", "": DEAD},
+        "end": {"": DEAD},
+    },
     frozenset({"end"}),
-    unlocks='{":}[],\\',
+    unlocks='{":}\\',
 )
 
 # All of them, as they are written so, and more.

@@ -103,39 +103,15 @@ def within(pattern: Pattern, names: Sequence[str]) -> tuple[Pattern, ...]:
         names: segments that follow one another, of literal text.
 
     """
-    return tuple(part for each in pattern.spelled_out for part in _within(each, names))
-
-
-def _within(pattern: Pattern, names: Sequence[str]) -> Iterator[Pattern]:
-    parts = _parts(pattern.tokens)
-    # Behind folders of other names all is as it is at the root.
-    start = next((n for n, part in enumerate(parts) if not _is_other(part, names[0])), len(parts))
-    inside = ((*parts[:start], *way) for way in _inside(parts[start:], tuple(names)))
-    yield from (Pattern.of(PatternKind.PATH, tokens) for tokens in _tokens(inside))
-
-
-def _is_other(part: Part, name: str) -> bool:
-    """Return whether a part is literal text that is not *name*."""
-    return (
-        isinstance(part, tuple) and len(part) == 1 and isinstance(part[0], str) and part != (name,)
-    )
-
-
-@lru_cache(maxsize=1024)  # most rules differ in the folders that they begin with
-def _inside(parts: tuple[Part, ...], names: tuple[str, ...]) -> tuple[tuple[Part, ...], ...]:
-    """Return the ways in which *parts* lead into folders of some names, the widest alone."""
-    ways = [
+    ways = (
         way
+        for each in pattern.spelled_out
+        for parts in (_parts(each.tokens),)
         for number, part in enumerate(parts)
-        for before in (parts[: number + 1] if part is Gap.DEEP else parts[:number],)
-        for way in _behind(before, parts[number:], names)
-    ]
-    found: dict[Pattern, tuple[Part, ...]] = {}
-    for way, tokens in zip(ways, _tokens(ways), strict=True):
-        found.setdefault(Pattern.of(PatternKind.PATH, tokens), way)
-    return tuple(
-        way for each, way in found.items() if not any(each <= o for o in found if o is not each)
+        for way in _behind(parts[: number + (part is Gap.DEEP)], parts[number:], tuple(names))
     )
+    found = dict.fromkeys(Pattern.of(PatternKind.PATH, tokens) for tokens in _tokens(ways))
+    return tuple(one for one in found if not any(one <= o for o in found if o is not one))
 
 
 def moved(pattern: Pattern, folder: str, target: str) -> tuple[Pattern, ...]:
@@ -167,12 +143,14 @@ def _behind(
     if isinstance(first, Gap):
         yield from _behind(named, parts, names[1:])
         yield from _behind(before, others, names)
-    elif not _is_other(first, names[0]) and _matches(first, names[0]):
+    elif _matches(first, names[0]):
         yield from _behind(named, others, names[1:])
 
 
 def _matches(part: tuple[Token, ...], name: str) -> bool:
-    return part == (name,) or Pattern.of(PatternKind.PATH, ("/", *part)).matches("/" + name)
+    if len(part) == 1 and isinstance(part[0], str):
+        return part[0] == name
+    return Pattern.of(PatternKind.PATH, ("/", *part)).matches("/" + name)
 
 
 def _parts(tokens: Sequence[Token]) -> tuple[Part, ...]:
