@@ -8,14 +8,14 @@ here that names, levels and bounds are checked.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from policy.core import expressions as re
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.source import Source, Span, visible
 from policy.language.grammars import Node, Token
-from policy.language.mistakes import closest
+from policy.language.mistakes import NAME_CHARACTERS, closest, quoted
 from policy.language.syntax import (
     Agent,
     Comment,
@@ -45,6 +45,9 @@ BOUNDS: Final = ("depth", "turns")
 
 _NUMBER = re.compile(r"[0-9]{1,9}")
 _COMMENT = re.compile(r"#([^\n]*)")
+
+
+_Statement = TypeVar("_Statement")
 
 
 class Building:
@@ -106,7 +109,7 @@ class Building:
         if text in self._agents:
             line = self._agents[text].place.line
             self._mistake(
-                f"expected one agent {_quoted(text)}, found a second (the first is on line {line})",
+                f"expected one agent {quoted(text)}, found a second (the first is on line {line})",
                 span,
                 "move the statements of both into one, or rename one",
             )
@@ -129,24 +132,24 @@ class Building:
         chain = tuple(
             str(link) if link.type == "STARS" else self._use(link) for link in children[1:at]
         )
-        matchers, comments = self._entries(children[at:])
-        return Never(chain, matchers, comments, span=self._till(children[0], matchers))
+        return self._listed(children, at, Never, chain)
 
     def _grant(self, children: list[Any]) -> Grant:
-        matchers, comments = self._entries(children[1:])
-        return Grant(
-            _EFFECTS[children[0]], matchers, comments, span=self._till(children[0], matchers)
-        )
+        return self._listed(children, 1, Grant, _EFFECTS[children[0]])
 
     def _expect(self, children: list[Any]) -> Expect:
-        matchers, comments = self._entries(children[2:])
-        return Expect(
-            _EFFECTS[children[1]], matchers, comments, span=self._till(children[0], matchers)
-        )
+        return self._listed(children, 2, Expect, _EFFECTS[children[1]])
 
     def _delegate(self, children: list[Any]) -> Delegate:
-        matchers, comments = self._entries(children[1:])
-        return Delegate(matchers, comments, span=self._till(children[0], matchers))
+        return self._listed(children, 1, Delegate)
+
+    def _listed(
+        self, children: list[Any], at: int, make: Callable[..., _Statement], *said: object
+    ) -> _Statement:
+        """Return the statement of the entries from *at* on, behind what else is *said*."""
+        matchers, comments = self._entries(children[at:])
+        span = Span(self.source, children[0].start_pos, matchers[-1].span.end)
+        return make(*said, matchers, comments, span=span)
 
     def _inherit(self, children: list[Token]) -> Inherit:
         return Inherit(span=self._at(children[0]))
@@ -165,19 +168,19 @@ class Building:
             number, name = next(words), str(word)
             if name not in BOUNDS:
                 self._mistake(
-                    f"expected `depth` or `turns`, found {_quoted(name)}",
+                    f"expected `depth` or `turns`, found {quoted(name)}",
                     self._at(word),
                     closest(name, BOUNDS),
                 )
             elif name in bounds:
                 self._mistake(
-                    f"expected one bound of {_quoted(name)}, found a second",
+                    f"expected one bound of {quoted(name)}, found a second",
                     self._at(word),
                     "remove one of the two",
                 )
             if not _NUMBER.fullmatch(number):
                 self._mistake(
-                    f"expected a number, found {_quoted(number)}",
+                    f"expected a number, found {quoted(number)}",
                     self._at(number),
                     f"a bound is a whole number of at most nine digits: `{visible(name)} 2`",
                 )
@@ -208,9 +211,9 @@ class Building:
             tool = unescaped(tool[1:-1], '"')
             if not is_tool(tool):
                 self._mistake(
-                    f"expected a tool, found {_quoted(first)}",
+                    f"expected a tool, found {quoted(first)}",
                     self._at(first),
-                    "a tool's name holds letters, digits and `_`, `-`, `.`, `:`, `*`",
+                    NAME_CHARACTERS,
                 )
         span = self._span(first, last)
         if first is last:
@@ -219,7 +222,7 @@ class Building:
         if text[first.end_pos] != "(":
             gap = text.index("(", first.end_pos)
             self._mistake(
-                f"expected `(` right after {_quoted(tool)}, found a blank",
+                f"expected `(` right after {quoted(tool)}, found a blank",
                 self.source.span(first.end_pos, gap),
                 "remove the blank",
             )
@@ -251,7 +254,7 @@ class Building:
         name = unescaped(token[1:-1], '"')
         if not name.strip() or name in {"*", "**"}:
             self._mistake(
-                f"expected a name, found {_quoted(token)}",
+                f"expected a name, found {quoted(token)}",
                 self._at(token),
                 "`*` and `**` stand for agents in `never`"
                 if name.strip()
@@ -274,7 +277,7 @@ class Building:
             # A name with a colon may be an agent of another host's files.
             if name not in self._agents and ":" not in name:
                 self._mistake(
-                    f"expected an agent of this file, found {_quoted(name)}",
+                    f"expected an agent of this file, found {quoted(name)}",
                     span,
                     closest(name, self._agents) or f"define it: `agent {visible(name)} {{ … }}`",
                 )
@@ -318,12 +321,5 @@ class Building:
     def _span(self, first: Token, last: Token) -> Span:
         return Span(self.source, first.start_pos, last.end_pos)
 
-    def _till(self, first: Token, matchers: tuple[Matcher, ...]) -> Span:
-        return Span(self.source, first.start_pos, matchers[-1].span.end)
-
 
 _EFFECTS: Final = {effect.value: effect for effect in Effect}
-
-
-def _quoted(text: str) -> str:
-    return f"`{visible(text if len(text) <= 60 else text[:59] + '…')}`"

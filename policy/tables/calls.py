@@ -6,7 +6,7 @@ might have denied the call cannot be asked.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from policy.core import limits
 from policy.core.decision import Reason
@@ -99,18 +99,18 @@ def _joined(argument: Argument, call: Mapping[str, object]) -> str:
     return " ".join(value if isinstance(value, str) else "" for value in values)
 
 
-def _json(_: Argument, call: Mapping[str, object]) -> str:
+def _json(_: Argument, call: Mapping[str, object], *, allow_nan: bool = False) -> str:
     import json  # noqa: PLC0415  # few tools are read so
 
     try:
         return json.dumps(
-            call, sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":")
+            call, sort_keys=True, ensure_ascii=False, allow_nan=allow_nan, separators=(",", ":")
         )
     except (TypeError, ValueError, RecursionError):
         raise Unreadable from None
 
 
-_READERS: Final = {
+_READERS: Final[dict[ArgumentKind, Callable[[Argument, Mapping[str, object]], str]]] = {
     ArgumentKind.LENIENT: _lenient,
     ArgumentKind.FILES: _files,
     ArgumentKind.JOINED: _joined,
@@ -120,7 +120,9 @@ _READERS: Final = {
 
 def _raw(argument: Argument, call: Mapping[str, object]) -> str:
     if not argument.fields:
-        return _only_text(call)
+        # A tool that is not described: one text is its argument, else all of the call is.
+        only = next(iter(call.values())) if len(call) == 1 else None
+        return only if isinstance(only, str) else _json(argument, call, allow_nan=True)
     values = [call[field] for field in argument.fields if field in call]
     if not values:
         if argument.absent is None:
@@ -130,20 +132,6 @@ def _raw(argument: Argument, call: Mapping[str, object]) -> str:
     if not isinstance(first, str) or values.count(first) < len(values):
         raise Unreadable
     return first
-
-
-def _only_text(call: Mapping[str, object]) -> str:
-    # A tool that is not described: one text is its argument, else all of the call is.
-    if len(call) == 1:
-        (value,) = call.values()
-        if isinstance(value, str):
-            return value
-    import json  # noqa: PLC0415  # as above
-
-    try:
-        return json.dumps(call, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    except (TypeError, ValueError, RecursionError):
-        raise Unreadable from None
 
 
 def parameter_text(value: object) -> str | None:
