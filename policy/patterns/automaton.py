@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     Edges = dict[str, "Edges | AutomatonState"]
     Key = int | frozenset[int]
 
-__all__ = ["NO_MATCH", "Automaton", "AutomatonState", "Ends", "Indexed", "follow"]
+__all__ = ["NO_MATCH", "Automaton", "AutomatonState", "Ends", "Indexed"]
 
 
 # The index of a match that is not there: larger than any.
@@ -515,7 +515,7 @@ class Ends:
                 if size + end <= length:
                     yield from behind.ends.get(text[length - end :], ())
             for index, literals, ending in behind.several:
-                if text.endswith(ending) and follow(literals, text, size, length - len(ending)):
+                if text.endswith(ending) and _follow(literals, text, size, length - len(ending)):
                     yield index
 
 
@@ -537,7 +537,7 @@ class _Behind:
         self.several: list[tuple[int, list[str], str]] = []
 
 
-def follow(literals: Iterable[str], text: str, at: int, end: int) -> bool:
+def _follow(literals: Iterable[str], text: str, at: int, end: int) -> bool:
     """Return whether *literals* stand in *text* one behind the other, from *at* to *end*."""
     for literal in literals:
         at = text.find(literal, at, end)

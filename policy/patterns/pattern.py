@@ -21,7 +21,7 @@ from weakref import WeakValueDictionary
 
 from policy.core import limits
 from policy.core.values import TYPE_CHECKING, Final, frozen
-from policy.patterns.automaton import NO_MATCH, Automaton, Indexed, follow
+from policy.patterns.automaton import NO_MATCH, Automaton, Indexed
 from policy.patterns.tokens import (
     Alternatives,
     Gap,
@@ -204,25 +204,9 @@ class Pattern:
         """The automaton of this pattern alone."""
         return Indexed([self.tokens], self.kind.separator)
 
-    @cached_property
-    def _literals(self) -> tuple[str, list[str], str] | None:
-        """What a text starts with, holds in this order, and ends with; None if that is not all."""
-        tokens = self.tokens
-        if Gap.ANY not in tokens or not all(type(t) is str or t is Gap.ANY for t in tokens):
-            return None
-        literals = [token for token in tokens if type(token) is str]
-        start = "" if tokens[0] is Gap.ANY else literals.pop(0)
-        end = "" if tokens[-1] is Gap.ANY else literals.pop()
-        return start, literals, end
-
     def matches(self, text: str) -> bool:
         """Return whether *text* is in the set; linear in its length."""
-        if self._literals is None:
-            return self.automaton.first(text) == 0
-        start, literals, end = self._literals
-        last = len(text) - len(end)
-        ends = text.startswith(start) and text.endswith(end) and len(start) <= last
-        return ends and follow(literals, text, len(start), last)
+        return self.automaton.first(text) == 0
 
     def __le__(self, other: Pattern | Meet) -> bool:
         """Return whether *other* matches all that *self* matches.
