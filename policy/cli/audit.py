@@ -24,7 +24,7 @@ from policy.cli.report.access import (
     cell,
 )
 from policy.cli.report.as_json import Object, shape
-from policy.cli.report.results import Result, path_prefix
+from policy.cli.report.results import Result, path_prefix, result
 from policy.cli.report.words import (
     VERBS,
     because_text,
@@ -458,7 +458,7 @@ def _results(audited: Audit, spans: _Spans) -> list[Result]:
                 span = next(iter(spans((*declared.because, *real.because)).values()), None)
                 places = [a.place for a in project.agents if a.name in group.agents]
                 file = next((place.file for place in places if place), "")
-                found.append(Result(Finding(kind, message, severity, span, file)))
+                found.append(result(kind, message, severity, span, file=file))
     return found
 
 

@@ -27,7 +27,7 @@ from policy.cli.report import document as doc
 from policy.cli.report.access import CLASSES, NOTHING, ToolAccess, by_class, cell, tool_access
 from policy.cli.report.as_json import Object, shape
 from policy.cli.report.changes import ROLES, ChangeRow, Classes, change_rows, meaning
-from policy.cli.report.results import Result, path_prefix
+from policy.cli.report.results import Result, path_prefix, result
 from policy.cli.report.words import (
     arrow,
     call,
@@ -633,4 +633,4 @@ def results(report: DiffReport, new: InputTree) -> list[Result]:
 
 def _result(kind: str, message: str, detail: str, file: str, span: Span | None = None) -> Result:
     severity = _SEVERITIES.get(kind, Severity.WARNING)
-    return Result(Finding(kind, message, severity, span, file, detail))
+    return result(kind, message, severity, span, file=file, detail=detail)

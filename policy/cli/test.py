@@ -15,10 +15,10 @@ from policy.cli.outputs import publish
 from policy.cli.policies import dialect_of
 from policy.cli.report import document as doc
 from policy.cli.report.as_json import Object, shape
-from policy.cli.report.results import Result, path_prefix
+from policy.cli.report.results import Result, path_prefix, result
 from policy.cli.report.words import because_text, call, chain_text
 from policy.core.errors import PolicyError
-from policy.core.finding import Finding, Severity
+from policy.core.finding import Severity
 from policy.files.opening import is_unreadable
 from policy.hosts.claims import ClaimVerdict
 from policy.hosts.project import Project
@@ -134,7 +134,7 @@ def _results(tested: Sequence[_Tested]) -> list[Result]:
     }
     found = []
     for verdict in (one for _, verdicts in tested for one in verdicts if not one.holds):
-        code, severity = kinds[verdict.holds]
+        kind, severity = kinds[verdict.holds]
         message = f"{verdict.claim}: {verdict.why}"
-        found.append(Result(Finding(code, message, severity, verdict.span)))
+        found.append(result(kind, message, severity, verdict.span))
     return found

@@ -14,7 +14,7 @@ from policy.cli.report.as_json import Object, dumps
 from policy.cli.report.document import Report
 from policy.cli.report.words import sentences
 from policy.core.finding import Finding, Severity
-from policy.core.source import Place, visible
+from policy.core.source import Place, Span, visible
 from policy.core.values import evolve, frozen
 from policy.files.trees import Folder, SingleFile, Tree
 
@@ -63,6 +63,19 @@ class Result:
 
         text = f"{file}\0{self.finding.code}\0{visible(self.finding.message)}"
         return sha256(text.encode()).hexdigest()[:32]
+
+
+def result(
+    kind: str,
+    message: str,
+    severity: Severity,
+    span: Span | None,
+    *,
+    file: str = "",
+    detail: str = "",
+) -> Result:
+    """Return the result for a change or a claim, which is no finding and has no page."""
+    return Result(Finding(kind, message, severity, span, file, detail))
 
 
 # --- SARIF 2.1.0, for code scanning --------------------------------------------------------
