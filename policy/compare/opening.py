@@ -14,7 +14,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import chain, islice, product
+from itertools import islice, product
 from typing import Final
 
 from policy.commands.knowledge import Files, Program, Shell
@@ -204,19 +204,19 @@ class Openings:
         rest = (self._ask(text).effects for text in self._most_granted())
         return {(file[0] & was, file[1] & now) for was, now in rest} & CHANGES
 
-    def unknown(self, tools: Mapping[str, object]) -> Iterator[str]:
+    def unknown(self, tools: Iterable[str]) -> Iterator[str]:
         """Yield commands that open files of *tools* of which no one knows which they are.
 
-        Of those that count in the same way one for all that lines tell apart.
+        Of the programs that lines decide alike one for all.
         """
-        for alike in _unknown(self._shell):
-            said: dict[object, str] = {}
-            for form, text in alike:
-                both = text, _FORMS[form]
-                key = tuple(view.automaton.first(each) for view in self._views for each in both)
-                said.setdefault(key, form.format(text))
-            yield from said.values()
         for tool in tools:
+            said: dict[object, str] = {}
+            for text, harmless in _openers(self._shell).get(tool, {}).items():
+                named = text.replace(_FILE, "q7z")
+                key = tuple(view.automaton.first(named) for view in self._views)
+                said.setdefault((key, harmless), text)
+            for form, text in product(_FORMS, said.values()):
+                yield from (form.format(text.replace(_FILE, name)) for name in ("$x", "q7z"))
             for command in self._most_granted():
                 yield from _redirected(command, tool, "$x", self._shell)
 
@@ -298,7 +298,7 @@ def _openers(shell: Shell) -> dict[str, dict[str, bool]]:
     Each with whether it is harmless.
     """
     found: dict[str, dict[str, bool]] = {}
-    for text, _ in _calls("", shell.programs):
+    for text in _calls("", shell.programs):
         command = read_alike(text, shell)
         for file in command.redirections:
             if file.target == _FILE:
@@ -310,37 +310,12 @@ def _openers(shell: Shell) -> dict[str, dict[str, bool]]:
     }
 
 
-# How a command stands where no one knows what it opens, and what stands beside it.
-_FORMS: Final = {"{}": "", "cd q7y && {}": "cd q7y", "(({}": "", "cd q7y & {}": "cd q7y"}
-
-# One of these, and the command.
-_Formed = tuple[str, str]
+# How a command stands where no one knows what it opens.
+_FORMS: Final = ("{}", "cd q7y && {}", "(({}", "cd q7y & {}")
 
 
-@lru_cache(maxsize=16)
-def _unknown(shell: Shell) -> tuple[tuple[_Formed, ...], ...]:
-    """Return commands that open files no one knows, those together that count in the same way."""
-    known = dict(_calls("", shell.programs))
-    texts = list(dict.fromkeys(chain.from_iterable(_openers(shell).values())))
-    # Programs of which the same is known open the same, but where no reader reads the command.
-    alike: dict[object, list[str]] = {}
-    for text in texts:
-        alike.setdefault(known[text], []).append(text)
-    few, each = list(alike.values()), [[text] for text in texts]
-    found: dict[object, list[_Formed]] = {}
-    for form in _FORMS:
-        for group, name in product(each if "((" in form else few, ("$x", "q7z")):
-            command = read_alike(form.format(group[0].replace(_FILE, name)), shell)
-            files = {file for file in command.redirections if file.target is None}
-            if files:
-                key = frozenset(files), frozenset(part.harmless for part in command.parts)
-                formed = ((form, text.replace(_FILE, name)) for text in group)
-                found.setdefault(key, []).extend(formed)
-    return tuple(map(tuple, found.values()))
-
-
-def _calls(before: str, programs: Mapping[str, Program]) -> Iterator[tuple[str, object]]:
-    """Yield calls with a file, each with what is known of it: of the program, and what follows."""
+def _calls(before: str, programs: Mapping[str, Program]) -> Iterator[str]:
+    """Yield calls with a file."""
     for name, program in programs.items():
         for form in (program, *program.forms):
             if form.reads is form.writes is Files.NONE and not form.removes:
@@ -349,5 +324,5 @@ def _calls(before: str, programs: Mapping[str, Program]) -> Iterator[tuple[str, 
                 first = dict.fromkeys((sample_of(form.first), "q7z"))
                 for operands in (*((one, _FILE) for one in first), (_FILE, "q7z")):
                     rest = " ".join(filter(None, (option, *operands)))
-                    yield f"{before}{name} {rest}", (program, before, rest)
+                    yield f"{before}{name} {rest}"
         yield from _calls(f"{before}{name} ", program.subcommands)

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from policy.commands.knowledge import Program
 from policy.commands.reader import Command, read_command
-from policy.compare import opening
 from policy.compare.auto_allowed import _VALUES, auto_allowed, may_run, read_alike, runs, sample_of
 from policy.compare.lists import runs_no_more
 from policy.hosts.claude.data.programs import EDITING_PROGRAMS, READ_ONLY_PROGRAMS
@@ -116,30 +115,6 @@ def test_a_mode_that_edits_files_runs_all_that_others_run_and_more() -> None:
     for command in ("sed s/a/b/", "timeout 5 sed -E s/a/b/", "LANG=C sed -n 1p a"):
         for shell in (_SHELL, _EDITING_SHELL):
             assert [part.harmless for part in read_command(command, shell).parts] == [True]
-
-
-@pytest.mark.parametrize("name", _SHELLS)
-def test_files_that_nobody_knows_are_opened_in_every_way_in_which_a_program_opens_some(
-    name,
-) -> None:
-    shell = _SHELLS[name]
-
-    def way(text: str) -> object:
-        command = read_command(text, shell)
-        files = {file for file in command.redirections if file.target is None}
-        return frozenset(files), frozenset(part.harmless for part in command.parts)
-
-    texts = {text for each in opening._openers(shell).values() for text in each}
-    forms = ("{}", "cd q7y && {}", "(({}", "cd q7y & {}")
-    written = {
-        form.format(text.replace("q7w", file))
-        for form in forms
-        for text in texts
-        for file in ("$x", "q7z")
-    }
-    known = [{way(form.format(text)) for form, text in alike} for alike in opening._unknown(shell)]
-    assert set[object]().union(*known) == {each for each in map(way, written) if each[0]}
-    assert sum(map(len, known)) == len(known) == len(set[object]().union(*known))
 
 
 def _texts(command: Command) -> object:
