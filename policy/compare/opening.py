@@ -14,11 +14,11 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import islice, product
+from itertools import chain, islice, product
 from typing import Final
 
 from policy.commands.knowledge import Files, Program, Shell
-from policy.commands.reader import BOXES, SHELLS
+from policy.commands.reader import SHELLS
 from policy.commands.words import basename
 from policy.compare.auto_allowed import opening_none, read_alike, sample_of
 from policy.compare.lists import View, start_of
@@ -37,48 +37,13 @@ __all__ = ["Openings", "opened_by", "reading"]
 _LINES: Final = 200
 
 
-class Scripts:
-    """The scripts that some list may allow in an argument.
-
-    Args:
-        views: the lists.
-        granting: the patterns of lines that allow or ask.
-        shell: how commands are read.
-
-    """
-
-    def __init__(self, views: Sequence[View], granting: Iterable[Pattern], shell: Shell) -> None:
-        self._runners = [*_runners(views, granting)] if shell.kinds.scripted else []
-
-    def __bool__(self) -> bool:
-        return bool(self._runners)
-
-    def opening(self, commands: Iterable[str]) -> Iterator[str]:
-        """Yield those whose scripts are one of *commands*."""
-        for command in commands:
-            quoted = shlex.quote(command)
-            for runner in self._runners:
-                if isinstance(runner, str):
-                    yield runner + quoted
-                else:
-                    yield from (freeze(runner, each) for each in (quoted, f"-c {quoted}"))
-
-
-def _runners(views: Sequence[View], granting: Iterable[Pattern]) -> Iterator[str | Pattern]:
-    """Yield what may run a script: the start of a command, or what a line leaves open the end of.
-
-    Of the shells that one line allows the first stands for all.
-    """
-    found: dict[object, str] = {}
+def _runners(views: Sequence[View], granting: Iterable[Pattern]) -> Iterator[Pattern]:
+    """Yield what may run a script: a shell that some list allows, and lines that name one."""
     for name in sorted(SHELLS, key=lambda name: (name != "bash", name)):
-        for before in (name, *(f"{box} {name}" for box in sorted(BOXES))):
-            start = f"{before} -c "
-            lines = tuple(view.automaton.first(f"{start}'q7z q7y'") for view in views)
-            if any(
-                view.effect(line) is Effect.ALLOW for view, line in zip(views, lines, strict=True)
-            ):
-                found.setdefault(lines, start)
-    yield from found.values()
+        text = f"{name} -c 'q7z q7y'"
+        if any(view.effect(view.automaton.first(text)) is Effect.ALLOW for view in views):
+            yield Pattern.text(f"{name} -c *")
+            break
     for pattern in granting:
         words = start_of(pattern).split()
         if not pattern.exact and any(basename(word) in SHELLS for word in words):
@@ -143,7 +108,8 @@ class Openings:
         }
         if any(view.default is Effect.ALLOW for view in views):
             self._allowed.add("")
-        self._scripts = Scripts(views, self._granting, self._shell)
+        scripted = self._shell.kinds.scripted
+        self._runners = [*_runners(views, self._granting)] if scripted else []
         self.exhausted = len(granting) > _LINES
         self._untried = self._commands()
         # one command for each way in which both sides grant those tried so far
@@ -170,7 +136,7 @@ class Openings:
         names = [*self._spelled(file)]
         for name in names:
             yield from self._with(name, known)
-        for name in names if self._scripts else ():
+        for name in names if self._runners else ():
             yield from self._scripted(tool, name, openers)
 
     def _scripted(self, tool: str, name: str, openers: Iterable[str]) -> Iterator[str]:
@@ -178,7 +144,10 @@ class Openings:
         for text in openers:
             programs.setdefault(text.partition(" ")[0], text.replace(_FILE, name))
         redirected = _redirected("q7z", tool, name, self._shell)
-        yield from self._scripts.opening((*redirected, *programs.values()))
+        for command in (*redirected, *programs.values()):
+            script = shlex.quote(command)
+            for runner in self._runners:
+                yield from (freeze(runner, each) for each in (script, f"-c {script}"))
 
     def _allows(self, text: str) -> bool:
         """Whether a rule may allow a command, by how both start, whichever file it names."""
@@ -196,7 +165,7 @@ class Openings:
     def _effects(self, file: Difference) -> Iterator[Effects]:
         """Yield what both sides say of a file, alone and in a script."""
         yield file.effects
-        if self._scripts:
+        if self._runners:
             yield doubted_effects((file.before, file.after), self._doubted)
 
     def of_effects(self, file: Effects) -> set[Effects]:
@@ -207,16 +176,14 @@ class Openings:
     def unknown(self, tools: Iterable[str]) -> Iterator[str]:
         """Yield commands that open files of *tools* of which no one knows which they are.
 
-        Of the programs that lines decide alike one for all.
+        One of each program.
         """
+        texts: dict[str, str] = {}
+        for text in chain.from_iterable(_openers(self._shell).values()):
+            texts.setdefault(text.partition(" ")[0], text)
+        for form, text in product(_FORMS, texts.values()):
+            yield from (form.format(text.replace(_FILE, name)) for name in ("$x", "q7z"))
         for tool in tools:
-            said: dict[object, str] = {}
-            for text, harmless in _openers(self._shell).get(tool, {}).items():
-                named = text.replace(_FILE, "q7z")
-                key = tuple(view.automaton.first(named) for view in self._views)
-                said.setdefault((key, harmless), text)
-            for form, text in product(_FORMS, said.values()):
-                yield from (form.format(text.replace(_FILE, name)) for name in ("$x", "q7z"))
             for command in self._most_granted():
                 yield from _redirected(command, tool, "$x", self._shell)
 

@@ -483,13 +483,16 @@ class Forms:
         """Yield commands that *line* may know by some of their texts, frozen."""
         pattern = line.pattern
         frozen = freeze(pattern, self._fresh)
-        yield frozen
         texts = [frozen, *self._runs(pattern)]
+        yield from texts
+        # By the text of a whole pipeline, though by that of none of its parts.
+        yield from (freeze(pattern, each) for each in quiet_commands(self._shell))
         if line.effect is Effect.ALLOW:
             texts += self._shared((frozen,), self._near(pattern, self._strict))
         for text in dict.fromkeys(texts):
-            yield from self._behind(text)
+            yield from (prefix.text + text for prefix in self._prefixes[:1])
             yield from self._written(text)
+            yield from self._behind(text)
         yield from self._begun(pattern, frozen)
         for text in self._shared((frozen,), self._near(pattern, [*self._allowing, *self._strict])):
             yield from self._behind(text)
@@ -573,12 +576,13 @@ class Forms:
     @cached_property
     def _unasked(self) -> tuple[str, ...]:
         """Some commands that run without a rule, open nothing, and that no line knows."""
-        silent = (
+        silent = [
             text
             for text in opening_none(self._shell)
             if all(view.automaton.first(text) == NO_MATCH for view in self._views)
-        )
-        return tuple(islice(silent, 2))
+        ]
+        longer = (text for text in silent if text.endswith(" q7z"))
+        return tuple(dict.fromkeys((*silent[:2], *islice(longer, 1))))
 
     @cached_property
     def _starts(self) -> tuple[str, ...]:
