@@ -26,6 +26,7 @@ from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.finding import Severity
 from policy.core.memory import seldom_collecting
+from policy.core.progress import steps
 from policy.core.values import define, field, frozen
 from policy.files.opening import Tree, is_unreadable
 from policy.hosts.project import Project
@@ -202,9 +203,9 @@ class ChainChanges:
         if not pairs.is_whole:
             self.why[MANY_CHAINS] = None
         found: dict[object, Alike] = {}
-        for names, pair in sorted(
-            ((pairs.names(pair), pair) for pair in pairs), key=lambda each: (len(each[0]), each[0])
-        ):
+        named = ((pairs.names(pair), pair) for pair in pairs)
+        ordered = sorted(named, key=lambda each: (len(each[0]), each[0]))
+        for names, pair in steps(ordered, "comparing chains"):
             if pair.before is None or pair.after is None:
                 if not pairs.is_implied(pair):
                     found[names] = self._one_sided(names, pair)

@@ -77,13 +77,16 @@ def _run_verb(verb: str, arguments: list[str]) -> int:
     from policy.cli.console import Console  # noqa: PLC0415
     from policy.cli.options import parse_options  # noqa: PLC0415
     from policy.core.errors import PolicyError  # noqa: PLC0415
+    from policy.core.progress import watched  # noqa: PLC0415
 
     console = Console.of()
     try:
         options = parse_options(verb, arguments)
         console = Console.of(options.color)
         module = import_module(f"policy.cli.{verb.replace('-', '_')}")
-        status: int = module.run(options, console)
+        with watched(console.progress):
+            status: int = module.run(options, console)
+        console.clear()
     except PolicyError as error:
         console.error(error)
         return 2

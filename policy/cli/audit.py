@@ -214,9 +214,13 @@ def matrix(audited: ProjectAudit, most: int | None = None, *, built_in: bool = T
     reached = [agent for agent in audited.agents if agent.enforced]
     startable = {name for agent in reached for name in agent.spawns[1]}
     alike: dict[tuple[doc.Text, ...], list[AgentAudit]] = {}
+    others: list[tuple[doc.Text, ...]] = []
     for agent in sorted(reached, key=audited.is_own, reverse=True):
-        if built_in or audited.is_own(agent):
-            alike.setdefault(_cells(audited, agent, startable), []).append(agent)
+        cells = _cells(audited, agent, startable)
+        if most is None or audited.is_own(agent):
+            alike.setdefault(cells, []).append(agent)
+        else:
+            others.append(cells)
     kept = [*alike.items()]
     if most is not None and len(kept) > most + 1:
         kept = sorted(kept, key=lambda row: _rank(audited, row[1]))[:most]
@@ -226,7 +230,27 @@ def matrix(audited: ProjectAudit, most: int | None = None, *, built_in: bool = T
     ]
     if left := sum(map(len, alike.values())) - sum(len(some) for _, some in kept):
         rows.append((doc.Ink(f"… {left:,} more", "dim"), *[""] * len(CLASSES)))
+    if others and built_in:
+        first = next(iter(alike.items()), None)
+        columns = zip(*others, strict=True)
+        shared = (_shared(column, first, at) for at, column in enumerate(columns))
+        rows.append((doc.Ink(f"built in ({len(others)})", "dim"), *shared))
     return doc.Grid(("agent", *CLASSES.values()), tuple(rows))
+
+
+def _shared(
+    column: Iterable[doc.Text],
+    first: tuple[tuple[doc.Text, ...], list[AgentAudit]] | None,
+    at: int,
+) -> doc.Text:
+    """Return one cell for those of several agents, by the cell of the *first* agent."""
+    found = [*dict.fromkeys(column)]
+    if first is not None:
+        found = [f"as {first[1][0].name}" if each == first[0][at] else each for each in found]
+    found.sort(key=NOTHING.__eq__)
+    if len(found) == 1:
+        return found[0]
+    return (found[0], " or ", NOTHING) if found[1:] == [NOTHING] else "differs"
 
 
 def _rank(audited: ProjectAudit, agents: Sequence[AgentAudit]) -> tuple[object, ...]:

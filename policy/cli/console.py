@@ -1,23 +1,28 @@
-"""Standard output and standard error: their width and colour, errors, differences."""
+"""Standard output and standard error: their width and colour, errors, progress, differences."""
 
 from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Iterable
 from typing import TextIO
 
 from policy.cli.report.document import Block, Paragraph
-from policy.cli.report.terminal import PageLayout, lines
+from policy.cli.report.terminal import PageLayout, clipped, lines
 from policy.cli.report.words import EXPLAIN, error_items, finding_item
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding
 from policy.core.source import visible
-from policy.core.values import frozen
+from policy.core.values import define, field
 from policy.files.opening import is_unreadable
 
 # Columns where there is no terminal.
 _WIDTH = 100
+
+_PATIENCE = 1.0  # seconds before progress is shown
+_PAUSE = 0.1  # seconds between two of its lines
+_BAR = 20  # columns
 
 
 def _page(stream: TextIO, colour: str) -> PageLayout:
@@ -41,7 +46,7 @@ def _is_terminal(stream: TextIO) -> bool:
         return False
 
 
-@frozen
+@define(eq=False)
 class Console:
     """Standard output and standard error.
 
@@ -53,6 +58,8 @@ class Console:
 
     page: PageLayout
     errors: PageLayout
+    _shown: bool = False
+    _next: float = field(factory=lambda: time.monotonic() + _PATIENCE)
 
     @classmethod
     def of(cls, colour: str = "auto") -> Console:
@@ -61,6 +68,7 @@ class Console:
 
     def write(self, text: str) -> None:
         """Write *text* to standard output."""
+        self.clear()
         sys.stdout.write(text)
 
     def line(self, text: str) -> None:
@@ -68,12 +76,32 @@ class Console:
         self.write(text + "\n")
         sys.stdout.flush()
 
+    def progress(self, what: str, done: int, total: int) -> None:
+        """Show on a terminal how far long work is."""
+        now = time.monotonic()
+        if now < self._next or not _is_terminal(sys.stderr):
+            return
+        self._next = now + _PAUSE
+        self._shown = True
+        bar = "#" * (_BAR * done // max(total, 1))
+        text = f"[{bar:-<{_BAR}}] {done:,} of {total:,}  {visible(what)}"
+        sys.stderr.write("\r\x1b[K" + clipped(text, self.errors.width - 1))
+        sys.stderr.flush()
+
+    def clear(self) -> None:
+        """Remove the line of progress."""
+        if self._shown:
+            self._shown = False
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
     def error(self, error: PolicyError) -> None:
         """Write *error* to standard error."""
         self.complain(*error_items(error))
 
     def complain(self, *blocks: Block) -> None:
         """Write *blocks* to standard error, after everything that was written so far."""
+        self.clear()
         sys.stdout.flush()
         sys.stderr.write("".join(f"{line}\n" for line in lines(blocks, self.errors)))
         sys.stderr.flush()

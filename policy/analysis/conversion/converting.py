@@ -32,6 +32,7 @@ from policy.core import values
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
+from policy.core.progress import steps
 from policy.core.source import Source
 from policy.files.frontmatter import HeaderLanguage, split_front_matter
 from policy.files.json_nodes import read_jsonc
@@ -512,7 +513,7 @@ def convert(
         _check(project)
     found = tuple(
         _conversion(tree, project, ends[project.host], ends[to], allow_looser=allow_looser)
-        for project in projects
+        for project in steps(projects, f"converting to {to}")
     )
     files: dict[str, str] = {}
     for conversion in found:

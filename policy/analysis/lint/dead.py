@@ -18,6 +18,7 @@ from policy.compare.dead_rules import Effort, RuleStanding, shadowing
 from policy.core.decision import Because
 from policy.core.effect import Effect
 from policy.core.finding import Finding
+from policy.core.progress import steps
 from policy.core.source import Place, visible
 from policy.core.values import define, field
 from policy.files.text import removal
@@ -42,7 +43,7 @@ def dead_rule_findings(
     """
     trials = _Trials({} if compared is None else compared, most, Effort())
     first = _tables(positions)
-    for table in first.values():
+    for table in steps(first.values(), "looking for rules that decide nothing"):
         trials.take(table, _marks_of(table))
     dead = {mark for mark, some in trials.dead.items() if _is_reported(positions, some)}
     for key, table in _chain_tables(positions).items() if dead else ():

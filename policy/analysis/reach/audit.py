@@ -32,6 +32,7 @@ from policy.compare.tables import (
 from policy.compare.witness import Difference
 from policy.core.finding import Finding
 from policy.core.memory import seldom_collecting
+from policy.core.progress import steps
 from policy.core.source import Place
 from policy.core.values import frozen
 from policy.hosts.project import Project
@@ -222,7 +223,9 @@ class _Auditor:
         # What is written in files comes before what the host has anyway.
         by_name = sorted(project.agents, key=lambda n: (project.agents[n].place is None, n))
         names = dict.fromkeys([*project.starts, *project.asides, *by_name])
-        agents = tuple(self._agent(name, declared, real) for name in names)
+        agents = tuple(
+            self._agent(name, declared, real) for name in steps(names, f"auditing {project.title}")
+        )
         return ProjectAudit(project, agents, declared.exact and real.exact)
 
     def _agent(self, name: str, declared: Reach, real: Reach) -> AgentAudit:

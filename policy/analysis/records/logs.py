@@ -18,6 +18,7 @@ from typing import Final
 from policy.analysis.records.record import Record
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
+from policy.core.progress import reached
 from policy.core.values import evolve, frozen
 
 __all__ = [
@@ -350,8 +351,11 @@ def _counted(file: Path, name: str) -> Iterator[Record | LogProblem]:
 
 
 def _values(file: Path) -> Iterator[object]:
+    done, total = 0, file.stat().st_size
     with file.open("rb") as lines:
         for line in lines:
+            reached(f"bytes of {file.name}", done, total)
+            done += len(line)
             if not line.isspace():
                 yield _parsed(line)
             else:
