@@ -8,7 +8,7 @@ all tools that a list under a misspelt key was to take away.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 from policy.core import expressions as re
@@ -228,8 +228,6 @@ def _cut(text: str) -> Iterator[tuple[int, int]]:
 
 # The host leaves the agent out rather than run it without its guard (2.1.329, observed).
 
-# How far below a value the host looks for hooks in places that are none of theirs.
-_DEPTH: Final = 3
 _GROUPS: Final = "an object of events, each a list of matchers,"
 
 
@@ -237,8 +235,8 @@ def unloadable(front: MappingNode) -> Iterator[ShapeMistake]:
     """Yield why the host does not load the agent with this front matter."""
     given = front.get("hooks")
     for entry in front.entries:
-        lost = entry.name in known_hooks.GUARDS and _has_hooks(entry.value)
-        if entry.name != "hooks" and (lost or _elsewhere(entry.name, entry.value)):
+        is_scanned = entry.name not in {"hooks", *known_hooks.UNSCANNED}
+        if is_scanned and _has_guards(entry.name, entry.value):
             yield ShapeMistake("it below `hooks`", f"`{entry.name}`", entry.value)
     if given is None or (isinstance(given, ScalarNode) and not given.value):
         return
@@ -246,90 +244,43 @@ def unloadable(front: MappingNode) -> Iterator[ShapeMistake]:
         yield ShapeMistake(_GROUPS, "`hooks`", given)
         return
     for entry in given.entries:
-        if entry.name not in known_hooks.EVENTS and _holds(
-            entry.value, _DEPTH, matchers=not isinstance(entry.value, SequenceNode)
-        ):
+        listed = isinstance(entry.value, SequenceNode)  # as those of a misspelt event
+        if entry.name not in known_hooks.EVENTS and _holds_guards(entry.value, groups=not listed):
             yield ShapeMistake("an event", "what guards calls", entry.value)
     yield from read_hooks(given)[1]
 
 
-def _elsewhere(name: str, node: Node) -> bool:
-    matchers = name not in known_hooks.EVENTS
-    return name not in known_hooks.UNSCANNED and _holds(
-        node, _DEPTH, matchers=matchers, but=known_hooks.UNSCANNED
-    )
+def _has_guards(name: str, node: Node, *, groups: bool = True) -> bool:
+    """Return whether hooks that guard calls are in the value of a key, or it is one for them."""
+    if name in known_hooks.GUARDS and _has_hooks(node):
+        return True
+    return _holds_guards(node, groups=groups and name not in known_hooks.EVENTS)
 
 
-def _holds(
-    node: Node,
-    depth: int,
-    *,
-    matchers: bool,
-    but: Collection[str] = (),
-    listed: bool = False,
-) -> bool:
+def _holds_guards(node: Node, *, groups: bool) -> bool:
     """Return whether hooks that guard calls are somewhere in *node*.
 
-    Args:
-        node: where.
-        depth: how many levels below it are looked at.
-        matchers: whether a group of hooks without its event counts.
-        but: the keys that are passed over.
-        listed: whether *node* is in the list ``hooks`` of a group.
-
+    Where *groups* says so, a group of hooks without its event counts as well.
     """
-    if (matchers and _is_matcher(node)) or _is_guard(node):
-        return True
-    if not depth:
-        return False
     if isinstance(node, SequenceNode):
-        return any(
-            _holds(item, depth - 1, matchers=matchers, but=but, listed=listed)
-            for item in node.items
-        )
-    if not isinstance(node, MappingNode) or (listed and _is_string(node.get("type"))):
-        return False
-    return any(
-        _holds(
-            entry.value,
-            depth - 1,
-            matchers=matchers and entry.name not in known_hooks.EVENTS,
-            but=but,
-            listed=entry.name == "hooks" and isinstance(entry.value, SequenceNode),
-        )
-        for entry in node.entries
-        if entry.name not in but
-    )
-
-
-def _is_guard(node: Node) -> bool:
-    """Return whether *node* says events that guard calls, and hooks for them."""
-    return isinstance(node, MappingNode) and any(
-        entry.name in known_hooks.GUARDS and _has_hooks(entry.value) for entry in node.entries
-    )
-
-
-def _is_matcher(node: Node) -> bool:
-    """Return whether *node* is a group of hooks, as they are below an event."""
+        return any(_holds_guards(item, groups=groups) for item in node.items)
     if not isinstance(node, MappingNode):
         return False
-    keys = {entry.name for entry in node.entries}
-    if "matcher" not in keys and not keys.isdisjoint(known_hooks.EVENTS):
-        return False
+    if groups and _is_matcher(node):
+        return True
+    return any(_has_guards(entry.name, entry.value, groups=groups) for entry in node.entries)
+
+
+def _is_matcher(node: MappingNode) -> bool:
+    """Return whether *node* is a group of hooks, as they are below an event."""
     hooks = node.get("hooks")
-    if isinstance(hooks, SequenceNode):
-        return bool(hooks.items)
-    return isinstance(hooks, MappingNode) and ("matcher" in keys or _is_string(hooks.get("type")))
+    return hooks is not None and (node.get("matcher") is not None or _has_hooks(hooks))
 
 
 def _has_hooks(node: Node) -> bool:
     if isinstance(node, SequenceNode):
         return bool(node.items)
     return not isinstance(node, ScalarNode) or node.value is not None
-
-
-def _is_string(node: Node | None) -> bool:
-    return isinstance(node, ScalarNode) and isinstance(node.value, str)
 
 
 # --- a definition ---------------------------------------------------------------------
