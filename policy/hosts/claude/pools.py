@@ -201,35 +201,13 @@ def has_no_tools(definition: Definition, session: ClaudeSession, position: PoolP
     if definition.memory:
         return False
     available = _available(session, position)
-    listed = [*_listed(definition)]
-    if listed and all(_is_meant(tool, rule, definition) for tool, rule, _ in listed):
-        return False  # each is a tool, and all of them are taken away
     taken = [Pattern.text(tool) for tool, _, _ in _removed(definition)]
     found = (
         name
-        for tool, _, _ in listed
+        for tool, _, _ in _listed(definition)
         for name in (_offered(tool, session) if tool.startswith("mcp__") else available & {tool})
     )
     return not any(all(not pattern.matches(name) for pattern in taken) for name in found)
-
-
-def _is_meant(tool: str, rule: str, definition: Definition) -> bool:
-    """Return whether a tool is taken away so that the host does not take the list for mistaken.
-
-    `Bash(git *)` takes all of `Bash` away as well, but that is hardly what the list means.
-    Servers, and `Agent` where it is written so, may be taken away in any way.
-    """
-    for matcher in definition.disallowed.matchers:
-        name, specifier = _name(matcher), matcher.specifier
-        whole = specifier is None or specifier.text.strip() in ("", "*")
-        glob = _SERVERS if name == _SERVERS else _tool_glob(name)
-        if glob and Pattern.text(glob).matches(tool):
-            return True
-        if name == tool and (whole if tool != "Agent" else rule == "Agent"):
-            return True
-        if (name, tool) == ("Bash", "Monitor"):
-            return True
-    return False
 
 
 # --- what the lists declare -----------------------------------------------------

@@ -352,40 +352,25 @@ def test_only_the_main_conversation_starts_agents_in_the_background_by_default(
 
 
 @pytest.mark.parametrize(
-    ("tools", "taken", "starts"),
+    ("tools", "taken"),
     [
-        ("Bash", "Bash", True),
-        ("Bash, Nope", "Bash", False),
-        ("Nope", "Bash", False),
-        ("Bash, Read", "Bash", True),
-        # Whoever takes some commands away meant no agent without a tool.
-        ("Bash", "Bash(git *)", False),
-        ("Bash", "Bash(*)", True),
-        ("Bash, Read", "Bash(git *), Read", False),
-        ("Monitor", "Bash(git *)", True),
-        ("Agent", "Agent(a)", True),
-        ("Task", "Agent", False),
-        ("mcp__git", "mcp__*", True),
-        ("mcp__git", "mcp__git__log", False),
-        ("mcp__git__nope", "mcp__git", True),
+        ("Bash", "Bash"),  # the program starts it where all of the list are tools, taken as a whole
+        ("Bash, Nope", "Bash"),
+        ("Nope", "Bash"),
+        ("Bash", "Bash(git *)"),
+        ("Task", "Agent"),
+        ("mcp__git", "mcp__git__log"),
     ],
 )
-def test_an_agent_whose_tools_are_taken_away_starts_if_each_is_a_tool_taken_as_a_whole(
-    tools: str, taken: str, *, starts: bool
-) -> None:  # 2.1.329, observed
+def test_an_agent_whose_tools_are_all_taken_away_does_not_start(tools: str, taken: str) -> None:
     front = f"tools: {tools}\ndisallowedTools: {taken}"
     text = f"---\nname: a\ndescription: d\n{front}\n---\n"
     (project,) = load(
         Memory({".claude/agents/a.md": text}),
         ClaudeOptions(cwd="/srv/app", servers={"git": ("log",)}),
     )
-    main = Chain.start("main", project.enforced)
-
-    if starts:
-        main.spawn("a")
-    else:
-        with pytest.raises(SpawnDenied):
-            main.spawn("a")
+    with pytest.raises(SpawnDenied):
+        Chain.start("main", project.enforced).spawn("a")
 
 
 _GROUP = "[{matcher: Bash, hooks: [{type: command, command: x}]}]"
