@@ -35,7 +35,7 @@ from policy.hosts.claude.defaults import (
 from policy.hosts.claude.rules import RuleLine
 from policy.hosts.claude.session import EDITING_MODES, ClaudeSession, is_plan
 from policy.patterns import notations
-from policy.patterns.families import moved, within
+from policy.patterns.families import within
 from policy.patterns.pattern import Pattern, PatternKind
 from policy.patterns.tokens import Gap, OneOf, Token, folded
 from policy.tables.ruleset import Entry
@@ -231,8 +231,8 @@ def power_shell_removals() -> tuple[Entry, ...]:
 # --- what a rule for `Edit` means for reads, and for files behind links --------------
 
 # A file that a rule allows to edit may be read, unless the edit would be held back: by another path
-# rule, or since the file is guarded. A rule for every edit allows no reads, takes none back, and
-# allows no edit through a link that leads out (2.1.329, observed).
+# rule, or since the file is guarded. A rule for every edit allows no reads, and takes none back
+# (2.1.329, observed).
 
 
 def lent(session: ClaudeSession, mode: str) -> Iterator[Entry]:
@@ -241,27 +241,16 @@ def lent(session: ClaudeSession, mode: str) -> Iterator[Entry]:
     if not lending or is_judged(session, mode):
         return  # where a model judges, every file may be read
     kept = [*_kept(session), *files_of_settings(session.options)]
-    # Of what lies in a folder it is named what is kept, not all of it: what links in it lead to
-    # is lent where both names are.
-    here = [p for folder in session.folders for p in (*_in(kept, folder), *_all_guarded(folder))]
-    named = frozenset(here)
-    outside = [pattern for pattern in kept if pattern not in named]
-    reason = by_default(session, mode)
     # What is kept where a link leads to is kept under the name of the link.
     for link, target in session.options.links.items():
-        if any(_may_be_in(pattern, target) or _is_in(pattern, target) for pattern in kept):
-            is_inside = any(_is_in(below(link), folder) for folder in session.folders)
-            (here if is_inside else outside).append(below(link))
+        if any(_may_share(_beginning(pattern), folded(target)) for pattern in kept):
+            kept.append(below(link))
+    kept += (guarded_files(), invisible_files(), guarded_last())
+    reason = by_default(session, mode)
     for tool in _READING:
-        for pattern in here:
-            yield built_in(tool, Effect.ALLOW, pattern, why="working folder")
-        for pattern in (*outside, *_all_guarded()):
+        for pattern in kept:
             yield built_in(tool, Effect.ASK, pattern, reason, "is not edited")
     yield from lending
-
-
-def _all_guarded(folder: str = "") -> tuple[Pattern, ...]:
-    return guarded_files(folder), invisible_files(folder), guarded_last(folder)
 
 
 def _kept(session: ClaudeSession) -> Iterator[Pattern]:
@@ -275,68 +264,26 @@ def _kept(session: ClaudeSession) -> Iterator[Pattern]:
             yield entry.pattern
 
 
-def _in(patterns: Iterable[Pattern], folder: str) -> Iterator[Pattern]:
-    """Yield what *patterns* match in a folder."""
-    for pattern in patterns:
-        if _is_in(pattern, folder):
-            yield pattern
-        elif _may_be_in(pattern, folder):
-            yield from moved(pattern, folded(folder), folded(folder))
-
-
 def _beginning(pattern: Pattern) -> str:
     first = pattern.tokens[0] if pattern.tokens else ""
     return first if isinstance(first, str) else ""
 
 
-def _is_in(pattern: Pattern, folder: str) -> bool:
-    return f"{_beginning(pattern)}/".startswith(f"{folded(folder)}/")
+def _may_share(one: str, other: str) -> bool:
+    """Return whether files of one beginning may be in a folder, or hold it."""
+    return f"{one}/".startswith(f"{other}/") or other.startswith(one)
 
 
-def _may_be_in(pattern: Pattern, folder: str) -> bool:
-    return folded(folder).startswith(_beginning(pattern))
+def led_out(session: ClaudeSession) -> Iterator[Entry]:
+    """Yield what asks for edits through links that lead out.
 
-
-def led_out(session: ClaudeSession, allowed: list[Entry]) -> Iterator[Entry]:
-    """Yield what asks for edits through links that lead out, behind what of *allowed* lifts it.
-
-    Rules about paths lift it if one applies to the name of the link, and one to the file that it
-    leads to; a rule for every edit applies to neither.
+    In the program two rules about paths lift that: one that applies to the name of the link, and
+    one to the file that it leads to.
     """
-    about = [e for e in allowed if e.tool in _EDITING and e.pattern is not None]
     for link, target in session.options.links.items():
-        if any(f"{target}/".startswith(f"{folder}/") for folder in session.folders):
-            continue
-        for entry in about:
-            rests = [behind for e in about if e.tool == entry.tool and (behind := _of(e, target))]
-            yield from _lifted(entry, link, rests)
-        for tool in _EDITING:
-            yield built_in(tool, Effect.ASK, below(link), Reason.PROTECTED, "a link leads out")
-
-
-def _of(entry: Entry, folder: str) -> Pattern | None:
-    """Return the files below *folder* that a line applies to, by their names in it."""
-    pattern, folder = entry.pattern, folded(folder)
-    if pattern is None or pattern >= below(folder):
-        return below("")
-    first = _beginning(pattern)
-    if f"{first}/".startswith(f"{folder}/"):
-        return Pattern.of(pattern.kind, (first[len(folder) :], *pattern.tokens[1:]))
-    if f"{folder}/".startswith(f"{first}/") and pattern.tokens[1:2] == (Gap.DEEP,):
-        return Pattern.of(pattern.kind, pattern.tokens[1:])
-    return None
-
-
-def _lifted(entry: Entry, link: str, rests: list[Pattern]) -> Iterator[Entry]:
-    """Yield what *entry* allows below *link*, where one of *rests* applies as well."""
-    named = _of(entry, link)
-    if named is None:
-        return
-    for rest in rests:
-        both = named if named <= rest else rest if rest <= named else None
-        if both is not None:
-            inside = Pattern.of(both.kind, (folded(link), *both.tokens))
-            yield evolve(entry, pattern=inside)
+        if not any(f"{target}/".startswith(f"{folder}/") for folder in session.folders):
+            for tool in _EDITING:
+                yield built_in(tool, Effect.ASK, below(link), Reason.PROTECTED, "a link leads out")
 
 
 # --- rules that are left to the model where one judges (2.1.329) ---------------------

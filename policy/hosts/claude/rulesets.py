@@ -147,8 +147,8 @@ def _rule_set(session: ClaudeSession, mode: str) -> RuleSet:
 def _opened(session: ClaudeSession, mode: str) -> Iterator[Entry]:
     """Yield what rules allow, and what is allowed where none says so."""
     yield from _allowed(session, mode)
-    yield from lent(session, mode)
     yield from defaults(session, mode)
+    yield from lent(session, mode)
 
 
 def _planned(session: ClaudeSession, mode: str) -> Iterator[Entry]:
@@ -234,7 +234,7 @@ def _allowed(session: ClaudeSession, mode: str) -> Iterator[Entry]:
         allowed = [line for line in allowed if not is_left_to_model(line)]
     yield from _spelling(allowed)
     others = list(_pick(allowed, Effect.ALLOW, exact=False))
-    yield from led_out(session, others)
+    yield from led_out(session)
     yield from (entry for entry in others if entry.pattern is None)
     yield from _in_sandbox(session, mode)
     yield from misread(session, mode)

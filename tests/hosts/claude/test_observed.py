@@ -179,24 +179,18 @@ LINKS = {"/srv/app/link": "/opt/data", "/opt/data/back": "/srv/app/src"}
 
 
 @pytest.mark.parametrize(
-    ("allow", "effect"),
+    "allow",
     [
-        (["Edit", "Edit(**)"], "ask"),
-        (["Edit", "Edit(link/**)"], "ask"),
-        (["Edit", "Edit(//opt/data/**)"], "ask"),
-        (["Edit(**)", "Edit(//opt/data/**)"], "allow"),
-        (["Edit(link/**)", "Edit(//opt/**)"], "allow"),
-        (["Edit(link/**)", "Edit(//opt/data/sub/**)"], "ask"),
-        (["Edit(link/x)", "Edit(//opt/*)"], "allow"),
-        (["Edit(//**)"], "allow"),
+        ["Edit", "Edit(**)"],
+        ["Edit", "Edit(//opt/data/**)"],
+        ["Edit(**)", "Edit(//opt/data/**)"],  # the program allows it, and the next
+        ["Edit(//**)"],
     ],
 )
-def test_an_edit_behind_a_link_that_leads_out_needs_a_path_rule_for_either_name(
-    allow: list[str], effect: str
-) -> None:
+def test_an_edit_behind_a_link_that_leads_out_is_asked_for(allow: list[str]) -> None:
     found = decide({"allow": allow}, "Edit", {"file_path": "/srv/app/link/x"}, links=LINKS)
 
-    assert str(found.effect) == effect
+    assert str(found.effect) == "ask"
 
 
 @pytest.mark.parametrize("mode", ["default", "acceptEdits", "bypassPermissions"])
