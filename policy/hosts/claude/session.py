@@ -41,10 +41,9 @@ from policy.hosts.claude.settings import (
 from policy.hosts.claude.skills import Skill
 from policy.patterns import notations
 from policy.patterns.automaton import NO_MATCH, Automaton
-from policy.patterns.families import members
 from policy.patterns.notations import names
 from policy.patterns.pattern import Pattern, PatternKind
-from policy.patterns.tokens import folded
+from policy.patterns.tokens import Gap, folded
 from policy.tables.calls import slashed_path
 from policy.tables.ruleset import Entry
 
@@ -63,11 +62,6 @@ __all__ = [
 ]
 
 # --- negations: `Read(!a)` opens what a rule before it shut --------------------------
-
-_DEEP: Final = "**"
-_STAR: Final = "\ue000"  # stands for a star while globs are intersected
-# Segments of both globs, multiplied: beyond that nothing is opened.
-_MOST: Final = 400
 
 
 @values.frozen
@@ -104,9 +98,9 @@ def negates(rule: SettingsRule) -> bool:
 def opened(rule: SettingsRule, later: Iterable[SettingsRule], anchors: Anchors) -> Opening | None:
     """Return what the rules behind a path rule open of it; None where they open nothing.
 
-    A path is opened when some negation names what the rule names of it: the path
-    itself or a folder above. Where the rule names two of these (``a.env/b.env``) the
-    path stays shut even if both are opened: that grants less than the host does.
+    A path is opened when some negation names it, or a folder above, and the rule names all that
+    the negation does. Where the rule names two of these (``a.env/b.env``) the path stays shut even
+    if both are opened. Both grant no more than the host does.
     """
     found = _PATH_RULE.fullmatch(rule.text)
     if found is None or found[2].strip() == "*" or rule.effect is Effect.ALLOW:
@@ -120,94 +114,37 @@ def opened(rule: SettingsRule, later: Iterable[SettingsRule], anchors: Anchors) 
     glob = relative_glob(content, rule.effect) if negations else None
     if glob is None:
         return None
-    segments = _segments(glob)
-    patterns: list[Pattern] = []
-    for negation in negations:
-        other = relative_glob(negation, rule.effect, negated=True)
-        if other is None:
-            continue
-        only_folders = "/" if other.endswith("/") else ""
-        for shared in _shared(segments, _segments(other)):
-            text = "/" + "/".join(shared) + only_folders
-            with suppress(notations.Unusable):
-                patterns += notations.paths(text, anchors.cwd, fold=True)
+    covered = [*map(_named, _paths(glob, anchors))]
+    patterns = [
+        pattern
+        for negation in negations
+        if (other := relative_glob(negation, rule.effect, negated=True)) is not None
+        for pattern in _paths(other, anchors)
+        if any(_named(pattern) <= each for each in covered)
+    ]
     if not patterns:
         return None
+    rooted = glob.strip("/") if "/" in glob.rstrip("/") else f"**/{glob.strip('/')}"
     shut: tuple[Pattern, ...] = ()
-    if _DEEP in segments:
-        twice = "/" + "/".join((*segments, _DEEP, segments[-1]))
-        shut = notations.paths(twice, anchors.cwd, fold=True)
+    if "**" in rooted.split("/"):
+        last = rooted.rpartition("/")[2]
+        shut = _paths(f"/{rooted}/**/{'*' if last == '**' else last}", anchors)
     return Opening(shut, tuple(dict.fromkeys(patterns)))
 
 
+def _paths(glob: str, anchors: Anchors) -> tuple[Pattern, ...]:
+    with suppress(notations.Unusable):
+        return notations.paths(glob, anchors.cwd, fold=True)
+    return ()
+
+
+def _named(pattern: Pattern) -> Pattern:
+    """Return what a pattern of files names, without what is below that."""
+    tokens = pattern.tokens[:-1] if pattern.tokens[-1:] == (Gap.DEEP,) else pattern.tokens
+    return Pattern.of(PatternKind.PATH, tokens)
+
+
 _PATH_RULE: Final = re.compile(r"(Read|Edit)\((.*)\)", re.DOTALL)
-
-
-def _segments(glob: str) -> tuple[str, ...]:
-    segments = [segment for segment in folded(glob).split("/") if segment]
-    if "/" not in glob.rstrip("/"):
-        segments.insert(0, _DEEP)
-    if segments[-1] == _DEEP:
-        segments.append("*")
-    return tuple(segments)
-
-
-def _shared(one: Sequence[str], other: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Yield globs that together match what both match, or less where that is costly."""
-    if len(one) * len(other) > _MOST:
-        return
-    ways: list[tuple[int, int, tuple[str, ...]]] = [(0, 0, ())]
-    seen = set(ways)
-    for i, j, shared in ways:
-        if i == len(one) and j == len(other):
-            yield shared
-            continue
-        for way in _steps(one, other, i, j, shared):
-            if way not in seen and len(seen) < _MOST:
-                seen.add(way)
-                ways.append(way)
-
-
-def _steps(
-    one: Sequence[str], other: Sequence[str], i: int, j: int, shared: tuple[str, ...]
-) -> Iterator[tuple[int, int, tuple[str, ...]]]:
-    a = one[i] if i < len(one) else None
-    b = other[j] if j < len(other) else None
-    if a == _DEEP == b:
-        deep = shared if shared[-1:] == (_DEEP,) else (*shared, _DEEP)
-        yield i + 1, j, deep
-        yield i, j + 1, deep
-    elif a == _DEEP:
-        yield i + 1, j, shared
-        if b is not None:
-            yield i, j + 1, (*shared, b)
-    elif b == _DEEP:
-        yield i, j + 1, shared
-        if a is not None:
-            yield i + 1, j, (*shared, a)
-    elif a is not None and b is not None:
-        for both in _segment(a, b):
-            yield i + 1, j + 1, (*shared, both)
-
-
-def _segment(one: str, other: str) -> Iterator[str]:
-    if one in (other, "*"):
-        yield other
-    elif other == "*":
-        yield one
-    elif _is_literal(one) or _is_literal(other):
-        name, glob = (one, other) if _is_literal(one) else (other, one)
-        with suppress(notations.Unusable):  # a `.` names no file, so nothing shares it
-            if any(pattern.matches("/" + name) for pattern in notations.paths("/" + glob)):
-                yield name
-    elif not any(letter in one + other for letter in "?[\\"):
-        frozen = [one.replace("*", _STAR), other.replace("*", _STAR)]
-        for member in members(frozen, _STAR):
-            yield member.replace(_STAR, "*")
-
-
-def _is_literal(segment: str) -> bool:
-    return not any(letter in segment for letter in "*?[\\")
 
 
 # --- the rules of all settings files, file by file ------------------------------------

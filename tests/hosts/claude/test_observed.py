@@ -61,7 +61,7 @@ def codes(permissions: object, agents: dict[str, str] | None = None, **options: 
         (["!sample.env", "*.env"], "sample.env", "deny"),
         (["*.env", "!sample.env", "sample.env"], "sample.env", "deny"),
         (["secrets/*", "!secrets/public"], "secrets/public/a", "allow"),
-        (["secrets/*", "!public"], "secrets/public/a", "allow"),
+        (["secrets/*", "!public"], "secrets/public/a", "deny"),  # the program opens it
         (["secrets/*", "!secrets/public"], "secrets/key", "deny"),
         (["secrets/**", "!secrets/public"], "secrets/public/a", "deny"),
         (["/secrets/*", "!secrets/public"], "secrets/public/a", "deny"),
