@@ -26,7 +26,6 @@ __all__ = [
     "SEVERAL",
     "Examined",
     "FolderChanges",
-    "Opened",
     "below",
     "emptied",
     "examine",
@@ -188,27 +187,6 @@ def is_unresolved(word: Word, *, parents: bool, astray: bool) -> bool:
     return parents or stars + globs > 1
 
 
-@frozen
-class Opened:
-    """A file a program opens.
-
-    Attributes:
-        name: its name; None when it is not a literal.
-        tool: the tool that this is a call of.
-        guarded: whether no rule may allow it.
-        relative: whether no rule may allow it behind a change of folder.
-        deep: whether it stands for what it may hold of the host's own.
-        shadowed: whether it only counts where a rule denies files of the tool.
-    """
-
-    name: str | None
-    tool: str
-    guarded: bool = False
-    relative: bool = False
-    deep: bool = False
-    shadowed: bool = False
-
-
 def lists(program: Program, given: ParsedArguments) -> bool:
     """Whether it reads the folder it runs in where it names no file."""
     return program.lists and (not program.lists_if or has(given.options, program.lists_if))
@@ -301,10 +279,10 @@ def is_indirect(name: str) -> bool:
 
 def files_of(
     program: Program, rest: list[Word], given: ParsedArguments, shell: Shell, *, spared: bool
-) -> tuple[Opened, ...]:
+) -> tuple[ClaudeRedirection, ...]:
     """Return the files that a program opens; it writes none where it is *spared*."""
     tools = shell.files
-    opened: list[Opened] = []
+    opened: list[ClaudeRedirection] = []
     looked: list[Word] = []
     for files, tool in ((program.reads, tools.reads), (program.writes, tools.writes)):
         if not tool or (files is Files.NONE and not given.files):
@@ -319,43 +297,54 @@ def files_of(
         chosen = [w if w.plain else evolve(w, plain=".") for w in chosen]
         others = [word for word in chosen if is_home_of_other(word)]
         chosen = [word for word in chosen if word not in others]
-        opened += (Opened(None, tool) for _ in others)
-        if read and any(is_indirect(word.plain) for word in given.options):
-            opened.append(Opened(None, tool))  # behind a file an option is another
-        if read and not chosen and lists(program, given):
-            opened.append(Opened(".", tool))
         looked += chosen
-        opened += (Opened(w.plain, tool) for w in chosen if _is_looked_up(w, read=read))
-        opened += (
-            Opened(None, tool) for w in chosen if _is_devious(w, program, read=read, spared=spared)
-        )
-        opened += (Opened(name, tool) for w in chosen if not read and (name := with_home(w)))
-        odd = is_abroad if read else is_unwritable
-        opened += (Opened(None, tool, guarded=not read) for w in chosen if odd(w.plain))
+        names: list[str | None] = [None for _ in others]
+        if read and any(is_indirect(word.plain) for word in given.options):
+            names.append(None)  # behind a file an option is another
+        if read and not chosen and lists(program, given):
+            names.append(".")
+        names += (w.plain for w in chosen if _is_looked_up(w, read=read))
+        names += (None for w in chosen if _is_devious(w, program, read=read, spared=spared))
+        names += (name for w in chosen if not read and (name := with_home(w)))
+        names += (None for w in chosen if read and is_abroad(w.plain))
+        opened += (ClaudeRedirection(name, not read, tool) for name in dict.fromkeys(names))
+        if not read and any(is_unwritable(word.plain) for word in chosen):
+            opened.append(ClaudeRedirection(None, writes=True, tool=tool, guarded=True))
     if tools.reads and (program.reads, program.writes) != (Files.NONE, Files.NONE):
         opened += _of_patterns(program, rest, given, {word.plain for word in looked}, tools.reads)
     plain = all(word.plain[:1] != "-" for word in rest)  # or an option may name the folder
     if shell.kept and program.uproots is not Files.NONE:
         taken = _chosen(program, program.uproots if plain else Files.ALL, rest, given.named)
-        opened += (Opened(w.plain, tools.writes, deep=True) for w in taken if w.known and w.plain)
+        opened += (
+            ClaudeRedirection(w.plain, writes=True, tool=tools.writes, deep=True)
+            for w in taken
+            if w.known and w.plain
+        )
     if program.into and tools.writes:
         opened += _put_into_folders(rest, given.named, tools.writes)
     if program.removes and tools.removes:
         # An option of an unknown value may be names too: `-$X`.
-        for word in (*given.named, *(each for each in given.options if not each.known)):
+        for word in _removable(given):
             opened += _removed(word, given, shell)
     return tuple(opened)
 
 
+def _removable(given: ParsedArguments) -> Iterator[Word]:
+    yield from given.named
+    yield from (each for each in given.options if not each.known)
+
+
 def _of_patterns(
     program: Program, rest: list[Word], given: ParsedArguments, known: set[str | None], tool: str
-) -> Iterator[Opened]:
+) -> Iterator[ClaudeRedirection]:
     """Yield what a program may read of the files that a shell puts for its patterns."""
     if program.writes is Files.NONE:
         chosen = [*_chosen(program, program.reads, rest, given.named), *given.files]
         if any(_climbs(word.plain) for word in (*chosen, *_expanded(rest))):
-            yield Opened(None, tool, guarded=True, shadowed=True)
-    yield from (Opened(_searched_folder(w), tool) for w in _expanded(rest) if w.plain not in known)
+            yield ClaudeRedirection(None, writes=False, tool=tool, shadowed=True, guarded=True)
+    for word in _expanded(rest):
+        if word.plain not in known:
+            yield ClaudeRedirection(_searched_folder(word), writes=False, tool=tool)
 
 
 def _expanded(rest: list[Word]) -> Iterator[Word]:
@@ -388,14 +377,19 @@ _GLOB: Final = re.compile(r"[*?]|\[(?=.*\])", re.DOTALL)
 _INTO: Final = re.compile(r"-[a-zA-Z]*t|--t[a-z-]*")
 
 
-def _put_into_folders(rest: list[Word], operands: list[Word], tool: str) -> Iterator[Opened]:
+def _put_into_folders(
+    rest: list[Word], operands: list[Word], tool: str
+) -> Iterator[ClaudeRedirection]:
     """Yield what is written where the last operand, or the one of an option, is a folder."""
     if len(operands) < len(rest) or any(word.plain[:1] == "-" for word in operands):
-        yield Opened(None, tool)
+        yield ClaudeRedirection(None, writes=True, tool=tool)
     if any(word.vetted and not word.known for word in operands):
-        yield Opened(None, tool)  # which is the last of them is not looked at
+        # Which is the last of them is not looked at.
+        yield ClaudeRedirection(None, writes=True, tool=tool)
     attached = [*_attached_folders(rest)]
-    yield from (Opened(to.plain, tool) for to in attached if _is_looked_up(to, read=False))
+    for to in attached:
+        if _is_looked_up(to, read=False):
+            yield ClaudeRedirection(to.plain, writes=True, tool=tool)
     if not operands:
         return
     folder = next((to for name, to in pairwise(rest) if _INTO.fullmatch(name.plain)), operands[-1])
@@ -404,7 +398,7 @@ def _put_into_folders(rest: list[Word], operands: list[Word], tool: str) -> Iter
             name = word.plain.rstrip("/").rpartition("/")[2]
             known = word.known and _is_looked_up(to, read=False) and not word.glob
             if known and word is not to and name not in ("", ".", ".."):
-                yield Opened(f"{to.plain.rstrip('/')}/{name}", tool)
+                yield ClaudeRedirection(f"{to.plain.rstrip('/')}/{name}", writes=True, tool=tool)
 
 
 def _attached_folders(rest: list[Word]) -> Iterator[Word]:
@@ -440,25 +434,23 @@ def is_home_of_other(word: Word) -> bool:
     return word.plain[:1] == "~" and word.plain[1:2] not in ("", "/")
 
 
-def _removed(word: Word, given: ParsedArguments, shell: Shell) -> Iterator[Opened]:
+def _removed(word: Word, given: ParsedArguments, shell: Shell) -> Iterator[ClaudeRedirection]:
     """Yield what the removal of one operand counts as; what it empties ends in one star."""
-    tool = shell.files.removes
-    parents = has(given.options, "-[a-z]*p[a-z]*|--p.*")
-    if is_abroad(word.plain):
-        yield Opened(None, tool, guarded=True)
-    if is_unresolved(word, parents=parents, astray=False):
-        yield Opened(None, tool, guarded=True)
-    elif is_unresolved(word, parents=parents, astray=True):
-        yield Opened(None, tool, relative=True)
-    if not word.known:
-        yield Opened(None, tool)
-        return
-    name = word.plain or "."  # without a name it is the folder itself
-    folder = emptied(name)
-    if folder is None or not GLOB.search(folder):
-        yield Opened(name if folder is None else f"{folder.rstrip('/')}/*", tool)
-    if word.glob:
-        yield Opened(None, tool)
+    tool, parents = shell.files.removes, _with_parents(given)
+    if is_abroad(word.plain) or is_unresolved(word, parents=parents, astray=False):
+        yield ClaudeRedirection(None, writes=False, tool=tool, guarded=True)
+    name: str | None = word.plain or "."  # without a name it is the folder itself
+    if word.known and name is not None:
+        folder = emptied(name)
+        if folder is None or not GLOB.search(folder):
+            emptied_name = name if folder is None else f"{folder.rstrip('/')}/*"
+            yield ClaudeRedirection(emptied_name, writes=False, tool=tool)
+    if word.glob or not word.known:
+        yield ClaudeRedirection(None, writes=False, tool=tool)
+
+
+def _with_parents(given: ParsedArguments) -> bool:
+    return has(given.options, "-[a-z]*p[a-z]*|--p.*")
 
 
 _OPTION: Final = re.compile(r"-[PLe@]+")
@@ -585,6 +577,7 @@ class Examined:
     Attributes:
         harmless: whether it runs where no rule applies to it.
         opened: the files it names.
+        empties: whether it removes all of a folder that only where it runs tells.
         moves: how many folders it names to go to.
         still: whether the folder that it names is the one that it is in.
         stays: whether it must not follow such a change.
@@ -602,7 +595,8 @@ class Examined:
     """
 
     harmless: bool = False
-    opened: tuple[Opened, ...] = ()
+    opened: tuple[ClaudeRedirection, ...] = ()
+    empties: bool = False
     moves: int = 0
     still: bool = False
     stays: bool = False
@@ -648,7 +642,8 @@ def _examined_behind(program: Program, rest: list[Word], shell: Shell) -> Examin
     inner = program.subcommands.get(rest[at].plain) if at < len(rest) else None
     known = _known(inner or program, rest[at + 1 :], shell)
     opened = (
-        evolve(file, name=below(folder, file.name)) if file.name else file for file in known.opened
+        evolve(file, target=below(folder, file.target)) if file.target else file
+        for file in known.opened
     )
     return evolve(known, harmless=False, opened=tuple(opened), stays=True)
 
@@ -675,12 +670,15 @@ def _known(program: Program, rest: list[Word], shell: Shell) -> Examined:
     ways += (form for form in program.forms if _harmless(form, rest, split(form, rest)))
     opened = files_of(program, rest, given, shell, spared=any(way.spares for way in ways))
     if program.moves and not given.named and shell.files.reads:
-        opened = (Opened("~", shell.files.reads),)
+        opened = (ClaudeRedirection("~", writes=False, tool=shell.files.reads),)
     still = program.moves and _stays(rest, shell)
     moves = _folders(rest) if program.moves and not still else 0
+    parents = _with_parents(given)
     return Examined(
         bool(ways),
         opened,
+        program.removes
+        and any(is_unresolved(w, parents=parents, astray=True) for w in _removable(given)),
         moves,
         still,
         stays=program.stays,
@@ -710,9 +708,9 @@ def _reads_more(inner: Program, rest: list[Word]) -> bool:
 
 
 def _is_relative(
-    program: Program, opened: tuple[Opened, ...], given: ParsedArguments, shell: Shell
+    program: Program, opened: tuple[ClaudeRedirection, ...], given: ParsedArguments, shell: Shell
 ) -> bool:
-    names = [file.name for file in opened if file.tool == shell.files.reads]
+    names = [file.target for file in opened if file.tool == shell.files.reads]
     if lists(program, given) and (not names or not given.operands):
         return True
     if program.reads is not Files.NONE and any(not word.plain for word in given.operands):

@@ -324,23 +324,12 @@ class ScriptReading:
     def _open(self, facts: CommandFacts, known: Examined) -> None:
         """Note the files that a command opens, wherever it may run, and the folders it goes to."""
         shell, before = self.shell, len(self.files)
+        self._empties |= known.empties
         for file in known.opened:
-            if file.relative:
-                self._empties = True
-                continue
             if not (file.guarded or facts.carried):
                 continue
-            writes = file.tool == shell.files.writes
             self._edits |= file.tool in (shell.files.writes, shell.files.removes)
-            self.files.append(
-                ClaudeRedirection(
-                    *(file.name, writes, file.tool),
-                    guarded=file.guarded,
-                    deep=file.deep,
-                    shadowed=file.shadowed,
-                    part=len(self.parts),
-                )
-            )
+            self.files.append(evolve(file, part=len(self.parts)))
             if known.moves < SEVERAL:
                 self.files += [*self._elsewhere(self.files[-1:])]
         self._moves.enter(known, facts.examined, self.files[before:])
