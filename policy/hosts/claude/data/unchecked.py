@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from policy.hosts.claude.data.shell import COUNTED, INHERITED
+from policy.hosts.claude.data.shell import COUNTED
 
 __all__ = ["EXACT_ONLY", "GUARDED", "SETTLED", "STARTING", "UNCHECKED", "UNEXPANDED"]
 
@@ -78,7 +78,7 @@ _SETS: Final = (
     "(?i:pipefail|errexit|nounset|xtrace|noglob|noclobber|verbose|monitor|notify|vi|emacs|errtrace"
     "|functrace|hashall|physical|ignoreeof)"
 )
-_SET: Final = rf"(?:[^-+\0][^\0]*|[-+][euxfCvmbEThPn]*(?:A[^\0]*|o\0?{_SETS})?)(?:\0|\Z)"
+_SET: Final = rf"(?:[^-+\0][^\0]*|[-+][euxfCvmbEThPn]*(?:o\0?{_SETS})?)(?:\0|\Z)"
 
 
 def _with(word: str) -> str:
@@ -86,39 +86,21 @@ def _with(word: str) -> str:
     return rf"(?:.*\0)?(?:{word})(?:\0.*)?"
 
 
+# An array that `set` fills.
+_ARRAY: Final = _with(r"-[^\0]*A[^\0]*")
+
 # What may stand between `env` and the program.
 _ENV: Final = r"(?:(?:[^-\0][^\0]*=[^\0]*|-[i0v]|-u\0[^\0]+)\0)"
 
 _END: Final = r"(?:\0|\Z)"
-# Of a variable: its name, and what is no home folder that a shell puts there.
 _VARIABLE: Final = r"[A-Za-z_]\w*"
-_SETTING: Final = rf"(?!IFS\+?=){_VARIABLE}(?:\+?=(?!~)[^\0]*)?"
-
-
-def _declares(
-    assigning: str, listing: str, empty: str = "(?!)", constant: str = "", *, inherits: bool = False
-) -> str:
-    """Return what arguments match that not every shell takes for a list of variables.
-
-    Args:
-        assigning: options with which every shell sets variables.
-        listing: those with which some only list them, so that none may be set.
-        empty: those with which some change them, so that none may be named.
-        constant: what arguments begin with by which each variable may be set only once.
-        inherits: whether it may set a variable that the environment has.
-
-    """
-    own = "" if inherits else rf"(?!(?:{GUARDED}|{'|'.join(sorted(INHERITED))})\+?=)"
-    options = rf"(?:{assigning}){_END}"
-    sets = rf"(?:{options})*(?:--{_END})?(?:{own}{_SETTING}{_END})*"
-    lists = rf"(?:{options}|(?:{listing}){_END})*(?:--{_END})?(?:{_VARIABLE}{_END})*"
-    shows = rf"(?:(?:{listing}|{empty}){_END})*"
-    twice = rf"{constant}(?:.*\0)?({_VARIABLE})(?:\+?=[^\0]*)?\0(?:.*\0)?\1\+?="
-    return rf"(?!{f'(?!{twice})' if constant else ''}(?:{sets}|{lists}|{shows})\Z).*"
-
-
-# A variable of a function is none where no function runs.
-_LOCAL: Final = rf"(?!(?:(?:[-+][rtx]+|-[fprtx]+){_END})*(?:--{_END})?(?:{_VARIABLE}{_END})*\Z).*"
+# Of `export`: variables and their values, but for a home folder that a shell puts there; variables
+# alone, which some list; or options alone.
+_EXPORT: Final = (
+    rf"(?!(?:--{_END})?(?:(?!IFS\+?=){_VARIABLE}(?:\+?=(?!~)[^\0]*)?{_END})*\Z"
+    rf"|(?:-[fnp]+{_END})*(?:--{_END})?(?:{_VARIABLE}{_END})*\Z"
+    rf"|(?:-[aAfnp]+{_END})*\Z).*"
+)
 
 
 # Words that are no numbers, where a test compares or looks for a terminal, are worked out.
@@ -137,24 +119,20 @@ UNCHECKED: Final = {
     "fc": _with(r"[-+][^\0]*[es][^\0]*"),
     "find": rf"{_with(_FIND)}|(?!{_SOUGHT}(?:\0{_SOUGHT})*\Z).*",
     "jobs": _with(r"[+-][^\0]*x[^\0]*"),
-    "print": _with(r"[+-][-+\w:]*P[^\0]*"),
+    "print": _with(r"[+-][-+\w:]*P[^\0]*|-[^\0]*v[^\0]*"),
     "stat": _with(r"-[gnNolLtTrs]*[AH][^\0]*"),
     "printf": "-v.*",
     "read": ".+",
-    **dict.fromkeys(
-        ("declare", "typeset"),
-        _declares("[-+][rtx]+", r"-[fgprtxU]+|\+[grtx]+", constant=r"(?=(?:[^\0]*\0)*?-[tx]*r)"),
-    ),
-    "local": _LOCAL,
-    "export": _declares("(?!)", "-[fnp]+", "-[aAfnp]+", inherits=True),
-    "readonly": _declares("(?!)", "-[fpx]+", "-[aAfpx]+", constant="(?=)"),
-    **dict.fromkeys("float integer private".split(), ".+"),
+    "export": _EXPORT,
+    "wait": _with(r"-[^\0]*p[^\0]*"),
+    **dict.fromkeys("declare local readonly typeset".split(), ".*"),
+    **dict.fromkeys("float getopts integer private".split(), ".+"),
     **dict.fromkeys(("test", "[["), _TEST),
     "[": rf"(?!(?:.*\0)?\]\Z).*|{_TEST}",
     **dict.fromkeys(_AWKS.split(), _with(_AWK)),
     "jq": _with(_JQ),
     "env": rf"{_ENV}*-(?![i0v](?:\0|\Z)|u\0).*",
-    "set": rf"(?!(?:{_SET})*(?:[-+][euxfCvmbEThPn]*o|--(?:\0.*)?)?\Z).*",
+    "set": rf"(?!(?:{_SET})*(?:[-+][euxfCvmbEThPn]*o|--(?:\0.*)?)?\Z).*|{_ARRAY}",
     **dict.fromkeys(
         ("unset", "unsetenv"),
         rf"(?!(?:-[fv]{_END})*(?:(?!(?:{GUARDED}){_END}){_VARIABLE}{_END})*\Z).*",

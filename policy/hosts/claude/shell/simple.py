@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import dropwhile, takewhile
+from itertools import takewhile
 
 from policy.commands.knowledge import Shell
 from policy.commands.reader import BOXES, KEYWORDS, SHELLS
@@ -185,9 +185,11 @@ def _is_counted(words: Sequence[Word]) -> bool:
     return True
 
 
-# Builtins that set variables, and those before which what is set may stay set.
-SETTING: Final = frozenset("declare typeset local export readonly".split())
-_KEEPING: Final = SETTING | frozenset(": break continue return exit shift times set unset".split())
+# Builtins before which a variable that is set may stay set.
+_KEEPING: Final = frozenset(
+    "declare typeset local export readonly : break continue return exit shift times set"
+    " unset".split()
+)
 
 # A number as every shell reads it, and a home folder that some put there, quoted or not.
 _DECIMAL: Final = re.compile(r"0|[1-9][0-9]{0,17}")
@@ -217,13 +219,11 @@ def guards(words: Sequence[Word], shell: Shell, *, first: bool) -> bool:
         variable = _variable(word.raw)
         if variable == "IFS" or ((not first or name in _KEEPING) and guarded.fullmatch(variable)):
             return True
-    if name in SETTING and (not first or program[0].raw != name):
+    if name == "export" and (not first or program[0].raw != name):
         # What is spelled in another way is read by all shells as a command, and as no more.
         declared = (word.plain for word in program[1:] if "=" in word.plain)
         if any(guarded.fullmatch(_variable(text)) for text in declared):
             return True
-    if name in _FILLING_OTHERS and fills_guarded(program, shell):
-        return True
     return is_worked_out(words, shell)
 
 
@@ -234,53 +234,6 @@ def exports_inherited(program: Sequence[Word], shell: Shell) -> bool:
     names = {_variable(word.plain) for word in program[1:] if "=" in word.plain}
     guarded = _expression(shell.variables.guarded)
     return any(name in shell.variables.inherited or guarded.fullmatch(name) for name in names)
-
-
-def fills_guarded(words: Sequence[Word], shell: Shell) -> bool:
-    """Whether a builtin may fill a variable by which commands are read, or clear it.
-
-    Any word that it is given counts for the name of one.
-    """
-    names = [word.plain for word in words if not is_assignment(word)]
-    while names and names[0] in _AROUND:
-        names = [*dropwhile(_OPTION.fullmatch, names[1:])]
-    if names and names[0] in _CLEARING:
-        cleared = dropwhile(("-f", "-v").__contains__, names[1:])
-        return any(not _is_cleared(each, shell, by=names[0]) for each in cleared)
-    letter = _FILLING.get(names[0]) if names else None
-    if letter is None:
-        return False
-    if letter and not any(each[:1] == "-" and letter in each for each in names[1:]):
-        return False
-    found = (_FILLED.match(each) for each in names[1:])
-    guarded = _expression(shell.variables.guarded)
-    return any(each is not None and guarded.fullmatch(each[1]) for each in found)
-
-
-def _is_cleared(name: str, shell: Shell, *, by: str) -> bool:
-    """Whether a builtin that clears variables clears this one, and no command is read by it."""
-    if not _NAME.fullmatch(name):
-        return False
-    return by != "unset" or not _expression(shell.variables.guarded).fullmatch(name)
-
-
-_CLEARING: Final = frozenset({"unset", "unsetenv"})
-_NAME: Final = re.compile(r"[A-Za-z_]\w*", re.ASCII)
-# Builtins that put what they read into variables that they name, and the option without which
-# they do not.
-_FILLING: Final = {
-    **dict.fromkeys("read mapfile readarray getopts".split(), ""),
-    "print": "v",
-    "printf": "v",
-    "set": "A",
-    "wait": "p",
-}
-# Those that no data of a host describes.
-_FILLING_OTHERS: Final = frozenset("getopts print set wait".split())
-_AROUND: Final = frozenset("builtin command noglob !".split())
-_OPTION: Final = re.compile(r"-[-pvV]*")
-# A variable, perhaps in one word with the option that names it: `-vPATH`, `PATH[0]`.
-_FILLED: Final = re.compile(r"(?:-[a-zA-Z]*?[vapA])?([A-Za-z_]\w*)")
 
 
 def sets_in_pipe(commands: Iterable[SimpleCommand]) -> bool:
