@@ -20,7 +20,6 @@ __all__ = [
     "ProgramTable",
     "Programs",
     "Shell",
-    "Syntax",
     "Variables",
     "Wrapper",
     "Wrappers",
@@ -315,20 +314,6 @@ class Variables:
 
 
 @frozen(cache_hash=True)
-class Syntax:
-    """What of the language a host looks at, by the names of the grammar (tree-sitter-bash).
-
-    Attributes:
-        structures: the nodes that it reads; empty where it reads plain commands only.
-        redirected: of these, whose redirections it reads.
-
-    """
-
-    structures: frozenset[str] = frozenset()
-    redirected: frozenset[str] = frozenset()
-
-
-@frozen(cache_hash=True)
 class FileTools:
     """The tools that what a command does with a file is a call of; "" is of none.
 
@@ -397,7 +382,6 @@ class Shell:
         reader: the host whose `policy.hosts.NAME.shell` reads them; "" is the plain reader.
         wrapping: of commands that run the command behind them.
         variables: of variables.
-        syntax: of the language.
         files: which tools decide about the files of a command.
         programs: of programs, each with its options.
         kinds: of programs, one thing each.
@@ -419,7 +403,6 @@ class Shell:
     reader: str = ""
     wrapping: Wrapping = Wrapping()
     variables: Variables = Variables()
-    syntax: Syntax = Syntax()
     files: FileTools = FileTools()
     programs: Programs = Programs()
     kinds: Kinds = Kinds()

@@ -594,7 +594,7 @@ def test_whatever_a_shell_runs_is_a_part_or_nothing_is_granted(
     tmp_path: Path, shell: Shell
 ) -> None:
     # A host takes arguments that it cannot know; the programs it must know.
-    folded = _program if shell.syntax.structures else _folded
+    folded = _program if shell.reader else _folded
     """Stubs on the search path record what runs; the reader must have seen all of it."""
     stubs = tmp_path / "bin"
     stubs.mkdir()

@@ -73,7 +73,7 @@ _VALUES: Final[tuple[Any, ...]] = (
     *(Bounds, Ceiling, Entry, LinkedRules, Place, Table, Alternatives, OneOf, Run),
     *(dialects.Argument, dialects.Dialect, dialects.Input, dialects.Inputs),
     *(knowledge.FileTools, knowledge.Kinds, knowledge.Program, knowledge.Shell),
-    *(knowledge.Syntax, knowledge.Variables, knowledge.Wrapper, knowledge.Wrapping),
+    *(knowledge.Variables, knowledge.Wrapper, knowledge.Wrapping),
 )
 _ENUMS: Final[tuple[Any, ...]] = (
     *(Effect, Form, PatternKind, Reason),

@@ -11,7 +11,6 @@ from policy.commands.knowledge import (
     Kinds,
     Programs,
     Shell,
-    Syntax,
     Variables,
     Wrapping,
 )
@@ -52,10 +51,6 @@ _SHELL: Final = Shell(
         guarded=GUARDED,
         counted=commands.COUNTED,
         inherited=commands.INHERITED,
-    ),
-    syntax=Syntax(
-        structures=commands.STRUCTURES,
-        redirected=commands.REDIRECTED,
     ),
     files=FileTools(
         output=known.REDIRECT_OUT,
@@ -106,9 +101,7 @@ def _shell(edits: bool, behaves: Behaviour) -> Shell:  # noqa: FBT001  # one que
 def _shell_below(cwd: str, home: str, shell: Shell) -> Shell:
     """Return what a session in the folder *cwd* knows of commands."""
     shell = evolve(shell, cwd=cwd, kept=tuple(f"{home}/{name}" for name in OWN))
-    structures = shell.syntax.structures | commands.ITERATED
-    waited = evolve(shell, syntax=evolve(shell.syntax, structures=structures), foreground=True)
-    return evolve(shell, awaited=waited)
+    return evolve(shell, awaited=evolve(shell, foreground=True))
 
 
 def dialect(session: ClaudeSession, mode: str) -> Dialect:

@@ -11,16 +11,13 @@ __all__ = [
     "COUNTED",
     "INHERITED",
     "INTERPRETERS",
-    "ITERATED",
     "LOCALES",
     "MOVERS",
     "PLANTING",
-    "REDIRECTED",
     "REPOSITORY",
     "RUNNERS",
     "RUN_SCRIPTS",
     "STARTERS",
-    "STRUCTURES",
     "SYSTEM_FOLDERS",
     "TEXTS",
     "VARIABLES",
@@ -39,10 +36,6 @@ LOCALES: Final = _words("variables", "locales")
 TEXTS: Final = _words("variables", "in_text")
 COUNTED: Final = _words("variables", "counted")
 INHERITED: Final = _words("variables", "inherited")
-
-STRUCTURES: Final = _words("syntax", "structures")
-REDIRECTED: Final = _words("syntax", "redirected")
-ITERATED: Final = _words("syntax", "in_background")
 
 INTERPRETERS: Final = _words("programs", "interpreters")
 MOVERS: Final = _words("programs", "movers")

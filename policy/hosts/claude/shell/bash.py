@@ -37,7 +37,6 @@ from policy.hosts.claude.shell.match_texts import DOCUMENT, is_requoted
 from policy.hosts.claude.shell.simple import (
     TESTS,
     has_background,
-    has_sum,
     is_plain_test,
     without_quoted,
 )
@@ -59,18 +58,14 @@ WORDS: Final = frozenset(
     " brace_expression extglob_pattern regex variable_name special_variable_name test_operator"
     " file_descriptor array subscript".split()
 )
+# The statements that the host looks into, with `for` in a background command as well, and those
+# whose redirections it reads.
 _STATEMENTS: Final = frozenset(
-    "command variable_assignment variable_assignments declaration_command unset_command"
-    " test_command redirected_statement negated_command pipeline list if_statement"
-    " while_statement for_statement c_style_for_statement case_statement function_definition"
-    " compound_statement subshell".split()
+    "command variable_assignment declaration_command unset_command test_command"
+    " redirected_statement negated_command pipeline list if_statement while_statement".split()
 )
-_LOOKED_INTO: Final = _STATEMENTS | {
-    "elif_clause",
-    "else_clause",
-    "do_group",
-    "heredoc_redirect",
-    "command_substitution",
+_REDIRECTED: Final = _STATEMENTS - {
+    *"unset_command test_command if_statement while_statement".split()
 }
 # Statements in which others stand, so that a pipeline among these is not looked into.
 INSIDE: Final = frozenset(
@@ -135,7 +130,6 @@ _SHAPES: Final = {
         WORDS | {"for", "in", ";", "\n", "variable_name", "do_group", "comment"}, _LINES
     ),
     "do_group": _holding("do", "done", ";", "&", "\n"),
-    "subshell": _holding("(", ")", ";", "&", "\n"),
     "command_substitution": _holding("$(", "`", ")"),
     "redirected_statement": _Shape(
         frozenset({*_REDIRECTIONS, "heredoc_redirect"}), _BLANKS, statements=True
@@ -150,7 +144,6 @@ _SHAPES: Final = {
     "unary_expression": _TEST,
     "binary_expression": _TEST,
     "parenthesized_expression": _TEST,
-    "variable_assignments": _Shape(frozenset({"variable_assignment"})),
     "variable_assignment": _Shape(WORDS - {"array", "subscript"} | {"=", "+="}, between=_NOTHING),
     "file_redirect": _words(*_OPERATORS),
     "herestring_redirect": _words("<<<"),
@@ -201,7 +194,7 @@ def _error(node: Node) -> Node:
 class _Check:
     def __init__(self, source: bytes, shell: Shell) -> None:
         self._source = source
-        self._shell = shell
+        self._statements = _STATEMENTS | ({"for_statement"} if shell.foreground else frozenset())
 
     def ill_formed(
         self, node: Node, depth: int, *, inside: bool = False, quoted: bool = False
@@ -236,7 +229,7 @@ class _Check:
             if {before, child.type} <= _APART and not _SOME_BLANK.search(gap) and shape.apart:
                 return node
             position, before = child.end_byte, child.type
-            if before in _STATEMENTS:
+            if before in self._statements:
                 if not (separated or "\n" in gap):
                     return node
                 separated = False
@@ -251,15 +244,11 @@ class _Check:
 
     def _may_stand(self, kind: str, above: str, shape: _Shape, *, inside: bool) -> bool:
         """Return whether a node of a *kind* may stand in one of the kind *above*."""
-        if above == "redirected_statement" and kind in _STATEMENTS:
-            looked_into = kind in self._shell.syntax.redirected
-        elif kind == "pipeline" and inside:
-            looked_into = "inner pipeline" in self._shell.syntax.structures
-        else:
-            looked_into = kind not in _LOOKED_INTO or kind in self._shell.syntax.structures
-        return looked_into and (
-            kind in shape.children or (shape.statements and kind in _STATEMENTS)
-        )
+        if kind in shape.children or not shape.statements:
+            return kind in shape.children
+        if kind == "pipeline" and inside:
+            return False
+        return kind in (_REDIRECTED if above == "redirected_statement" else self._statements)
 
     def _is_leaf(self, node: Node, kind: str, *, quoted: bool) -> bool:
         if kind in _FREE:
@@ -742,11 +731,10 @@ class TreeReader:
             self._children(node, kind, depth)
 
     def _children(self, node: Node, kind: str, depth: int) -> None:
-        if kind == "c_style_for_statement":
-            self.script.unclosed |= not has_sum(self.text_of(node))
+        self.script.unclosed |= kind == "c_style_for_statement"
         if kind in ("subshell", "compound_statement"):
             text = self.text_of(node)
-            self.script.unclosed |= text.startswith("((") and not has_sum(text)
+            self.script.unclosed |= text.startswith("((")  # some see a sum, some two groups
             # `{a` is a program to a shell, so that its `}` ends what it stands in.
             self.script.unclosed |= self.inside > 0 and _GLUED.match(text) is not None
         # Between the words of a command none can stand.
@@ -1165,11 +1153,10 @@ def _is_unfinished(node: Node) -> bool:
     if node.type == "ERROR":
         if any(child.type in _OPENING for child in children):
             return True
-        if "((" in text and not has_sum(text):
+        if "((" in text:
             return True
     if node.type == "arithmetic_expansion":
-        ends = "((" in text and has_sum(text)
-        return children[-1].is_missing or children[-1].is_named or not ends
+        return True
     if node.type in ("command_substitution", "expansion") and children[0].type in _OPENING:
         return text != "$()"
     return any(_is_unfinished(child) for child in children)

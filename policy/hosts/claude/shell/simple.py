@@ -70,7 +70,6 @@ __all__ = [
     "has_background",
     "has_half_assignment",
     "has_late_keyword",
-    "has_sum",
     "hides",
     "is_harmless",
     "is_joined_oddly",
@@ -479,26 +478,6 @@ _BACKGROUND = re.compile(r"(?<![&<>|])&(?![&>])")
 def has_background(text: str) -> bool:
     """Whether *text* has a background command."""
     return "&" in text and _BACKGROUND.search(text) is not None
-
-
-# What every reader takes for a sum; with anything else in it some see two groups.
-_SUM = re.compile(r"(?!.*(?:<<<|\$\())(?:[\w \t.,:;?+\-*/%<>=!&|^~$()\[\]]|\$\{#?\w+\})*", re.ASCII)
-_OPENING = {")": "(", "]": "["}
-
-
-def has_sum(text: str) -> bool:
-    """Whether the first two parentheses of *text* begin what every reader takes for a sum."""
-    start = text.index("((") + 2
-    opened: list[str] = []
-    for place in range(start, len(text)):
-        one = text[place]
-        if one in "([":
-            opened.append(one)
-        elif one == ")" and not opened:
-            return text.startswith("))", place) and _SUM.fullmatch(text, start, place) is not None
-        elif one in _OPENING and (not opened or opened.pop() != _OPENING[one]):
-            break  # some look for the end behind that of its brackets
-    return False
 
 
 # A file of which nothing is known, and that no rule allows.
