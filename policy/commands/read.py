@@ -120,7 +120,6 @@ def read_plain(text: str) -> Script | None:  # noqa: PLR0912  # one loop over fi
                 commands.append(command)
         else:
             redirected |= bool(words)
-            command.ahead = command.ahead or len(words)
             command.directed = True
             command.led |= not words
             if kind == _IS_FILE and (
@@ -130,7 +129,7 @@ def read_plain(text: str) -> Script | None:  # noqa: PLR0912  # one loop over fi
             if kind == _IS_FILE:
                 writes = ">" in match[2]
                 targets.append(Target(match[3], writes))
-                command.writes |= writes and not words
+                command.fills |= writes
     if not words:
         if operator != ";" or command.led:
             return None  # nothing, or a redirection alone

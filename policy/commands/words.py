@@ -142,14 +142,9 @@ class SimpleCommand:
         words: what it consists of; none where an operator has nothing beside it.
         directed: whether something is redirected.
         led: whether something is redirected before its program.
-        writes: whether that is a file it writes.
         fills: whether it is redirected, or a statement that it is part of, to a file it writes.
         swallowed: whether words stand behind a redirection, which some read as more targets.
-        ahead: how many stand before the first redirection that has any before it; 0 for none.
         piped: whether it is part of a pipeline; only set for assignments.
-        bare: its text, where something is redirected before its program, or nothing stands in it
-            but that and variables that are set, not one of them alone: without those at its end.
-            "" where that is not so.
         fed: all of its text, where that puts a text on its input; "" where none is.
         requoted: whether the host quotes its words anew: it has a line break or a variable.
         own: what the reader of a host knows of it, once that was asked for.
@@ -158,14 +153,11 @@ class SimpleCommand:
     words: list[Word] = field(factory=list)
     directed: bool = False
     led: bool = False
-    writes: bool = False
     fills: bool = False
     swallowed: bool = False
-    ahead: int = 0
     fed: str = ""
     requoted: bool = False
     piped: bool = False
-    bare: str = ""
     own: Any = field(default=None, eq=False, repr=False)
 
 
@@ -196,6 +188,7 @@ class Script:
         ambiguities: why no rule may allow it.
         unread: whether not even all commands in it were found.
         statements: its statements that hold others.
+        texts: others by which rules that deny or ask may know a statement of it.
         unclosed: whether readers differ on where a statement or an expansion ends.
         background: whether it has a background command.
         background_inside: whether that is one of a statement that holds others.
@@ -209,6 +202,7 @@ class Script:
     ambiguities: list[Ambiguity] = field(factory=list)
     unread: bool = False
     statements: list[Statement] = field(factory=list)
+    texts: list[str] = field(factory=list)
     unclosed: bool = False
     background: bool = False
     background_inside: bool = False

@@ -42,8 +42,6 @@ from policy.hosts.claude.shell.simple import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from tree_sitter import Language, Node, Parser
 
     from policy.commands.knowledge import Shell
@@ -758,24 +756,22 @@ class TreeReader:
 
     def _command(self, node: Node, depth: int) -> None:
         command = SimpleCommand(requoted=is_requoted(self.text_of(node)))
-        words, redirected, leads = command.words, False, False
+        words, ahead, leads = command.words, 0, False
         for child in node.children:
             kind = child.type
             if kind in ("file_redirect", "herestring_redirect"):
                 self._drop_descriptor(words, child.start_byte)
-                redirected |= bool(words)
-                command.ahead = command.ahead or len(words)
+                ahead = ahead or len(words)
                 command.directed = True
                 command.led |= not words
                 leads |= all(map(is_assignment, words))
-                before, known = not words, len(self.script.targets)
+                known = len(self.script.targets)
                 extra = self.redirect(child, depth + 1)
                 words += extra
                 command.swallowed |= bool(extra)
                 command.fills |= any(t.writes for t in self.script.targets[known:])
-                command.writes |= before and command.fills
                 continue
-            command.swallowed |= redirected
+            command.swallowed |= ahead > 0
             if kind == "variable_assignment":
                 words.append(self._assignment(child, depth + 1))
             elif kind == "command_name":
@@ -786,13 +782,14 @@ class TreeReader:
             elif kind != "ERROR":
                 words.append(self.word(child, depth + 1))
         command.fed = self._with_text(node)
-        if leads or command.directed:
-            command.bare = self._bare(node, words, leads=leads)
+        if leads or all(not word.raw or is_assignment(word) for word in words):
+            self._know_as_written(node)
+        # Some read the rest as more targets.
+        self._add(SimpleCommand(words[:ahead] if command.swallowed else []))
         while len(words) > 1 and words[0].raw == "!":
             if command.led:  # `<a ! ls`: it is one
                 self.script.note(self.text_of(node), DIFFER)
             del words[0]  # `! ! ls`: the grammar takes the second for a program
-            command.ahead = max(0, command.ahead - 1)
         if not words and node.children:
             words.append(Word())  # a redirection alone, which is no program
         if words:
@@ -802,27 +799,15 @@ class TreeReader:
             self.script.unclosed |= self.inside > 0 and words[0].raw in _ENDING
         self._add(command)
 
-    def _bare(self, node: Node, words: list[Word], *, leads: bool) -> str:
-        """Return by which text rules know a command that redirects before its program, or none."""
-        if all(not word.raw or is_assignment(word) for word in words):
-            return self._without_last_assignments(node)
-        if not leads:
-            return ""
-        broken = any(child.type == "ERROR" for child in node.children)
-        return self._without_last_assignments(node) if broken else self.text_of(node)
+    def _know_as_written(self, node: Node) -> None:
+        """Let rules that deny or ask know a statement by its text, and by each beginning of it.
 
-    def _without_last_assignments(self, node: Node) -> str:
-        """Return what stands in a statement before the variables that are set at its end.
-
-        It ends where the grammar gets it wrong: `> x A=1; ls` is two to a shell.
+        It runs no program, or redirects something before it.
         """
-        end = node.start_byte
-        for child in node.children:
-            if child.type == "ERROR":
-                break
-            if child.type != "variable_assignment" and child.end_byte > child.start_byte:
-                end = child.end_byte
-        return self.source[node.start_byte : end].decode("utf-8")
+        for child in node.children[: limits.NESTING]:
+            for each in child.named_children if child.type == "file_redirect" else [child]:
+                text = self.source[node.start_byte : each.end_byte].decode("utf-8")
+                self.script.texts += dict.fromkeys((text, text.lstrip("! ")))
 
     def _with_text(self, node: Node) -> str:
         """Return a command with the text that is put on its input, but no files; "" for none."""
@@ -871,9 +856,9 @@ class TreeReader:
         nodes = [node] if node.type == "variable_assignment" else node.named_children
         words = [self._assignment(each, depth + 1) for each in nodes]
         self._remember(words)
-        # One alone is no command to rules, and several are that stand in no other statement.
-        bare = self.text_of(node) if len(nodes) > 1 and _is_outermost(node) else ""
-        self._add(SimpleCommand(words, piped=_is_piped(node), bare=bare))
+        if len(nodes) > 1:  # one alone is no command to rules
+            self._know_as_written(node)
+        self._add(SimpleCommand(words, piped=_is_piped(node)))
 
     def _remember(self, words: list[Word]) -> None:
         """Note the values of variables that are set for what follows."""
@@ -907,13 +892,16 @@ class TreeReader:
     def _redirected(self, node: Node, depth: int) -> None:
         body = node.child_by_field_name("body")
         first = len(self.script.commands)
+        begun: list[Word] = []  # the words of the last command before those that look like targets
         if body is not None:
             self.statement(body, depth + 1)
         else:
-            self._add(SimpleCommand([Word()], bare=self.text_of(node)))
+            self._add(SimpleCommand([Word()]))
+        if body is None or body.type.startswith(("variable_assignment", "negated_command")):
+            self._know_as_written(node)
         count, inner = len(self.script.commands), len(self.script.targets)
         if count > first:
-            self._direct(self.script.commands[-1], node, body)
+            self._direct(self.script.commands[-1], body)
         for child in node.children:
             if child.type == "heredoc_redirect":
                 self.document(child, depth + 1)
@@ -922,29 +910,24 @@ class TreeReader:
                 if extra and body is not None and 0 < len(self.script.commands) == count:
                     # `> f b`: the grammar takes `b` for another target.
                     last = self.script.commands[-1]
-                    last.ahead = last.ahead or len(last.words)
+                    begun = begun or [*last.words]
                     last.words += extra
                     last.swallowed = True
                 elif extra:
                     self._add(SimpleCommand(extra, swallowed=True))
-                if extra and body is None and all(map(is_assignment, extra)):
-                    last = self.script.commands[first]
-                    last.bare = _without_end(self.text_of(node), extra)
         if any(target.writes for target in self.script.targets[inner:]):
             commands = self.script.commands[first:count]
             within = {n for each in commands for word in each.words for n in range(*word.inner)}
             for number, command in enumerate(commands, first):
                 command.fills |= number not in within
+        self._add(SimpleCommand(begun))
 
-    def _direct(self, command: SimpleCommand, node: Node, body: Node | None) -> None:
-        """Note that *node* redirects a command, the last of its *body*."""
+    def _direct(self, command: SimpleCommand, body: Node | None) -> None:
+        """Note that a command is redirected, the last of its *body*."""
         if body is not None and not command.directed:
             self._recover_dash(command, body)
         command.directed = True
         self._drop_descriptor(command.words, body.end_byte if body is not None else 0)
-        negated = _negated(body)
-        if negated is not None and negated.type.startswith("variable_assignment"):
-            command.bare = self.source[negated.start_byte : node.end_byte].decode("utf-8")
 
     def _recover_dash(self, command: SimpleCommand, body: Node) -> None:
         """Give the last command of *body* the dash before a here-document: `cat - <<E`.
@@ -966,21 +949,6 @@ class TreeReader:
 
 # `{fd}>a`, which sets a variable: a grammar takes it for a word.
 _DESCRIPTOR: Final = re.compile(r"\{[A-Za-z_]\w*(?:\[[^\]]*\])?\}")
-
-
-def _negated(node: Node | None) -> Node | None:
-    """Return the statement that another negates, however often; the node of any other."""
-    while node is not None and node.type == "negated_command":
-        node = node.children[-1]
-    return node
-
-
-def _without_end(text: str, words: Sequence[Word]) -> str:
-    """Return what stands in a text before *words*, with which it ends; else all of it."""
-    left = text.rstrip()
-    for word in reversed(words):
-        left = left.removesuffix(word.raw).rstrip()
-    return left
 
 
 # What parts words; a backslash before any other blank makes that a word.
@@ -1009,17 +977,6 @@ def _uncovered(root: Node, source: bytes) -> Iterator[tuple[int, int]]:
             own = source[at : node.end_byte].removesuffix(node.type.encode("utf-8"))
             gaps.append((at, at + len(own)))
     return (gap for gap in gaps if _BLANK.sub(b"", source[slice(*gap)]))
-
-
-def _is_outermost(node: Node) -> bool:
-    """Return whether a statement is joined with others at most."""
-    above = node.parent
-    while above is not None and above.type in _JOINING:
-        above = above.parent
-    return above is None
-
-
-_JOINING: Final = frozenset("program list pipeline redirected_statement".split())
 
 
 def _is_piped(node: Node) -> bool:

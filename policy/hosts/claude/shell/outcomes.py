@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
-from itertools import product
+from itertools import chain, product
 
 from policy.commands.reader import Command, CommandPart, Redirection
 from policy.commands.words import basename, in_home
@@ -333,9 +333,9 @@ def _denied_behind(row: Row, command: Command) -> Iterator[Outcome]:
     rules, whole = exact_rules(row), command.exact if isinstance(command, ClaudeCommand) else None
     if not (whole and command.parts and (rules.withheld or command.opaque)):
         return
-    first = command.parts[0]
-    behind = (first.text, *first.match_texts, *first.possible_texts)
-    for text, known in product(whole.texts, filter(None, behind)):
+    begins = [command.parts[0], *(part for part in command.parts[1:] if not part.text)]
+    behind = [(each.text, *each.match_texts, *each.possible_texts) for each in begins]
+    for text, known in product(whole.texts, filter(None, chain.from_iterable(behind))):
         at = text.find(known)
         rest = text[at:] if at > 0 else ""
         index = rules.exact[rest] if rest in rules.withheld else NO_MATCH

@@ -25,9 +25,7 @@ from policy.hosts.claude.shell.match_texts import (
     ClaudeRedirection,
     ExactCommand,
     ExactMatch,
-    as_granted,
     as_text,
-    behind_all,
     is_requoted,
 )
 from policy.hosts.claude.shell.programs import (
@@ -56,7 +54,6 @@ from policy.hosts.claude.shell.simple import (
     removes_unknown,
     seems_to_remove,
     sets_in_pipe,
-    spelled,
     with_text,
 )
 
@@ -229,6 +226,9 @@ class ScriptReading:
         for statement in self.script.statements:
             if statement.piped or self._opaque:
                 yield ClaudePart("", (re.sub("[ \t]+", " ", statement.text),), harmless=True)
+        if self.script.texts:
+            texts = (each for text in self.script.texts for each in as_text(text))
+            yield ClaudePart("", tuple(dict.fromkeys(texts)), harmless=True)
 
     def _part(self, command: SimpleCommand) -> ClaudePart:
         shell, words = self.shell, command.words
@@ -244,7 +244,7 @@ class ScriptReading:
         self._blind = self._edits = False
         self._after_first = command.led
         harmless, doubtful = self._effects(facts)
-        harmless &= not (command.writes or (command.led and self._edits))
+        harmless &= not (command.led and (command.fills or self._edits))
         harmless &= not (command.directed and facts.sets)
         grantable = self.grantability.is_grantable(command, facts)
         text, known, written = self._texts(command, facts)
@@ -267,9 +267,6 @@ class ScriptReading:
         text, known, written = facts.texts
         if not text and self._followed and len(command.words) == 1 and _SETS.match("".join(known)):
             known = ()  # the host knows that it sets a variable
-        if command.bare:
-            known = (*known, *as_text(command.bare))
-        known = (*known, *self._ahead(command))
         if command.fed:
             known = (*known, *with_text(command.fed, as_written(command.words), (text, *known)))
         return text, known, written
@@ -287,15 +284,6 @@ class ScriptReading:
             pieces = dict.fromkeys(re.findall(spaced, self.text))
             found = self._found[text] = tuple(piece for piece in pieces if piece != text)
         return found
-
-    def _ahead(self, command: SimpleCommand) -> tuple[str, ...]:
-        """Return the texts of a command without what looks like more targets of a redirection."""
-        if not (command.swallowed and command.ahead):
-            return ()
-        words = command.words[: command.ahead]
-        program, granted = behind_all(words, self.shell), as_granted(words, self.shell)
-        text, known, _ = spelled(words, program, granted, self.shell, anew=command.requoted)
-        return (text, *known)
 
     def _effects(self, facts: CommandFacts) -> tuple[bool, tuple[str, ...]]:
         """Return whether a command is harmless, and what is doubtful; note the files it opens."""
@@ -393,7 +381,7 @@ def _in_foreground(text: str, shell: Shell) -> ClaudeCommand | None:
 def _read(text: str, shell: Shell) -> Script:
     short = len(text) <= limits.COMMAND_PIECES and not has_half(text)
     script = read_plain(text) if short else None
-    if script is None:
+    if script is None or any(command.swallowed for command in script.commands):
         script = _read_at_length(text, shell)
     elif "$" in text:
         for command in script.commands:
