@@ -46,7 +46,6 @@ __all__ = [
     "inside",
     "invisible_files",
     "is_judged",
-    "known_hosts",
     "leading_out",
     "led_out_names",
     "misread_files",
