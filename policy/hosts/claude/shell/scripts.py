@@ -68,19 +68,27 @@ class Grantability:
         unchecked: whether one of them is such that no rule may allow any.
     """
 
-    def __init__(self, text: str, script: Script, shell: Shell) -> None:
+    def __init__(self, text: str, *, opaque: bool) -> None:
         self.ambiguities: list[Ambiguity] = []
         self.unchecked = False
-        self._text = text
-        self._shell = shell
-        self._opaque = script.opaque
+        self._opaque = opaque
         # Looked for once: a long command has as many parts as would look for it.
         self._equals = " =" in text
 
     def is_grantable(self, command: SimpleCommand, facts: CommandFacts) -> bool:
         """Return whether a rule may allow *command*, whose facts these are."""
-        clear = self._is_clear(facts)
-        return self._is_read_alike(command, facts) and clear
+        words, grantable = facts.words, not self._opaque
+        if grantable and facts.differs:
+            grantable = self.note(as_written(words), DIFFER)
+        if command.led:
+            grantable = self.note(as_written(words), "stands behind its redirection")
+        if facts.nameless:
+            grantable = self.note(facts.granted[0].raw, "is no name of a program")
+        if facts.unchecked:
+            self.uncheck(as_written(words), _CHANGES)
+        if self._equals and has_half_assignment(words):
+            self.uncheck(as_written(words), DIFFER)
+        return grantable
 
     def note(self, text: str, why: str) -> Literal[False]:
         """Note why no rule may allow *text*."""
@@ -91,27 +99,6 @@ class Grantability:
         """Note why no rule may allow any command beside *text*."""
         self.unchecked = True
         self.ambiguities.append(Ambiguity(text, why))
-
-    def _is_clear(self, facts: CommandFacts) -> bool:
-        """Whether all that stands in a command is known."""
-        if self._opaque:
-            return False
-        if facts.differs:
-            return self.note(as_written(facts.words), DIFFER)
-        return True
-
-    def _is_read_alike(self, command: SimpleCommand, facts: CommandFacts) -> bool:
-        """Whether a host that looks into commands reads this one as every shell does."""
-        words, alike = facts.words, True
-        if command.led:
-            alike = self.note(as_written(words), "stands behind its redirection")
-        if facts.nameless:
-            alike = self.note(facts.granted[0].raw, "is no name of a program")
-        if facts.unchecked:
-            self.uncheck(as_written(words), _CHANGES)
-        if self._equals and has_half_assignment(words):
-            self.uncheck(as_written(words), DIFFER)
-        return alike
 
 
 _CHANGES = "may change how the rest is read, or run what it names"
@@ -141,7 +128,7 @@ class ScriptReading:
         self.files = [*redirected(script.targets)]
         self._redirected = len(self.files)
         self.astray = False
-        self.grantability = Grantability(text, script, shell)
+        self.grantability = Grantability(text, opaque=script.opaque)
         self.grantability.unchecked = is_unchecked_target(script.targets)
         self._moves = FolderChanges(text, shell)
         self._nested = NestedScripts(shell, read)
