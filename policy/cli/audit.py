@@ -247,7 +247,7 @@ def _shared(
     found = [*dict.fromkeys(column)]
     if first is not None:
         found = [f"as {first[1][0].name}" if each == first[0][at] else each for each in found]
-    found.sort(key=NOTHING.__eq__)
+    found.sort(key=lambda each: each == NOTHING)
     if len(found) == 1:
         return found[0]
     return (found[0], " or ", NOTHING) if found[1:] == [NOTHING] else "differs"
