@@ -198,8 +198,9 @@ def _later_words(pattern: Pattern) -> Iterator[tuple[str, bool]]:
 def _is_unsafe(program: Program, word: str, *, is_open: bool) -> bool:
     """Return whether a program with an option anywhere does not run without a rule."""
     for form in _forms(program):
-        # Whether it is unsafe whatever follows is not looked for.
-        matches = form.unsafe and not is_open and fullmatch(form.unsafe, word)
+        # What matches letters that no table names matches whatever follows.
+        ends = ("", "\uf8ff", "\uf8ff" * 9) if is_open else ("",)
+        matches = form.unsafe and all(fullmatch(form.unsafe, word + end) for end in ends)
         if form.ends or form.runs or form.pairs or not matches:
             return False
     return all(_is_unsafe(one, word, is_open=is_open) for one in program.subcommands.values())

@@ -245,8 +245,6 @@ class CommandPair(ToolPair):
             if unlike:
                 wanted = set[Effects]().union(*map(openings.of_effects, chain(*unlike.values())))
                 yield from self._shows(openings.unknown(unlike), shown, wanted)
-                for change in wanted - shown:
-                    self.doubt(_FILES, change)
 
     def _redirected(
         self, opened: Mapping[str, Sequence[Difference]], shown: set[Effects]

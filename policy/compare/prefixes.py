@@ -190,7 +190,8 @@ def _usual_prefixes(shell: Shell) -> tuple[Prefix, ...]:
     for text in _usual(shell):
         prefix = prefix_of(text, shell)
         if prefix is not None:
-            found.setdefault(values.evolve(prefix, text=""), prefix)
+            leads = text.partition(" ")[0] in KEYWORDS
+            found.setdefault((values.evolve(prefix, text=""), leads), prefix)
     return tuple(found.values())
 
 

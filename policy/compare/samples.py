@@ -265,6 +265,9 @@ class ChangedLines:
         lists = pair.sides[side]
         if any(self._is_stopped(n, pattern, least) for n in lists):
             return False
+        if pair.views[number].entries[line].reason in BY_DEFAULT:
+            # What no file has knows parts alone, and by its own text that is searched for.
+            return all(n in self._open[least] for n in lists)
         program, blank, _ = start_of(pattern).partition(" ")
         if not (blank or pattern.exact) or not ODD.isdisjoint(program):
             return all(self._most(n) >= least for n in lists)
