@@ -849,31 +849,6 @@ class CommandFacts:
 
     """
 
-    __slots__ = (
-        "ambiguous",
-        "carried",
-        "differs",
-        "edits",
-        "examined",
-        "exports",
-        "extended",
-        "granted",
-        "harmless",
-        "known",
-        "leaves",
-        "nameless",
-        "planted",
-        "possible_texts",
-        "program",
-        "script",
-        "sets",
-        "suspect",
-        "texts",
-        "unchecked",
-        "versioned",
-        "words",
-    )
-
     def __init__(self, words: Sequence[Word], shell: Shell, *, anew: bool) -> None:
         """Look at *words*; *anew* where the host puts them together anew."""
         self.words = words
