@@ -497,19 +497,14 @@ class ScriptFolders:
             self._here = found[-1]
         self.possible += (each for each in dict.fromkeys(found) if each not in self.possible)
 
-    def elsewhere(
-        self, files: Sequence[ClaudeRedirection], *, opaque: bool
-    ) -> Iterator[ClaudeRedirection]:
-        """Yield *files* as what denies them knows them in other folders they may be in.
-
-        In an *opaque* script they do not count by their names alone.
-        """
+    def elsewhere(self, files: Sequence[ClaudeRedirection]) -> Iterator[ClaudeRedirection]:
+        """Yield *files* as what denies them knows them in other folders they may be in."""
         for file in files:
             if file.target is None or file.target[:1] in ("/", "~", ""):
                 continue
             for folder in self.possible:
                 yield evolve(file, target=below(folder, file.target))
-            if self.astray and not file.writes and not opaque:
+            if self.astray and not file.writes:
                 yield evolve(file, adrift=True)
 
 

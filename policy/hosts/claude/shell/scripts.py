@@ -160,7 +160,7 @@ class ScriptReading:
             self._harmless.note(harmless=harmless, edits=self._edits or command.fills)
         self.parts += self._statements()
         if self._moves.count:
-            self.files += [*self._elsewhere(self.files[:count])]
+            self.files += [*self._moves.folders.elsewhere(self.files[:count])]
             self.files += [somewhere(file) for file in self.files[:count]]
             self.files += [somewhere(file) for file in self.files[count:] if file.writes]
         self._compare_commands()
@@ -306,11 +306,8 @@ class ScriptReading:
             self._edits |= file.tool in (shell.files.writes, shell.files.removes)
             self.files.append(evolve(file, part=len(self.parts)))
             if known.moves < SEVERAL:
-                self.files += [*self._elsewhere(self.files[-1:])]
+                self.files += [*self._moves.folders.elsewhere(self.files[-1:])]
         self._moves.enter(known, facts.examined, self.files[before:])
-
-    def _elsewhere(self, files: Sequence[ClaudeRedirection]) -> Iterator[ClaudeRedirection]:
-        return self._moves.folders.elsewhere(files, opaque=self._opaque)
 
     def _is_folded(self, words: Sequence[Word]) -> bool:
         """Whether blanks were folded."""
