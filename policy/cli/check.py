@@ -37,7 +37,7 @@ from policy.core.decision import Clause, Decision, Does, Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding
-from policy.core.values import evolve, field, frozen
+from policy.core.values import Final, evolve, field, frozen
 from policy.language.mistakes import closest
 from policy.tables.chain import READINGS, Chain, SpawnDenied
 from policy.tables.projects import Offered, Projects, told_apart
@@ -275,7 +275,16 @@ class _Checker:
             clauses=() if denied else chain.account(tool, call),
             remedy=None if denied else self._remedy(chain, tool, call, decision),
             modes=self._by_mode(project, names, tool, call) if self.modes else None,
+            starts=() if first in self._starting(project) else project.starts,
         )
+
+    def _starting(self, project: Offered) -> tuple[str, ...]:
+        """Return the agents that start chains, or that a person may start."""
+        if self.policy.files is None:
+            return project.starts
+        from policy.hosts.project import Project  # noqa: PLC0415  # compiled policies need none
+
+        return project.all_starts if isinstance(project, Project) else project.starts
 
     def _by_mode(
         self, project: Offered, names: tuple[str, ...], tool: str, call: dict[str, object]
@@ -404,6 +413,7 @@ class CheckAnswer:
         clauses: what a shell command does, one by one.
         remedy: rules that would allow the call, where no rule denies it or asks for it.
         modes: permission mode -> what the call gets in it; None where that was not asked.
+        starts: the agents that start chains, if the first of the chain is none of them.
 
     """
 
@@ -422,6 +432,7 @@ class CheckAnswer:
     clauses: tuple[Clause, ...] = ()
     remedy: Remedy | None = None
     modes: Mapping[str, Effect] | None = None
+    starts: tuple[str, ...] = ()
 
     @property
     def agent(self) -> str:
@@ -446,14 +457,21 @@ def _json(answer: CheckAnswer) -> Object:
     return {key: value for key, value in found.items() if value or key not in _OPTIONAL}
 
 
-_OPTIONAL = frozenset({"clauses", "confirm", "denied", "instead", "modes", "problem", "remedy"})
+_OPTIONAL = frozenset(
+    {"clauses", "confirm", "denied", "instead", "modes", "problem", "remedy", "starts"}
+)
+
+
+# What a reading says that a call gets.
+_SAID: Final = {"attenuated": "declared", "enforced": "enforced"}
 
 
 def blocks(answer: CheckAnswer, found: DecidingPolicy) -> list[doc.Block]:
     """Return an answer, with the lines of the rules of *found* behind it."""
     decision = answer.decision
     spans = found.spans(decision.because)
-    who = f"{chain_text(answer.chain)} in {answer.project}, {answer.reading}"
+    who = f"{chain_text(answer.chain)} in {answer.project}, {_SAID[answer.reading]}"
+    other = next(reading for reading in READINGS if reading != answer.reading)
     rows: list[tuple[str, doc.Text]] = []
     plain = decision.because and decision.reason is Reason.RULE and not answer.message
     if not plain:
@@ -474,15 +492,23 @@ def blocks(answer: CheckAnswer, found: DecidingPolicy) -> list[doc.Block]:
     if len(decision.links) > 1 and decision.effect is Effect.ASK:
         some = f"each of {quoted(decision.links)}; some hosts need every one of them to confirm"
         rows.append(("asked by", some))
+    if answer.starts:
+        first = answer.chain[0]
+        told = (
+            f"chains start at {quoted(answer.starts)}; this holds if a session starts as `{first}`"
+        )
+        rows.append(("note", told))
     for agent, by in answer.confirm.items():
         told = f"starting `{agent}` must be confirmed first: {quoted(by)} asks"
         rows.append(("note", told))
     if answer.instead is not None:
-        other = next(reading for reading in READINGS if reading != answer.reading)
-        instead: doc.Text = (f"in the {other} reading it is ", effect(answer.instead.effect))
-        rows.append(("but", (instead, ": ", because_text(answer.instead, answer.agent))))
+        rows.append((_SAID[other], because_text(answer.instead, answer.agent)))
     shown = [doc.Excerpt(spans[one], one.effect.value) for one in decision.because if one in spans]
-    head = (effect(decision.effect), "  ", call(answer.tool, answer.call))
+    instead: doc.Text = ""
+    if answer.instead is not None:
+        other_effect = effect(answer.instead.effect)
+        instead = (f"  as {_SAID[answer.reading]}; ", other_effect, f" as {_SAID[other]}")
+    head = (effect(decision.effect), "  ", call(answer.tool, answer.call), instead)
     return [doc.Item(head, (doc.Labelled(tuple(rows)), *shown))]
 
 
