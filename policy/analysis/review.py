@@ -7,7 +7,7 @@ which no call is decided differently.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 from policy.analysis.diff import diff_workspaces, paired
 from policy.analysis.edits import Edits, TextEdit
@@ -61,15 +61,14 @@ def _edges(project: Project) -> set[tuple[str, str]]:
 # --- findings -------------------------------------------------------------------
 
 
-def new_findings(old: Workspace, new: Workspace) -> tuple[Finding, ...]:
+def new_findings(old: Iterable[Finding], new: Iterable[Finding]) -> tuple[Finding, ...]:
     """Return errors and warnings of *new* that *old* has not, by severity and place.
 
-    Those are compared that reading the files gives (`Workspace.findings`), by file, code
-    and message: a finding whose line moved is not new.
+    They are compared by file, code and message: a finding whose line moved is not new.
     """
-    known = Counter(map(_mark, old.findings))
+    known = Counter(map(_mark, old))
     found = []
-    for finding in new.findings:
+    for finding in new:
         if known[_mark(finding)] > 0:
             known[_mark(finding)] -= 1
         elif finding.severity is not Severity.NOTE:

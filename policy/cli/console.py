@@ -129,6 +129,7 @@ class Console:
     def confirms(self, question: str) -> bool:
         """Ask a person at a terminal; return whether the answer is yes."""
         if not sys.stdin.isatty():
+            self.say(f"{question} Standard input is no terminal, so no: use --yes")
             return False
         try:
             return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")

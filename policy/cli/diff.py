@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from policy.analysis.diff import Change, Diff, FileChange, changed_files, diff_workspaces
 from policy.analysis.edits import EditEffect, Edits, TextEdit, effects_of_edits
+from policy.analysis.lint import lint
 from policy.analysis.reach.privileges import at_most, privileges
 from policy.analysis.review import (
     Rule,
@@ -220,7 +221,10 @@ def report_of(
         spawns=spawn_changes(before, after),
         excess=excess,
         more_excess=why,
-        findings=new_findings(before, after),
+        # Which rules decide nothing takes longer than the comparison.
+        findings=new_findings(
+            *(lint(side.tree, side.workspace, most=0).findings for side in (old, new))
+        ),
     )
     return evolve(report, idle=without_effect(report.others, edits, after, loaded, known))
 
@@ -280,6 +284,7 @@ def _grants(
 def blocks(report: DiffReport, most: int | None) -> list[doc.Block]:
     """Return what each edit changes: what grants more first; then findings and files."""
     found: list[doc.Block] = [doc.Paragraph(summary(report), "strong")]
+    found += _files(report, ("error", "unread"), most)
     number, room = 0, most
     for title, role, widened in (("widens", "widened", True), ("narrows", "narrowed", False)):
         groups = _alike(report, widened=widened, merged=most is not None)
@@ -293,7 +298,7 @@ def blocks(report: DiffReport, most: int | None) -> list[doc.Block]:
         title = f"findings that came with the change ({len(report.findings):,})"
         found.append(doc.Section(title, tuple(findings_blocks(report.findings, most))))
     for title, is_idle in (
-        ("limits what other edits grant, and changes nothing by itself", False),
+        ("changes something only together with the edits above", False),
         ("without effect", True),
     ):
         edits = [edit for edit in report.others if (edit in report.idle) is is_idle]
@@ -307,9 +312,16 @@ def blocks(report: DiffReport, most: int | None) -> list[doc.Block]:
         found.append(
             doc.Section(title, (*graph, *doc.more(total - len(graph), "starts")), folded=True)
         )
-    for effect_, what in FILES.items():
-        files = report.files(effect_) if effect_ != "decisions" or most is None else []
-        told: doc.Text = doc.Ink(what, "warning") if effect_ in {"unread", "error"} else what
+    rest = (kind for kind in FILES if kind not in {"error", "unread"})
+    return found + _files(report, [k for k in rest if k != "decisions" or most is None], most)
+
+
+def _files(report: DiffReport, kinds: Iterable[str], most: int | None) -> list[doc.Block]:
+    """Return the files that changed, by what that means: *kinds* of `FILES`."""
+    found: list[doc.Block] = []
+    for kind in kinds:
+        files = report.files(kind)
+        told: doc.Text = doc.Ink(FILES[kind], "warning" if kind in {"unread", "error"} else "")
         items = [
             doc.Item((doc.Ink(file.path, "file"), f" ({_kind(file)})")) for file in files[:most]
         ]

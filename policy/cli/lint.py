@@ -265,9 +265,10 @@ def _tidy(found: InputTree, options: argparse.Namespace, console: Console) -> bo
 def _show_fold(fold: Fold, console: Console) -> None:
     old = fold.spans[0].source.text
     console.difference(fold.file, old, fold.text, f"{len(fold.spans)} rules as `{fold.rule}`")
-    calls = {text: None for each in fold.grants if (text := _witness(each))}
-    told = quoted(list(calls), _MOST_ALIKE) if calls else "nothing that was not granted"
-    console.line(f"grants {told}{'' if fold.exact else '; this may not be all'}\n")
+    calls = dict.fromkeys(map(_witness, fold.grants))
+    more = f"more calls of `{fold.rule}` than the rules that it replaces, e.g. "
+    told = f"{more}{quoted(list(calls), _MOST_ALIKE)}" if calls else "no more than before"
+    console.line(f"grants {told}{'' if fold.exact else '; there may be others'}\n")
 
 
 def _witness(change: Change) -> str:

@@ -88,7 +88,8 @@ def lint(
     Args:
         tree: where the files are.
         workspace: what was read from them.
-        most: how many rules of a project to try for whether they matter; None is no bound.
+        most: how many rules of a project to try for whether they matter: None is no bound, and 0
+            tries none.
 
     """
     source_of = _sources(tree)
@@ -144,7 +145,8 @@ def _shown(positions: Positions, most: int | None, compared: Known) -> Iterator[
         if span is not None:
             yield from of_rules.run(RuleSpelling(rule, span))
     yield from command_findings(positions)
-    yield from dead_rule_findings(positions, most, compared)
+    if most != 0:
+        yield from dead_rule_findings(positions, most, compared)
 
 
 def _sources(tree: Tree) -> Callable[[str], Source | None]:

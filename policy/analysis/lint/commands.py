@@ -215,7 +215,7 @@ def read_through_shell(commands: Commands) -> Iterator[Finding]:
                 continue
             command, decision = printed[0]
             by = "".join(f" by `{one.rule}`" for one in decision.because[:1])
-            more = f", as are {len(printed) - 1} other commands" if len(printed) > 1 else ""
+            more = f" (and {len(printed) - 1} more)" if len(printed) > 1 else ""
             words = {"command": command, "by": by, "more": more, "tool": tool}
             yield commands.positions.finding("read-through-shell", _because(entry), **words)
             break

@@ -54,6 +54,11 @@ def _inline(piece: str | doc.Ink) -> str:
     )
 
 
+def _entry(text: doc.Text) -> str:
+    """Return *text* as an entry of a list, whose sign in front begins no other list."""
+    return re.sub(r"^([+-]) ", r"\\\1 ", inline(text))
+
+
 def markdown(blocks: Iterable[doc.Block]) -> str:
     """Return *blocks* as a document."""
     return "\n".join(_lines(blocks, 2)).strip("\n") + "\n"
@@ -84,7 +89,7 @@ def _block(block: doc.Block, level: int) -> list[str]:
                 for label, text in rows
             ]
         case doc.Item(head, body):
-            return [f"- {inline(head)}", *(f"  {line}".rstrip() for line in _lines(body, level))]
+            return [f"- {_entry(head)}", *(f"  {line}".rstrip() for line in _lines(body, level))]
         case doc.Section(title, body, folded):
             inner = _lines(body, level + 1)
             if not folded:
