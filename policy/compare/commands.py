@@ -15,6 +15,7 @@ from itertools import chain, combinations
 from policy.commands.knowledge import Shell
 from policy.commands.reader import Redirection
 from policy.compare.auto_allowed import (
+    ACTED_ON,
     auto_allowed,
     harmless,
     may_run,
@@ -78,6 +79,11 @@ class CommandPair(ToolPair):
             )
         )
 
+    @cached_property
+    def unshown(self) -> set[Effects]:
+        """Changes by lines of plain words that the text of these lines does not show."""
+        return set()
+
     @property
     def shell(self) -> Shell:
         """How commands are read."""
@@ -103,8 +109,13 @@ class CommandPair(ToolPair):
                 yield again
             guides = [p for view, line in chosen.items() if (p := self.pattern(view, line))]
             shown = again is not None and again.effects == wanted
-            if not (shown or is_led(text, guides, self.shell)):
-                yield from super().otherwise(text, chosen, wanted)
+            if shown or is_led(text, guides, self.shell) or any(p.exact for p in guides):
+                return
+            named = "".join(token for p in guides for token in p.tokens if isinstance(token, str))
+            if ACTED_ON.isdisjoint(named):
+                self.unshown.add(wanted)
+            else:
+                self.doubt(OPAQUE, wanted)
             return
         # Of what starts with a program that runs others most is not known to be harmless.
         others = (each for each in runs_another(self.shell) if self._decided(each, chosen))

@@ -36,12 +36,14 @@ from policy.compare.prefixes import (
     quoted,
     runners,
 )
+from policy.compare.simple import simple_differences
 from policy.compare.witness import CHANGES, Difference, Effects, of_direction, weaker
 from policy.core import values
 from policy.core.effect import Effect
 from policy.patterns.automaton import NO_MATCH
 from policy.patterns.families import members
 from policy.patterns.pattern import Pattern, freeze
+from policy.patterns.tokens import Gap
 from policy.tables.command_row import may_join
 from policy.tables.entry import BY_DEFAULT, RowEntry, doubted, unsure
 
@@ -86,7 +88,8 @@ def sampled_differences(pair: CommandPair, known: Iterable[Effects]) -> Iterator
         plain = pair.asked(text.replace(pair.fresh, "x"))
         same = (plain.before, plain.after) == (found.before, found.after)
         yield plain if same else found
-    for change in (lines.of_any | lines.of_wholes(shown)) - shown:
+    undecided = yield from simple_differences(pair, (lines.of_any | pair.unshown) - shown)
+    for change in undecided | (lines.of_wholes(shown) - shown):
         pair.doubt(SAMPLED, change)
 
 
@@ -214,6 +217,9 @@ class ChangedLines:
         if is_odd(pattern) and not is_joined(pattern):
             return frozenset(each for each in of_direction(widened=widened) if Effect.ALLOW in each)
         beside = set[int]().union(*(side for side in pair.sides if number in side)) - {number}
+        if any(self._grants_otherwise(pattern, each) for each in beside):
+            # One list may grant a command as it is written, and another what a wrapper runs.
+            return of_direction(widened=widened)
         asking = (
             entry
             for other in beside
@@ -224,6 +230,20 @@ class ChangedLines:
         if not any(asking):
             return frozenset()
         return of_direction(widened=widened) - {each for each in CHANGES if Effect.ALLOW in each}
+
+    def _grants_otherwise(self, pattern: Pattern, number: int) -> bool:
+        """Return whether a list may grant what *pattern* matches by another text of the command."""
+        view = self._pair.views[number]
+        if view.default is Effect.ALLOW:
+            return False
+        granting = [
+            each
+            for entry, each in zip(view.entries, view.patterns, strict=True)
+            if entry.effect is not Effect.DENY and each.tokens != (Gap.ANY,)
+        ]
+        return any(has_other_texts(each, self._pair.shell) for each in granting) or (
+            bool(granting) and has_other_texts(pattern, self._pair.shell)
+        )
 
     def _of_strict(self, number: int, line: int, own: int) -> Iterator[Effects]:
         """Yield the changes of a line that denies or asks, and that one side alone has."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from importlib.resources import files
 from itertools import product
 from typing import Final
@@ -303,6 +303,11 @@ def weaker(changes: Iterable[Effects]) -> set[Effects]:
         for before, after in changes
         for floor in (Effect.ALLOW, Effect.ASK)
     } & CHANGES
+
+
+def stronger(changes: Container[Effects]) -> set[Effects]:
+    """Return the changes of which one of *changes* may be what is left, these included."""
+    return {each for each in CHANGES if any(left in changes for left in weaker([each]))}
 
 
 # Witnesses that people would type, in place of what a search finds.

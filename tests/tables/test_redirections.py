@@ -56,9 +56,10 @@ def meant(rules: tuple[str, ...], command: str) -> Effect:
 
     runs, opens = COMMANDS[command]
     whole = strictest("Bash")
-    parts = [strictest("Bash", f"Bash({part})") or DENY for part in runs]
-    files = [strictest(file, file.partition("(")[0]) or whole or DENY for file in opens]
-    return min(parts + files)
+    parts = [strictest("Bash", f"Bash({part})") for part in runs]
+    files = [strictest(file, file.partition("(")[0]) for file in opens]
+    opened = [whole if effect is None else effect for effect in files]
+    return min(DENY if effect is None else effect for effect in (*parts, *opened))
 
 
 def policies() -> list[tuple[str, ...]]:

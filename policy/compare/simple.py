@@ -1,0 +1,721 @@
+"""Simple commands of plain words, by all texts by which rules know them.
+
+Lines are run along each text of a command. It begins with words that lead others, and what
+follows is searched letter by letter (as in `policy.patterns.search`). So a command is found that
+two sides decide as it is wanted, or there is none: exact where of wrappers no more is known than
+their names. Left out are words with a quote or an expansion, and those that stand for names of
+files.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache
+from itertools import chain, product
+from typing import Final
+
+from policy.commands.knowledge import Shell
+from policy.commands.reader import KEYWORDS
+from policy.commands.words import ASSIGNMENT, Word, WordPlace, is_assignment
+from policy.compare.auto_allowed import ACTED_ON
+from policy.compare.commands import CommandPair
+from policy.compare.lists import Sides, View
+from policy.compare.witness import CHANGES, Difference, Effects, stronger, weaker
+from policy.core.effect import Effect
+from policy.core.values import evolve, frozen
+from policy.patterns.automaton import NO_MATCH, Automaton, AutomatonState
+from policy.patterns.pattern import Pattern
+from policy.patterns.search import SearchResult
+
+__all__ = ["SimpleSearch", "simple_differences"]
+
+
+# Effects by what they grant: numbers are compared in a fraction of the time.
+BY_RANK: Final = sorted(Effect)
+_RANK: Final = {effect: rank for rank, effect in enumerate(BY_RANK)}
+
+
+@frozen(eq=False)
+class _List:
+    """One of the lists.
+
+    Attributes:
+        view: the list.
+        otherwise: what it says of a text that no line matches.
+        edits: the lines one of which decides any difference.
+
+    """
+
+    view: View
+    otherwise: Effect
+    edits: frozenset[int]
+
+    def effect(self, line: int) -> Effect:
+        return self.otherwise if line == NO_MATCH else self.view.effect(line)
+
+
+class Texts:
+    """All texts, by what the lists of two sides say of them.
+
+    Args:
+        sides: both.
+        strict: whether only lines count that deny or ask, and those before them.
+
+    Attributes:
+        lists: the lists.
+        start: the text without a letter.
+
+    """
+
+    def __init__(self, sides: Sides, *, strict: bool) -> None:
+        self._sides, self._strict = sides, strict
+        self.lists: list[_List] = []
+        states: list[AutomatonState] = []
+        for number, view in enumerate(sides.views):
+            end = view.last_strict + 1 if strict else NO_MATCH + 1
+            edits = frozenset(line for each, line in sides.edits if each == number and line < end)
+            self.lists.append(_List(view, Effect.ALLOW if strict else view.default, edits))
+            # Without what tells commands apart that are taken apart before any rule is asked.
+            states.append(Automaton([each.tokens for each in view.patterns[:end]]).start)
+        self._made: dict[object, ListedText] = {}
+        self.start = self.of(states)
+
+    def of(self, states: Sequence[AutomatonState]) -> ListedText:
+        """Return the text of which lists have these *states*."""
+        key = tuple([state.key for state in states])
+        found = self._made.get(key)
+        return found or self._made.setdefault(key, ListedText(self, states))
+
+    def changes(self, most: Sequence[Effect]) -> frozenset[Effects]:
+        """Return the changes of what each list says at most so.
+
+        Where no line allows one may ask of another text.
+        """
+        if not self._strict:
+            most = [max(each, Effect.ASK) for each in most]
+        was, now = self._sides.granted(most)
+        return frozenset(each for each in CHANGES if each[0] <= was and each[1] <= now)
+
+
+class ListedText:
+    """One of them.
+
+    Args:
+        texts: all.
+        states: where the lines of each list stand.
+
+    """
+
+    def __init__(self, texts: Texts, states: Sequence[AutomatonState]) -> None:
+        self._texts = texts
+        self._states = states
+        self._after: dict[str, ListedText] = {}
+
+    def after(self, letters: str) -> ListedText:
+        """Return the text behind some more letters."""
+        found = self._after.get(letters)
+        if found is None:
+            states = self._states
+            for letter in letters:
+                states = [state.after(letter) for state in states]
+            found = self._after[letters] = self._texts.of(states)
+        return found
+
+    @cached_property
+    def letters(self) -> frozenset[str]:
+        """The characters that some line names as the next one."""
+        return frozenset[str]().union(*(state.letters() for state in self._states))
+
+    @cached_property
+    def said(self) -> tuple[int, ...]:
+        """What each list says of it, by rank."""
+        lists = zip(self._texts.lists, self._states, strict=True)
+        return tuple(_RANK[each.effect(state.first)] for each, state in lists)
+
+    @cached_property
+    def matched(self) -> tuple[bool, ...]:
+        """Whether a line of each list says so."""
+        return tuple(state.first != NO_MATCH for state in self._states)
+
+    @cached_property
+    def changes(self) -> frozenset[Effects]:
+        """The changes of commands that are known by what begins with it."""
+        lists = zip(self._texts.lists, self._states, strict=True)
+        return self._texts.changes([max(map(each.effect, s.possible)) for each, s in lists])
+
+    @cached_property
+    def tells(self) -> bool:
+        """Whether any list may say but that it allows what begins with it."""
+        lists = zip(self._texts.lists, self._states, strict=True)
+        return any(each.effect(n) is not Effect.ALLOW for each, s in lists for n in s.possible)
+
+    @cached_property
+    def differs(self) -> bool:
+        """Whether a line that tells two sides apart may decide what begins with it."""
+        lists = zip(self._texts.lists, self._states, strict=True)
+        return any(not each.edits.isdisjoint(state.possible) for each, state in lists)
+
+
+# The words of a command that lines tell apart: those that lead others, and letters of a program.
+
+
+def is_told(shell: Shell) -> bool:
+    """Whether all that is known of commands is the names of wrappers."""
+    wrapping = shell.wrapping
+    more = wrapping.denying.known, wrapping.granting.known, shell.programs, shell.variables.harmless
+    return bool(wrapping.names) and not (any(more) or shell.reader or shell.whole)
+
+
+# Words that lead others in each way: in front of a program that rules which allow see or do not
+# see, with and without a word between them, or two, and what a wrapper is not known to take. What
+# else has a dash, or a slash, counts where lines have one.
+_LEADING: Final = ("nohup", "timeout", "sudo", "flock", "!", "Q=7", "7", "-u", "-k", "--Q=7")
+_DASHED: Final = ("-n", "-oL", "--", "nice", "stdbuf", "time")
+_SLASHED: Final = ("./sudo", "Q/timeout")
+
+# An option behind which no one knows what runs.
+_UNKNOWN: Final = "-Q"
+
+# What options and operands of wrappers begin with, if not any word is one.
+_FIRST: Final = "-.,:0123456789abcdef"
+
+# Places, and words that lists tell apart, of which it is remembered which words lead.
+_STEPS: Final = 20_000
+
+# Words that begin as one line has it, and end as another does, that are tried.
+_JOINED: Final = 64
+
+
+@frozen
+class Step:
+    """A word that leads others, at some place.
+
+    Attributes:
+        word: the word.
+        begins: the names of the program by which rules that deny know a command that begins so.
+        sure: whether one does, and is not only ambiguous.
+        grants: whether one begins so to rules that allow.
+        refused: whether none of these may allow that.
+        place: what is known of the next word.
+
+    """
+
+    word: str
+    begins: tuple[str, ...]
+    sure: bool
+    grants: bool
+    refused: bool
+    place: WordPlace
+
+
+class Names:
+    """The programs of a shell that lead others.
+
+    Args:
+        shell: how commands are read.
+
+    Attributes:
+        known: their names, and the words of shells that lead others.
+
+    """
+
+    def __init__(self, shell: Shell) -> None:
+        self._shell = shell
+        self.known = shell.wrapping.names | KEYWORDS
+        self._steps: dict[object, Step | None] = {}
+
+    @classmethod
+    @lru_cache(maxsize=64)  # a host has one or two
+    def of(cls, shell: Shell) -> Names:
+        """Return those of *shell*."""
+        return cls(shell)
+
+    def steps(self, place: WordPlace, words: tuple[str, ...]) -> list[Step]:
+        """Return those of some words that lead what follows behind *place*.
+
+        An option that a wrapper is not known to take does so only where lines tell such apart: else
+        one that it is known to refuse stands for it, behind which more is known.
+        """
+        fears = _UNKNOWN in words
+        found = (self._step(place, text) for text in words)
+        return [step for step in found if step is not None and (fears or step.place.sure)]
+
+    def _step(self, place: WordPlace, text: str) -> Step | None:
+        """Return what a word is at some place, if it leads; of many lists most are the same."""
+        key = place, text
+        if key not in self._steps:
+            if len(self._steps) >= _STEPS:
+                self._steps.clear()
+            self._steps[key] = self._read(place, Word(text, text))
+        return self._steps[key]
+
+    def _read(self, place: WordPlace, word: Word) -> Step | None:
+        behind = place.after(word, self._shell)
+        if not behind.leads:
+            return None
+        named = dict.fromkeys((word.plain, word.plain.rpartition("/")[2]))
+        begins = tuple(named) if place.begins(word) else ()
+        refused = word.plain in KEYWORDS or is_assignment(word)
+        return Step(word.plain, begins, place.sure, place.grants(word), refused, behind)
+
+    def beginning(self, place: WordPlace) -> tuple[Spelling | None, bool]:
+        """Return how the name of a program begins at *place*, and whether rules that allow see it.
+
+        None where whatever word comes may be told to a wrapper.
+        """
+        word, letters = Word("q7z", "q7z"), (Word(letter, letter) for letter in _FIRST)
+        if place.after(word, self._shell).leads:
+            return None, False
+        told = (each.plain for each in letters if place.after(each, self._shell).leads)
+        return Spelling(told=frozenset(told)), place.grants(word)
+
+    def leading(self, patterns: Iterable[Pattern], fresh: str) -> Iterator[str]:
+        """Yield words that may lead others, of all that lines with these patterns tell apart.
+
+        Args:
+            patterns: of the lines.
+            fresh: a character that none of them names.
+
+        """
+        patterns = {*patterns}
+        pieces = {piece for each in patterns for piece in self._pieces(each)}
+        told: dict[str, None] = dict.fromkeys((*_LEADING, fresh))
+        if any(self._tells_unknown(each) for each in patterns):
+            pieces = {piece for each in patterns for piece in _pieces(each)}
+            told[_UNKNOWN] = None
+        if any(text.startswith("-") for text, _, _ in pieces):
+            told |= dict.fromkeys(_DASHED)
+        if any("/" in text for text, _, _ in pieces):
+            told |= dict.fromkeys(_SLASHED)
+        names = sorted(self.known)
+        told |= dict.fromkeys(n for n in names if any(_is_told_apart(n, each) for each in pieces))
+        starts, ends = [""], [""]
+        for text, before, behind in pieces:
+            told[text] = None
+            if behind:
+                starts.append(f"{fresh}{text}" if before else text)
+            if before:
+                ends.append(f"{text}{fresh}" if behind else text)
+        ways = (fresh, "=7", "/sudo", "/timeout")
+        told |= dict.fromkeys(f"{start}{way}" for start in starts[1:] for way in ways)
+        told |= dict.fromkeys(f"{way}{end}" for end in ends[1:] for way in (fresh, "Q=7"))
+        if len(starts) * len(ends) <= _JOINED:
+            both = product(starts[1:], (fresh, "=7"), ends[1:])
+            told |= dict.fromkeys(map("".join, both))
+        yield from (word for word in told if ACTED_ON.isdisjoint(word) and word[0] != "=")
+
+    def _pieces(self, pattern: Pattern) -> Iterator[_Piece]:
+        """Yield the pieces of *pattern* that tell words apart that lead others."""
+        return (piece for piece, _ in self._leading_pieces(pattern))
+
+    def _tells_unknown(self, pattern: Pattern) -> bool:
+        """Whether *pattern* tells options apart that a wrapper is not known to take."""
+        for (text, before, _), place in self._leading_pieces(pattern):
+            if place is None:
+                if text.startswith("-") or (before and "-" in text):
+                    return True
+            elif not place.after(Word(text, text), self._shell).sure:
+                return True
+        return False
+
+    def _leading_pieces(self, pattern: Pattern) -> Iterator[tuple[_Piece, WordPlace | None]]:
+        """Yield pieces that tell words apart that lead others, and where each stands, if known.
+
+        A command known by a text begins with the first word of that.
+        """
+        place: WordPlace | None = WordPlace()
+        sets = False
+        for piece in _pieces(pattern):
+            text, before, behind = piece
+            # Behind what sets a variable may be more that a wrapper before it is told.
+            if before or behind or place is None or (sets and text.startswith("-")):
+                place = None
+                yield piece, None
+                continue
+            following = place.after(Word(text, text), self._shell)
+            if not following.leads:
+                return
+            yield piece, place
+            place, sets = following, ASSIGNMENT.match(text) is not None
+
+
+# A piece of a pattern between blanks, and whether a gap stands before and behind it.
+_Piece = tuple[str, bool, bool]
+
+
+def _pieces(pattern: Pattern) -> Iterator[_Piece]:
+    last = len(pattern.tokens) - 1
+    for number, token in enumerate(pattern.tokens):
+        if not isinstance(token, str):
+            continue
+        pieces = token.split(" ")
+        for at, piece in enumerate(pieces):
+            before = at == 0 and number > 0
+            behind = at == len(pieces) - 1 and number < last
+            if piece:
+                yield piece, before, behind
+
+
+def _is_told_apart(name: str, piece: _Piece) -> bool:
+    text, before, behind = piece
+    text = text.rpartition("/")[2]
+    if before and behind:
+        return text in name
+    return name.endswith(text) if before else name.startswith(text) if behind else name == text
+
+
+_LETTERS: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_")
+_DIGITS: Final = frozenset("0123456789")
+
+
+@frozen(cache_hash=True)
+class Spelling:
+    """How much is spelled of the name of a program, one that leads no others.
+
+    Attributes:
+        typed: what is behind its last slash, as long as the name of one that does may come of it.
+        slashed: whether it has a slash.
+        named: whether it may be the name of a variable so far.
+        told: the letters that what is told to a wrapper begins with, as long as nothing is spelled.
+
+    """
+
+    typed: str | None = ""
+    slashed: bool = False
+    named: bool = True
+    told: frozenset[str] = frozenset()
+
+    def after(self, letter: str, names: Names) -> Spelling | None:
+        """Return how much it is with one more letter; None where it is no such name."""
+        if (letter == "=" and self.named) or letter in self.told:
+            return None
+        typed = "" if letter == "/" else None if self.typed is None else self.typed + letter
+        if typed is not None and not any(name.startswith(typed) for name in names.known):
+            typed = None
+        is_part = letter in _LETTERS or (self.typed != "" and letter in "0123456789+")
+        return _spelling(typed, self.slashed or letter == "/", self.named and is_part)
+
+    def leads(self, names: Names) -> bool:
+        """Whether it leads others."""
+        return self.typed is not None and self.typed in names.known
+
+    def is_keyword(self) -> bool:
+        """Whether it is a word of shells."""
+        return not self.slashed and self.typed in KEYWORDS
+
+
+@lru_cache(maxsize=4096)
+def _spelling(typed: str | None, *about: bool) -> Spelling:
+    slashed, named = about
+    return Spelling(typed, slashed, named)
+
+
+# Simple commands of plain words, by all texts by which rules know them: those decided in some way.
+
+
+_MOST: Final = len(BY_RANK) - 1
+_ASKED: Final = frozenset(each for each in CHANGES if Effect.ALLOW not in each)
+
+
+@frozen(cache_hash=True)
+class _At:
+    """Where a command stands.
+
+    Attributes:
+        granted: the text for rules that allow.
+        known: those for rules that deny or ask.
+        ambiguous: those for these by which it may be known, where no one knows.
+        refused: whether no rule may allow it.
+        parted: whether a word must come.
+        program: how much is spelled of its program, where that is the word at hand.
+        named: the text of that without the folder before it.
+        sure: whether it is known by that.
+
+    """
+
+    granted: ListedText
+    known: frozenset[ListedText]
+    ambiguous: frozenset[ListedText] = frozenset()
+    refused: bool = False
+    parted: bool = False
+    program: Spelling | None = None
+    named: ListedText | None = None
+    sure: bool = True
+
+    @property
+    def strict(self) -> Iterator[ListedText]:
+        """All texts for rules that deny or ask."""
+        return chain(*self.texts)
+
+    @property
+    def texts(self) -> tuple[frozenset[ListedText], frozenset[ListedText]]:
+        """Those by which it is known, and by which it may be."""
+        if self.named is None:
+            return self.known, self.ambiguous
+        if self.sure:
+            return self.known | {self.named}, self.ambiguous
+        return self.known, self.ambiguous | {self.named}
+
+
+class _Seen:
+    """Where commands stood.
+
+    What is ambiguous only takes from what both sides grant: where neither tells more of it than
+    that, a change of a command with more of it is what is left of one of a command like it.
+
+    Args:
+        wanted: changes; where one is missing of which a wanted one is left, none stands for others.
+
+    """
+
+    def __init__(self, wanted: Collection[Effects]) -> None:
+        self._merges = stronger(wanted) <= {*wanted}
+        self._least: dict[object, list[frozenset[ListedText]]] = {}
+
+    def is_new(self, at: _At, place: WordPlace | None = None) -> bool:
+        """Note where one stands; return whether none did so of which no more was ambiguous."""
+        alike = frozenset([text for text in at.ambiguous if self._merges and not text.differs])
+        known = at.known, at.ambiguous - alike, at.named, at.sure
+        word = at.refused, at.parted, at.program
+        least = self._least.setdefault((place, at.granted, *known, *word), [])
+        if any(each <= alike for each in least):
+            return False
+        least.append(alike)
+        return True
+
+
+class SimpleSearch:
+    """The simple commands that two sides decide in one of some ways.
+
+    Args:
+        lists: both sides.
+        shell: how commands are read.
+        unsure: what a call gets that no rule can allow.
+        budget: places that all searches may look at.
+
+    """
+
+    def __init__(self, lists: Sides, shell: Shell, unsure: Effect, budget: int) -> None:
+        self._lists = lists
+        self._unsure = unsure
+        self._left = budget
+        self._granted = Texts(lists, strict=False).start
+        self._known = Texts(lists, strict=True).start
+        self._names = Names.of(shell)
+        self._words = tuple(self._names.leading(lists.patterns, lists.fresh))
+        # Where it stands is told by few values, each of which is made once.
+        self._made: dict[_At, _At] = {}
+        self._steps: dict[object, tuple[_At, _At]] = {}
+
+    def search(self, wanted: Collection[Effects]) -> SearchResult:
+        """Return a command that both sides decide in one of some ways, of few leading words.
+
+        Args:
+            wanted: what it gets of both.
+
+        """
+        first = self._one(_At(self._granted, _telling([self._known]), parted=True))
+        places: deque[tuple[str, WordPlace, _At]] = deque([("", WordPlace(), first)])
+        seen, tried, ends = _Seen(wanted), set[object](), set[_At]()
+        programs: dict[_At, str] = {}
+        while places:
+            text, place, at = places.popleft()
+            program = self._begun(place, at)
+            if program is not None:
+                programs.setdefault(program, text)
+            for step in self._names.steps(place, self._words):
+                end, behind = self._behind(at, step)
+                if end not in ends:
+                    ends.add(end)
+                    if self._effects(end) in wanted:
+                        return SearchResult(text + step.word)
+                following = step.place, behind
+                if following in tried:
+                    continue
+                tried.add(following)
+                if not (self._leads_on(*following, wanted) and seen.is_new(behind, step.place)):
+                    continue
+                self._left -= 1
+                if self._left < 0:
+                    return SearchResult(None, exact=False)
+                places.append((f"{text}{step.word} ", *following))
+        return self._spelled(programs, wanted)
+
+    def _spelled(self, programs: Mapping[_At, str], wanted: Collection[Effects]) -> SearchResult:
+        """Return a command whose program begins in one of some places, behind what is there."""
+        seen, tried = _Seen(wanted), set(programs)
+        queue = deque((text, at) for at, text in programs.items() if seen.is_new(at))
+        while queue:
+            text, at = queue.popleft()
+            if self._may_end(at) and self._effects(at) in wanted:
+                return SearchResult(text)
+            for letter in sorted(self._letters(at)):
+                following = self._after(at, letter)
+                if following is None or following in tried:
+                    continue
+                tried.add(following)
+                if not self._hopes(following, wanted, [following.granted]):
+                    continue
+                if not seen.is_new(following):
+                    continue
+                self._left -= 1
+                if self._left < 0:
+                    return SearchResult(None, exact=False)
+                queue.append((text + letter, following))
+        return SearchResult(None)
+
+    def _one(self, at: _At) -> _At:
+        return self._made.setdefault(at, at)
+
+    def _behind(self, at: _At, step: Step) -> tuple[_At, _At]:
+        """Return where a command stands with one more word that leads, and with a blank more."""
+        key = at, step.word, step.begins, step.sure, step.grants
+        found = self._steps.get(key)
+        if found is None:
+            granted, refused = at.granted, at.refused
+            known, ambiguous = ([text.after(step.word) for text in each] for each in at.texts)
+            (known if step.sure else ambiguous).extend(map(self._known.after, step.begins))
+            if step.grants:
+                granted, refused = self._granted, step.refused
+            granted = granted.after(step.word)
+            end = self._one(_At(granted, _telling(known), _telling(ambiguous), refused))
+            found = self._steps[key] = end, self._one(self._parted(end))
+        return found
+
+    def _begun(self, place: WordPlace, at: _At) -> _At | None:
+        """Return where a program begins behind words that lead others, if one may."""
+        spelling, grants = self._names.beginning(place)
+        if spelling is None:
+            return None
+        granted, refused = (self._granted, False) if grants else (at.granted, at.refused)
+        found = _At(granted, at.known, at.ambiguous, refused, parted=True, program=spelling)
+        if place.sure:
+            return self._one(evolve(found, known=at.known | {self._known}))
+        return self._one(evolve(found, ambiguous=at.ambiguous | {self._known}, sure=False))
+
+    def _after(self, at: _At, letter: str) -> _At | None:
+        """Return where a command stands behind one more letter of its program, or of the rest."""
+        program, named = at.program, at.named
+        if letter == " ":
+            leads = program is not None and program.leads(self._names)
+            return None if at.parted or leads else self._parted(at)
+        if program is not None:
+            program = program.after(letter, self._names)
+            if program is None:
+                return None
+            named = self._known if letter == "/" else named and named.after(letter)
+        return evolve(
+            at,
+            granted=at.granted.after(letter),
+            known=_telling(each.after(letter) for each in at.known),
+            ambiguous=_telling(each.after(letter) for each in at.ambiguous),
+            parted=False,
+            program=program,
+            named=named,
+        )
+
+    def _parted(self, at: _At) -> _At:
+        """Return where a command stands with a blank behind a word."""
+        known, ambiguous = (_telling(text.after(" ") for text in each) for each in at.texts)
+        return _At(at.granted.after(" "), known, ambiguous, at.refused, parted=True)
+
+    def _may_end(self, at: _At) -> bool:
+        """Return whether a command may end there; words of shells are tried as those that lead."""
+        return not (at.parted or (at.program is not None and at.program.is_keyword()))
+
+    def _effects(self, at: _At) -> Effects:
+        """Return what both sides say of a command that ends there."""
+        known, ambiguous = ([text.said for text in each] for each in at.texts)
+        effects = []
+        for number, (rank, matched) in enumerate(
+            zip(at.granted.said, at.granted.matched, strict=True)
+        ):
+            strictest = min([each[number] for each in known], default=_MOST)
+            if matched or strictest == _MOST:
+                strictest = min(strictest, rank)
+            is_unsure = at.refused and strictest == _MOST
+            said = self._unsure if is_unsure else BY_RANK[strictest]
+            # What is asked for there and granted by nothing else is not asked for.
+            effects.append(min([said, *(BY_RANK[each[number]] for each in ambiguous)]))
+        return self._lists.granted(effects)
+
+    def _leads_on(self, place: WordPlace, at: _At, wanted: Collection[Effects]) -> bool:
+        """Return whether both sides may decide what goes on behind these words as it is *wanted*.
+
+        By any text that begins there.
+        """
+        if place.granting is None:
+            return self._hopes(at, wanted, [at.granted], [self._known])
+        granted = [at.granted, self._granted]
+        return self._hopes(evolve(at, refused=False), wanted, granted, [self._known])
+
+    def _hopes(
+        self,
+        at: _At,
+        wanted: Collection[Effects],
+        granted: Sequence[ListedText],
+        more: Sequence[ListedText] = (),
+    ) -> bool:
+        """Return whether both sides may decide what goes on from there as it is *wanted*.
+
+        Args:
+            at: where a command stands.
+            wanted: the changes.
+            granted: the texts of which one is that for rules that allow.
+            more: texts that may begin there.
+
+        """
+        left = _ASKED.intersection(wanted) if at.refused else frozenset(wanted)
+        left &= frozenset[Effects]().union(*(text.changes for text in granted))
+        left = left.intersection(*(text.changes for text in at.strict))
+        return bool(left) and any(text.differs for text in chain(at.strict, granted, more))
+
+    def _letters(self, at: _At) -> set[str]:
+        lists = self._lists
+        named = set[str]().union(at.granted.letters, *(text.letters for text in at.strict))
+        return (named | {lists.fresh, " ", "/"} | lists.extra) - ACTED_ON
+
+
+def _telling(texts: Iterable[ListedText]) -> frozenset[ListedText]:
+    """Return the texts of which lines may still say something."""
+    return frozenset([text for text in texts if text.tells])
+
+
+# Places that all searches of one comparison may look at.
+_PLACES: Final = 60_000
+
+
+def simple_differences(
+    pair: CommandPair, wanted: Iterable[Effects]
+) -> Generator[Difference, None, set[Effects]]:
+    """Yield a difference for each change that is *wanted* and has one; return those left undecided.
+
+    Args:
+        pair: the calls of the tool that runs commands, its lines compared.
+        wanted: changes that no command which was tried shows.
+
+    """
+    left = {*wanted}
+    search = _search(pair) if left else None
+    while search is not None and left:
+        found = search.search(stronger(left))
+        if found.text is None:
+            return left if not found.exact else set()
+        difference = pair.asked(found.text.replace(pair.fresh, "q7z"))
+        if difference.effects not in stronger(left):
+            break
+        yield difference
+        left -= weaker([difference.effects])
+    return left
+
+
+def _search(pair: CommandPair) -> SimpleSearch | None:
+    """Return the search of commands of plain words; None where more than lines decides."""
+    rows = [row for lookup in pair.lookups for row, _ in lookup.rows]
+    asks = {row.ruleset.dialect.asks for row in rows}
+    if len(asks) != 1:
+        return None
+    if any(row.has_parameters or not is_told(row.ruleset.dialect.shell) for row in rows):
+        return None
+    return SimpleSearch(pair, pair.shell, Effect.ASK if True in asks else Effect.DENY, _PLACES)
