@@ -292,13 +292,19 @@ class ChangedLines:
         if not (blank or pattern.exact) or not ODD.isdisjoint(program):
             return all(self._most(n) >= least for n in lists)
         if program in runners(pair.shell):
-            return all(n in self._open[least] or self._goes_on(n, pattern, least) for n in lists)
+            return all(
+                n in self._open[least]
+                or self._goes_on(n, pattern, least)
+                or self._asks(n, pattern, least)
+                for n in lists
+            )
         if leads_another(program, pair.shell):
             return all(self._most(n) >= least for n in lists)
         closed = all(isinstance(token, str) for token in pattern.tokens[:-1])
         plain = closed and not has_other_texts(pattern, pair.shell)
         return all(
             n in self._open[least]
+            or self._asks(n, pattern, least)
             or (self._runs(n, pattern) if plain else self._starts(n, program, least))
             for n in lists
         )
@@ -312,7 +318,14 @@ class ChangedLines:
         view = self._pair.views[number]
         begun = (each for each in prefixes([pattern], view.shell) if each.is_known)
         rests = [rest for each in begun for rest in left_behind(pattern, each.text)]
-        for each in (pattern, *(rest for rest in rests if start_of(rest)[:1] not in ("", "-"))):
+        # A wrapper behind a wrapper may be taken off with it.
+        led = (
+            rest
+            for rest in rests
+            if start_of(rest)[:1] not in ("", "-")
+            and not leads_another(start_of(rest).partition(" ")[0], view.shell)
+        )
+        for each in (pattern, *led):
             first = self._pair.containing(each, number)
             if first != NO_MATCH and view.effect(first) < least:
                 by_file = view.entries[first].reason not in BY_DEFAULT
@@ -337,6 +350,12 @@ class ChangedLines:
             and (rest.startswith(start_of(each)) or start_of(each).startswith(rest))
             for each, effect in self._live[number]
             for rest, grantable in rests
+        )
+
+    def _asks(self, number: int, pattern: Pattern, least: Effect) -> bool:
+        """Return whether a list asks for what a line knows by another text, as it does itself."""
+        return least is Effect.ASK and any(
+            effect is Effect.ASK and may_meet(each, pattern) for each, effect in self._live[number]
         )
 
     def _runs(self, number: int, pattern: Pattern) -> bool:
