@@ -61,24 +61,25 @@ def _edges(project: Project) -> set[tuple[str, str]]:
 # --- findings -------------------------------------------------------------------
 
 
-def new_findings(old: Iterable[Finding], new: Iterable[Finding]) -> tuple[Finding, ...]:
+def new_findings(
+    old: Iterable[Finding], new: Iterable[Finding], renamed: Mapping[str, str]
+) -> tuple[Finding, ...]:
     """Return errors and warnings of *new* that *old* has not, by severity and place.
 
-    They are compared by file, code and message: a finding whose line moved is not new.
+    They are compared by file, code and message: a finding whose line moved is not new. *renamed*
+    is a file of *new* -> the file of *old* in its place.
     """
-    known = Counter(map(_mark, old))
+    known = Counter((each.place.file, each.code, each.message) for each in old)
     found = []
     for finding in new:
-        if known[_mark(finding)] > 0:
-            known[_mark(finding)] -= 1
+        file = finding.place.file
+        mark = renamed.get(file, file), finding.code, finding.message
+        if known[mark] > 0:
+            known[mark] -= 1
         elif finding.severity is not Severity.NOTE:
             found.append(finding)
     order = list(Severity)
     return tuple(sorted(found, key=lambda each: (order.index(each.severity), each.place)))
-
-
-def _mark(finding: Finding) -> tuple[str, str, str]:
-    return finding.place.file, finding.code, finding.message
 
 
 # --- rules ---------------------------------------------------------------------------------

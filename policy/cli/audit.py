@@ -32,6 +32,7 @@ from policy.cli.report.words import (
     chain_text,
     count,
     explained,
+    finding_lines,
     findings_blocks,
     findings_summary,
     names,
@@ -41,7 +42,7 @@ from policy.cli.report.words import (
 from policy.core.decision import Because, Decision
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
-from policy.core.finding import Finding, Severity
+from policy.core.finding import Severity
 from policy.core.source import Span
 from policy.core.values import evolve, frozen
 from policy.files.opening import is_unreadable
@@ -361,20 +362,8 @@ def _findings(audited: Audit, most: int | None) -> list[doc.Block]:
         return []
     if most is None:
         return [doc.Section(findings_summary(found), tuple(findings_blocks(found, None)))]
-    alike: dict[str, list[Finding]] = {}
-    for finding in found:
-        alike.setdefault(finding.code, []).append(finding)
-    rows = []
-    for members in list(alike.values())[:most]:
-        first = members[0]
-        place = str(first.place) if first.span else first.file
-        also = f" and {len(members) - 1:,} more" if len(members) > 1 else ""
-        word = doc.Ink(first.severity.value, first.severity.value)
-        told = f"{also}  {first.message} [{first.code}]"
-        rows.append(doc.Item((word, "  ", doc.Ink(place, "file"), told)))
-    left = doc.more(sum(map(len, list(alike.values())[most:])), "findings")
     suppressed = f"; {audited.suppressed:,} suppressed" if audited.suppressed else ""
-    return [doc.Section(findings_summary(found) + suppressed, (*rows, *left))]
+    return [doc.Section(findings_summary(found) + suppressed, tuple(finding_lines(found, most)))]
 
 
 def _matrices(audited: Audit, most: int | None) -> Iterator[doc.Block]:

@@ -35,6 +35,7 @@ from policy.cli.report.words import (
     call_text,
     chain_text,
     count,
+    finding_lines,
     findings_blocks,
     quoted,
     why_rows,
@@ -221,12 +222,14 @@ def report_of(
         spawns=spawn_changes(before, after),
         excess=excess,
         more_excess=why,
-        # Which rules decide nothing takes longer than the comparison.
-        findings=new_findings(
-            *(lint(side.tree, side.workspace, most=0).findings for side in (old, new))
-        ),
+        findings=new_findings(_linted(old), _linted(new), renamed),
     )
     return evolve(report, idle=without_effect(report.others, edits, after, loaded, known))
+
+
+def _linted(side: InputTree) -> tuple[Finding, ...]:
+    """Return what lint reports but for rules that decide nothing: that takes longer than a diff."""
+    return lint(side.tree, side.workspace, most=0).findings
 
 
 def _excess(
@@ -296,7 +299,10 @@ def blocks(report: DiffReport, most: int | None) -> list[doc.Block]:
     found += _beyond(report, most)
     if report.findings:
         title = f"findings that came with the change ({len(report.findings):,})"
-        found.append(doc.Section(title, tuple(findings_blocks(report.findings, most))))
+        full = [f for f in report.findings if most is None or f.severity is Severity.ERROR]
+        rest = [finding for finding in report.findings if finding not in full]
+        told = (*findings_blocks(full, most), *finding_lines(rest, most or 0))
+        found.append(doc.Section(title, told))
     for title, is_idle in (
         ("changes something only together with the edits above", False),
         ("without effect", True),
@@ -312,8 +318,10 @@ def blocks(report: DiffReport, most: int | None) -> list[doc.Block]:
         found.append(
             doc.Section(title, (*graph, *doc.more(total - len(graph), "starts")), folded=True)
         )
-    rest = (kind for kind in FILES if kind not in {"error", "unread"})
-    return found + _files(report, [k for k in rest if k != "decisions" or most is None], most)
+    others = (kind for kind in FILES if kind not in {"error", "unread"})
+    return found + _files(
+        report, [kind for kind in others if kind != "decisions" or most is None], most
+    )
 
 
 def _files(report: DiffReport, kinds: Iterable[str], most: int | None) -> list[doc.Block]:

@@ -11,8 +11,8 @@ import policy
 
 ROOT = Path(policy.__file__).parent
 
-LINES = 69_121
-MODULES = 238
+LINES = 65_971
+MODULES = 232
 ENTRIES = 15  # files and folders directly in `policy/`
 PRIVATE_WORDS = 1
 

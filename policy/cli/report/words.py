@@ -202,6 +202,22 @@ def _problem(word: str, message: str, span: Span | None, file: str, help_: str) 
     return doc.Item((where, doc.Ink(f"{word}:", word), " ", " ".join(message.split())), tuple(body))
 
 
+def finding_lines(findings: Iterable[Finding], most: int) -> list[doc.Block]:
+    """Return a line for each code of *findings* in their order, for at most so many codes."""
+    alike: dict[str, list[Finding]] = {}
+    for finding in findings:
+        alike.setdefault(finding.code, []).append(finding)
+    found: list[doc.Block] = []
+    for members in list(alike.values())[:most]:
+        first = members[0]
+        place = str(first.place) if first.span else first.file
+        also = f" and {len(members) - 1:,} more" if len(members) > 1 else ""
+        word = doc.Ink(first.severity.value, first.severity.value)
+        told = f"{also}  {first.message} [{first.code}]"
+        found.append(doc.Item((word, "  ", doc.Ink(place, "file"), told)))
+    return [*found, *doc.more(sum(map(len, list(alike.values())[most:])), "findings")]
+
+
 def findings_blocks(findings: Sequence[Finding], most: int | None) -> list[doc.Block]:
     """Return the findings in their order; of many with one code at most *most*.
 
