@@ -1,8 +1,8 @@
 """Lists of rules over one text: an index over each, and which lines of two sides may decide it.
 
 A row becomes a `View`, a list of patterns in order. Two sides are meets of such lists (`Sides`).
-Two lists decide some text differently just when a line of each match it, with other effects, and
-both decide by those lines. One of them is a changed line: one that the other list has not.
+Two lists decide a text differently if their deciding lines have different effects. At least one of
+these lines is edited: the other list lacks it.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class LineIndex:
                     yield number
 
     def _starts(self, effect: Effect, prefix: str) -> Iterator[str]:
-        """Yield what lines of *effect* start with, if *prefix* starts with it, or it with that."""
+        """Yield each start of a line of *effect* that begins *prefix*, or that *prefix* begins."""
         index, prefixes = self._by_prefix[effect], self._prefixes[effect]
         yield from (start for n in range(len(prefix)) if (start := prefix[:n]) in index)
         for at in range(bisect_left(prefixes, prefix), len(prefixes)):
@@ -179,7 +179,7 @@ def grants_whole(row: Row) -> bool:
 
 
 def by_rules(row: Row) -> Row:
-    """Return the same row where nothing counts that is said by default."""
+    """Return the row with each default outcome replaced by allow: only rules ask or deny."""
     entries = (
         entry._replace(effect=Effect.ALLOW) if entry.reason in BY_DEFAULT else entry
         for entry in row.entries
@@ -325,10 +325,10 @@ class View:
         return max((self.default, self.unasked, self.deferred, *said))
 
     @cached_property
-    def nobody_said(self) -> tuple[bool, ...]:
-        """Whether no file has what holds without a line, and what each line says.
+    def by_host(self) -> tuple[bool, ...]:
+        """For the default, then each line: whether the host supplies it, and no file does.
 
-        Of commands such lines give way where others say something of the whole.
+        Such a line gives way to a file's rule for a whole command.
         """
         default = self._row is not None and self._row.default.reason in BY_DEFAULT
         return (default, *(entry.reason in BY_DEFAULT for entry in self.entries))
@@ -343,7 +343,7 @@ class View:
     def halves(self) -> tuple[list[_Said], set[_Said]]:
         """The lines down to the last that does not allow, and those that follow."""
         effects = (entry.effect for entry in self.entries)
-        lines = [*zip(self.patterns, self.nobody_said[1:], effects, strict=True)]
+        lines = [*zip(self.patterns, self.by_host[1:], effects, strict=True)]
         end = self.last_strict + 1
         return lines[:end], set(lines[end:])
 
@@ -387,11 +387,9 @@ def is_stricter(one: View, other: View) -> bool:
     it lacks allows and stands behind all that does not. No agent is granted more so, whichever
     texts of a command the lines know.
     """
-    if one.nobody_said[:1] != other.nobody_said[:1]:
+    if one.by_host[:1] != other.by_host[:1]:
         return False
-    if one.shell != other.shell and not (
-        one.nobody_said[0] and runs_no_more(one.shell, other.shell)
-    ):
+    if one.shell != other.shell and not (one.by_host[0] and runs_no_more(one.shell, other.shell)):
         return False  # what runs in the background is reported where a file has what holds
     if one.default > other.default or one.unasked > other.unasked or one.deferred > other.deferred:
         return False
@@ -400,13 +398,13 @@ def is_stricter(one: View, other: View) -> bool:
         return False
     wanted = iter(others)
     line = next(wanted, None)
-    for pattern, by_nobody, effect in own:
+    for pattern, by_host, effect in own:
         if line in (
-            (pattern, by_nobody, effect),
-            (pattern, by_nobody, Effect.ASK if effect is Effect.DENY else effect),
+            (pattern, by_host, effect),
+            (pattern, by_host, Effect.ASK if effect is Effect.DENY else effect),
         ):
             line = next(wanted, None)
-        elif by_nobody or effect is not Effect.DENY:
+        elif by_host or effect is not Effect.DENY:
             return False
     return line is None
 
@@ -609,7 +607,7 @@ class Edited:
         """
         other, place = self.partners.get((view, line), (view, line))
         views = self.views[view], self.views[other]
-        alike = views[0].nobody_said[line + 1] is views[1].nobody_said[place + 1]
+        alike = views[0].by_host[line + 1] is views[1].by_host[place + 1]
         return views[1].effect(place) if alike and other != view else None
 
     def _pairs(self, before: set[int], after: set[int]) -> Iterator[tuple[int, int]]:

@@ -1,8 +1,8 @@
 """Calls decided for the folder in which they are made, links followed.
 
-Rules are about a project and a home folder that no file states. `ProjectFolders` puts real
-folders in their place, `Anywhere` decides relative paths of a project in any folder. `Rooted` and
-`Rootless` are the places in which chains decide calls.
+Rules name the project and the home folder by placeholders (`/@project`, `/@home`).
+`ProjectFolders` puts real folders in their place, `Anywhere` decides relative paths of a project
+in any folder. `Rooted` and `Rootless` are the places in which chains decide calls.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 
-# Tables with the links that calls have met which are remembered.
+# How many tables `ProjectFolders.linked` keeps, each with links.
 _LINKED: Final = 64
 
 # What stands for the folder of a project, and for the home folder, until they are known.
@@ -81,7 +81,7 @@ class _Moved:
         return known[1]
 
     def _moved(self, rules: RuleSet) -> tuple[RuleSet, ...]:
-        """Return the sets of which the strictest answer holds here."""
+        """Return the rule sets that replace *rules* here; the strictest of them decides."""
         raise NotImplementedError
 
 
@@ -121,7 +121,7 @@ class ProjectFolders(_Moved):
         return resolved(path, self.cwd, self._real)
 
     def beyond(self, name: str, cwd: str) -> tuple[str, str] | None:
-        """Return the absolute name of a file and where links lead from it; None where none does."""
+        """Return a file's absolute and real path; None if no link leads elsewhere."""
         path = named(name, cwd, self.home)
         real, path = self.resolve(path), "/" + os.path.normpath(path).lstrip("/")
         inside = path.removeprefix(self.cwd)
@@ -166,7 +166,7 @@ class ProjectFolders(_Moved):
         return (RuleSet(entries, rules.default, placed, rules.default_reason),)
 
     def _entries(self, rules: RuleSet) -> tuple[Entry, ...]:
-        """Return the entries, each placed; where the project has one name, as they are needed."""
+        """Return the entries with real folders; of a project with one name, built on first use."""
         dialect, entries = rules.dialect, rules.entries
         if self.also:
             return tuple(
@@ -235,7 +235,7 @@ def _everywhere(entry: Entry, dialect: Dialect, granting: Effect) -> Iterable[Pa
     if pattern is None or pattern.kind is not PatternKind.PATH or _names_folder(pattern, cwd):
         return (pattern,)
     if entry.effect >= granting:
-        # What holds below any folder too holds there, whatever the folder is.
+        # A pattern that also matches itself below any folder matches wherever the project lies.
         below = Pattern.of(PatternKind.PATH, [Gap.DEEP, *pattern.tokens])
         inside = Pattern.of(PatternKind.PATH, [cwd, *pattern.tokens])
         return (inside,) if _is_within(below, pattern) else ()

@@ -2,16 +2,13 @@
 
 `Worklist` follows positions (`policy.analysis.reach.positions`) breadth first, so that each is
 found by a shortest chain. It walks a *pair* of readings: those of one project before and after
-a change, or as declared and as enforced. Which chains matter for a comparison cannot be said of
-either reading alone: a chain behind which an agent may do no more than behind another may be the
-only one that differs. Where the second reading is missing, it is a search over one.
+a change, or as declared and as enforced. One reading alone does not show which chains matter: a
+weaker chain may be the only one that differs. Without a second reading it is a search over one.
 
-A pair of positions is bound by some rule sets on either side, and grants more on one side than
-on the other just where it grants more than one of the *other's* rule sets, which is then none
-of its own. So a pair is left out when others cover it, on both sides, that together have all
-the rule sets in which its sides differ: what follows from it differs in no call that does not
-differ behind one of them. A chain on one side only is left out where a chain on that side only
-covers it.
+Each side of a pair is a meet of rule sets. The sides differ only through rule sets that one of
+them lacks. So the search skips a pair if known pairs cover it on both sides and together hold all
+those rule sets: no call differs behind it that does not differ behind one of them. It skips a
+chain of one side if another chain of that side alone covers it.
 
 `reach` returns the positions of one reading. Of positions that cannot be compared all are kept,
 up to a bound. What is beyond the bound is *joined*: of all such positions of an agent one
@@ -84,7 +81,7 @@ class ReadingSide:
     Attributes:
         reading: how its chains come about.
         starts: what they start with.
-        alone: starts of which only the chain of one agent is wanted.
+        alone: agents searched as a chain of one: what they start is not followed.
 
     """
 
@@ -133,7 +130,7 @@ class PositionPair:
         return max(each.depth for each in (self.before, self.after) if each is not None)
 
     def covers(self, other: PositionPair) -> bool:
-        """Return whether all that follows from *other* follows from this one, side by side."""
+        """Return whether this pair covers *other* on both sides."""
         return _covers(self.before, other.before) and _covers(self.after, other.after)
 
 
@@ -220,7 +217,7 @@ class Worklist:
         return tuple(reversed(names))
 
     def is_implied(self, pair: PositionPair) -> bool:
-        """Return whether other pairs show together what a chain on one side only shows.
+        """Return whether a chain of one side adds nothing to what other pairs show.
 
         One is on both sides and covers it; another is decided differently by the call that
         starts an agent of the chain.
@@ -495,7 +492,7 @@ class _Joining(Worklist):
             self._join(pair.before)
 
     def _join(self, position: Position) -> None:
-        """Take a position in of which the chain is not kept."""
+        """Join a position, without its chain, into the joined one of its agent and state."""
         key = (position.agent, position.state)
         known = self._joins.get(key, position)
         if known is not position and known.covers(position):

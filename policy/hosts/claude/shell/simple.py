@@ -133,7 +133,7 @@ _NUMBER: Final = re.compile(r"[+-]?[0-9]+")
 
 
 def is_plain_test(words: Sequence[Word]) -> bool:
-    """Return whether the *words* of a test, its brackets among them, are of a plain one."""
+    """Return whether every reader parses the *words* of a test, brackets included, alike."""
     raw = [word.raw for word in words]
     if raw[0] == "[" and not _PARTING.isdisjoint(raw):
         return False  # to a shell `&&` and `||` end the command that `[` is
@@ -156,7 +156,7 @@ def _is_taken_apart(words: Sequence[Word]) -> bool:
 
 
 def _is_one(test: Sequence[str]) -> bool:
-    """Whether it is a word, an operator and a word, or an operator between two."""
+    """Whether a test is `WORD`, `OP WORD` or `WORD OP WORD`."""
     if len(test) == 2:
         return _OPERATOR.fullmatch(test[0]) is not None
     if len(test) == 3 and not _OPERATOR.fullmatch(test[0]):
@@ -165,7 +165,7 @@ def _is_one(test: Sequence[str]) -> bool:
 
 
 def _is_counted(words: Sequence[Word]) -> bool:
-    """Whether what a test takes for a number is one: else a shell works out what it says."""
+    """Whether every operand that must be a number is a literal: a shell evaluates any other."""
     plain = [word.plain for word in words]
     for at, word in enumerate(plain[:-1]):
         if word in _COMPARING and not all(
@@ -309,7 +309,7 @@ def _doubtful(text: str) -> Iterator[re.Match[str] | None]:
 
 
 def _left_open(text: str) -> re.Match[str] | None:
-    """Return the operator at the end of a text behind one that is put on an input."""
+    """Return the operator at the end of a text that has a here-string (`<<<`)."""
     return _JOINING_END.search(text) if "<<<" in text and text.rstrip()[-1:] in "&|" else None
 
 
@@ -375,7 +375,7 @@ _BEFORE_SUM = re.compile(r"\A(?:=|\"=\"|'=')\$\(\(|\{[^}\s'\"]*\$\(\(")
 
 
 def is_joined_oddly(word: Word) -> bool:
-    """Whether a word of several pieces has together what none of them has."""
+    """Whether joined pieces form an expansion that no piece has, e.g. `'~'[x]` in zsh."""
     if "$((" in word.raw and _BEFORE_SUM.search(word.raw):
         return True
     if word.raw == word.plain or not _JOINED.search(word.plain):
@@ -407,10 +407,10 @@ def _without_documents(word: Word) -> str:
 def is_unchecked(words: Sequence[Word], shell: Shell) -> bool:
     """Whether no rule may allow this command, nor what stands beside it.
 
-    What such commands are is data (`policy.tables.dialect`): arguments that may run or be
-    evaluated, and variables that change how a shell reads what follows. The rest holds of
-    every host that looks into commands: an option is no program, and a wrapper with one
-    that it does not have may run anything.
+    `Program.unchecked` and `Shell.variables` (`policy.commands.knowledge`) list such commands:
+    arguments that may run or be evaluated, and variables that change how a shell reads what
+    follows. The rest holds of every host that looks into commands: an option is no program, and a
+    wrapper with an option that it does not have may run anything.
     """
     if any(guards(stage, shell, first=stage is words) for stage in match_stages(words, shell)):
         return True
@@ -649,7 +649,7 @@ class NestedScripts:
 class AutoAllowed:
     """Which commands of one script are harmless, asked in their order.
 
-    What is put into a word by a command that the script holds is known by the number of that one.
+    `Word.inner` holds the numbers of the commands that are substituted into a word.
     """
 
     def __init__(self, text: str, script: Script, shell: Shell) -> None:
