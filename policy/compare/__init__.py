@@ -24,7 +24,9 @@ Of commands more is told apart than the text that is written:
 - `commands`: the commands of one tool, by their text; and auto-allowed ones.
 - `samples`: commands that rules know by other texts as well, behind `sudo`, in quotes, joined or in
   scripts. Of each changed line it is known which changes may come so; one that no sample shows
-  makes the answer inexact. ~
+  makes the answer inexact, unless `simple` decides it. ~
+- `simple`: all commands of plain words by all their texts, where of wrappers no more is known than
+  their names, as in our notation. =
 
 All together:
 

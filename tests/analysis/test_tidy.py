@@ -73,7 +73,8 @@ def test_the_command_shows_folds_and_makes_those_that_are_confirmed(tmp_path, ca
     assert main(["lint", str(tmp_path), "--tidy"]) == 0  # no terminal, so no one confirms
     out, err = capsys.readouterr()
     assert '+      "Bash(npx vitest run *)"' in out
-    assert "grants `Bash(npx vitest run" in out
+    assert "grants more calls of `Bash(npx vitest run *)` than the rules that it replaces" in out
+    assert "Standard input is no terminal" in err
     assert "1 fold found, 0 made" in err
     assert file.read_text() == text
     assert main(["lint", str(tmp_path), "--tidy", "--diff"]) == 1
