@@ -149,6 +149,8 @@ class ChangedLines:
             changes = self._changes(number, line) if pattern is not None else frozenset()
             if pattern is not None and changes:
                 found.append(ChangedLine(number, view.effect(line), pattern, changes))
+            if line == NO_MATCH:
+                found += self._without_line(number)
         return sorted(found, key=lambda each: each.effect is Effect.ALLOW)
 
     @cached_property
@@ -175,6 +177,25 @@ class ChangedLines:
             found.update(product(before, after))
         return CHANGES.intersection(found) - self._pair.unheard - self._pair.precluded
 
+    def _without_line(self, number: int) -> Iterator[ChangedLine]:
+        """Yield lines that may grant by another text what one side alone grants by no line.
+
+        What a line asks for is known by all texts. One list may allow a command as it is written,
+        and another by what a wrapper runs: no text of it is allowed by both.
+        """
+        default, shell = self._pair.views[number].default, self._pair.shell
+        own = 0 if number in self._pair.sides[0] else 1
+        others = self._pair.sides[1 - own]
+        for other in others:
+            view = self._pair.views[other]
+            for entry, pattern in zip(view.entries, view.patterns, strict=True):
+                asks = entry.effect is Effect.ASK and view.default is Effect.DENY
+                several = len(others) > 1 and has_other_texts(pattern, shell)
+                if asks or (several and entry.effect is not Effect.DENY):
+                    changes = frozenset(_both_ways(entry.effect, default, own)) & self._possible
+                    if changes:
+                        yield ChangedLine(other, entry.effect, pattern, changes)
+
     def _changes(self, number: int, line: int) -> frozenset[Effects]:
         """Return the changes that may come of a line."""
         pair = self._pair
@@ -190,11 +211,10 @@ class ChangedLines:
         else:
             found = CHANGES
         directions = self._directions(number, line)
-        said = self._said
         return frozenset(
             (before, after)
-            for before, after in found
-            if before in said[0] and after in said[1] and (before < after) in directions
+            for before, after in found & self._possible
+            if (before < after) in directions
         )
 
     def _of_allowed(self, number: int, line: int) -> frozenset[Effects]:
@@ -408,8 +428,12 @@ class ChangedLines:
         return (only[0],)
 
     @cached_property
+    def _possible(self) -> frozenset[Effects]:
+        """The changes from what one side may say of anything to what the other may."""
+        return CHANGES.intersection(product(*self._said()))
+
     def _said(self) -> list[set[Effect]]:
-        """What each side may say of anything."""
+        """Return what each side may say of anything."""
         found = []
         for lookup, side in zip(self._pair.lookups, self._pair.sides, strict=True):
             rulesets = [row.ruleset for row, _ in lookup.rows]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from policy.analysis.diff import READINGS, Change, Diff, diff_workspaces
 from policy.compare.compare import DIFFERENT_KINDS
-from policy.compare.pair import OVERLAPS
+from policy.compare.pair import OPAQUE, OVERLAPS
 from policy.compare.samples import SAMPLED
 from policy.core.effect import Effect
 from policy.hosts.project import Project
@@ -199,13 +199,15 @@ READING = {"a3s": ("version",), "pikuri": ("pikuri", "workspace")}
 def is_undecided(universe: Universe, diff: Diff, sides: tuple[Model, Model]) -> bool:
     """Whether each reason why a diff is not exact holds of the policies.
 
-    Several rules of Claude Code share calls, one spells out an operator, or calls are read
-    otherwise.
+    As docs/limits.md says: several rules of Claude Code share calls, some know commands by other
+    texts than the one written, or a rule leaves open a program that the host runs unasked. Of the
+    other hosts calls are read otherwise.
     """
     if universe.host == "claude-code":
         written = {item for side in sides for items in side.lists.values() for item in items}
-        odd = any("*" in item and ("&&" in item or "|" in item) for item in written)
-        return all(OVERLAPS in why or (odd and SAMPLED in why) for why in diff.why)
+        if not any(item.startswith(("Bash", "Monitor")) for item in written):
+            return False
+        return all(any(each in why for each in (OVERLAPS, SAMPLED, OPAQUE)) for why in diff.why)
     said = READING.get(universe.host, ())
     before, after = ([side.options.get(name) for name in said] for side in sides)
     return before != after and any(DIFFERENT_KINDS in reason for reason in diff.why)
