@@ -15,7 +15,7 @@ from tests.law.drawing import CALLS, COMMANDS, OPAQUE
 LONGEST = 4
 Names = tuple[str, ...]
 EVERY = CALLS + OPAQUE
-HEADS = {command.split(" ")[0] for command in COMMANDS}
+HEADS = tuple({command.split(" ")[0] for command in COMMANDS})
 
 
 def arguments(call: Call) -> dict[str, object]:
@@ -53,7 +53,8 @@ def _part(text: str) -> Part | None:
     words = re.findall(r"(>>?|<) ([\w./-]+)", text)
     command = re.sub(r" (>>?|<) [\w./-]+", "", text)
     _, *others = command.split(" ")
-    if not re.fullmatch(r"[\w./-]+( [\w./-]+)*", command) or HEADS.intersection(others):
+    wrapped = any(word.startswith(HEADS) for word in others)
+    if not re.fullmatch(r"[\w./-]+( [\w./-]+)*", command) or wrapped:
         return None  # e.g. a command behind a wrapper
     if any(file.startswith(("/", "..")) for _, file in words):
         return None
