@@ -7,26 +7,38 @@ which no call is decided differently.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
 
-from policy.analysis.diff import diff_workspaces, paired
-from policy.analysis.edits import Edits, TextEdit
+from policy.analysis.diff import Diff, FileChange, changed_files, diff_workspaces, paired
+from policy.analysis.edits import EditEffect, Edits, TextEdit, effects_of_edits
+from policy.analysis.lint import lint
 from policy.analysis.reach.worklist import reach
 from policy.compare.compare import Known
 from policy.compare.tables import differences
 from policy.core.effect import Effect
 from policy.core.finding import Finding, Severity
-from policy.core.source import Place
-from policy.files.trees import Tree
+from policy.core.source import Place, Source
+from policy.core.values import evolve, field, frozen
+from policy.files.trees import SingleFile, Tree
 from policy.hosts.project import Project
 from policy.hosts.workspace import Workspace
-from policy.tables.chain import READINGS
+from policy.tables.chain import READINGS, Chains, SpawnDenied
 from policy.tables.table import LinkedRules, Table
 
+if TYPE_CHECKING:
+    from policy.analysis.reach.query import Excess
+
 __all__ = [
+    "FILE_EFFECTS",
+    "Classes",
+    "DiffReport",
     "Rule",
     "changed_rules",
     "new_findings",
+    "review",
     "spawn_changes",
     "without_effect",
 ]
@@ -186,3 +198,177 @@ def _is_same(before: Project, after: Project) -> bool:
         if one.bounds != other.bounds or any(c.differences or not c.exact for c in found):
             return False
     return True
+
+
+# --- the review ----------------------------------------------------------------------------
+
+# What a file that differs does, the gravest first: it is not read or understood, and what it grants
+# is not known; it may explain what nothing else does; nothing; it makes changes.
+FILE_EFFECTS: Final = ("unread", "error", "unknown", "none", "decisions")
+
+
+# Class of tools -> tools, the most ordinary first.
+Classes = Mapping[str, tuple[str, ...]]
+
+# Project and chain -> the table of an agent, and the classes of tools there.
+Granted = Mapping[tuple[str, tuple[str, ...]], tuple[Table, Classes]]
+
+
+@frozen
+class DiffReport:
+    """A diff with everything else that a reviewer asks.
+
+    Attributes:
+        old: the name of the old side.
+        new: the name of the new side.
+        diff: the changes.
+        edits: the edits of texts.
+        effects: what these change, those that grant more first.
+        rules: the rules that went, and those that came.
+        idle: the edits of rules without which every call is decided the same.
+        classes: project -> class of tools -> tools.
+        grants: the tables of added and removed agents.
+        spawns: project -> the edges of its spawn graph that came and went.
+        excess: what the new side grants beyond a maximum.
+        more_excess: why it may be more; nothing where it is not.
+        findings: of the new side alone (`new_findings`).
+
+    """
+
+    old: str
+    new: str
+    diff: Diff
+    edits: tuple[TextEdit, ...] = ()
+    effects: tuple[EditEffect, ...] = ()
+    rules: tuple[Sequence[Rule], Sequence[Rule]] = ((), ())
+    idle: frozenset[TextEdit] = frozenset()
+    classes: Mapping[str, Classes] = field(factory=dict)
+    grants: Granted = field(factory=dict)
+    spawns: Mapping[str, Sequence[tuple[str, str, str]]] = field(factory=dict)
+    excess: tuple[Excess, ...] = ()
+    more_excess: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+    def rules_of(self, edit: TextEdit, side: int) -> list[Rule]:
+        """Return the rules that *edit* removes (0) or adds (1)."""
+        return [rule for rule in self.rules[side] if edit.covers(side, rule[2])]
+
+    @cached_property
+    def others(self) -> list[TextEdit]:
+        """The edits of rules that make no change."""
+        making = {edit for effect in self.effects for edit in effect.edits}
+        rest = (edit for edit in self.edits if edit not in making)
+        return [edit for edit in rest if any(self.rules_of(edit, side) for side in (0, 1))]
+
+    def effect(self, file: FileChange) -> str:
+        """Return the effect of a file that differs, one of `FILE_EFFECTS`."""
+        if file.status != "read":
+            return "unread" if file.status == "not read" else "error"
+        making = [edit for effect in self.effects for edit in effect.edits]
+        if any(file.path in e.files for e in (*making, *self.others) if e not in self.idle):
+            return "decisions"
+        is_known = self.diff.exact and all(effect.edits for effect in self.effects)
+        return "none" if is_known else "unknown"
+
+    def files(self, effect: str) -> list[FileChange]:
+        """Return the files with *effect*."""
+        return [file for file in self.diff.files if self.effect(file) == effect]
+
+    @property
+    def beyond(self) -> list[list[Excess]]:
+        """What exceeds a maximum: calls that differ only in their chain together."""
+        groups: dict[object, list[Excess]] = {}
+        for one in self.excess:
+            found = one.difference
+            rules = tuple((because.rule, because.place) for because in found.after.because)
+            key = one.project, found.tool, str(found.call), found.before.effect, rules
+            groups.setdefault(key, []).append(one)
+        return list(groups.values())
+
+
+def review(
+    trees: tuple[Tree, Tree],
+    workspaces: tuple[Workspace, Workspace],
+    load: Callable[[Tree], Workspace],
+    *,
+    readings: Sequence[str] = READINGS,
+    maximum: Source | None = None,
+) -> DiffReport:
+    """Return how the second of two sides differs from the first.
+
+    Args:
+        trees: both sides.
+        workspaces: what is in them.
+        load: reads a tree as they were read.
+        readings: those that are compared.
+        maximum: a policy of one agent that the second side should not exceed.
+
+    Raises:
+        PolicyError: the maximum does not have exactly one agent, or a rule of it matches no call.
+
+    """
+    (old, new), (old_tree, new_tree) = _paired(trees, workspaces), trees
+    known: Known = {}
+    files = changed_files(*zip(trees, workspaces, strict=True))
+    diff = diff_workspaces(old, new, readings=readings, files=files, known=known)
+    renamed = {}
+    if isinstance(old_tree, SingleFile) and isinstance(new_tree, SingleFile):
+        renamed = {new_tree.path.name: old_tree.path.name}
+    edits = Edits(old_tree, new_tree, diff.files, renamed)
+    excess, why = _excess(maximum, new, readings)
+    # Rules that decide nothing are left out: to find them takes longer than a diff.
+    was, now = (lint(*side, most=0).findings for side in zip(trees, workspaces, strict=True))
+    report = DiffReport(
+        old_tree.label,
+        new_tree.label,
+        diff,
+        tuple(edits.all),
+        tuple(effects_of_edits(diff, (old, new), edits, load)),
+        changed_rules(old, new),
+        classes={each.title: each.tool_classes for each in (*old.projects, *new.projects)},
+        grants=_grants(diff, old, new),
+        spawns=spawn_changes(old, new),
+        excess=excess,
+        more_excess=why,
+        findings=new_findings(was, now, renamed),
+    )
+    return evolve(report, idle=without_effect(report.others, edits, new, load, known))
+
+
+def _excess(
+    maximum: Source | None, workspace: Workspace, readings: Sequence[str]
+) -> tuple[tuple[Excess, ...], tuple[str, ...]]:
+    """Return what is granted beyond the policy in a file, and why it may be more."""
+    if maximum is None:
+        return (), ()
+    # Only a maximum needs the parser of our notation.
+    from policy.analysis.reach.query import exceeds, read_maximum  # noqa: PLC0415
+
+    return exceeds(workspace, read_maximum(maximum), readings=readings)
+
+
+def _paired(
+    trees: tuple[Tree, Tree], workspaces: tuple[Workspace, Workspace]
+) -> tuple[Workspace, Workspace]:
+    """Return both workspaces; for two files, the second under the name of the first."""
+    before, after = workspaces
+    is_alone = all(isinstance(tree, SingleFile) for tree in trees) and all(
+        len(each.projects) == 1 for each in workspaces
+    )
+    if not is_alone or before.projects[0].host != after.projects[0].host:
+        return before, after
+    there = evolve(after.projects[0], root=before.projects[0].root)
+    return before, evolve(after, projects=(there,))
+
+
+def _grants(diff: Diff, old: Workspace, new: Workspace) -> Granted:
+    """Return the tables of added and removed agents."""
+    grants = {}
+    for change in diff.changes:
+        side = new if change.what == "agent-added" else old
+        project = next((p for p in side.projects if p.title == change.project), None)
+        if change.what != "rule" and project is not None:
+            with suppress(SpawnDenied):
+                table = Chains(project.reading(change.readings[0])).of(change.chain).table
+                grants[change.project, change.chain] = table, project.tool_classes
+    return grants

@@ -8,11 +8,18 @@ from functools import partial
 from typing import Final
 
 from policy.analysis.lint import lint
-from policy.analysis.reach.audit import AgentAudit, Audit, ProjectAudit, ReadingGap, audit
-from policy.cli.console import Console
+from policy.analysis.reach.audit import (
+    AgentAudit,
+    Audit,
+    GapGroup,
+    ProjectAudit,
+    audit,
+    dead_rules,
+    escalations,
+)
+from policy.cli.console import Console, publish
 from policy.cli.inputs import InputTree, load_here
 from policy.cli.options import Hosts
-from policy.cli.outputs import publish
 from policy.cli.report import document as doc
 from policy.cli.report.access import (
     CLASSES,
@@ -29,22 +36,21 @@ from policy.cli.report.words import (
     VERBS,
     because_text,
     call,
+    call_text,
     chain_text,
     count,
-    explained,
     finding_lines,
     findings_blocks,
     findings_summary,
     names,
-    quoted,
     rule,
 )
 from policy.core.decision import Because, Decision
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.finding import Severity
-from policy.core.source import Span
-from policy.core.values import evolve, frozen
+from policy.core.source import Span, quoted
+from policy.core.values import evolve
 from policy.files.opening import is_unreadable
 from policy.language.mistakes import closest
 from policy.tables.chain import READINGS, Chains
@@ -122,52 +128,6 @@ def _fails(audited: Audit, fail_on: str) -> bool:
 # --- where the host differs from its files -------------------------------------------------
 
 
-@frozen
-class GapGroup:
-    """Gaps with the same two effects, of the same agents for the same reason.
-
-    Attributes:
-        agents: that make the calls.
-        gaps: one of each call.
-
-    """
-
-    agents: tuple[str, ...]
-    gaps: tuple[ReadingGap, ...]
-
-    @property
-    def calls(self) -> list[doc.Ink]:
-        """The calls."""
-        return [call(gap.tool, gap.call) for gap in self.gaps]
-
-
-def escalations(agents: Iterable[AgentAudit]) -> list[GapGroup]:
-    """Return what the host grants beyond what is declared."""
-    return _groups((agent.name, agent.escalations) for agent in agents)
-
-
-def dead_rules(agents: Iterable[AgentAudit]) -> list[GapGroup]:
-    """Return what the files grant and the host refuses."""
-    return _groups((agent.name, agent.dead_letters) for agent in agents)
-
-
-def _groups(found: Iterable[tuple[str, Iterable[ReadingGap]]]) -> list[GapGroup]:
-    once: dict[Hashable, dict[str, ReadingGap]] = {}
-    for name, gaps in found:
-        for gap in gaps:
-            key = (gap.tool, str(gap.call), gap.effects, _why(gap.before))
-            once.setdefault(key, {}).setdefault(name, gap)
-    groups: dict[Hashable, tuple[tuple[str, ...], list[ReadingGap]]] = {}
-    for members in once.values():
-        gap, who = next(iter(members.values())), tuple(members)
-        groups.setdefault((who, gap.effects, _why(gap.before)), (who, []))[1].append(gap)
-    return [GapGroup(who, tuple(gaps)) for who, gaps in groups.values()]
-
-
-def _why(decision: Decision) -> Hashable:
-    return tuple((one.rule, one.place) for one in decision.because) or explained(decision)
-
-
 def _gaps(audited: Audit, most: int | None) -> list[doc.Block]:
     """Return a sentence for each group of gaps, escalations first."""
     items: list[doc.Block] = []
@@ -193,7 +153,7 @@ def _who(group: GapGroup, most: int | None) -> doc.Text:
 
 
 def _calls(group: GapGroup, most: int | None) -> doc.Text:
-    return doc.joined(group.calls, most=most and 4)
+    return doc.joined((call(gap.tool, gap.call) for gap in group.gaps), most=most and 4)
 
 
 def _reason(group: GapGroup, decision: Decision) -> doc.Text:
@@ -463,7 +423,7 @@ def _results(audited: Audit, spans: _Spans) -> list[Result]:
         ):
             for group in groups:
                 declared, real = group.gaps[0].before, group.gaps[0].after
-                calls = ", ".join(f"`{each.text}`" for each in group.calls)
+                calls = ", ".join(f"`{call_text(gap.tool, gap.call)}`" for gap in group.gaps)
                 message = (
                     f"{quoted(group.agents)}: {calls} {VERBS[real.effect]} by the host,"
                     f" declared {VERBS[declared.effect]}"

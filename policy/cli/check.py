@@ -5,20 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-from policy.cli.console import Console
+from policy.analysis.checking import CallRequest, CheckAnswer, Checker
+from policy.cli.console import Console, publish
+from policy.cli.inputs import DecidingPolicy, chain_of, compiled_at, load_here, read
 from policy.cli.options import Hosts
-from policy.cli.outputs import file_errors, publish
-from policy.cli.policies import (
-    DecidingPolicy,
-    chain_of,
-    compiled_at,
-    dialect_of,
-    policy_of,
-)
 from policy.cli.report import document as doc
 from policy.cli.report.as_json import Object, dumps, shape
 from policy.cli.report.terminal import terminal
@@ -28,7 +20,6 @@ from policy.cli.report.words import (
     chain_text,
     effect,
     explained,
-    quoted,
     rule,
     sentences,
 )
@@ -36,25 +27,17 @@ from policy.core import limits
 from policy.core.decision import Clause, Decision, Does, Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
-from policy.core.finding import Finding
-from policy.core.values import Final, evolve, field, frozen
-from policy.language.mistakes import closest
-from policy.tables.chain import READINGS, Chain, SpawnDenied
-from policy.tables.projects import Offered, Projects, told_apart
-
-if TYPE_CHECKING:
-    from policy.analysis.remedy import Remedy
+from policy.core.source import quoted
+from policy.core.values import Final, evolve
+from policy.files.writing import file_errors
+from policy.tables.chain import READINGS
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Decide the calls, and return the exit status."""
     found, words = _path_and_words(options)
-    checker = _Checker(
-        found,
-        chain_of(options.chain) if options.chain else (),
-        options.reading,
-        modes=options.modes,
-    )
+    chain = chain_of(options.chain) if options.chain else ()
+    checker = Checker(found.projects, chain, options.reading, modes=options.modes)
     keep = _recording(options, checker) if options.record else None
     answers: list[CheckAnswer] = []
     status = 0
@@ -69,7 +52,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
             console.line("\n" * bool(number) + terminal(blocks(answer, found), console.page)[:-1])
         if options.output or options.format not in {"json", "text"}:
             answers.append(answer)
-        status = max(status, answer.status)
+        status = max(status, _status(answer))
     report = doc.Report(
         "Calls and what they get",
         lambda: {"answers": [_json(answer) for answer in answers]},
@@ -77,10 +60,10 @@ def run(options: argparse.Namespace, console: Console) -> int:
     )
     publish(report, options, console, printed=options.format not in {"json", "text"})
     # An unreadable file may hold a rule about these calls.
-    return 2 if console.unreadable(checker.findings()) else status
+    return 2 if console.unreadable(found.findings(checker.asked.values())) else status
 
 
-def _recording(options: argparse.Namespace, checker: _Checker) -> Callable[[CheckAnswer], None]:
+def _recording(options: argparse.Namespace, checker: Checker) -> Callable[[CheckAnswer], None]:
     from policy.analysis.records.record import Record, Recorder  # noqa: PLC0415  # rarely asked for
 
     recorder = Recorder(Path(options.record), options.redact)
@@ -112,17 +95,15 @@ def _path_and_words(options: argparse.Namespace) -> tuple[DecidingPolicy, list[s
             "expected a call", help="write `policy check . 'Bash(git push)'`; see --help"
         )
     if found is None:
-        from policy.cli.inputs import load_here  # noqa: PLC0415  # loads parsers
-
         every = bool(options.chain or options.calls)
-        found = policy_of(load_here(".", Hosts.of(options), options.root, every=every))
+        files = load_here(".", Hosts.of(options), options.root, every=every)
+        found = DecidingPolicy(files.workspace, files)
     return found, words
 
 
 def _files(word: str, options: argparse.Namespace) -> DecidingPolicy | None:
     """Return the policy in the files at *word*; None where it is no path and need not be one."""
-    from policy.cli.inputs import read  # noqa: PLC0415  # loads parsers
-    from policy.files.opening import open_tree  # noqa: PLC0415  # the same
+    from policy.files.opening import open_tree  # noqa: PLC0415  # compiled policies need none
 
     try:
         tree = open_tree(word)
@@ -130,7 +111,8 @@ def _files(word: str, options: argparse.Namespace) -> DecidingPolicy | None:
         if options.calls:
             raise
         return None
-    return policy_of(read(tree, Hosts.of(options), options.root))
+    files = read(tree, Hosts.of(options), options.root)
+    return DecidingPolicy(files.workspace, files)
 
 
 def _requests(options: argparse.Namespace, words: list[str]) -> Iterator[CallRequest]:
@@ -144,26 +126,6 @@ def _requests(options: argparse.Namespace, words: list[str]) -> Iterator[CallReq
 
 
 # --- calls ------------------------------------------------------------------------
-
-
-@frozen
-class CallRequest:
-    """A call to decide.
-
-    Attributes:
-        tool: its name.
-        call: its arguments.
-        chain: of the agent that calls; () for the chain of `--chain`.
-        text: the call in our notation, instead of the two.
-        problem: why the call is invalid, or "".
-
-    """
-
-    tool: str = ""
-    call: dict[str, object] = field(factory=dict)
-    chain: tuple[str, ...] = ()
-    text: str = ""
-    problem: str = ""
 
 
 def _from_lines(lines: Iterable[bytes], name: str) -> Iterator[CallRequest]:
@@ -201,258 +163,22 @@ def _from_line(text: str) -> CallRequest:
     return CallRequest(tool, call, tuple(chain))
 
 
-# --- answers ----------------------------------------------------------------------
-
-
-class _Checker:
-    """Decides calls by one policy, in one reading."""
-
-    def __init__(
-        self, policy: DecidingPolicy, chain: tuple[str, ...], reading: str, *, modes: bool = False
-    ) -> None:
-        self.policy = policy
-        self.modes = modes
-        self.chain = chain
-        self.reading = reading
-        self._projects: dict[str, Offered] = {}
-        self._of = cache(
-            lambda title, *rest: _CheckedChain.of(policy.projects, self._projects[title], *rest)
-        )
-
-    def answer(self, asked: CallRequest) -> CheckAnswer:
-        """Return what a call gets. An invalid call of a stream is denied.
-
-        Raises:
-            PolicyError: the call is invalid and not of a stream, or `--chain` is no chain.
-
-        """
-        if asked.problem:
-            return self._refused(asked, asked.problem)
-        try:
-            return self._answer(asked)
-        except PolicyError as error:
-            if not asked.chain:
-                raise
-            return self._refused(asked, error.message)
-
-    def findings(self) -> tuple[Finding, ...]:
-        """Return the findings of the projects of the calls so far."""
-        return self.policy.findings(self._projects.values())
-
-    def told_apart(self, title: str) -> str:
-        """Return what distinguishes a project of the calls so far; "" where no other is alike."""
-        return told_apart(self._projects[title], self.policy.projects.projects)
-
-    def _answer(self, asked: CallRequest) -> CheckAnswer:
-        names = asked.chain or self.chain or self._only_start()
-        project, first = self.policy.projects.find(names[0])
-        self._projects[project.title] = project
-        names = (first, *names[1:])
-        checked = self._of(project.title, names, self.reading)
-        chain, denied = checked.chain, checked.denied
-        tool, call = asked.tool, asked.call
-        if asked.text:
-            # Written as a matcher, so reading it takes a parser.
-            from policy.hosts.claims import call_of  # noqa: PLC0415
-            from policy.language.parse import parse_matcher  # noqa: PLC0415
-
-            tool, call = call_of(parse_matcher(asked.text), dialect_of(chain.table))
-        decision = checked.decide(tool, call)
-        other = self._otherwise(project.title, names)
-        instead = other.decide(tool, call) if other else decision
-        return CheckAnswer(
-            chain=names,
-            tool=tool,
-            call=call,
-            decision=decision,
-            reading=self.reading,
-            project=project.title,
-            profile=project.profile,
-            denied=denied.agent if denied else "",
-            message=str(denied) if denied else "",
-            confirm={link.name: link.confirm for link in chain.links if link.confirm},
-            instead=instead if instead.effect is not decision.effect else None,
-            clauses=() if denied else chain.account(tool, call),
-            remedy=None if denied else self._remedy(chain, tool, call, decision),
-            modes=self._by_mode(project, names, tool, call) if self.modes else None,
-            starts=() if first in self._starting(project) else project.starts,
-        )
-
-    def _starting(self, project: Offered) -> tuple[str, ...]:
-        """Return the agents that start chains, or that a person may start."""
-        if self.policy.files is None:
-            return project.starts
-        from policy.hosts.project import Project  # noqa: PLC0415  # compiled policies need none
-
-        return project.all_starts if isinstance(project, Project) else project.starts
-
-    def _by_mode(
-        self, project: Offered, names: tuple[str, ...], tool: str, call: dict[str, object]
-    ) -> dict[str, Effect]:
-        """Return what the call gets in each permission mode; nothing for a host without modes."""
-        from policy.hosts.project import Project  # noqa: PLC0415  # compiled policies need none
-
-        if not isinstance(project, Project):
-            raise PolicyError("a compiled policy holds one mode", help="name the files it is of")
-        modes = (each for each in (project, *project.modes.values()) if each.mode)
-        chains = {
-            each.mode: _CheckedChain.of(self.policy.projects, each, names, self.reading)
-            for each in modes
-        }
-        return {mode: chain.decide(tool, call).effect for mode, chain in chains.items()}
-
-    def _remedy(
-        self, chain: Chain, tool: str, call: dict[str, object], decision: Decision
-    ) -> Remedy | None:
-        """Return what would allow the call, for a policy whose files can be changed."""
-        if self.policy.files is None or decision.reason is not Reason.DEFAULT:
-            return None
-        from policy.analysis.remedy import remedy  # noqa: PLC0415  # loads parsers
-
-        return remedy(chain, tool, call)
-
-    def _otherwise(self, title: str, names: tuple[str, ...]) -> _CheckedChain | None:
-        """Return the chain in the other reading; None where it was not compiled."""
-        other = next(reading for reading in READINGS if reading != self.reading)
-        try:
-            found: _CheckedChain = self._of(title, names, other)
-        except PolicyError:
-            return None
-        return None if found.denied and found.denied.reason == "not-compiled" else found
-
-    def _refused(self, asked: CallRequest, problem: str) -> CheckAnswer:
-        decision = Decision(Effect.DENY, Reason.MALFORMED)
-        chain = asked.chain or self.chain
-        return CheckAnswer(
-            chain, asked.tool, asked.call, decision, self.reading, "", "", problem=problem
-        )
-
-    def _only_start(self) -> tuple[str, ...]:
-        """Return the chain of the one agent that starts chains.
-
-        Raises:
-            PolicyError: there is none, or there are several.
-
-        """
-        label, projects = self.policy.projects.label, self.policy.projects.projects
-        starts = [
-            name if len(projects) == 1 else f"{project.title}:{name}"
-            for project in projects
-            for name in project.starts
-        ]
-        if len(starts) == 1:
-            return (starts[0],)
-        if not starts:
-            reports = [f for f in self.policy.findings() if f.severity.value == "error"]
-            why = f"; {reports[0].place}: {reports[0].message}" if reports else ""
-            raise PolicyError(f"no agent starts a chain{why}", file=label)
-        msg = f"{len(starts)} agents start chains"
-        raise PolicyError(msg, file=label, help=f"name one of {quoted(starts)} with --chain")
-
-
-@frozen
-class _CheckedChain:
-    """A chain as far as it goes, and the denial that ends it."""
-
-    chain: Chain
-    denied: SpawnDenied | None = None
-
-    @classmethod
-    def of(
-        cls, projects: Projects[Any], project: Offered, names: tuple[str, ...], reading: str
-    ) -> _CheckedChain:
-        """Return that of agents *names*.
-
-        Raises:
-            PolicyError: an agent is unknown, or the first one starts no chain.
-
-        """
-        agents = project.reading(reading).agents
-        for name in names:
-            if name not in agents:
-                msg = f"there is no agent {quoted([name])} in {quoted([project.title])}"
-                raise PolicyError(msg, help=closest(name, agents) or f"there are {quoted(agents)}")
-        try:
-            chain = Chain.start(names[0], project.reading(reading), projects.place_of(project))
-        except SpawnDenied as denied:
-            raise PolicyError(str(denied)) from None
-        for name in names[1:]:
-            try:
-                chain = chain.spawn(name)
-            except SpawnDenied as denied:
-                return cls(chain, denied)
-        return cls(chain)
-
-    def decide(self, tool: str, call: dict[str, object]) -> Decision:
-        """Return what a call gets. An agent that is never started makes none."""
-        if self.denied is None:
-            return self.chain.decide(tool, call)
-        return evolve(self.denied.decision, table=self.chain.table.hash)
-
-
 # --- what an answer looks like -----------------------------------------------------
 
 
-@frozen
-class CheckAnswer:
-    """The answer to one call.
+def _status(answer: CheckAnswer) -> int:
+    return 2 if answer.problem else int(answer.decision.effect is not Effect.ALLOW)
 
-    Attributes:
-        chain: all the links that were asked for.
-        tool: the tool.
-        call: its arguments.
-        decision: the answer.
-        reading: ``attenuated`` or ``enforced``.
-        project: its `Project.title`.
-        profile: host and version.
-        denied: the agent of the chain that may not be started, or "".
-        confirm: agent of the chain -> the links that must confirm its start.
-        instead: the decision of the other reading, where it differs.
-        problem: why the call is invalid, or "".
-        message: the reason as a sentence, where the decision has none.
-        clauses: what a shell command does, one by one.
-        remedy: rules that would allow the call, where no rule denies it or asks for it.
-        modes: permission mode -> what the call gets in it; None where that was not asked.
-        starts: the agents that start chains, if the first of the chain is none of them.
 
-    """
-
-    chain: tuple[str, ...]
-    tool: str
-    call: Mapping[str, object]
-    decision: Decision
-    reading: str
-    project: str
-    profile: str
-    denied: str = ""
-    confirm: Mapping[str, tuple[str, ...]] = field(factory=dict)
-    instead: Decision | None = None
-    problem: str = ""
-    message: str = ""
-    clauses: tuple[Clause, ...] = ()
-    remedy: Remedy | None = None
-    modes: Mapping[str, Effect] | None = None
-    starts: tuple[str, ...] = ()
-
-    @property
-    def agent(self) -> str:
-        """The agent that calls, or ""."""
-        return self.chain[-1] if self.chain else ""
-
-    @property
-    def status(self) -> int:
-        """The exit status."""
-        return 2 if self.problem else int(self.decision.effect is not Effect.ALLOW)
-
-    @property
-    def why(self) -> str:
-        """The reason, as a clause."""
-        return self.problem or self.message or explained(self.decision, self.agent)
+def _why_of(answer: CheckAnswer) -> str:
+    """Return the reason, as a clause."""
+    caller = answer.chain[-1] if answer.chain else ""
+    return answer.problem or answer.message or explained(answer.decision, caller)
 
 
 def _json(answer: CheckAnswer) -> Object:
     """Return the JSON shape of an answer, without what does not apply to it."""
-    found = {**shape(answer), "table": answer.decision.table, "message": answer.why}
+    found = {**shape(answer), "table": answer.decision.table, "message": _why_of(answer)}
     found = {"call": found.pop("witness"), **found}
     return {key: value for key, value in found.items() if value or key not in _OPTIONAL}
 
@@ -475,7 +201,7 @@ def blocks(answer: CheckAnswer, found: DecidingPolicy) -> list[doc.Block]:
     rows: list[tuple[str, doc.Text]] = []
     plain = decision.because and decision.reason is Reason.RULE and not answer.message
     if not plain:
-        rows.append(("why", answer.why))
+        rows.append(("why", _why_of(answer)))
     for number, because in enumerate(decision.because):
         of = f"  (of {because.link})" if because.link else ""
         label = "why" if plain else "rule"

@@ -9,7 +9,7 @@ from pathlib import Path
 from policy.cli.console import Console
 from policy.cli.inputs import load
 from policy.cli.options import Hosts
-from policy.cli.outputs import file_errors, write_beside
+from policy.files.writing import file_errors, write_beside
 from policy.tables.compiled import compiled_from_json, compiled_to_json
 
 

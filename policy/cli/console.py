@@ -1,21 +1,25 @@
-"""Standard output and standard error: their width and colour, errors, progress, differences."""
+"""Standard output and standard error: answers, errors, progress, differences of files."""
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import TextIO
 
-from policy.cli.report.document import Block, Paragraph
-from policy.cli.report.terminal import PageLayout, clipped, lines
+from policy.cli.report.as_json import dumps
+from policy.cli.report.document import Block, Paragraph, Report
+from policy.cli.report.terminal import PageLayout, clipped, lines, terminal
 from policy.cli.report.words import EXPLAIN, error_items, finding_item
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding
 from policy.core.source import visible
 from policy.core.values import define, field
 from policy.files.opening import is_unreadable
+from policy.files.writing import file_errors
 
 # Columns where there is no terminal.
 _WIDTH = 100
@@ -149,3 +153,58 @@ class Console:
             if line.startswith(("+++", "---")):
                 style = "bold"
             self.line(self.page.paint(visible(line.replace("\t", "    ")), style))
+
+
+# --- the answer of a verb ------------------------------------------------------------------
+
+
+def publish(
+    report: Report, options: argparse.Namespace, console: Console, *, printed: bool = True
+) -> None:
+    """Write *report* to the files of ``--output``, and print it in the format of ``--format``.
+
+    Where the answer is a file, the text on standard output is that file alone.
+
+    Raises:
+        PolicyError: a file cannot be written.
+
+    """
+    most = None if options.all else report.most
+    for file, form in options.output.items():
+        with file_errors(file):
+            file.write_text(_written(report, form, most), "utf-8", "backslashreplace")
+    if not printed:
+        return
+    if options.format == "text" and report.content:
+        console.write(report.content)
+        console.complain(*report.blocks(most))
+    else:
+        console.write(_written(report, options.format, most, console.page))
+
+
+def _written(report: Report, form: str, most: int | None, page: PageLayout | None = None) -> str:
+    """Return *report* in a format; *page* is that of a terminal."""
+    # Each format is imported where it is asked for.
+    match form:
+        case "text":
+            return report.content or terminal(
+                report.fitting(most, partial(_fits, report)), page or PageLayout()
+            )
+        case "json":
+            return dumps(report.json()) + "\n"
+        case "markdown":
+            from policy.cli.report.markdown import report_markdown  # noqa: PLC0415
+
+            return report_markdown(report, most)
+        case "html":
+            from policy.cli.report.html import report_html  # noqa: PLC0415
+
+            return report_html(report)
+        case _:
+            from policy.cli.report.results import report_results  # noqa: PLC0415
+
+            return report_results(report, form)
+
+
+def _fits(report: Report, blocks: Sequence[Block]) -> bool:
+    return report.lines is None or len(lines(blocks, PageLayout())) <= report.lines

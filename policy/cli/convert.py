@@ -10,13 +10,14 @@ from pathlib import Path
 
 from policy.analysis.conversion.converting import Conversion, convert
 from policy.analysis.conversion.losses import Loss
-from policy.cli.console import Console
-from policy.cli.outputs import file_errors, publish
+from policy.cli.console import Console, publish
 from policy.cli.report import document as doc
 from policy.cli.report.as_json import Object, shape
-from policy.cli.report.words import arrow, call, chain_text, count, quoted, why_rows
+from policy.cli.report.words import arrow, call, chain_text, count, why_rows
 from policy.core.errors import PolicyError
+from policy.core.source import quoted
 from policy.files.opening import open_tree
+from policy.files.writing import file_errors
 from policy.tables.chain import SPAWN_TOOL
 
 _MOST = 30

@@ -4,30 +4,22 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import cached_property, partial
+from collections.abc import Collection, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from policy.analysis.diff import Change, Diff, FileChange, changed_files, diff_workspaces
-from policy.analysis.edits import EditEffect, Edits, TextEdit, effects_of_edits
-from policy.analysis.lint import lint
+from policy.analysis.diff import Change, FileChange
+from policy.analysis.edits import EditEffect, TextEdit
 from policy.analysis.reach.privileges import at_most, privileges
-from policy.analysis.review import (
-    Rule,
-    changed_rules,
-    new_findings,
-    spawn_changes,
-    without_effect,
-)
-from policy.cli.console import Console
-from policy.cli.inputs import InputTree, load, read, sides
+from policy.analysis.review import FILE_EFFECTS, DiffReport, review
+from policy.cli.console import Console, publish
+from policy.cli.inputs import InputTree, load, read
 from policy.cli.options import Hosts
-from policy.cli.outputs import publish
 from policy.cli.report import document as doc
 from policy.cli.report.access import CLASSES, NOTHING, ToolAccess, by_class, cell, tool_access
 from policy.cli.report.as_json import Object, shape
-from policy.cli.report.changes import ROLES, ChangeRow, Classes, change_rows, meaning
+from policy.cli.report.changes import ROLES, ChangeRow, change_rows, meaning
 from policy.cli.report.results import Result, path_prefix, result
 from policy.cli.report.words import (
     arrow,
@@ -37,18 +29,14 @@ from policy.cli.report.words import (
     count,
     finding_lines,
     findings_blocks,
-    quoted,
     why_rows,
 )
-from policy.compare.compare import Known
-from policy.core.finding import Finding, Severity
-from policy.core.source import Span
-from policy.core.values import evolve, field, frozen
-from policy.files.opening import is_unreadable
+from policy.core.finding import Severity
+from policy.core.source import Span, quoted
+from policy.files.opening import is_unreadable, sides
 from policy.files.text import decode
-from policy.files.trees import SingleFile, Tree
-from policy.hosts.workspace import Workspace
-from policy.tables.chain import READINGS, Chains, SpawnDenied
+from policy.files.trees import SingleFile
+from policy.tables.chain import READINGS
 
 if TYPE_CHECKING:
     from policy.analysis.reach.query import Excess
@@ -71,88 +59,20 @@ FILES: Final = {
     "decisions": "changed, and reported above",
 }
 
-# What agents may do: class of tools -> tools.
-_Grants = Mapping[str, Sequence[ToolAccess]]
-
-
-@frozen
-class DiffReport:
-    """A diff with everything else that the answer shows.
-
-    Attributes:
-        old: the name of the old side.
-        new: the name of the new side.
-        diff: the changes.
-        edits: the edits of texts.
-        effects: what these change, those that grant more first.
-        rules: the rules that went, and those that came.
-        idle: the edits of rules without which every call is decided the same.
-        classes: project -> class of tools -> tools.
-        grants: project and chain -> what an added or removed agent may do.
-        spawns: project -> the edges of its spawn graph that came and went.
-        excess: what the new side grants beyond a maximum.
-        more_excess: why it may be more; nothing where it is not.
-        findings: of the new side alone (`new_findings`).
-
-    """
-
-    old: str
-    new: str
-    diff: Diff
-    edits: tuple[TextEdit, ...] = ()
-    effects: tuple[EditEffect, ...] = ()
-    rules: tuple[Sequence[Rule], Sequence[Rule]] = ((), ())
-    idle: frozenset[TextEdit] = frozenset()
-    classes: Classes = field(factory=dict)
-    grants: Mapping[tuple[str, tuple[str, ...]], _Grants] = field(factory=dict)
-    spawns: Mapping[str, Sequence[tuple[str, str, str]]] = field(factory=dict)
-    excess: tuple[Excess, ...] = ()
-    more_excess: tuple[str, ...] = ()
-    findings: tuple[Finding, ...] = ()
-
-    def rules_of(self, edit: TextEdit, side: int) -> list[Rule]:
-        """Return the rules that *edit* removes (0) or adds (1)."""
-        return [rule for rule in self.rules[side] if edit.covers(side, rule[2])]
-
-    @cached_property
-    def others(self) -> list[TextEdit]:
-        """The edits of rules that make no change."""
-        making = {edit for effect in self.effects for edit in effect.edits}
-        rest = (edit for edit in self.edits if edit not in making)
-        return [edit for edit in rest if any(self.rules_of(edit, side) for side in (0, 1))]
-
-    def effect(self, file: FileChange) -> str:
-        """Return the effect of a file that differs, a key of `FILES`."""
-        if file.status != "read":
-            return "unread" if file.status == "not read" else "error"
-        making = [edit for effect in self.effects for edit in effect.edits]
-        if any(file.path in e.files for e in (*making, *self.others) if e not in self.idle):
-            return "decisions"
-        is_known = self.diff.exact and all(effect.edits for effect in self.effects)
-        return "none" if is_known else "unknown"
-
-    def files(self, effect: str) -> list[FileChange]:
-        """Return the files with *effect*."""
-        return [file for file in self.diff.files if self.effect(file) == effect]
-
-    @property
-    def beyond(self) -> list[list[Excess]]:
-        """What exceeds a maximum: calls that differ only in their chain together."""
-        groups: dict[object, list[Excess]] = {}
-        for one in self.excess:
-            found = one.difference
-            rules = tuple((because.rule, because.place) for because in found.after.because)
-            key = one.project, found.tool, str(found.call), found.before.effect, rules
-            groups.setdefault(key, []).append(one)
-        return list(groups.values())
-
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Print the changes, and return the exit status."""
     names = sides(options.old, options.new)
     hosts = Hosts.of(options)
     old, new = (load(name, hosts, empty=True) for name in names)
-    report = report_of(old, new, options, hosts)
+    maximum = Path(options.max) if options.max else None
+    report = review(
+        (old.tree, new.tree),
+        (old.workspace, new.workspace),
+        lambda tree: read(tree, hosts, empty=True).workspace,
+        readings=(options.reading,) if options.reading else READINGS,
+        maximum=decode(str(maximum), SingleFile(maximum).read(maximum.name)) if maximum else None,
+    )
     answer = doc.Report(
         f"Changes from `{report.old}` to `{report.new}`",
         partial(as_json, report),
@@ -180,105 +100,6 @@ def run(options: argparse.Namespace, console: Console) -> int:
         "widened": report.diff.widened > 0 or not report.diff.exact,
     }
     return int(failed[options.fail_on] or bool(report.excess or report.more_excess))
-
-
-def report_of(
-    old: InputTree, new: InputTree, options: argparse.Namespace, hosts: Hosts
-) -> DiffReport:
-    """Return how *new* differs from *old*.
-
-    Raises:
-        PolicyError: the maximum does not have exactly one agent, or a rule of it matches no call.
-
-    """
-    before, after = _paired(old, new)
-    known: Known = {}
-    readings = (options.reading,) if options.reading else READINGS
-    diff = diff_workspaces(
-        before,
-        after,
-        readings=readings,
-        files=changed_files((old.tree, old.workspace), (new.tree, new.workspace)),
-        known=known,
-    )
-    renamed = {}
-    if isinstance(old.tree, SingleFile) and isinstance(new.tree, SingleFile):
-        renamed = {new.tree.path.name: old.tree.path.name}
-    edits = Edits(old.tree, new.tree, diff.files, renamed)
-
-    def loaded(tree: Tree) -> Workspace:
-        return read(tree, hosts, empty=True).workspace
-
-    excess, why = _excess(options.max, after, readings)
-    report = DiffReport(
-        old.tree.label,
-        new.tree.label,
-        diff,
-        tuple(edits.all),
-        tuple(effects_of_edits(diff, (before, after), edits, loaded)),
-        changed_rules(before, after),
-        classes={each.title: each.tool_classes for each in (*before.projects, *after.projects)},
-        grants=_grants(diff, before, after),
-        spawns=spawn_changes(before, after),
-        excess=excess,
-        more_excess=why,
-        findings=new_findings(_linted(old), _linted(new), renamed),
-    )
-    return evolve(report, idle=without_effect(report.others, edits, after, loaded, known))
-
-
-def _linted(side: InputTree) -> tuple[Finding, ...]:
-    """Return what lint reports but for rules that decide nothing: that takes longer than a diff."""
-    return lint(side.tree, side.workspace, most=0).findings
-
-
-def _excess(
-    name: str | None, workspace: Workspace, readings: Sequence[str]
-) -> tuple[tuple[Excess, ...], tuple[str, ...]]:
-    """Return what is granted beyond the policy in the file *name*, and why it may be more."""
-    if name is None:
-        return (), ()
-    # Only `--max` needs the parser of our notation.
-    from policy.analysis.reach.query import exceeds, read_maximum  # noqa: PLC0415
-
-    path = Path(name)
-    maximum = read_maximum(decode(name, SingleFile(path).read(path.name)))
-    return exceeds(workspace, maximum, readings=readings)
-
-
-def _paired(old: InputTree, new: InputTree) -> tuple[Workspace, Workspace]:
-    """Return both workspaces; for two files, the second under the name of the first."""
-    before, after = old.workspace, new.workspace
-    is_alone = all(
-        isinstance(side.tree, SingleFile) and len(side.workspace.projects) == 1
-        for side in (old, new)
-    )
-    if not is_alone or before.projects[0].host != after.projects[0].host:
-        return before, after
-    there = evolve(after.projects[0], root=before.projects[0].root)
-    return before, evolve(after, projects=(there,))
-
-
-def _grants(
-    diff: Diff, old: Workspace, new: Workspace
-) -> dict[tuple[str, tuple[str, ...]], _Grants]:
-    """Return what added and removed agents may do, by project and chain."""
-    known: dict[str, _Grants] = {}
-    grants = {}
-    for change in diff.changes:
-        side = new if change.what == "agent-added" else old
-        project = next((p for p in side.projects if p.title == change.project), None)
-        if change.what == "rule" or project is None:
-            continue
-        try:
-            table = Chains(project.reading(change.readings[0])).of(change.chain).table
-        except SpawnDenied:
-            continue
-        if table.hash not in known:
-            tools = tool_access(at_most([table]), privileges(table))
-            known[table.hash] = by_class(tools, project.tool_classes)
-        grants[change.project, change.chain] = known[table.hash]
-    return grants
 
 
 # --- blocks --------------------------------------------------------------------------------
@@ -482,7 +303,7 @@ def _cut(text: str) -> str:
 def _may(report: DiffReport, row: ChangeRow) -> doc.Block | None:
     """Return what an agent may do that can be started now, or could be."""
     started = next((change for change in row.changes if change.what != "rule"), None)
-    grants = started and report.grants.get((started.project, started.chain))
+    grants = started and _grants(report, started)
     if not grants:
         return None
     told: list[doc.Text] = [
@@ -492,6 +313,14 @@ def _may(report: DiffReport, row: ChangeRow) -> doc.Block | None:
     ]
     may = " may  " if row.widened else " could  "
     return doc.Item((doc.Ink(row.subject, "agent"), may, doc.joined(told, "; ") or "nothing"))
+
+
+def _grants(report: DiffReport, change: Change) -> dict[str, list[ToolAccess]]:
+    """Return what an added or removed agent may do, by class of tools; nothing for no agent."""
+    if (change.project, change.chain) not in report.grants:
+        return {}
+    table, classes = report.grants[change.project, change.chain]
+    return by_class(tool_access(at_most([table]), privileges(table)), classes)
 
 
 def _detail(change: Change) -> doc.Item:
@@ -598,7 +427,7 @@ def _edit_json(edit: TextEdit) -> Object:
 
 def _change(report: DiffReport, change: Change) -> Object:
     found: Object = {**shape(change), "agent": change.chain[-1], "meaning": meaning(change)}
-    if grants := report.grants.get((change.project, change.chain)):
+    if grants := _grants(report, change):
         found["grants"] = shape([tool for some in grants.values() for tool in some])
     return found
 
@@ -611,7 +440,7 @@ _SEVERITIES: Final = {
 
 def results(report: DiffReport, new: InputTree) -> list[Result]:
     """Return what each edit changes, a finding for each kind; then findings and files."""
-    order = list(FILES)[::-1]
+    order = FILE_EFFECTS[::-1]
     files = sorted(report.diff.files, key=lambda file: order.index(report.effect(file)))
     # Of a change without an edit, since forges show no result without a place.
     elsewhere = files[0].path if files else ""

@@ -9,13 +9,13 @@ from pathlib import Path
 
 from policy.analysis.formatting import canonical
 from policy.cli.console import Console
-from policy.cli.outputs import replace_files
 from policy.cli.report.words import count
 from policy.core.errors import PolicyError
 from policy.core.source import visible
 from policy.files.opening import SingleFile
 from policy.files.text import decode
 from policy.files.trees import Folder
+from policy.files.writing import replace_files
 from policy.hosts import notation
 from policy.hosts.workspace import load_tree
 from policy.language.parse import parse_notation

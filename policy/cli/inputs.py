@@ -1,20 +1,27 @@
-"""The files that a verb reads: trees and revisions, and the two sides of a diff."""
+"""The policy that a verb asks: files and revisions that are read, or a compiled policy.
+
+A compiled policy needs no parser, so what reads files is imported where it reads them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 from policy.cli.options import AS_OBSERVED, Hosts
 from policy.core.decision import Because, rule_span
 from policy.core.errors import PolicyError
-from policy.core.source import Source, Span, visible
+from policy.core.finding import Finding
+from policy.core.source import Source, Span
 from policy.core.values import evolve, field, frozen
-from policy.files.opening import near_name, open_tree, start_place
-from policy.files.trees import Folder, Tree
-from policy.hosts.front_ends import FRONT_ENDS
-from policy.hosts.project import FrontEnd
-from policy.hosts.workspace import Workspace, load_tree
+from policy.tables.projects import Projects
+
+if TYPE_CHECKING:
+    from policy.files.trees import Tree
+    from policy.hosts.project import FrontEnd
+    from policy.hosts.workspace import Workspace
 
 
 @frozen(slots=False)
@@ -23,7 +30,7 @@ class InputTree:
 
     tree: Tree
     workspace: Workspace
-    front_ends: tuple[FrontEnd, ...] = FRONT_ENDS
+    front_ends: tuple[FrontEnd, ...]
     _sources: dict[str, Source | None] = field(factory=dict, init=False, repr=False)
 
     def source(self, file: str) -> Source | None:
@@ -63,6 +70,8 @@ def load(
             that is not called *empty*.
 
     """
+    from policy.files.opening import Folder, open_tree  # noqa: PLC0415  # as above
+
     place = hosts.place
     if place is None:
         return read(open_tree(text), hosts, root, empty=empty)
@@ -87,6 +96,8 @@ def load_here(
         PolicyError: as `load` does.
 
     """
+    from policy.files.opening import start_place  # noqa: PLC0415  # as above
+
     found = load(text, hosts, root, empty=True)
     here = found.workspace.projects
     alone = len(here) == 1 and not start_place(".").folder
@@ -106,6 +117,8 @@ def read(
     empty: bool = False,
 ) -> InputTree:
     """Return the files of *tree*. Raises PolicyError as `load` does."""
+    from policy.hosts.workspace import load_tree  # noqa: PLC0415  # as above
+
     front_ends = hosts.front_ends
     workspace = load_tree(tree, front_ends=front_ends, root=root)
     found = InputTree(tree, workspace, front_ends)
@@ -117,6 +130,8 @@ def with_something(found: InputTree) -> InputTree:
     workspace = found.workspace
     if workspace.projects or workspace.findings:
         return found
+    from policy.files.opening import near_name  # noqa: PLC0415  # as above
+
     near = [path for path in found.tree.paths() if near_name(path)]
     unread = ", ".join((near or [file.path for file in workspace.unread])[:3])
     raise PolicyError(
@@ -127,47 +142,103 @@ def with_something(found: InputTree) -> InputTree:
     )
 
 
-def sides(old: str, new: str | None) -> tuple[str, str]:
-    """Return the two paths or revisions that ``policy diff`` compares.
+# --- policies that decide ------------------------------------------------------------------
 
-    Raises:
-        PolicyError: there is only one, or no common ancestor.
+
+@frozen
+class DecidingPolicy:
+    """A policy that decides.
+
+    Attributes:
+        projects: of a compiled policy or a workspace.
+        files: of the workspace; None for a compiled policy.
 
     """
-    if new is not None:
-        return old, new
-    if _exists(old):
-        msg = f"expected something to compare `{visible(old)}` with"
+
+    projects: Projects[Any]
+    files: InputTree | None = None
+
+    def spans(self, because: Iterable[Because]) -> Mapping[Because, Span]:
+        """Return the places of rules whose text is available."""
+        return self.files.spans(because) if self.files is not None else {}
+
+    def findings(self, projects: Iterable[Any] | None = None) -> tuple[Finding, ...]:
+        """Return the findings of the files, of *projects* alone where they are given.
+
+        A compiled policy has none: files that cannot be read are never compiled.
+        """
+        if self.files is None:
+            return ()
+        workspace = self.files.workspace
+        if projects is None:
+            return workspace.findings
+        return (*workspace.problems, *(each for project in projects for each in project.findings))
+
+
+def open_policy(
+    text: str,
+    hosts: Hosts = AS_OBSERVED,
+    root: str | None = None,
+) -> DecidingPolicy:
+    """Return the policy that *text* names: a compiled policy, a folder, a file or a revision.
+
+    Raises:
+        PolicyError: *text* names none of these, or a profile is unknown.
+
+    """
+    found = compiled_at(text, hosts, root)
+    if found is not None:
+        return found
+    files = load(text, hosts, root)
+    return DecidingPolicy(files.workspace, files)
+
+
+def compiled_at(
+    text: str, hosts: Hosts = AS_OBSERVED, root: str | None = None
+) -> DecidingPolicy | None:
+    """Return the compiled policy in the file *text*; None where it is no compiled policy.
+
+    Raises:
+        PolicyError: it is invalid, or *hosts* has options.
+
+    """
+    if not _is_compiled(text):
+        return None
+    if hosts != AS_OBSERVED:
         raise PolicyError(
-            msg,
-            help=f"write `policy diff {visible(old)} NEW`; a revision of that name is"
-            f" `refs/heads/{visible(old)}`",
+            "a compiled policy has the profiles that it was compiled with, and the folders",
+            file=text,
+            help="give these options to `policy compile`",
         )
-    if "..." in old:
-        first, _, second = old.partition("...")
-        return _ancestor(first or "HEAD", second or "HEAD"), second or "HEAD"
-    if ".." in old:
-        first, _, second = old.partition("..")
-        return first or "HEAD", second or "HEAD"
-    return old, "."
+    from policy.tables.compiled import load_compiled  # noqa: PLC0415  # files do without
+
+    return DecidingPolicy(load_compiled(Path(text), root=root))
 
 
-def _exists(text: str) -> bool:
+# The beginning of every compiled policy, whatever its version.
+_BEGINNING: Final = b'{"compiled":'
+
+
+def _is_compiled(text: str) -> bool:
     try:
-        return Path(text).exists()
-    except (OSError, ValueError):  # too long for a path, or with a NUL
+        # Without blocking, since a pipe may have no writer.
+        with os.fdopen(os.open(text, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
+            return file.read(len(_BEGINNING)) == _BEGINNING
+    except (OSError, ValueError):
         return False
 
 
-def _ancestor(one: str, other: str) -> str:
-    for revision in (one, other):
-        if revision.startswith("-"):
-            raise PolicyError(f"`{visible(revision)}` is not the name of a revision")
-    from policy.files import revisions as git  # noqa: PLC0415  # starts processes
+def chain_of(text: str) -> tuple[str, ...]:
+    """Return the chain written as ``main>explore``.
 
-    found = git.output(Path(), "merge-base", one, other, none=True)
-    if not found:
+    Raises:
+        PolicyError: a link has no name.
+
+    """
+    names = tuple(name.strip() for name in text.split(">"))
+    if not all(names):
         raise PolicyError(
-            f"git knows no common ancestor of `{visible(one)}` and `{visible(other)}`"
+            f"expected agents between `>`, found `{text}`",
+            help="a chain is written `main>explore>worker`",
         )
-    return found.decode("ascii").strip()
+    return names

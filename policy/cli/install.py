@@ -10,9 +10,9 @@ from pathlib import Path
 from policy.adapters.hook.settings import command, entry, silencing, with_hook, without_hook
 from policy.adapters.hook.sources import Places
 from policy.cli.console import Console
-from policy.cli.outputs import check_unchanged, file_errors, replace_files
 from policy.core.errors import PolicyError
 from policy.files.text import BYTE_ORDER_MARK, decode
+from policy.files.writing import check_unchanged, file_errors, replace_files
 from policy.tables.compiled import load_compiled
 
 

@@ -17,10 +17,9 @@ from policy.analysis.lint import (
     lint,
     mend,
 )
-from policy.cli.console import Console
+from policy.cli.console import Console, publish
 from policy.cli.inputs import InputTree, read, with_something
 from policy.cli.options import Hosts
-from policy.cli.outputs import file_errors, publish, replace_files
 from policy.cli.report.as_json import Object, shape
 from policy.cli.report.document import Block, Paragraph, Report
 from policy.cli.report.results import Result, path_prefix
@@ -30,15 +29,15 @@ from policy.cli.report.words import (
     count,
     findings_blocks,
     findings_summary,
-    quoted,
 )
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding, Severity
-from policy.core.source import Source
+from policy.core.source import Source, quoted
 from policy.core.values import evolve, frozen
 from policy.files.opening import is_unreadable, open_tree
 from policy.files.text import decode
 from policy.files.trees import Folder, SingleFile, Tree
+from policy.files.writing import file_errors, replace_files
 from policy.hosts.workspace import load_tree
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from policy.adapters.guard import Guard
 from policy.adapters.mcp_proxy import ContentGate, run_proxy
 from policy.analysis.records.record import Recorder
 from policy.cli.console import Console
+from policy.cli.inputs import chain_of, open_policy
 from policy.cli.options import Hosts
-from policy.cli.policies import chain_of, open_policy
 from policy.core.errors import PolicyError
 from policy.tables.chain import SpawnDenied
 

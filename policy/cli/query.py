@@ -7,10 +7,9 @@ from collections.abc import Hashable, Iterator, Sequence
 from functools import partial
 
 from policy.analysis.reach.query import Answer, CallRefusal, Query, query
-from policy.cli.console import Console
+from policy.cli.console import Console, publish
 from policy.cli.inputs import load
 from policy.cli.options import Hosts
-from policy.cli.outputs import publish
 from policy.cli.report import document as doc
 from policy.cli.report.as_json import Object, shape
 from policy.cli.report.words import (

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Final
 from policy.analysis.records.logs import LogProblem, log_files, read_log
 from policy.analysis.records.record import Record
 from policy.analysis.records.replay import RecordDecider, Replay, Replayed, Undecided, replay
-from policy.cli.console import Console
+from policy.cli.console import Console, publish
+from policy.cli.inputs import open_policy
 from policy.cli.options import Hosts
-from policy.cli.outputs import publish
-from policy.cli.policies import open_policy
 from policy.cli.report import document as doc
 from policy.cli.report.as_json import Object, shape
 from policy.cli.report.words import (
@@ -26,10 +25,10 @@ from policy.cli.report.words import (
     chain_text,
     count,
     logged_call,
-    quoted,
     rule,
 )
 from policy.core.effect import Effect
+from policy.core.source import quoted
 
 if TYPE_CHECKING:
     from policy.analysis.friction import Friction, FrictionGroup, Obstacle

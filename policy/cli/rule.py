@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from policy.analysis import catalogue
-from policy.cli.console import Console
-from policy.cli.outputs import publish
+from policy.cli.console import Console, publish
 from policy.cli.report import document as doc
 from policy.cli.report.as_json import Object
 from policy.core.errors import PolicyError

@@ -10,10 +10,9 @@ from pathlib import Path
 from policy.analysis.records.logs import log_files
 from policy.analysis.records.replay import RecordDecider
 from policy.analysis.suggest import Proposal, Usage, propose, usage_of
-from policy.cli.console import Console
+from policy.cli.console import Console, publish
 from policy.cli.inputs import load
 from policy.cli.options import Hosts
-from policy.cli.outputs import publish
 from policy.cli.replay import HOME, records
 from policy.cli.report import document as doc
 from policy.cli.report.as_json import Object, shape

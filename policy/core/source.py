@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import bisect
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from policy.core.values import field, frozen
 
-__all__ = ["Edit", "Place", "Source", "Span", "cited", "edited", "visible"]
+__all__ = ["Edit", "Place", "Source", "Span", "cited", "edited", "quoted", "visible"]
 
 
 @frozen
@@ -102,6 +102,14 @@ def visible(text: str) -> str:
         else char.encode("unicode_escape", "surrogatepass").decode("ascii")
         for char in text
     )
+
+
+def quoted(names: Sequence[str], most: int = 6, *, last: str = "and") -> str:
+    """Return names in backticks, e.g. ```a`, `b` and `c```; *last* precedes the last one."""
+    shown = [f"`{visible(name)}`" for name in names[:most]]
+    if len(names) > most:
+        return ", ".join(shown) + f" {last} {len(names) - most} more"
+    return f" {last} ".join(filter(None, (", ".join(shown[:-1]), *shown[-1:])))
 
 
 def cited(value: object) -> str:

@@ -13,6 +13,7 @@ from policy.core import expressions as re
 from policy.core import limits
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding
+from policy.core.source import visible
 from policy.core.values import field, frozen
 from policy.files.text import cite
 from policy.files.trees import Folder, Memory, Problem, SingleFile, Tree, missing
@@ -29,6 +30,7 @@ __all__ = [
     "kind_of_unread",
     "near_name",
     "open_tree",
+    "sides",
     "start_place",
 ]
 
@@ -91,6 +93,52 @@ def open_tree(text: str, folder: str | Path = ".") -> Tree:
             f"{cite(text)} is neither a file nor a folder nor a revision",
             help=f"{error.message}{'; ' if error.help else ''}{error.help}",
         ) from None
+
+
+def sides(old: str, new: str | None) -> tuple[str, str]:
+    """Return the two paths or revisions that a diff compares.
+
+    Raises:
+        PolicyError: there is only one, or no common ancestor.
+
+    """
+    if new is not None:
+        return old, new
+    if _exists(old):
+        msg = f"expected something to compare `{visible(old)}` with"
+        raise PolicyError(
+            msg,
+            help=f"write `policy diff {visible(old)} NEW`; a revision of that name is"
+            f" `refs/heads/{visible(old)}`",
+        )
+    if "..." in old:
+        first, _, second = old.partition("...")
+        return _ancestor(first or "HEAD", second or "HEAD"), second or "HEAD"
+    if ".." in old:
+        first, _, second = old.partition("..")
+        return first or "HEAD", second or "HEAD"
+    return old, "."
+
+
+def _exists(text: str) -> bool:
+    try:
+        return Path(text).exists()
+    except (OSError, ValueError):  # too long for a path, or with a NUL
+        return False
+
+
+def _ancestor(one: str, other: str) -> str:
+    for revision in (one, other):
+        if revision.startswith("-"):
+            raise PolicyError(f"`{visible(revision)}` is not the name of a revision")
+    from policy.files.revisions import output  # noqa: PLC0415  # as above
+
+    found = output(Path(), "merge-base", one, other, none=True)
+    if not found:
+        raise PolicyError(
+            f"git knows no common ancestor of `{visible(one)}` and `{visible(other)}`"
+        )
+    return found.decode("ascii").strip()
 
 
 @frozen

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 
 from policy.analysis.reach import worklist as module
-from policy.analysis.reach.audit import AgentAudit, Gaps, ReadingGap, audit
+from policy.analysis.reach.audit import AgentAudit, Gaps, ReadingGap, audit, escalations
 from policy.analysis.reach.worklist import MANY_CHAINS
-from policy.cli.audit import escalations
+from policy.cli.report.words import call_text
 from policy.compare.samples import SAMPLED
 from policy.core.effect import Effect
 from policy.files.trees import Memory
@@ -178,8 +178,8 @@ def test_a_tool_is_reported_by_its_name_where_nothing_of_it_is_declared() -> Non
     agents = _agents({**CLAUDE, **files})
     (own, *_), handed = escalations(agents.values()), escalations([agents["worker"]])
     # `lead` may start `worker`, and by the host whom it likes.
-    assert [call.text for call in own.calls] == ["Agent(explore)"]
-    told = {call.text for group in handed for call in group.calls}
+    assert [call_text(gap.tool, gap.call) for gap in own.gaps] == ["Agent(explore)"]
+    told = {call_text(gap.tool, gap.call) for group in handed for gap in group.gaps}
     # Some commands are auto-allowed.
     assert told == {"WebSearch", "Bash(x)", "Bash(df)"}
 

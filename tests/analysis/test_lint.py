@@ -679,7 +679,7 @@ def test_edits_that_widen_together_are_refused_though_each_would_pass_alone() ->
 
 
 def test_a_file_that_changed_meanwhile_is_left_alone(tmp_path) -> None:
-    from policy.cli.outputs import replace_files
+    from policy.files.writing import replace_files
 
     one, other = tmp_path / "one", tmp_path / "other"
     one.write_bytes(b"1")

@@ -11,13 +11,14 @@ import pytest
 from policy.analysis.diff import Diff, changed_files, diff_workspaces
 from policy.analysis.edits import Edits, effects_of_edits
 from policy.analysis.review import (
+    DiffReport,
     Rule,
     changed_rules,
     spawn_changes,
     without_effect,
 )
 from policy.cli import main
-from policy.cli.diff import DiffReport, blocks, edit_text
+from policy.cli.diff import blocks, edit_text
 from policy.cli.report.document import Edge, Graph, Report, plain
 from policy.cli.report.markdown import LIMIT, markdown, report_markdown
 from policy.core.values import frozen

@@ -449,7 +449,7 @@ def test_debugging_shows_the_traceback(run, monkeypatch) -> None:
     import policy.cli.check as verb
 
     monkeypatch.setenv("POLICY_DEBUG", "1")
-    monkeypatch.setattr(verb, "_Checker", lambda *_: 1 / 0)
+    monkeypatch.setattr(verb, "Checker", lambda *_: 1 / 0)
     status, _, err = run("check", "team", "Read(a)")
     assert status == 2
     assert "Traceback" in err

@@ -17,8 +17,7 @@ from policy.analysis.lint import lint
 from policy.analysis.reach.audit import audit
 from policy.cli import main
 from policy.cli.audit import blocks, elsewhere, matrix
-from policy.cli.report.document import Edge, Graph, pieces
-from policy.cli.report.html import graph_svg, layered
+from policy.cli.report.document import pieces
 from policy.cli.report.html import page as page_of
 from policy.files.opening import Memory
 from policy.hosts.workspace import load_tree
@@ -189,35 +188,7 @@ def test_equal_agents_share_a_row() -> None:
     assert len(matrix(project).rows) == 2
 
 
-# --- the graph --------------------------------------------------------------------
-
-
-def test_agents_are_placed_in_layers_by_their_distance_from_a_start() -> None:
-    placed = layered(["r"], {"r": ["a", "b"], "a": ["c"], "b": ["r", "c"], "c": ["a"], "x": ["r"]})
-    assert placed[0] == ("r",)
-    assert {*placed[1]} == {"a", "b"}
-    assert placed[2] == ("c",)
-    assert not any("x" in layer for layer in placed)
-
-
-def test_a_layer_is_ordered_so_that_edges_cross_less() -> None:
-    edges = {"r": ["a", "b"], "a": ["y"], "b": ["x"], "x": [], "y": []}
-    placed = layered(["r"], edges)
-    first, second = placed[1], placed[2]
-    child = {"a": "y", "b": "x"}
-    assert [child[name] for name in first] == list(second)
-
-
-def test_agents_with_the_same_edges_share_a_node_and_cycles_are_drawn() -> None:
-    names = ["main", *(f"a{n}" for n in range(30))]
-    picture = graph_svg(Graph((Edge("", "main"), *(Edge("main", name) for name in names))))
-    assert "30 agents" in picture
-    assert "main starts main" in picture
-
-
-def test_a_graph_too_large_to_read_is_not_drawn() -> None:
-    edges = [Edge("", "a0"), *(Edge(f"a{n}", f"a{n + 1}") for n in range(120))]
-    assert "Too large to draw" in graph_svg(Graph(tuple(edges)))
+# --- large pages -------------------------------------------------------------------
 
 
 def test_a_page_of_a_thousand_agents_stays_usable() -> None:

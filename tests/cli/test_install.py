@@ -10,9 +10,9 @@ import pytest
 
 import policy
 from policy.adapters.hook.settings import command, entry, silencing, with_hook, without_hook
-from policy.cli.outputs import replace_files
 from policy.core.errors import PolicyError
 from policy.core.source import Source
+from policy.files.writing import replace_files
 from policy.tables.compiled import compiled_to_json
 from tests.conftest import FIXTURES
 

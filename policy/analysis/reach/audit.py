@@ -12,7 +12,7 @@ behind ``main > worker``, while less is declared.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 
 from policy.analysis.reach.privileges import AtMost, Privilege, at_most, lines, privileges
 from policy.analysis.reach.worklist import (
@@ -30,6 +30,7 @@ from policy.compare.tables import (
     told,
 )
 from policy.compare.witness import Difference
+from policy.core.decision import Decision
 from policy.core.finding import Finding
 from policy.core.memory import seldom_collecting
 from policy.core.progress import steps
@@ -44,10 +45,13 @@ __all__ = [
     "AgentAudit",
     "Audit",
     "AuditPosition",
+    "GapGroup",
     "Gaps",
     "ProjectAudit",
     "ReadingGap",
     "audit",
+    "dead_rules",
+    "escalations",
 ]
 
 
@@ -263,3 +267,50 @@ def _is_dead_letter(gap: ReadingGap) -> bool:
     """Return whether the host refuses what a rule in a file grants."""
     written = any(because.place is not None for because in gap.before.because)
     return written and not gap.widened
+
+
+# --- gaps that are alike -------------------------------------------------------------------
+
+
+@frozen
+class GapGroup:
+    """Gaps with the same two effects, of the same agents for the same reason.
+
+    Attributes:
+        agents: that make the calls.
+        gaps: one of each call.
+
+    """
+
+    agents: tuple[str, ...]
+    gaps: tuple[ReadingGap, ...]
+
+
+def escalations(agents: Iterable[AgentAudit]) -> list[GapGroup]:
+    """Return what the host grants beyond what is declared."""
+    return _groups((agent.name, agent.escalations) for agent in agents)
+
+
+def dead_rules(agents: Iterable[AgentAudit]) -> list[GapGroup]:
+    """Return what the files grant and the host refuses."""
+    return _groups((agent.name, agent.dead_letters) for agent in agents)
+
+
+def _groups(found: Iterable[tuple[str, Iterable[ReadingGap]]]) -> list[GapGroup]:
+    once: dict[Hashable, dict[str, ReadingGap]] = {}
+    for name, gaps in found:
+        for gap in gaps:
+            key = (gap.tool, str(gap.call), gap.effects, _why(gap.before))
+            once.setdefault(key, {}).setdefault(name, gap)
+    groups: dict[Hashable, tuple[tuple[str, ...], list[ReadingGap]]] = {}
+    for members in once.values():
+        gap, who = next(iter(members.values())), tuple(members)
+        groups.setdefault((who, gap.effects, _why(gap.before)), (who, []))[1].append(gap)
+    return [GapGroup(who, tuple(gaps)) for who, gaps in groups.values()]
+
+
+def _why(decision: Decision) -> Hashable:
+    return tuple((one.rule, one.place) for one in decision.because) or (
+        decision.reason,
+        decision.links,
+    )

@@ -8,6 +8,7 @@ from typing import Final
 
 from policy.analysis.diff import Change
 from policy.analysis.edits import EditEffect, TextEdit
+from policy.analysis.review import Classes
 from policy.cli.report.access import CLASSES
 from policy.cli.report.as_json import Object
 from policy.cli.report.document import Ink, Text, joined
@@ -17,9 +18,6 @@ from policy.core.decision import EVERY_TOOL, Reason
 from policy.core.effect import Effect
 from policy.core.source import visible
 from policy.core.values import define, field
-
-# Project -> class of tools -> tools, the most ordinary first.
-Classes = Mapping[str, Mapping[str, tuple[str, ...]]]
 
 _MOST: Final = 3  # subjects and calls of a row
 
@@ -167,7 +165,7 @@ def meaning(change: Change) -> str:
     return "withdrawn" if difference.after.effect is Effect.DENY else "allow-to-ask"
 
 
-def change_rows(effect: EditEffect, classes: Classes) -> list[ChangeRow]:
+def change_rows(effect: EditEffect, classes: Mapping[str, Classes]) -> list[ChangeRow]:
     """Return what edits change, a row for each kind: what grants more first."""
     rows: dict[object, ChangeRow] = {}
     for change in sorted(effect.changes, key=_least_strict):
@@ -197,9 +195,7 @@ def _words(change: Change) -> tuple[str, str]:
     return ("denied", after) if change.widened else (before, "denied")
 
 
-def _subject(
-    change: Change, edits: Collection[TextEdit], classes: Mapping[str, tuple[str, ...]]
-) -> tuple[str, str]:
+def _subject(change: Change, edits: Collection[TextEdit], classes: Classes) -> tuple[str, str]:
     """Return the class of what a change is about, and its subject as a rule has it."""
 
     def class_of(tool: str) -> str:

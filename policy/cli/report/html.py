@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -109,7 +109,7 @@ def _block(block: doc.Block, level: int) -> str:
             shown = "\n".join(map(_text, text.replace("\t", "    ").splitlines()))
             return f"{title}<pre>{shown}</pre>"
         case doc.Graph():
-            return f'<div class="scroll">{graph_svg(block)}</div>'
+            return _table(block.grid)
 
 
 def _table(table: doc.Grid) -> str:
@@ -136,136 +136,3 @@ def _excerpt(excerpt: doc.Excerpt) -> str:
     before, marked, after = map(html.escape, (parts[0][-_LONGEST:], parts[1], parts[2][:_LONGEST]))
     mark = f'<mark class="{excerpt.role}">{marked}</mark>'
     return f'<pre><span class="dim">{number} </span>{before}{mark}{after}</pre>'
-
-
-# --- graphs --------------------------------------------------------------------------------
-
-
-def layered(
-    roots: Iterable[str], edges: Mapping[str, Sequence[str]]
-) -> tuple[tuple[str, ...], ...]:
-    """Return layers of all nodes that *roots* reach; each stands near those that start it."""
-    layers = [tuple(roots)]
-    seen = set(layers[0])
-    while layers[-1]:
-        places: dict[str, list[int]] = {}
-        for place, node in enumerate(layers[-1]):
-            for child in edges.get(node, ()):
-                if child not in seen:
-                    places.setdefault(child, []).append(place)
-        seen |= places.keys()
-        layers.append(tuple(sorted(places, key=lambda node: sum(places[node]) / len(places[node]))))
-    return tuple(layers[:-1])
-
-
-# Nodes and edges of one picture; with more, no line can be followed.
-_MOST_NODES: Final = 60
-_MOST_EDGES: Final = 300
-
-_WIDE, _HIGH = 190, 30  # a node
-_ACROSS, _DOWN = 110, 18  # between layers, and within one
-_LETTERS: Final = 24
-
-
-def graph_svg(graph: doc.Graph) -> str:
-    """Return the picture of *graph*, or a sentence why there is none.
-
-    Agents that start the same agents and are started by the same share a node.
-    """
-    if not any(edge.parent for edge in graph.edges):
-        return "<p>No agent starts another.</p>"
-    edges: dict[str, dict[str, str]] = {}
-    for edge in graph.edges:
-        edges.setdefault(edge.parent, {})[edge.child] = edge.role
-    roots = list(edges.pop("", {}))
-    groups = _groups(edges, roots)
-    node_of = {name: names[0] for names in groups for name in names}
-    drawn: dict[str, dict[str, str]] = {}
-    for parent, children in edges.items():
-        some = {node_of[child]: role for child, role in children.items() if child in node_of}
-        drawn.setdefault(node_of.get(parent, parent), {}).update(some)
-    total = sum(map(len, drawn.values()))
-    if len(groups) > _MOST_NODES or total > _MOST_EDGES:
-        said = f"{len(groups):,} groups of agents and {total:,} edges"
-        return f"<p>Too large to draw: {said}.</p>"
-    return _svg({names[0]: names for names in groups}, drawn, [node_of[name] for name in roots])
-
-
-def _groups(edges: Mapping[str, Mapping[str, str]], roots: Sequence[str]) -> list[list[str]]:
-    parents: dict[str, set[tuple[str, str]]] = {}
-    for parent, children in edges.items():
-        for child, role in children.items():
-            parents.setdefault(child, set()).add((parent, role))
-    groups: dict[object, list[str]] = {}
-    for name in dict.fromkeys([*roots, *edges, *parents]):
-        children = edges.get(name, {})
-        # An agent that starts a whole group starts itself too, which is no difference.
-        above = frozenset(pair for pair in parents.get(name, ()) if pair[0] != name)
-        below = frozenset(pair for pair in children.items() if pair[0] != name)
-        alone = name if name in roots else ""
-        groups.setdefault((alone, above, below, children.get(name)), []).append(name)
-    return list(groups.values())
-
-
-def _svg(
-    nodes: Mapping[str, Sequence[str]], edges: Mapping[str, Mapping[str, str]], roots: list[str]
-) -> str:
-    layers = layered(dict.fromkeys(roots), {node: [*some] for node, some in edges.items()})
-    high = max((len(layer) for layer in layers), default=1) * (_HIGH + _DOWN) + _DOWN
-    wide = len(layers) * (_WIDE + _ACROSS) + _ACROSS
-    corners = {
-        name: (
-            _ACROSS / 2 + x * (_WIDE + _ACROSS),
-            _DOWN + y * (_HIGH + _DOWN) + (high - _DOWN - len(layer) * (_HIGH + _DOWN)) / 2,
-        )
-        for x, layer in enumerate(layers)
-        for y, name in enumerate(layer)
-    }
-    shown = [
-        _edge(corners[parent], corners[child], role, f"{parent} starts {child}")
-        for parent, children in edges.items()
-        for child, role in children.items()
-        if parent in corners and child in corners
-    ]
-    shown += (_node(nodes[name], corner) for name, corner in corners.items())
-    return (
-        f'<svg viewBox="0 0 {wide:.0f} {high:.0f}" width="{wide:.0f}" height="{high:.0f}"'
-        f' role="img" aria-label="who starts whom">{_ARROW}{"".join(shown)}</svg>'
-    )
-
-
-_ARROW: Final = (
-    '<defs><marker id="arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8"'
-    ' markerHeight="8" orient="auto"><path d="M0 0 8 4 0 8z" class="head"/></marker></defs>'
-)
-
-
-def _edge(start: tuple[float, float], end: tuple[float, float], role: str, title: str) -> str:
-    """Return an edge: forward from side to side, any other around the outside."""
-    (x, y), (to_x, to_y) = start, end
-    if to_x > x:
-        x, y, to_y = x + _WIDE, y + _HIGH / 2, to_y + _HIGH / 2
-        bend = (to_x - x) / 2
-        path = f"M{x:.0f} {y:.0f}C{x + bend:.0f} {y:.0f} {to_x - bend:.0f} {to_y:.0f}"
-        path += f" {to_x:.0f} {to_y:.0f}"
-    elif start == end:
-        path = f"M{x + _WIDE:.0f} {y + 8:.0f}c28 -14 28 28 0 14"
-    else:
-        x, y, to_x, to_y = x + _WIDE, y + _HIGH / 2, to_x + _WIDE, to_y + _HIGH / 2 + 6
-        out = max(x, to_x) + 44
-        path = f"M{x:.0f} {y:.0f}C{out:.0f} {y:.0f} {out:.0f} {to_y:.0f} {to_x:.0f} {to_y:.0f}"
-    note = f" ({role})" if role else ""
-    kind = f"edge {role.partition(' ')[0]}".rstrip()
-    told = f"<title>{_text(title + note)}</title>"
-    return f'<path d="{path}" class="{kind}" marker-end="url(#arrow)">{told}</path>'
-
-
-def _node(names: Sequence[str], corner: tuple[float, float]) -> str:
-    x, y = corner
-    title = visible(names[0]) if len(names) == 1 else f"{len(names)} agents"
-    title = title if len(title) <= _LETTERS else f"{title[: _LETTERS - 1]}…"
-    return (
-        f'<g class="node"><rect x="{x:.0f}" y="{y:.0f}" width="{_WIDE}" height="{_HIGH}" rx="6"/>'
-        f'<text x="{x + _WIDE / 2:.0f}" y="{y + _HIGH / 2 + 5:.0f}">{_text(title)}</text>'
-        f"<title>{inline(doc.joined(map(doc.Ink, names), most=40))}</title></g>"
-    )

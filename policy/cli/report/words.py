@@ -15,7 +15,7 @@ from policy.core.decision import Because, Decision, Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError, PolicyErrors
 from policy.core.finding import Finding
-from policy.core.source import Span, visible
+from policy.core.source import Span, quoted, visible
 
 # Arguments that a rule of some host matches.
 _PRIMARY: Final = frozenset(
@@ -130,14 +130,6 @@ def why_rows(
     if most is not None and len(decision.because) > most:
         rules.append(f"and {len(decision.because) - most:,} more rules")
     return [("" if number else label, text) for number, text in enumerate(rules)]
-
-
-def quoted(names: Sequence[str], most: int = 6, *, last: str = "and") -> str:
-    """Return names in backticks, e.g. ```a`, `b` and `c```; *last* precedes the last one."""
-    shown = [f"`{visible(name)}`" for name in names[:most]]
-    if len(names) > most:
-        return ", ".join(shown) + f" {last} {len(names) - most} more"
-    return f" {last} ".join(filter(None, (", ".join(shown[:-1]), *shown[-1:])))
 
 
 def names(names: Iterable[str], most: int | None = None, role: str = "") -> doc.Text:

@@ -1,19 +1,15 @@
-"""Writing files: answers in further formats, replacements of files, and errors of both."""
+"""Writing files: replacements of several at once, and the errors of that."""
 
 from __future__ import annotations
 
-import argparse
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 
-from policy.cli.console import Console
-from policy.cli.report.as_json import dumps
-from policy.cli.report.document import Block, Report
-from policy.cli.report.terminal import PageLayout, lines, terminal
 from policy.core.errors import PolicyError
+
+__all__ = ["check_unchanged", "file_errors", "replace_files", "write_beside"]
 
 
 @contextmanager
@@ -81,55 +77,3 @@ def write_beside(file: Path, content: bytes, mode: int) -> Path:
         path.unlink(missing_ok=True)
         raise
     return path
-
-
-def publish(
-    report: Report, options: argparse.Namespace, console: Console, *, printed: bool = True
-) -> None:
-    """Write *report* to the files of ``--output``, and print it in the format of ``--format``.
-
-    Where the answer is a file, the text on standard output is that file alone.
-
-    Raises:
-        PolicyError: a file cannot be written.
-
-    """
-    most = None if options.all else report.most
-    for file, form in options.output.items():
-        with file_errors(file):
-            file.write_text(_written(report, form, most), "utf-8", "backslashreplace")
-    if not printed:
-        return
-    if options.format == "text" and report.content:
-        console.write(report.content)
-        console.complain(*report.blocks(most))
-    else:
-        console.write(_written(report, options.format, most, console.page))
-
-
-def _written(report: Report, form: str, most: int | None, page: PageLayout | None = None) -> str:
-    """Return *report* in a format; *page* is that of a terminal."""
-    # Each format is imported where it is asked for.
-    match form:
-        case "text":
-            return report.content or terminal(
-                report.fitting(most, partial(_fits, report)), page or PageLayout()
-            )
-        case "json":
-            return dumps(report.json()) + "\n"
-        case "markdown":
-            from policy.cli.report.markdown import report_markdown  # noqa: PLC0415
-
-            return report_markdown(report, most)
-        case "html":
-            from policy.cli.report.html import report_html  # noqa: PLC0415
-
-            return report_html(report)
-        case _:
-            from policy.cli.report.results import report_results  # noqa: PLC0415
-
-            return report_results(report, form)
-
-
-def _fits(report: Report, blocks: Sequence[Block]) -> bool:
-    return report.lines is None or len(lines(blocks, PageLayout())) <= report.lines

@@ -1,0 +1,293 @@
+"""What a call gets along a chain of agents, in both readings, and what would change that.
+
+A compiled policy needs no parser, so modules that have one are imported where they are needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from policy.core.decision import Clause, Decision, Reason
+from policy.core.effect import Effect
+from policy.core.errors import PolicyError
+from policy.core.source import quoted
+from policy.core.values import evolve, field, frozen
+from policy.language.mistakes import closest
+from policy.tables.chain import READINGS, Chain, SpawnDenied
+from policy.tables.dialect import Dialect
+from policy.tables.projects import Compiled, Offered, Projects, told_apart
+from policy.tables.table import Table
+
+if TYPE_CHECKING:
+    from policy.analysis.remedy import Remedy
+
+__all__ = ["CallRequest", "CheckAnswer", "Checker", "dialect_of"]
+
+
+@frozen
+class CallRequest:
+    """A call to decide.
+
+    Attributes:
+        tool: its name.
+        call: its arguments.
+        chain: of the agent that calls; () for the chain of `--chain`.
+        text: the call in our notation, instead of the two.
+        problem: why the call is invalid, or "".
+
+    """
+
+    tool: str = ""
+    call: dict[str, object] = field(factory=dict)
+    chain: tuple[str, ...] = ()
+    text: str = ""
+    problem: str = ""
+
+
+@frozen
+class CheckAnswer:
+    """The answer to one call.
+
+    Attributes:
+        chain: all the links that were asked for.
+        tool: the tool.
+        call: its arguments.
+        decision: the answer.
+        reading: ``attenuated`` or ``enforced``.
+        project: its `Project.title`.
+        profile: host and version.
+        denied: the agent of the chain that may not be started, or "".
+        confirm: agent of the chain -> the links that must confirm its start.
+        instead: the decision of the other reading, where it differs.
+        problem: why the call is invalid, or "".
+        message: the reason as a sentence, where the decision has none.
+        clauses: what a shell command does, one by one.
+        remedy: rules that would allow the call, where no rule denies it or asks for it.
+        modes: permission mode -> what the call gets in it; None where that was not asked.
+        starts: the agents that start chains, if the first of the chain is none of them.
+
+    """
+
+    chain: tuple[str, ...]
+    tool: str
+    call: Mapping[str, object]
+    decision: Decision
+    reading: str
+    project: str
+    profile: str
+    denied: str = ""
+    confirm: Mapping[str, tuple[str, ...]] = field(factory=dict)
+    instead: Decision | None = None
+    problem: str = ""
+    message: str = ""
+    clauses: tuple[Clause, ...] = ()
+    remedy: Remedy | None = None
+    modes: Mapping[str, Effect] | None = None
+    starts: tuple[str, ...] = ()
+
+    @property
+    def agent(self) -> str:
+        """The agent that calls, or ""."""
+        return self.chain[-1] if self.chain else ""
+
+
+class Checker:
+    """Decides calls by one policy, in one reading.
+
+    Args:
+        projects: of the policy.
+        chain: the agents that call, where a call names none.
+        reading: ``attenuated`` or ``enforced``.
+        modes: whether to decide in each permission mode too.
+
+    Attributes:
+        asked: title -> project of the calls so far.
+
+    """
+
+    def __init__(
+        self,
+        projects: Projects[Any],
+        chain: tuple[str, ...],
+        reading: str,
+        *,
+        modes: bool = False,
+    ) -> None:
+        self.projects = projects
+        self.modes = modes
+        self.chain = chain
+        self.reading = reading
+        self.asked: dict[str, Offered] = {}
+        self._of = cache(lambda title, *rest: _CheckedChain.of(projects, self.asked[title], *rest))
+
+    def answer(self, asked: CallRequest) -> CheckAnswer:
+        """Return what a call gets. An invalid call of a stream is denied.
+
+        Raises:
+            PolicyError: the call is invalid and not of a stream, or `--chain` is no chain.
+
+        """
+        if asked.problem:
+            return self._refused(asked, asked.problem)
+        try:
+            return self._answer(asked)
+        except PolicyError as error:
+            if not asked.chain:
+                raise
+            return self._refused(asked, error.message)
+
+    def told_apart(self, title: str) -> str:
+        """Return what distinguishes a project of the calls so far; "" where no other is alike."""
+        return told_apart(self.asked[title], self.projects.projects)
+
+    def _answer(self, asked: CallRequest) -> CheckAnswer:
+        names = asked.chain or self.chain or self._only_start()
+        project, first = self.projects.find(names[0])
+        self.asked[project.title] = project
+        names = (first, *names[1:])
+        checked = self._of(project.title, names, self.reading)
+        chain, denied = checked.chain, checked.denied
+        tool, call = asked.tool, asked.call
+        if asked.text:
+            # Written as a matcher, so reading it takes a parser.
+            from policy.hosts.claims import call_of  # noqa: PLC0415
+            from policy.language.parse import parse_matcher  # noqa: PLC0415
+
+            tool, call = call_of(parse_matcher(asked.text), dialect_of(chain.table))
+        decision = checked.decide(tool, call)
+        other = self._otherwise(project.title, names)
+        instead = other.decide(tool, call) if other else decision
+        # A person may start more agents; a compiled policy does not hold them.
+        starting = getattr(project, "all_starts", project.starts)
+        return CheckAnswer(
+            chain=names,
+            tool=tool,
+            call=call,
+            decision=decision,
+            reading=self.reading,
+            project=project.title,
+            profile=project.profile,
+            denied=denied.agent if denied else "",
+            message=str(denied) if denied else "",
+            confirm={link.name: link.confirm for link in chain.links if link.confirm},
+            instead=instead if instead.effect is not decision.effect else None,
+            clauses=() if denied else chain.account(tool, call),
+            remedy=None if denied else self._remedy(chain, tool, call, decision),
+            modes=self._by_mode(project, names, tool, call) if self.modes else None,
+            starts=() if first in starting else project.starts,
+        )
+
+    def _by_mode(
+        self, project: Offered, names: tuple[str, ...], tool: str, call: dict[str, object]
+    ) -> dict[str, Effect]:
+        """Return what the call gets in each permission mode; nothing for a host without modes."""
+        if isinstance(self.projects, Compiled):
+            raise PolicyError("a compiled policy holds one mode", help="name the files it is of")
+        every: Any = (project, *getattr(project, "modes", {}).values())
+        chains = {
+            each.mode: _CheckedChain.of(self.projects, each, names, self.reading)
+            for each in every
+            if each.mode
+        }
+        return {mode: chain.decide(tool, call).effect for mode, chain in chains.items()}
+
+    def _remedy(
+        self, chain: Chain, tool: str, call: dict[str, object], decision: Decision
+    ) -> Remedy | None:
+        """Return what would allow the call, for a policy whose files can be changed."""
+        if isinstance(self.projects, Compiled) or decision.reason is not Reason.DEFAULT:
+            return None
+        from policy.analysis.remedy import remedy  # noqa: PLC0415  # loads parsers
+
+        return remedy(chain, tool, call)
+
+    def _otherwise(self, title: str, names: tuple[str, ...]) -> _CheckedChain | None:
+        """Return the chain in the other reading; None where it was not compiled."""
+        other = next(reading for reading in READINGS if reading != self.reading)
+        try:
+            found: _CheckedChain = self._of(title, names, other)
+        except PolicyError:
+            return None
+        return None if found.denied and found.denied.reason == "not-compiled" else found
+
+    def _refused(self, asked: CallRequest, problem: str) -> CheckAnswer:
+        decision = Decision(Effect.DENY, Reason.MALFORMED)
+        chain = asked.chain or self.chain
+        return CheckAnswer(
+            chain, asked.tool, asked.call, decision, self.reading, "", "", problem=problem
+        )
+
+    def _only_start(self) -> tuple[str, ...]:
+        """Return the chain of the one agent that starts chains.
+
+        Raises:
+            PolicyError: there is none, or there are several.
+
+        """
+        label, projects = self.projects.label, self.projects.projects
+        starts = [
+            name if len(projects) == 1 else f"{project.title}:{name}"
+            for project in projects
+            for name in project.starts
+        ]
+        if len(starts) == 1:
+            return (starts[0],)
+        if not starts:
+            findings = getattr(self.projects, "findings", ())
+            reports = [each for each in findings if each.severity.value == "error"]
+            why = f"; {reports[0].place}: {reports[0].message}" if reports else ""
+            raise PolicyError(f"no agent starts a chain{why}", file=label)
+        msg = f"{len(starts)} agents start chains"
+        raise PolicyError(msg, file=label, help=f"name one of {quoted(starts)} with --chain")
+
+
+@frozen
+class _CheckedChain:
+    """A chain as far as it goes, and the denial that ends it."""
+
+    chain: Chain
+    denied: SpawnDenied | None = None
+
+    @classmethod
+    def of(
+        cls, projects: Projects[Any], project: Offered, names: tuple[str, ...], reading: str
+    ) -> _CheckedChain:
+        """Return that of agents *names*.
+
+        Raises:
+            PolicyError: an agent is unknown, or the first one starts no chain.
+
+        """
+        agents = project.reading(reading).agents
+        for name in names:
+            if name not in agents:
+                msg = f"there is no agent {quoted([name])} in {quoted([project.title])}"
+                raise PolicyError(msg, help=closest(name, agents) or f"there are {quoted(agents)}")
+        try:
+            chain = Chain.start(names[0], project.reading(reading), projects.place_of(project))
+        except SpawnDenied as denied:
+            raise PolicyError(str(denied)) from None
+        for name in names[1:]:
+            try:
+                chain = chain.spawn(name)
+            except SpawnDenied as denied:
+                return cls(chain, denied)
+        return cls(chain)
+
+    def decide(self, tool: str, call: dict[str, object]) -> Decision:
+        """Return what a call gets. An agent that is never started makes none."""
+        if self.denied is None:
+            return self.chain.decide(tool, call)
+        return evolve(self.denied.decision, table=self.chain.table.hash)
+
+
+def dialect_of(table: Table) -> Dialect:
+    """Return the dialect of the host of *table*; that of our notation for a table without rules."""
+    for part in table.use.parts:
+        if part.rules.dialect.name:
+            return part.rules.dialect
+    from policy.hosts.notation import SEMANTICS  # noqa: PLC0415  # rarely needed
+
+    return SEMANTICS.dialect
