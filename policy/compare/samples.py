@@ -150,7 +150,7 @@ class ChangedLines:
             if pattern is not None and changes:
                 found.append(ChangedLine(number, view.effect(line), pattern, changes))
             if line == NO_MATCH:
-                found += self._without_line(number)
+                found += (each for each in self._without_line(number) if each.changes)
         return sorted(found, key=lambda each: each.effect is Effect.ALLOW)
 
     @cached_property
@@ -192,9 +192,8 @@ class ChangedLines:
                 asks = entry.effect is Effect.ASK and view.default is Effect.DENY
                 several = len(others) > 1 and has_other_texts(pattern, shell)
                 if asks or (several and entry.effect is not Effect.DENY):
-                    changes = frozenset(_both_ways(entry.effect, default, own)) & self._possible
-                    if changes:
-                        yield ChangedLine(other, entry.effect, pattern, changes)
+                    changes = self._possible.intersection(_both_ways(entry.effect, default, own))
+                    yield ChangedLine(other, entry.effect, pattern, changes)
 
     def _changes(self, number: int, line: int) -> frozenset[Effects]:
         """Return the changes that may come of a line."""

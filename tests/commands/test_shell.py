@@ -429,39 +429,39 @@ def test_what_is_no_blank_to_a_shell_separates_no_words(blank: str) -> None:
     )
 
 
-_TEN = 10 * 1024 * 1024
+_LONG = 3 * 1024 * 1024
 HUGE = {
-    "one word": "a" * _TEN,
-    "many words": "ls " + "a " * (_TEN // 2),
-    "a quoted word": "ls '" + "a" * _TEN + "'",
-    "a word in double quotes": 'ls "' + "a" * _TEN + '"',
-    "many quotes": "ls " + "''" * (_TEN // 2),
-    "many stars": "*" * _TEN,
-    "many escapes": "\\a" * (_TEN // 2),
-    "many parts": "a;" * (_TEN // 2),
-    "nothing but operators": ";" * _TEN,
+    "one word": "a" * _LONG,
+    "many words": "ls " + "a " * (_LONG // 2),
+    "a quoted word": "ls '" + "a" * _LONG + "'",
+    "a word in double quotes": 'ls "' + "a" * _LONG + '"',
+    "many quotes": "ls " + "''" * (_LONG // 2),
+    "many stars": "*" * _LONG,
+    "many escapes": "\\a" * (_LONG // 2),
+    "many parts": "a;" * (_LONG // 2),
+    "nothing but operators": ";" * _LONG,
     "nested substitutions": "$(" * 100_000,
-    "deeper substitutions": "$(" * (_TEN // 2),
+    "deeper substitutions": "$(" * (_LONG // 2),
     "closed substitutions": "$(" * 100_000 + "rm x" + ")" * 100_000,
-    "quoted substitutions": '"$(' * (_TEN // 3),
-    "backquotes": "`a` " * (_TEN // 4),
-    "parentheses": "(" * _TEN,
-    "variables": "$a" * (_TEN // 2),
-    "redirections": ">a" * (_TEN // 2),
-    "wrappers": "env " * (_TEN // 4),
-    "transparent wrappers": "time " * (_TEN // 5),
-    "assignments": "A=1 " * (_TEN // 4),
-    "digits": "1" * _TEN,
-    "comments": "#\n" * (_TEN // 2),
-    "here-documents": "<<E " * (_TEN // 4),
-    "braces": "{" * _TEN,
+    "quoted substitutions": '"$(' * (_LONG // 3),
+    "backquotes": "`a` " * (_LONG // 4),
+    "parentheses": "(" * _LONG,
+    "variables": "$a" * (_LONG // 2),
+    "redirections": ">a" * (_LONG // 2),
+    "wrappers": "env " * (_LONG // 4),
+    "transparent wrappers": "time " * (_LONG // 5),
+    "assignments": "A=1 " * (_LONG // 4),
+    "digits": "1" * _LONG,
+    "comments": "#\n" * (_LONG // 2),
+    "here-documents": "<<E " * (_LONG // 4),
+    "braces": "{" * _LONG,
 }
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", HUGE)
 def test_reading_a_huge_command_is_linear(name: str) -> None:
-    assert is_linear(lambda size: read_command(HUGE[name][:size], SHELL), _TEN)
+    assert is_linear(lambda size: read_command(HUGE[name][:size], SHELL), _LONG)
     assert len(read_command(HUGE[name], SHELL).parts) <= limits.COMMAND_PIECES + 2
 
 

@@ -279,7 +279,7 @@ def _portable(project: Project, reader: FrontEnd, texts: _Texts) -> Portable:
         table = reduce(
             and_, (Table(chain.table.use, bounds=chain.table.bounds) for chain in chains)
         )
-        agent = _agent(in_common(table, counterparts, _COMMON), name, _COMMON.arguments)
+        agent = _agent(in_common(table, counterparts, _COMMON, {}), name, _COMMON.arguments)
         started = {
             other: _least_starting(chains, other, depth) for other in found.edges.get(name, ())
         }

@@ -48,23 +48,29 @@ __all__ = [
 ]
 
 
-def in_common(table: Table, counterparts: Mapping[str, str], common: Dialect) -> Table:
+def in_common(
+    table: Table,
+    counterparts: Mapping[str, str],
+    common: Dialect,
+    renamed: dict[RuleSet, RuleSet],
+) -> Table:
     """Return *table* with the names of tools and arguments that our notation has.
 
     Args:
         table: of any host.
         counterparts: tool of the host -> what *common* calls it.
         common: how tools and arguments are named.
+        renamed: rules that were renamed for other tables; these are added.
 
     """
-    renamed = {
-        part.rules: _renamed(part.rules, counterparts, common)
-        for ceiling in (table.use, table.delegated)
-        for part in ceiling.parts
-    }
+
+    def rules(old: RuleSet) -> RuleSet:
+        if old not in renamed:
+            renamed[old] = _renamed(old, counterparts, common)
+        return renamed[old]
 
     def ceiling(old: Ceiling) -> Ceiling:
-        return Ceiling.of(LinkedRules(renamed[part.rules], part.links) for part in old.parts)
+        return Ceiling.of(LinkedRules(rules(part.rules), part.links) for part in old.parts)
 
     delegate = None if table.delegate is None else ceiling(table.delegate)
     return Table(ceiling(table.use), delegate, table.bounds)
@@ -197,23 +203,17 @@ class KnownComparisons:
     counterparts: tuple[Mapping[str, str], Mapping[str, str]]
     common: Dialect
     _lines: Lines = field(factory=dict)
-    _renamed: dict[object, Table] = field(factory=dict)
+    _renamed: tuple[dict[RuleSet, RuleSet], ...] = field(factory=lambda: ({}, {}))
     _tables: dict[object, _TwoTables] = field(factory=dict)
 
     def tables(self, before: Table, after: Table, fixed: frozenset[str]) -> _TwoTables:
         """Return how two tables differ, but for the tools *fixed*."""
         key = before.use.sets, after.use.sets, fixed
         if key not in self._tables:
-            self._tables[key] = self._compare(
-                self._in_common(before, 0), self._in_common(after, 1), fixed
-            )
+            sides = zip((before, after), self.counterparts, self._renamed, strict=True)
+            one, other = (in_common(Table(t.use), n, self.common, m) for t, n, m in sides)
+            self._tables[key] = self._compare(one, other, fixed)
         return self._tables[key]
-
-    def _in_common(self, table: Table, side: int) -> Table:
-        key = side, table.use.sets
-        if key not in self._renamed:
-            self._renamed[key] = in_common(Table(table.use), self.counterparts[side], self.common)
-        return self._renamed[key]
 
     def _compare(self, before: Table, after: Table, fixed: frozenset[str]) -> _TwoTables:
         sets = [[part.rules for part in table.use.parts] for table in (before, after)]
@@ -242,7 +242,7 @@ def _compared(tool: str, before: Lookup, after: Lookup, lines: Lines) -> Compari
         only = () if _finite(rows[1], after) else (_TRIED_ONLY,)
         return Comparison(tuple(_tried(tool, before, after)), only)
     found = compare(tool, before, after, lines)
-    differences = list(filter(_is_read, found.differences))
+    differences = [*filter(_is_read, found.differences)]
     if found.exact:
         return Comparison(tuple(differences))
     differences += _tried(tool, before, after)
@@ -280,7 +280,7 @@ def _finite(rows: list[Row], lookup: Lookup) -> bool:
 
 
 # Forms of commands in which a text that a rule matches may be something else.
-_FORMS: Final = ("{}", "{} && {}", "{}; zz", "zz; {}", "{} > zz", "{}\nzz", "$({})", "{} 'a\nb'")
+_FORMS: Final = ("{} && {}", "{}; zz", "zz; {}", "{} > zz", "{}\nzz", "$({})", "{} 'a\nb'")
 _TRIED: Final = 400
 
 
@@ -288,18 +288,19 @@ def _tried(tool: str, before: Lookup, after: Lookup) -> Iterator[Difference]:
     """Yield the differences of calls that lines of either side match."""
     rows = [row for lookup in (before, after) for row, _ in lookup.rows]
     commands = any(row.argument.kind is ArgumentKind.COMMAND for row in rows)
-    forms = _FORMS if commands else ("{}",)
+    forms = _FORMS if commands else ()
     calls: dict[str, Call] = {}
     for row in rows:
-        texts = dict.fromkeys(
-            freeze(entry.pattern, word)
+        patterns = [
+            entry.pattern
             for entry in islice(row.entries, _TRIED)
             if entry.pattern is not None and not entry.field
-            for word in ("x", "", "a/b", "/x")
-        )
+        ]
         # Simple ones first: what shows a difference best is the plainest call.
-        written = (form.format(text, text) for form, text in product(forms, (*texts, "zz")))
-        for text in written:
+        texts = [freeze(each, word) for each in patterns for word in ("x", "", "a/b", "/x")]
+        plain = dict.fromkeys((*(freeze(each, "x") for each in patterns), "zz"))
+        written = (form.format(text, text) for form, text in product(forms, plain))
+        for text in dict.fromkeys((*texts, "zz", *written)):
             call = witness_call(row.ruleset.dialect, row.argument, text)
             calls.setdefault(str(call), call)
     reported: set[object] = set()

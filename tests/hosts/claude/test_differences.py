@@ -149,7 +149,7 @@ def test_no_command_changes_that_a_comparison_of_settings_does_not_tell_of(edite
 
 
 @pytest.mark.slow
-@examples(150)
+@examples(80)
 @given(_edited(_lists), _modes)
 def test_no_command_of_many_changes_that_a_comparison_does_not_tell_of(edited, modes) -> None:
     _check(edited, modes)
