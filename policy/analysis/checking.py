@@ -5,10 +5,11 @@ A compiled policy needs no parser, so modules that have one are imported where t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from policy.core import limits
 from policy.core.decision import Clause, Decision, Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
@@ -23,7 +24,7 @@ from policy.tables.table import Table
 if TYPE_CHECKING:
     from policy.analysis.remedy import Remedy
 
-__all__ = ["CallRequest", "CheckAnswer", "Checker", "dialect_of"]
+__all__ = ["CallRequest", "CheckAnswer", "Checker", "chain_of", "dialect_of", "requests_of"]
 
 
 @frozen
@@ -44,6 +45,57 @@ class CallRequest:
     chain: tuple[str, ...] = ()
     text: str = ""
     problem: str = ""
+
+
+def requests_of(lines: Iterable[bytes], name: str) -> Iterator[CallRequest]:
+    """Yield the call of each line that is not blank; an invalid call has a `problem`."""
+    for number, line in enumerate(lines, 1):
+        # A line that is not UTF-8 is reported as a line that is not JSON.
+        text = line.decode("utf-8", "surrogateescape").strip()
+        try:
+            if text:
+                yield _from_line(text)
+        except PolicyError as error:
+            yield CallRequest(problem=f"line {number:,} of {name}: {error.message}")
+
+
+def _from_line(text: str) -> CallRequest:
+    from policy.core.call_json import parsed  # noqa: PLC0415  # of a stream alone
+
+    if len(text) > limits.CALL_CHARACTERS:
+        raise PolicyError("the call is longer than any call that is looked at")
+    try:
+        value = parsed(text)
+    except (ValueError, RecursionError) as error:
+        raise PolicyError(f"this is not JSON: {str(error)[:100]}") from None
+    if not isinstance(value, dict):
+        raise PolicyError("expected a JSON object")
+    tool, call, chain = value.get("tool"), value.get("input", {}), value.get("chain", [])
+    if not isinstance(tool, str) or not tool:
+        raise PolicyError("expected the name of a tool as `tool`")
+    if not isinstance(call, dict):
+        raise PolicyError("expected an object as `input`")
+    if isinstance(chain, str):
+        chain = chain_of(chain)
+    if not isinstance(chain, (list, tuple)) or not all(isinstance(name, str) for name in chain):
+        raise PolicyError("expected names of agents as `chain`")
+    return CallRequest(tool, call, tuple(chain))
+
+
+def chain_of(text: str) -> tuple[str, ...]:
+    """Return the chain written as ``main>explore``.
+
+    Raises:
+        PolicyError: a link has no name.
+
+    """
+    names = tuple(name.strip() for name in text.split(">"))
+    if not all(names):
+        raise PolicyError(
+            f"expected agents between `>`, found `{text}`",
+            help="a chain is written `main>explore>worker`",
+        )
+    return names
 
 
 @frozen

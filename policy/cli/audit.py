@@ -17,6 +17,7 @@ from policy.analysis.reach.audit import (
     dead_rules,
     escalations,
 )
+from policy.analysis.reach.privileges import ToolAccess, by_class
 from policy.cli.console import Console, publish
 from policy.cli.inputs import InputTree, load_here
 from policy.cli.options import Hosts
@@ -24,10 +25,8 @@ from policy.cli.report import document as doc
 from policy.cli.report.access import (
     CLASSES,
     NOTHING,
-    ToolAccess,
     access_of,
     access_table,
-    by_class,
     cell,
 )
 from policy.cli.report.as_json import Object, shape
@@ -221,7 +220,7 @@ def _rank(audited: ProjectAudit, agents: Sequence[AgentAudit]) -> tuple[object, 
 
 
 def _cells(audited: ProjectAudit, agent: AgentAudit, startable: set[str]) -> tuple[doc.Text, ...]:
-    tools = by_class(access_of(agent), audited.project.tool_classes)
+    tools = by_class(access_of(agent), audited.project.tool_classes, CLASSES)
     if tools["run"] and _runs_read_only(audited, agent):
         first, *others = tools["run"]
         allowed = ("read-only", *first.allowed)

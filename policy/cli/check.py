@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from policy.analysis.checking import CallRequest, CheckAnswer, Checker
+from policy.analysis.checking import CallRequest, CheckAnswer, Checker, chain_of, requests_of
 from policy.cli.console import Console, publish
-from policy.cli.inputs import DecidingPolicy, chain_of, compiled_at, load_here, read
+from policy.cli.inputs import DecidingPolicy, compiled_at, load_here, read
 from policy.cli.options import Hosts
 from policy.cli.report import document as doc
 from policy.cli.report.as_json import Object, dumps, shape
@@ -23,7 +23,6 @@ from policy.cli.report.words import (
     rule,
     sentences,
 )
-from policy.core import limits
 from policy.core.decision import Clause, Decision, Does, Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
@@ -117,50 +116,12 @@ def _files(word: str, options: argparse.Namespace) -> DecidingPolicy | None:
 
 def _requests(options: argparse.Namespace, words: list[str]) -> Iterator[CallRequest]:
     if options.calls == "-":
-        yield from _from_lines(sys.stdin.buffer, "standard input")
+        yield from requests_of(sys.stdin.buffer, "standard input")
     elif options.calls:
         with file_errors(options.calls, "cannot be read"), Path(options.calls).open("rb") as lines:
-            yield from _from_lines(lines, options.calls)
+            yield from requests_of(lines, options.calls)
     else:
         yield from (CallRequest(text=word) for word in words)
-
-
-# --- calls ------------------------------------------------------------------------
-
-
-def _from_lines(lines: Iterable[bytes], name: str) -> Iterator[CallRequest]:
-    """Yield the call of each line that is not blank; an invalid call has a `problem`."""
-    for number, line in enumerate(lines, 1):
-        # A line that is not UTF-8 is reported as a line that is not JSON.
-        text = line.decode("utf-8", "surrogateescape").strip()
-        try:
-            if text:
-                yield _from_line(text)
-        except PolicyError as error:
-            yield CallRequest(problem=f"line {number:,} of {name}: {error.message}")
-
-
-def _from_line(text: str) -> CallRequest:
-    from policy.core.call_json import parsed  # noqa: PLC0415  # of a stream alone
-
-    if len(text) > limits.CALL_CHARACTERS:
-        raise PolicyError("the call is longer than any call that is looked at")
-    try:
-        value = parsed(text)
-    except (ValueError, RecursionError) as error:
-        raise PolicyError(f"this is not JSON: {str(error)[:100]}") from None
-    if not isinstance(value, dict):
-        raise PolicyError("expected a JSON object")
-    tool, call, chain = value.get("tool"), value.get("input", {}), value.get("chain", [])
-    if not isinstance(tool, str) or not tool:
-        raise PolicyError("expected the name of a tool as `tool`")
-    if not isinstance(call, dict):
-        raise PolicyError("expected an object as `input`")
-    if isinstance(chain, str):
-        chain = chain_of(chain)
-    if not isinstance(chain, (list, tuple)) or not all(isinstance(name, str) for name in chain):
-        raise PolicyError("expected names of agents as `chain`")
-    return CallRequest(tool, call, tuple(chain))
 
 
 # --- what an answer looks like -----------------------------------------------------

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import os
 from pathlib import Path
 
 from policy.cli.console import Console
 from policy.cli.inputs import load
 from policy.cli.options import Hosts
-from policy.files.writing import file_errors, write_beside
+from policy.files.writing import content_of, replace_files
 from policy.tables.compiled import compiled_from_json, compiled_to_json
 
 
@@ -23,15 +22,9 @@ def run(options: argparse.Namespace, console: Console) -> int:
     if options.output == "-":
         console.write(text)
         return 0
-    _write(Path(options.output), text)
+    # At once, so that no reader sees half of it.
+    path = Path(options.output)
+    replace_files({path: (content_of(path), text.encode())})
     projects = ", ".join(project.title for project in compiled.projects)
     console.line(f"{options.output}: {projects}\n{compiled.hash}")
     return 0
-
-
-def _write(path: Path, text: str) -> None:
-    """Write the file at once, so that no reader sees half of it."""
-    mask = os.umask(0)
-    os.umask(mask)
-    with file_errors(path):
-        write_beside(path, text.encode(), 0o666 & ~mask).replace(path)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -17,7 +16,7 @@ from policy.cli.report.words import arrow, call, chain_text, count, why_rows
 from policy.core.errors import PolicyError
 from policy.core.source import quoted
 from policy.files.opening import open_tree
-from policy.files.writing import file_errors
+from policy.files.writing import content_of, replace_files
 from policy.tables.chain import SPAWN_TOOL
 
 _MOST = 30
@@ -47,8 +46,8 @@ def run(options: argparse.Namespace, console: Console) -> int:
     if refused:
         console.say(refused)
         return 1
-    for target, content in targets.items():
-        _write(target, content)
+    replace_files(targets)
+    for target in targets:
         console.say(f"wrote {target}")
     return 0
 
@@ -61,29 +60,24 @@ def _refused(found: tuple[Conversion, ...], options: argparse.Namespace) -> str:
     return next(filter(None, reasons), "")
 
 
-def _targets(files: Mapping[str, str], options: argparse.Namespace) -> dict[Path, str]:
-    """Return where each file goes.
+def _targets(
+    files: Mapping[str, str], options: argparse.Namespace
+) -> dict[Path, tuple[bytes | None, bytes]]:
+    """Return where each file goes -> what is there, and what will be.
 
     Raises:
         PolicyError: another file exists, and `--force` was not given.
 
     """
-    targets = {Path(options.folder) / path: text for path, text in files.items()}
-    for path, text in targets.items():
-        if options.force or not os.path.lexists(path):
-            continue
-        if path.is_dir() or path.read_bytes() != text.encode():
+    targets = {Path(options.folder) / path: text.encode() for path, text in files.items()}
+    found = {path: (content_of(path), content) for path, content in targets.items()}
+    for path, (old, new) in found.items():
+        if old not in {None, new} and not options.force:
             msg = "there is another file of that name"
             raise PolicyError(
                 msg, file=str(path), help="replace it with --force, or name another folder"
             )
-    return targets
-
-
-def _write(path: Path, text: str) -> None:
-    with file_errors(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, "utf-8", newline="")
+    return found
 
 
 # --- what a conversion looks like --------------------------------------------------

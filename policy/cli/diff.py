@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Final
 
 from policy.analysis.diff import Change, FileChange
 from policy.analysis.edits import EditEffect, TextEdit
-from policy.analysis.reach.privileges import at_most, privileges
+from policy.analysis.reach.privileges import ToolAccess, at_most, by_class, privileges, tool_access
 from policy.analysis.review import FILE_EFFECTS, DiffReport, review
 from policy.cli.console import Console, publish
 from policy.cli.inputs import InputTree, load, read
 from policy.cli.options import Hosts
 from policy.cli.report import document as doc
-from policy.cli.report.access import CLASSES, NOTHING, ToolAccess, by_class, cell, tool_access
+from policy.cli.report.access import CLASSES, NOTHING, cell
 from policy.cli.report.as_json import Object, shape
 from policy.cli.report.changes import ROLES, ChangeRow, change_rows, meaning
 from policy.cli.report.results import Result, path_prefix, result
@@ -320,7 +320,7 @@ def _grants(report: DiffReport, change: Change) -> dict[str, list[ToolAccess]]:
     if (change.project, change.chain) not in report.grants:
         return {}
     table, classes = report.grants[change.project, change.chain]
-    return by_class(tool_access(at_most([table]), privileges(table)), classes)
+    return by_class(tool_access(at_most([table]), privileges(table)), classes, CLASSES)
 
 
 def _detail(change: Change) -> doc.Item:

@@ -226,19 +226,3 @@ def _is_compiled(text: str) -> bool:
             return file.read(len(_BEGINNING)) == _BEGINNING
     except (OSError, ValueError):
         return False
-
-
-def chain_of(text: str) -> tuple[str, ...]:
-    """Return the chain written as ``main>explore``.
-
-    Raises:
-        PolicyError: a link has no name.
-
-    """
-    names = tuple(name.strip() for name in text.split(">"))
-    if not all(names):
-        raise PolicyError(
-            f"expected agents between `>`, found `{text}`",
-            help="a chain is written `main>explore>worker`",
-        )
-    return names

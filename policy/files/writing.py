@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from policy.core.errors import PolicyError
 
-__all__ = ["check_unchanged", "file_errors", "replace_files", "write_beside"]
+__all__ = ["content_of", "file_errors", "replace_files", "write_beside"]
 
 
 @contextmanager
@@ -22,43 +22,66 @@ def file_errors(file: Path | str, what: str = "cannot be written") -> Iterator[N
         raise PolicyError(f"{what}: {why}", file=str(file)) from None
 
 
-def replace_files(contents: Mapping[Path, tuple[bytes, bytes]]) -> None:
+def content_of(file: Path) -> bytes | None:
+    """Return the bytes of *file*; None where there is no such file."""
+    with file_errors(file, "cannot be read"), suppress(FileNotFoundError):
+        return file.read_bytes()
+    return None
+
+
+def replace_files(contents: Mapping[Path, tuple[bytes | None, bytes | None]]) -> None:
     """Replace the content of every file, or of none.
 
     Args:
-        contents: file -> the bytes that were read from it, and the new ones.
+        contents: file -> the bytes that were read from it, and the new ones; None is no file.
 
     Raises:
         PolicyError: a file cannot be written, or has changed since it was read.
 
     """
-    prepared: list[tuple[Path, Path, bytes]] = []
-    done: list[tuple[Path, bytes]] = []
+    prepared: dict[Path, Path] = {}
+    done: list[tuple[Path, bytes | None]] = []
     try:
-        for file, (old, new) in contents.items():
+        for file, (_, new) in contents.items():
             with file_errors(file):
-                real = file.resolve(strict=True)
-                prepared.append((real, write_beside(real, new, real.stat().st_mode), old))
-        for file, _, old in prepared:
+                if new is not None:
+                    prepared[file] = _prepared(file, new)
+        for file, (old, _) in contents.items():
+            _check_unchanged(file, old)
+        for file, (old, _) in contents.items():
             with file_errors(file):
-                check_unchanged(file, file.read_bytes(), old)
-        for file, written, old in prepared:
-            with file_errors(file):
-                written.replace(file)
-            done.append((file, old))
+                _put(file.resolve(), prepared.get(file))
+            done.append((file.resolve(), old))
     except PolicyError:
         for changed, old in done:
-            write_beside(changed, old, changed.stat().st_mode).replace(changed)
+            _put(changed, None if old is None else _prepared(changed, old))
         raise
     finally:
-        for _, written, _ in prepared:
+        for written in prepared.values():
             written.unlink(missing_ok=True)
 
 
-def check_unchanged(file: Path, new: bytes | None, old: bytes | None) -> None:
-    """Raise PolicyError unless *file* still has the content *old*."""
-    if new != old:
+def _check_unchanged(file: Path, old: bytes | None) -> None:
+    if content_of(file) != old:
         raise PolicyError("the file has changed since it was read", file=str(file))
+
+
+def _prepared(file: Path, content: bytes) -> Path:
+    """Return a new file with *content*, in the folder and with the rights of *file*."""
+    real = file.resolve()
+    real.parent.mkdir(parents=True, exist_ok=True)
+    mask = os.umask(0)
+    os.umask(mask)
+    mode = real.stat().st_mode if real.exists() else 0o666 & ~mask
+    return write_beside(real, content, mode)
+
+
+def _put(file: Path, written: Path | None) -> None:
+    """Put the file *written* in the place of *file*; None removes it."""
+    if written is None:
+        file.unlink()
+    else:
+        written.replace(file)
 
 
 def write_beside(file: Path, content: bytes, mode: int) -> Path:

@@ -14,7 +14,16 @@ from functools import cached_property
 from policy.commands.knowledge import Shell
 from policy.core.values import Final, field, frozen
 
-__all__ = ["BLANKS", "Argument", "ArgumentKind", "Dialect", "Input", "InputKind", "Inputs"]
+__all__ = [
+    "BLANKS",
+    "Argument",
+    "ArgumentKind",
+    "Dialect",
+    "Input",
+    "InputKind",
+    "Inputs",
+    "relative_path",
+]
 
 
 # A number as a text: the kinds of texts that hosts take for one.
@@ -307,3 +316,13 @@ def _lowered(name: str) -> str:
     if name.isascii():
         return name.lower()
     return "".join(c.lower() if c.isascii() else c for c in name)
+
+
+def relative_path(path: str) -> str:
+    """Return *path* relative to the folder of the agent."""
+    for anchor, shown in (("/@project", ""), ("/@home", "~/")):
+        if path == anchor:
+            return shown or "."
+        if path.startswith(f"{anchor}/"):
+            return shown + path.removeprefix(f"{anchor}/")
+    return path

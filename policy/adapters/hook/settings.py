@@ -6,20 +6,34 @@ Edits change the text, so everything else keeps its order and its layout.
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import Final
 
 from policy.adapters.hook import client
+from policy.adapters.hook.sources import Places
 from policy.core.errors import PolicyError
 from policy.core.finding import Severity
 from policy.core.source import Edit, Source, edited
 from policy.files.json_nodes import read_json
 from policy.files.nodes import MappingNode, Node, ScalarNode, SequenceNode
+from policy.files.text import decode
+from policy.files.writing import content_of
 
-__all__ = ["command", "entry", "silencing", "with_hook", "without_hook"]
+__all__ = [
+    "command",
+    "entry",
+    "keeping_from_running",
+    "settings_file",
+    "silencing",
+    "with_hook",
+    "without_hook",
+]
 
 # Longer than the deadline of the hook, which blocks the call.
 _TIMEOUT: Final = 30
@@ -261,3 +275,28 @@ def silencing(settings: Mapping[str, Source], holder: str) -> Iterator[PolicyErr
 def _boolean(node: Node, key: str) -> ScalarNode | None:
     value = node.get(key) if isinstance(node, MappingNode) else None
     return value if isinstance(value, ScalarNode) and isinstance(value.value, bool) else None
+
+
+# --- files of settings ---------------------------------------------------------------------
+
+
+def settings_file(scope: str) -> Path:
+    """Return the file of a *scope*: ``managed``, ``local``, ``project`` or ``user``."""
+    if scope == "managed":
+        return Path(Places("/").managed)
+    if scope == "user":
+        folder = os.environ.get("CLAUDE_CONFIG_DIR")
+        return Path(folder) / "settings.json" if folder else Path.home() / ".claude/settings.json"
+    return Path(".claude", "settings.json" if scope == "project" else "settings.local.json")
+
+
+def keeping_from_running(holder: str, text: str) -> list[PolicyError]:
+    """Return what keeps the hook from running that the scope *holder* has, with the new *text*."""
+    settings = {holder: decode(str(settings_file(holder)), text.encode())}
+    for scope in _SCOPES:
+        # An unreadable file has no effect.
+        with suppress(PolicyError):
+            file = settings_file(scope)
+            if scope != holder and (data := content_of(file)):
+                settings[scope] = decode(str(file), data)
+    return list(silencing(settings, holder))

@@ -11,12 +11,14 @@ of the next wider ones: of the patterns that match a call the narrowest holds.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, lru_cache
 from itertools import combinations
+from typing import Final
 
 from policy.compare.tables import OTHER_TOOL, glob_pattern, internal_tools, representatives
+from policy.core import expressions as re
 from policy.core import values
 from policy.core.decision import Because, Reason
 from policy.core.effect import Effect
@@ -24,21 +26,27 @@ from policy.patterns.families import members
 from policy.patterns.pattern import Meet, Pattern, PatternKind, freeze, is_stars, named, tokens_of
 from policy.patterns.search import fresh_character
 from policy.patterns.tokens import Gap, OneOf, Token
+from policy.tables.dialect import relative_path
 from policy.tables.lookup import Lookup
 from policy.tables.row import Row
 from policy.tables.table import Table
 
 __all__ = [
+    "ANY_OTHER",
     "MANY_PATTERNS",
     "OTHER_ARGUMENTS",
     "OVERLAPPING",
+    "SOME",
     "AtMost",
     "Layer",
     "MostGranted",
     "Privilege",
+    "ToolAccess",
     "at_most",
+    "by_class",
     "lines",
     "privileges",
+    "tool_access",
     "tools_of",
 ]
 
@@ -417,3 +425,104 @@ def _start(pattern: Pattern) -> str:
 def _may_meet(one: Pattern, other: Pattern) -> bool:
     first, second = _start(one), _start(other)
     return first.startswith(second) or second.startswith(first)
+
+
+# --- tool by tool, in the words of rules ---------------------------------------------------
+
+# The name for all tools that no rule names.
+ANY_OTHER: Final = "any other tool"
+
+# Calls that no rule has words for.
+SOME: Final = "some"
+
+# A rule: its tool, and its specifier or, of a built-in rule, why the host has it.
+_RULE: Final = re.compile(r"[^\s()]+( ?)\((.*)\)", re.DOTALL)
+
+
+@values.frozen
+class ToolAccess:
+    """What some calls of a tool get, by patterns of their argument.
+
+    Attributes:
+        name: of the tool, or a pattern over names.
+        allowed: what runs without confirmation.
+        asked: what must be confirmed.
+        denied: what is denied by a rule.
+        otherwise: what all other calls get; "" where the agent does not have the tool.
+
+    """
+
+    name: str
+    allowed: tuple[str, ...] = ()
+    asked: tuple[str, ...] = ()
+    denied: tuple[str, ...] = ()
+    otherwise: str = ""
+
+
+def tool_access(most: Iterable[AtMost], *positions: Iterable[Privilege]) -> list[ToolAccess]:
+    """Return what an agent may do at most; *positions* are its privileges by each chain."""
+    privileges = [privilege for position in positions for privilege in position]
+    written = {because.rule for privilege in privileges for because in privilege.rules}
+    first = {privilege.tool: privilege for privilege in reversed(privileges)}
+    return [_tool(each, first.get(each.tool), written) for each in most]
+
+
+def _tool(most: AtMost, privilege: Privilege | None, written: set[str]) -> ToolAccess:
+    rest = most.grants[-1]
+    otherwise = "" if rest.reason is Reason.UNAVAILABLE else rest.effect.value
+    found: dict[Effect, dict[str, None]] = {effect: {} for effect in Effect}
+    for grant in most.grants[:-1]:
+        # What two rules share has no words of its own.
+        found[grant.effect][_specifier(grant.rule) if grant.rule in written else SOME] = None
+    # There are too many patterns to be taken together: the rules of the first chain.
+    if most.why and len(most.grants) == 1 and privilege is not None:
+        for because in _shown_rules(privilege):
+            found[because.effect][_specifier(because.rule)] = None
+    name = ANY_OTHER if most.tool == OTHER_TOOL else most.glob or most.tool
+    allowed, asked, denied = (
+        tuple(found[effect]) for effect in (Effect.ALLOW, Effect.ASK, Effect.DENY)
+    )
+    return ToolAccess(name, allowed, asked, denied, otherwise)
+
+
+def _shown_rules(privilege: Privilege) -> list[Because]:
+    """Return the rules of a tool; of those that allow, what no other link refuses."""
+    allowing = [
+        {because.rule for because in layer.rules if because.effect is Effect.ALLOW}
+        for layer in privilege.layers
+        if layer.otherwise is not Effect.ALLOW
+    ]
+    return [
+        because
+        for because in privilege.rules
+        if because.effect is not Effect.ALLOW or all(because.rule in some for some in allowing)
+    ]
+
+
+def _specifier(rule: str) -> str:
+    """Return what a rule says of the argument, or why the host has it."""
+    found = _RULE.fullmatch(rule)
+    return relative_path(found[2]) if found else "any"
+
+
+def by_class(
+    tools: Iterable[ToolAccess], classes: Mapping[str, tuple[str, ...]], kinds: Iterable[str]
+) -> dict[str, list[ToolAccess]]:
+    """Return class -> its tools, the most ordinary first.
+
+    Args:
+        tools: what an agent may do with each.
+        classes: class -> tools, as the host has them.
+        kinds: all classes.
+
+    """
+    found: dict[str, list[ToolAccess]] = {kind: [] for kind in kinds}
+    for tool in tools:
+        kind = next((each for each, names in classes.items() if tool.name in names), "other")
+        found[kind].append(tool)
+    for kind, some in found.items():
+        order = classes.get(kind, ())
+        some.sort(key=lambda tool: order.index(tool.name) if tool.name in order else 0)
+    # Of a host whose rules name no tool of a class, any other tool may be of it.
+    anything = [tool for tool in found["other"] if tool.name == ANY_OTHER]
+    return {kind: some or anything for kind, some in found.items()}

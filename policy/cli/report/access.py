@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from policy.analysis.reach.audit import AgentAudit
-from policy.analysis.reach.privileges import AtMost, Privilege
+from policy.analysis.reach.privileges import ANY_OTHER, SOME, ToolAccess, tool_access
 from policy.cli.report import document as doc
-from policy.cli.report.words import relative
-from policy.compare.tables import OTHER_TOOL
 from policy.core import expressions as re
-from policy.core.decision import Because, Reason
-from policy.core.effect import Effect
-from policy.core.values import frozen
 
 # The classes of tools, and what their columns are called.
 CLASSES: Final = {
@@ -25,12 +20,6 @@ CLASSES: Final = {
     "other": "other tools",
 }
 
-# The name for all tools that no rule names.
-ANY_OTHER: Final = "any other tool"
-
-# Calls that no rule has words for.
-_SOME: Final = "some"
-
 _GRANTED: Final = frozenset({"allow", "ask"})
 
 # The cell of a class of which an agent may do nothing.
@@ -39,29 +28,10 @@ NOTHING: Final = doc.Ink("-", "dim")
 # Patterns and names in one cell.
 _MOST = 3
 
-# A rule: its tool, and its specifier or, of a built-in rule, why the host has it.
 _WORDS: Final = re.compile(r"[\w -]+")  # `working folder`
-_RULE: Final = re.compile(r"[^\s()]+( ?)\((.*)\)", re.DOTALL)
 
 
-@frozen
-class ToolAccess:
-    """What some calls of a tool get, by patterns of their argument.
-
-    Attributes:
-        name: of the tool, or a pattern over names.
-        allowed: what runs without confirmation.
-        asked: what must be confirmed.
-        denied: what is denied by a rule.
-        otherwise: what all other calls get; "" where the agent does not have the tool.
-
-    """
-
-    name: str
-    allowed: tuple[str, ...] = ()
-    asked: tuple[str, ...] = ()
-    denied: tuple[str, ...] = ()
-    otherwise: str = ""
+# --- the classes of what tools do ----------------------------------------------------------
 
 
 def access_of(agent: AgentAudit, *, enforced: bool = True) -> list[ToolAccess]:
@@ -70,83 +40,12 @@ def access_of(agent: AgentAudit, *, enforced: bool = True) -> list[ToolAccess]:
     return tool_access(agent.most[enforced], *(each.privileges for each in positions))
 
 
-def tool_access(most: Iterable[AtMost], *positions: Iterable[Privilege]) -> list[ToolAccess]:
-    """Return what an agent may do at most; *positions* are its privileges by each chain."""
-    privileges = [privilege for position in positions for privilege in position]
-    written = {because.rule for privilege in privileges for because in privilege.rules}
-    first = {privilege.tool: privilege for privilege in reversed(privileges)}
-    return [_tool(each, first.get(each.tool), written) for each in most]
-
-
-def _tool(most: AtMost, privilege: Privilege | None, written: set[str]) -> ToolAccess:
-    rest = most.grants[-1]
-    otherwise = "" if rest.reason is Reason.UNAVAILABLE else rest.effect.value
-    found: dict[Effect, dict[str, None]] = {effect: {} for effect in Effect}
-    for grant in most.grants[:-1]:
-        # What two rules share has no words of its own.
-        found[grant.effect][_specifier(grant.rule) if grant.rule in written else _SOME] = None
-    # There are too many patterns to be taken together: the rules of the first chain.
-    if most.why and len(most.grants) == 1 and privilege is not None:
-        for because in _rules(privilege):
-            found[because.effect][_specifier(because.rule)] = None
-    name = ANY_OTHER if most.tool == OTHER_TOOL else most.glob or most.tool
-    allowed, asked, denied = (
-        tuple(found[effect]) for effect in (Effect.ALLOW, Effect.ASK, Effect.DENY)
-    )
-    return ToolAccess(name, allowed, asked, denied, otherwise)
-
-
-def _rules(privilege: Privilege) -> list[Because]:
-    """Return the rules of a tool; of those that allow, what no other link refuses."""
-    allowing = [
-        {because.rule for because in layer.rules if because.effect is Effect.ALLOW}
-        for layer in privilege.layers
-        if layer.otherwise is not Effect.ALLOW
-    ]
-    return [
-        because
-        for because in privilege.rules
-        if because.effect is not Effect.ALLOW or all(because.rule in some for some in allowing)
-    ]
-
-
-def _specifier(rule: str) -> str:
-    """Return what a rule says of the argument, or why the host has it."""
-    found = _RULE.fullmatch(rule)
-    return relative(found[2]) if found else "any"
-
-
-# --- the classes of what tools do ----------------------------------------------------------
-
-
-def by_class(
-    tools: Iterable[ToolAccess], classes: Mapping[str, tuple[str, ...]]
-) -> dict[str, list[ToolAccess]]:
-    """Return class, a key of `CLASSES` -> its tools, the most ordinary first.
-
-    Args:
-        tools: what an agent may do with each.
-        classes: class -> tools, as the host has them.
-
-    """
-    found: dict[str, list[ToolAccess]] = {kind: [] for kind in CLASSES}
-    for tool in tools:
-        kind = next((each for each, names in classes.items() if tool.name in names), "other")
-        found[kind].append(tool)
-    for kind, members in found.items():
-        order = classes.get(kind, ())
-        members.sort(key=lambda tool: order.index(tool.name) if tool.name in order else 0)
-    # Of a host whose rules name no tool of a class, any other tool may be of it.
-    anything = [tool for tool in found["other"] if tool.name == ANY_OTHER]
-    return {kind: members or anything for kind, members in found.items()}
-
-
 def cell(kind: str, tools: Sequence[ToolAccess]) -> doc.Text:
     """Return what *tools* of one class do without confirmation, in a few words."""
     if kind == "other":
         return _names(tools)
     parts = dict.fromkeys(part for tool in tools for part in _allowed(tool))
-    allowed = sorted(parts, key=_SOME.__eq__)
+    allowed = sorted(parts, key=SOME.__eq__)
     denied = dict.fromkeys(part for tool in tools[:1] for part in tool.denied)
     mark = _mark(tools)
     if not allowed:

@@ -16,6 +16,7 @@ from policy.core.effect import Effect
 from policy.core.errors import PolicyError, PolicyErrors
 from policy.core.finding import Finding
 from policy.core.source import Span, quoted, visible
+from policy.tables.dialect import relative_path
 
 # Arguments that a rule of some host matches.
 _PRIMARY: Final = frozenset(
@@ -54,9 +55,11 @@ def _call_text(tool: str, call: Mapping[str, object]) -> str:
         if isinstance(value, str) and value:
             for mark, does in _FILES.items():
                 if tool.endswith(mark):
-                    return f"{visible(tool.removesuffix(mark))} {does} {visible(relative(value))}"
+                    return (
+                        f"{visible(tool.removesuffix(mark))} {does} {visible(relative_path(value))}"
+                    )
             if field in _PATHS:
-                value = relative(value)
+                value = relative_path(value)
             if field in _PRIMARY:
                 return f"{visible(tool)}({visible(value)})"
     try:
@@ -76,16 +79,6 @@ _FILES = {
 }
 
 _PATHS = frozenset({"filePath", "file_path", "notebook_path", "path"})
-
-
-def relative(path: str) -> str:
-    """Return *path* relative to the folder of the agent."""
-    for anchor, shown in (("/@project", ""), ("/@home", "~/")):
-        if path == anchor:
-            return shown or "."
-        if path.startswith(f"{anchor}/"):
-            return shown + path.removeprefix(f"{anchor}/")
-    return path
 
 
 def chain_text(chain: Iterable[str]) -> str:
