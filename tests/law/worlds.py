@@ -15,7 +15,9 @@ from tests.law.drawing import CALLS, COMMANDS, OPAQUE
 LONGEST = 4
 Names = tuple[str, ...]
 EVERY = CALLS + OPAQUE
-HEADS = tuple({command.split(" ")[0] for command in COMMANDS})
+HEADS = {command.split(" ")[0] for command in COMMANDS}
+# What a witness may begin with that runs the command behind it.
+WRAPPERS = {"flock", "nice", "nohup", "stdbuf", "sudo", "time", "timeout"}
 
 
 def arguments(call: Call) -> dict[str, object]:
@@ -52,10 +54,10 @@ def call_of(tool: str, given: dict[str, object]) -> Call | None:
 def _part(text: str) -> Part | None:
     words = re.findall(r"(>>?|<) ([\w./-]+)", text)
     command = re.sub(r" (>>?|<) [\w./-]+", "", text)
-    _, *others = command.split(" ")
-    wrapped = any(word.startswith(HEADS) for word in others)
+    first, *others = command.split(" ")
+    wrapped = first in WRAPPERS or HEADS.intersection(others)
     if not re.fullmatch(r"[\w./-]+( [\w./-]+)*", command) or wrapped:
-        return None  # e.g. a command behind a wrapper
+        return None
     if any(file.startswith(("/", "..")) for _, file in words):
         return None
     return Part(command, tuple(words))
