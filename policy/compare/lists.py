@@ -483,10 +483,8 @@ def _increasing(numbers: Sequence[int]) -> list[int]:
     return result[::-1]
 
 
-# Two sides of a comparison, and the lines one of which decides any difference between them.
-#
-# Only lines without a counterpart on the other side can be among those that decide a text
-# differently, so the cost is that of the edit, not of the lists.
+# Two sides, and the lines one of which decides any difference: those without a counterpart on
+# the other side. So the cost is that of the edit, not of the lists.
 
 
 @frozen

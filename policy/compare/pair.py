@@ -1,8 +1,8 @@
 """The search itself: a text for lines that decide it, and the call it is of, for one tool.
 
 Of the texts that some lines match it is enough to try those in which a fresh character fills
-what all of them leave open. Where too many lines overlap, all lists are searched at once. Every
-text is asked of both sides before it is told.
+what all of them leave open (`policy.patterns.search`). Where too many lines overlap, all lists
+are searched at once. Both sides are asked about each text before it is reported.
 """
 
 from __future__ import annotations
@@ -168,11 +168,6 @@ def _shows(
 
 
 # Where two sides decide differently: a text for lines that decide it, and the call it is of.
-#
-# Of the texts that some lines match (`policy.compare.lists`) it is enough to try those in which
-# a fresh character fills what all of them leave open (`policy.patterns.search`). Where too many
-# lines overlap, all lists are searched together. Every text is asked of both sides before it is
-# told.
 
 
 # Reasons of a decision that no rule gave: the call could not be read.

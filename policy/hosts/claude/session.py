@@ -396,8 +396,7 @@ class ClaudeSession:
         no_auto: whether no agent may have its calls judged by a model.
         silent: whether what would be asked for is denied, in every mode.
         starts: whether the host starts at all, and all that it reads is known.
-        fences: what is kept in working folders, by the names that settings have for it, and
-            the folders that it is kept in.
+        fences: the folders that each fence of the settings keeps calls in, by its name there.
         findings: what is wrong with the rules.
         confined: whether this is what a sandbox lets run: all that does not leave it.
         guarded: whether the host guards files of its own; False only to compare rules.
@@ -495,13 +494,8 @@ def session(
     """Return the session that the settings *files* of every scope describe."""
     settings = sorted(files, key=lambda each: SCOPES.index(each.scope))
     variables = {n: value for each in reversed(settings) for n, value in each.variables}
-    options, agents = started(options, variables), offered(agents, variables)
-    skills = invocable(skills, settings)
-    called = {skill.called: name for name, skill in skills.items() if skill.called}
-    if called:
-        options = values.evolve(options, aliases={**called, **options.aliases})
-    options = values.evolve(options, hooks=heard(options.hooks, settings))
-    options = values.evolve(options, links={**OF_SYSTEMS.get(options.os, {}), **options.links})
+    agents, skills = offered(agents, variables), invocable(skills, settings)
+    options = _completed(started(options, variables), settings, skills)
     ruled = _ruled_links(options)
     cwd, home = _placed(options)
     folders = _folders(settings, options, cwd, home)
@@ -555,6 +549,19 @@ def session(
             *said.findings,
             *active.findings,
         ),
+    )
+
+
+def _completed(
+    options: ClaudeOptions, settings: Sequence[Settings], skills: Mapping[str, Skill]
+) -> ClaudeOptions:
+    """Return *options* with the names of skills, the hooks of settings and the system's links."""
+    called = {skill.called: name for name, skill in skills.items() if skill.called}
+    return values.evolve(
+        options,
+        aliases={**called, **options.aliases},
+        hooks=heard(options.hooks, settings),
+        links={**OF_SYSTEMS.get(options.os, {}), **options.links},
     )
 
 
