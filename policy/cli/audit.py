@@ -45,14 +45,13 @@ from policy.cli.report.words import (
     rule,
 )
 from policy.core.decision import Because, Decision
-from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.finding import Severity
 from policy.core.source import Span, quoted
 from policy.core.values import evolve
 from policy.files.opening import is_unreadable
 from policy.language.mistakes import closest
-from policy.tables.chain import READINGS, Chains
+from policy.tables.chain import READINGS
 
 # Rules of a project that an audit checks for an effect; lint checks all of them.
 _MOST_TRIED: Final = 1000
@@ -221,7 +220,7 @@ def _rank(audited: ProjectAudit, agents: Sequence[AgentAudit]) -> tuple[object, 
 
 def _cells(audited: ProjectAudit, agent: AgentAudit, startable: set[str]) -> tuple[doc.Text, ...]:
     tools = by_class(access_of(agent), audited.project.tool_classes, CLASSES)
-    if tools["run"] and _runs_read_only(audited, agent):
+    if tools["run"] and agent.enforced[0].runs_read_only:
         first, *others = tools["run"]
         allowed = ("read-only", *first.allowed)
         tools["run"] = [evolve(first, allowed=allowed), *others]
@@ -245,15 +244,6 @@ def _spawns(agent: AgentAudit, startable: set[str], tools: Sequence[ToolAccess])
     mark = [*doc.pieces(cell("start", tools))][-1]
     asks = isinstance(mark, doc.Ink) and mark.role == "ask" and {*named} != {*started}
     return (shown, " " if named and asks else "", mark if asks else "")
-
-
-def _runs_read_only(audited: ProjectAudit, agent: AgentAudit) -> bool:
-    """Return whether commands that change nothing need no rule."""
-    project = audited.project
-    tool = project.tool_classes["run"][0]
-    chain = Chains(project.enforced).of(agent.enforced[0].chain)
-    effects = [chain.decide(tool, {"command": each}).effect for each in ("ls", "no-such-program x")]
-    return [effect is Effect.ALLOW for effect in effects] == [True, False]
 
 
 # --- blocks --------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ behind ``main > worker``, while less is declared.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
+from typing import Final
 
 from policy.analysis.reach.privileges import AtMost, Privilege, at_most, lines, privileges
 from policy.analysis.reach.worklist import (
@@ -31,6 +32,7 @@ from policy.compare.tables import (
 )
 from policy.compare.witness import Difference
 from policy.core.decision import Decision
+from policy.core.effect import Effect
 from policy.core.finding import Finding
 from policy.core.memory import seldom_collecting
 from policy.core.progress import steps
@@ -123,12 +125,14 @@ class AuditPosition:
         chain: from the root.
         confirm: agents of the chain whose start must be confirmed.
         privileges: what it may do, by tool.
+        runs_read_only: whether commands that change nothing need no rule.
 
     """
 
     chain: tuple[str, ...]
     confirm: tuple[str, ...]
     privileges: tuple[Privilege, ...]
+    runs_read_only: bool
 
 
 @frozen
@@ -260,7 +264,13 @@ class _Auditor:
 
     def _position(self, chain: Chain) -> AuditPosition:
         confirm = tuple(link.name for link in chain.links if link.confirm)
-        return AuditPosition(chain.names, confirm, privileges(chain.table))
+        lookup = chain.table.lookup(self.project.tool_classes["run"][0])
+        runs = [lookup.decide({"command": each}).effect is Effect.ALLOW for each in _COMMANDS]
+        return AuditPosition(chain.names, confirm, privileges(chain.table), runs == [True, False])
+
+
+# One that changes nothing, and one that no host knows.
+_COMMANDS: Final = ("ls", "no-such-program x")
 
 
 def _is_dead_letter(gap: ReadingGap) -> bool:
