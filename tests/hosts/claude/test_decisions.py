@@ -283,12 +283,12 @@ def test_a_rule_against_an_agent_knows_every_spelling_the_host_resolves() -> Non
 @pytest.mark.parametrize(
     "command",
     [
-        "echo a;" * 30_000 + "echo b",
-        "echo  a;" * 30_000 + "echo b",
-        "echo a && " * 150_000 + "ls",
+        "echo a;" * 10_000 + "echo b",
+        "echo  a;" * 10_000 + "echo b",
+        "echo a && " * 40_000 + "ls",
         "(" * 10_000 + "echo a" + ")" * 10_000,
         "echo " + "$(" * 5_000 + "echo a" + ")" * 5_000,
-        "echo <<< " * 100_000,
+        "echo <<< " * 40_000,
     ],
     ids=["parts", "spaced parts", "and", "parentheses", "substitutions", "here"],
 )
