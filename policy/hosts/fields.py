@@ -9,13 +9,13 @@ from __future__ import annotations
 import difflib
 import enum
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from typing import ClassVar, Final, Self, TypeVar
+from typing import Any, ClassVar, Final, Self, TypeVar, get_args, get_type_hints
 
 from policy.core import expressions as re
 from policy.core.errors import PolicyError, PolicyErrors
 from policy.core.finding import Finding, Severity
 from policy.core.source import Span
-from policy.core.values import define, evolve, field, frozen
+from policy.core.values import attributes, define, evolve, field, frozen
 from policy.files.nodes import (
     MappingNode,
     Node,
@@ -26,22 +26,7 @@ from policy.files.nodes import (
     plain,
 )
 from policy.files.text import cite
-
-__all__ = [
-    "U32",
-    "U64",
-    "Fields",
-    "HostError",
-    "HostErrors",
-    "HostVersion",
-    "Keys",
-    "Since",
-    "Unapplied",
-    "as_host_errors",
-    "is_null",
-    "unapplied_keys",
-    "version_of",
-]
+from policy.hosts.data import host_table
 
 
 class HostError(PolicyError):
@@ -64,6 +49,36 @@ class HostError(PolicyError):
     ) -> None:
         super().__init__(message, span, help=help, file=file)
         self.kind = kind
+
+
+@frozen
+class ErrorTexts:
+    """The texts of the errors of one host: its ``data/errors.toml``, by kind and case.
+
+    A text is a message, or a message and how to mend the mistake.
+
+    Attributes:
+        host: its name.
+
+    """
+
+    host: str
+
+    def __call__(
+        self,
+        kind: str,
+        span: Span | None = None,
+        case: str = "other",
+        /,
+        *,
+        file: str = "",
+        **words: object,
+    ) -> HostError:
+        """Return the error of a *kind*, where *words* stand for the names in braces."""
+        text = host_table(self.host, "errors")[kind][case]
+        message, *mends = [text] if isinstance(text, str) else text
+        help_ = "".join(mends).format(**words)
+        return HostError(kind, message.format(**words), span, help=help_, file=file)
 
 
 class HostErrors(HostError, PolicyErrors):
@@ -263,7 +278,6 @@ def _sections(node: Node, path: list[str], at: str) -> Iterator[tuple[MappingNod
 # nothing is written, and `Fields.check` raises all mistakes of the document at once.
 
 U32: Final = 2**32 - 1
-U64: Final = 2**64 - 1
 
 _E = TypeVar("_E", bound=enum.Enum)
 _T = TypeVar("_T")
@@ -448,16 +462,59 @@ class Fields:
             self.wrong(name, "a list", node)
         return ()
 
-    def number(self, name: str, default: int, most: int = U64, least: int = 0) -> int:
-        """Return the whole number at *name*, from *least* to *most*."""
+    def number(self, name: str, default: int, least: int = 0) -> int:
+        """Return the whole number at *name*, from *least* to the most that 32 bits hold."""
         node = self._single(name)
         if node is None:
             return default
         number = node.value if self.typed else _whole(node)
-        if type(number) is int and least <= number <= most:
+        if type(number) is int and least <= number <= U32:
             return number
-        self.wrong(name, f"a whole number from {least} to {most}", node)
+        self.wrong(name, f"a whole number from {least} to {U32}", node)
         return default
+
+    def values(self, usual: _T, known: Collection[str] | None = None) -> _T:
+        """Return *usual* with the value of every key that is called like one of its attributes.
+
+        The type of an attribute says what its value must be, and whether it may be null.
+
+        Args:
+            usual: what holds where nothing is written.
+            known: the attributes that are keys; None is all of them.
+
+        """
+        kinds = get_type_hints(type(usual))
+        found = {
+            name: self._of_type(kinds[name], name, getattr(usual, name))
+            for name in attributes(type(usual))
+            if self.entry(name) is not None and (known is None or name in known)
+        }
+        return evolve(usual, **found)  # type: ignore[misc]  # any class of values
+
+    def _of_type(self, kind: Any, name: str, default: Any) -> object:  # noqa: ANN401
+        if kind == tuple[str, ...]:
+            return self.texts(name)
+        if kind is bool:
+            return self.truth(name, default=default)
+        if kind is int:
+            return self.number(name, default)
+        if float in get_args(kind):
+            return self.fraction(name)
+        if int in get_args(kind):
+            return self.optional_number(name)
+        if default is None:
+            return self.optional_choice(name, get_args(kind)[0])
+        return self.choice(name, default)
+
+    def fraction(self, name: str) -> float | None:
+        """Return the number from 0 to 1 at *name*, or None where it is absent."""
+        node = self._single(name)
+        value = node.value if node else None
+        if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1:
+            return float(value)
+        if node is not None:
+            self.wrong(name, "a number from 0 to 1", node)
+        return None
 
     def optional_number(self, name: str) -> int | None:
         """Return the whole number at *name*, or None where it is null or absent."""

@@ -11,8 +11,8 @@ import policy
 
 ROOT = Path(policy.__file__).parent
 
-LINES = 65907
-MODULES = 232
+LINES = 65_557
+MODULES = 231
 ENTRIES = 15  # files and folders directly in `policy/`
 PRIVATE_WORDS = 1
 

@@ -80,23 +80,37 @@ def test_a_table_of_data_has_the_keys_that_are_read(
         assert needed <= entry.keys() <= needed | allowed
 
 
-def kinds_of(module: Path) -> Iterator[str]:
-    """Yield the kinds of errors that a module names, where they are not those of another one."""
-    places = {"HostError": 0, "as_host_errors": 1, "Fields": 1, "read": 1}
-    for node in ast.walk(ast.parse(module.read_text())):
-        if isinstance(node, ast.Call):
-            name = getattr(node.func, "attr", getattr(node.func, "id", ""))
-            given = node.args[places[name] :][:1] if name in places else []
-            given += [each.value for each in node.keywords if each.arg == "kind"]
-            yield from (each.value for each in given if isinstance(each, ast.Constant))
+def calls_of(host: str) -> Iterator[tuple[str, ast.Call]]:
+    """Yield the calls in the modules of a host, each with the name of what is called."""
+    for module in Path(hosts.__file__).with_name(host).glob("*.py"):
+        for node in ast.walk(ast.parse(module.read_text())):
+            if isinstance(node, ast.Call):
+                yield getattr(node.func, "attr", getattr(node.func, "id", "")), node
 
 
 @pytest.mark.parametrize("host", PACKAGES.values())
 def test_the_kinds_of_errors_stand_in_the_data_of_their_host(host: str) -> None:
-    folder = Path(hosts.__file__).with_name(host)
-    data = data_table(f"policy.hosts.{host}", "errors")
-    known = set(data) if host == "zeph" else {kind for kinds in data.values() for kind in kinds}
-    named = {kind for module in folder.glob("*.py") for kind in kinds_of(module)}
+    places = {"HostError": 0, "refused": 0, "as_host_errors": 1, "Fields": 1, "read": 1}
+    named = set()
+    for name, call in calls_of(host):
+        given = call.args[places[name] :][:1] if name in places else []
+        given += [each.value for each in call.keywords if each.arg == "kind"]
+        named |= {each.value for each in given if isinstance(each, ast.Constant)}
 
     assert named
-    assert named <= known
+    assert named <= data_table(f"policy.hosts.{host}", "errors").keys()
+
+
+@pytest.mark.parametrize("host", PACKAGES.values())
+def test_the_text_of_an_error_has_the_words_that_it_is_given(host: str) -> None:
+    data = data_table(f"policy.hosts.{host}", "errors")
+    calls = [call for name, call in calls_of(host) if name == "refused"]
+
+    assert calls
+    for call in calls:
+        kind, case = call.args[0], call.args[2] if call.args[2:] else ast.Constant("other")
+        if isinstance(kind, ast.Constant) and isinstance(case, ast.Constant):
+            texts = data[str(kind.value)][str(case.value)]
+            words = {str(each.arg): 0 for each in call.keywords if each.arg != "file"}
+            for text in [texts] if isinstance(texts, str) else texts:
+                text.format(**words)

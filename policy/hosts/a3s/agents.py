@@ -10,7 +10,7 @@ from typing import Final
 from policy.core import expressions as re
 from policy.core.effect import Effect
 from policy.core.source import Source, Span
-from policy.core.values import evolve, field, frozen
+from policy.core.values import Any, attributes, evolve, field, frozen
 from policy.files.nodes import MappingNode, Node, ScalarNode, SequenceNode, describe, plain
 from policy.files.opening import Tree
 from policy.files.yaml_nodes import read_yaml
@@ -20,24 +20,14 @@ from policy.hosts.a3s.rules import (
     A3sProfile,
     PermissionPolicy,
     PermissionRule,
+    refused,
 )
 from policy.hosts.data import host_table
-from policy.hosts.fields import Fields, HostError, Keys, Unapplied, is_null
+from policy.hosts.fields import Fields, Keys, Unapplied, is_null
 from policy.language.syntax import Presence
 from policy.tables.ruleset import RuleSet
 
-
-@frozen
-class WorkerKind:
-    """A kind of worker: its table, its limit of steps, and its other names."""
-
-    table: str
-    max_steps: int
-    aliases: list[str] = field(factory=list)
-
-
 _DATA: Final = host_table("a3s", "agents")
-_KINDS: Final = {name: WorkerKind(**kind) for name, kind in _DATA["kinds"].items()}
 
 AGENT_ALIASES: Final = {
     alias: name for name, agent in _DATA["agents"].items() for alias in agent.get("aliases", ())
@@ -47,21 +37,21 @@ AGENT_ALIASES: Final = {
 def policy_of(table: str, profile: A3sProfile) -> PermissionPolicy:
     """Return the policy of that table in a version."""
     found = _DATA["tables"][table]
-    allow = found["allow"]
+    others: dict[str, tuple[str, ...]] = {}
     if not profile.one_search:
-        allow = [
-            name for tool in allow for name in (("grep", "glob") if tool == "search" else (tool,))
-        ]
+        others["search"] = ("grep", "glob")
     if not profile.has_plan_tool:
-        allow = [tool for tool in allow if tool != "update_plan"]
+        others["update_plan"] = ()
+    allow = [name for tool in found["allow"] for name in others.get(tool, (tool,))]
     default = Effect(found["default"])
     return PermissionPolicy.of(allow=allow, deny=found["deny"], default=default, profile=profile)
 
 
-def kind_of(name: str) -> WorkerKind | None:
-    """Return the kind of worker with that name or alias, or None."""
-    aliases = (kind for kind in _KINDS.values() if name in kind.aliases)
-    return _KINDS.get(name) or next(aliases, None)
+def kind_of(name: str) -> Mapping[str, Any] | None:
+    """Return the kind of worker with that name or alias, or None: its table and its steps."""
+    kinds = _DATA["kinds"]
+    aliases = (kind for kind in kinds.values() if name in kind.get("aliases", ()))
+    return kinds.get(name) or next(aliases, None)
 
 
 # --- agents ---------------------------------------------------------------------------
@@ -103,6 +93,7 @@ class ToolNames:
         key: its key in the file.
         span: where the value is written.
         dropped: where items are written that are not strings; the host ignores them.
+        others: other keys of the same list, which are ignored, with their places.
 
     """
 
@@ -112,6 +103,7 @@ class ToolNames:
     key: str = ""
     span: Span | None = field(default=None, eq=False, repr=False)
     dropped: tuple[Span, ...] = field(default=(), eq=False, repr=False)
+    others: tuple[tuple[str, Span], ...] = field(default=(), eq=False, repr=False)
 
 
 @frozen(slots=False)
@@ -137,7 +129,6 @@ class AgentDefinition:
         disallowed: the list of tools that it does not have.
         span: where its name is written.
         unknown: keys that the host ignores, with their places.
-        second: keys that are ignored because another key of the same list comes first.
 
     """
 
@@ -159,7 +150,6 @@ class AgentDefinition:
     disallowed: ToolNames = field(default=ToolNames(), eq=False, repr=False)
     span: Span | None = field(default=None, eq=False, repr=False)
     unknown: tuple[tuple[str, Span], ...] = field(default=(), eq=False, repr=False)
-    second: tuple[tuple[str, Span], ...] = field(default=(), eq=False, repr=False)
 
     @property
     def has_permissions(self) -> bool:
@@ -190,20 +180,18 @@ class AgentDefinition:
         does not cancel the deny rules of `permissions`.
         """
         permissions = self.permissions
+        nothing = (RuleSet((), Effect.DENY, permissions.rules.dialect),)
         if self.tool_free:
-            return (RuleSet((), Effect.DENY, permissions.rules.dialect),)
-        found: list[RuleSet] = []
-        if self.tools.presence in _NO_TOOL:
-            found.append(RuleSet((), Effect.DENY, permissions.rules.dialect))
+            return nothing
         block = self.block
-        if block is not None:
-            found.append(block.rules)
+        found = [] if block is None else [block.rules]
         if permissions not in (block, PermissionPolicy(profile=permissions.profile)):
             found.append(permissions.rules)
-        return tuple(found)
+        return (*(nothing if self.tools.presence in NO_TOOL else ()), *found)
 
 
-_NO_TOOL: Final = frozenset({Presence.EMPTY, Presence.ILL_TYPED, Presence.NULL})
+# A list of tools that names none.
+NO_TOOL: Final = frozenset({Presence.EMPTY, Presence.ILL_TYPED, Presence.NULL})
 
 
 def built_in_agents(profile: A3sProfile = NEWEST) -> dict[str, AgentDefinition]:
@@ -238,8 +226,8 @@ class AgentRegistry:
         """
         found = self.agents.get(name) or self.agents.get(AGENT_ALIASES.get(name, ""))
         if found is None:
-            help_ = "known are " + ", ".join(f"`{known}`" for known in sorted(self.agents))
-            raise HostError("unknown_agent", f"Unknown agent type: '{name}'", help=help_)
+            known = ", ".join(f"`{known}`" for known in sorted(self.agents))
+            raise refused("unknown_agent", name=name, known=known)
         return found
 
     def project(self, agent: AgentDefinition) -> AgentRegistry:
@@ -249,10 +237,9 @@ class AgentRegistry:
             HostError: its name is an alias of a registered agent.
 
         """
-        if agent.name in AGENT_ALIASES and AGENT_ALIASES[agent.name] in self.agents:
-            msg = f"projected agent name '{agent.name}' conflicts with the compatibility registry"
-            help_ = f"`{agent.name}` is another name of `{AGENT_ALIASES[agent.name]}`"
-            raise HostError("alias_conflict", msg, agent.span, help=help_)
+        other = AGENT_ALIASES.get(agent.name)
+        if other in self.agents:
+            raise refused("alias_conflict", agent.span, name=agent.name, other=other)
         return AgentRegistry({**self.agents, agent.name: agent})
 
 
@@ -296,8 +283,7 @@ class ScriptToolSpec:
         span: where its name is written.
         list_span: where the list is written.
         spans: where each item of the list is written.
-        unknown: keys that the host ignores, with their places.
-        unknown_limits: keys of the limits that the host ignores, with their places.
+        unknown: keys that the host ignores, those of the limits included, with their places.
 
     """
 
@@ -311,7 +297,6 @@ class ScriptToolSpec:
     list_span: Span | None = field(default=None, eq=False, repr=False)
     spans: tuple[Span, ...] = field(default=(), eq=False, repr=False)
     unknown: tuple[tuple[str, Span], ...] = field(default=(), eq=False, repr=False)
-    unknown_limits: tuple[tuple[str, Span], ...] = field(default=(), eq=False, repr=False)
 
     def effective_tools(self, profile: A3sProfile = NEWEST) -> tuple[str, ...] | None:
         """Return the listed tools that a script may call at all; None if it has no list."""
@@ -322,9 +307,8 @@ class ScriptToolSpec:
 
 def excluded(profile: A3sProfile = NEWEST) -> frozenset[str]:
     """Return the tools that no script may call, listed or not."""
-    if profile.one_search:
-        return frozenset({"program", "parallel_task", "dynamic_workflow"})
-    return frozenset({"program", "parallel_task"})
+    workflows = {"dynamic_workflow"} if profile.one_search else set()
+    return frozenset({"program", "parallel_task", *workflows})
 
 
 _PERMISSIONS: Final = ("deny", "allow", "ask", "default_decision", "enabled")
@@ -348,12 +332,9 @@ def _rules(fields: Fields, key: str, profile: A3sProfile) -> tuple[PermissionRul
         if isinstance(node, ScalarNode) and isinstance(node.value, str):
             span = node.content_span() or node.span
             rules.append(PermissionRule.of(node.value, profile, span))
-            continue
-        fields.note(
-            "data did not match any variant of untagged enum: a rule is a string"
-            f" or `{{rule: …}}`, found {describe(item)}",
-            item.span,
-        )
+        else:
+            message = "data did not match any variant of untagged enum: a rule is a string or"
+            fields.note(f"{message} `{{rule: …}}`, found {describe(item)}", item.span)
     return tuple(rules)
 
 
@@ -364,13 +345,9 @@ def _rules(fields: Fields, key: str, profile: A3sProfile) -> tuple[PermissionRul
 _ALLOWED_KEYS: Final = ("tools", "allowedTools", "allowed_tools")
 _DENIED_KEYS: Final = ("disallowedTools", "disallowed-tools", "disallowed_tools")
 
-_FIELDS: Final = frozenset(
-    (
-        *_ALLOWED_KEYS,
-        *_DENIED_KEYS,
-        *("name", "description", "native", "hidden", "permissions", "model", "prompt"),
-        *("max_steps", "tool_free", "confirmation_inheritance", "kind"),
-    )
+_FIELDS: Final = (
+    *(*_ALLOWED_KEYS, *_DENIED_KEYS, "name", "description", "native", "hidden", "permissions"),
+    *("model", "prompt", "max_steps", "tool_free", "confirmation_inheritance", "kind"),
 )
 
 _FENCE: Final = "---"
@@ -386,12 +363,7 @@ def header_of(source: Source) -> tuple[int, int, int]:
     opening = source.text.find(_FENCE)
     closing = source.text.find(_FENCE, opening + len(_FENCE)) if opening >= 0 else -1
     if closing < 0:
-        raise HostError(
-            "no_frontmatter",
-            "Invalid markdown format: missing YAML frontmatter",
-            source.whole(),
-            help="start the file with `---`, the keys, and `---` again",
-        )
+        raise refused("no_frontmatter", source.whole(), "agent")
     return opening + len(_FENCE), closing, closing + len(_FENCE)
 
 
@@ -435,23 +407,19 @@ def _definition(fields: Fields, prompt: str, profile: A3sProfile) -> AgentDefini
     if block is not None:
         base = block
     elif preset is not None:
-        base = policy_of(preset.table, profile)
+        base = policy_of(preset["table"], profile)
     tools, disallowed = _listed(fields, _ALLOWED_KEYS), _listed(fields, _DENIED_KEYS)
     written = fields.optional_choice("confirmation_inheritance", ConfirmationInheritance)
     confirmation = written
     if written is None and (tools.items or disallowed.items):
         confirmation = ConfirmationInheritance.AUTO_APPROVE
-    max_steps = fields.optional_number("max_steps")
-    definition = AgentDefinition(
+    usual = AgentDefinition(
         name=name,
         description=description,
         permissions=_with_lists(base, tools, disallowed, profile),
-        native=fields.truth("native"),
-        hidden=fields.truth("hidden"),
         model=_model(fields),
         prompt=fields.optional("prompt") or prompt,
-        max_steps=preset.max_steps if preset and max_steps is None else max_steps,
-        tool_free=fields.truth("tool_free"),
+        max_steps=preset["max_steps"] if preset else None,
         confirmation=confirmation,
         kind=kind,
         has_confirmation_key=written is not None,
@@ -461,11 +429,11 @@ def _definition(fields: Fields, prompt: str, profile: A3sProfile) -> AgentDefini
         disallowed=disallowed,
         span=fields.span("name"),
         unknown=(*fields.unknown(*_FIELDS), *inner.unknown(*_PERMISSIONS)),
-        second=tuple(_second(fields)),
     )
+    definition = fields.values(usual, ("native", "hidden", "max_steps", "tool_free"))
     fields.check()
     if not name.strip():
-        raise HostError("agent_name_required", "Agent name is required", fields.span("name"))
+        raise refused("agent_name_required", fields.span("name"))
     return definition
 
 
@@ -474,11 +442,8 @@ def _model(fields: Fields) -> str | None:
     if is_null(node):
         return None
     if not isinstance(node, MappingNode):
-        fields.note(
-            "invalid type at `model`: expected a mapping",
-            fields.span("model"),
-            "write `model: {provider: …, model: …}`; the host skips a file with a bare name",
-        )
+        help_ = "write `model: {provider: …, model: …}`; the host skips a file with a bare name"
+        fields.note("invalid type at `model`: expected a mapping", fields.span("model"), help_)
         return None
     model = fields.below("model")
     provider = model.optional("provider")
@@ -486,19 +451,11 @@ def _model(fields: Fields) -> str | None:
 
 
 def _listed(fields: Fields, keys: tuple[str, ...]) -> ToolNames:
-    for key in keys:
-        entry = fields.entry(key)
-        if entry is not None:
-            return _list(entry.value, key)
-    return ToolNames()
-
-
-def _second(fields: Fields) -> list[tuple[str, Span]]:
-    found = []
-    for keys in (_ALLOWED_KEYS, _DENIED_KEYS):
-        there = [entry for key in keys if (entry := fields.entry(key)) is not None]
-        found += [(entry.name, entry.key.span) for entry in there[1:]]
-    return found
+    found = [entry for key in keys if (entry := fields.entry(key)) is not None]
+    if not found:
+        return ToolNames()
+    others = tuple((entry.name, entry.key.span) for entry in found[1:])
+    return evolve(_list(found[0].value, found[0].name), others=others)
 
 
 def _list(value: Node, key: str) -> ToolNames:
@@ -613,9 +570,7 @@ def _header(source: Source, what: str, need: str) -> tuple[Fields, str]:
     found = [(text.find(fence, start), fence) for fence in _CLOSING]
     end, fence = next((pair for pair in found if pair[0] >= 0), (-1, ""))
     if opening is None or end < 0:
-        msg = f"{what} has no YAML frontmatter ({need})"
-        help_ = "start the file with `---`, the keys, and `---` on a line of its own"
-        raise HostError("no_frontmatter", msg, source.whole(), help=help_)
+        raise refused("no_frontmatter", source.whole(), what=what, need=need)
     read = partial(read_yaml, source, start, end)
     fields = Fields.read(read, "bad_frontmatter", f"{what} frontmatter: ")
     return fields, text[end + len(fence) :].strip()
@@ -648,8 +603,7 @@ def _read_tool(source: Source) -> ToolSpec:
             prefix = f"{what} (kind=mcp) is not a valid MCP server config: "
             return _mcp(evolve(header, kind="mcp_config", prefix=prefix))
         case _:
-            msg = f"{what} has unsupported kind `{kind}` (supported: `mcp`, `script`)"
-            raise HostError("unknown_kind", msg, header.span("kind"))
+            raise refused("unknown_kind", header.span("kind"), what=what, kind=kind)
 
 
 _TOOL_KEYS: Final = ("kind", "name", "description", "path", "allowed_tools", "limits")
@@ -668,8 +622,8 @@ def _script(fields: Fields, what: str, stem: str, body: str) -> ScriptToolSpec:
     _check_path(path, what, fields.span("path"))
     for (key, largest), number in zip(LIMITS.items(), numbers, strict=True):
         if number is not None and not 1 <= number <= largest:
-            msg = f"{what}: limit {key}={number} is out of range [1, {largest}]"
-            raise HostError("limit_out_of_range", msg, limits.span(key))
+            at, most = limits.span(key), largest
+            raise refused("limit_out_of_range", at, what=what, key=key, number=number, most=most)
     return ScriptToolSpec(
         stem if name is None else name,
         description or body,
@@ -680,8 +634,7 @@ def _script(fields: Fields, what: str, stem: str, body: str) -> ScriptToolSpec:
         span=fields.span("name" if name is not None else "path"),
         list_span=fields.span("allowed_tools") if fields.get("allowed_tools") else None,
         spans=tuple(span for _, span in allowed),
-        unknown=fields.unknown(*_TOOL_KEYS),
-        unknown_limits=limits.unknown(*LIMITS),
+        unknown=(*limits.unknown(*LIMITS), *fields.unknown(*_TOOL_KEYS)),
     )
 
 
@@ -707,14 +660,11 @@ def _check_path(path: str, what: str, span: Span | None) -> None:
 
     """
     if not path.endswith((".js", ".mjs")):
-        msg = f"{what} path `{path}` must point to a .js or .mjs file"
-        raise HostError("script_path_extension", msg, span)
+        raise refused("script_path_extension", span, what=what, path=path)
     if path.startswith(("/", "\\")) or re.match(r"[A-Za-z]:", path):
-        msg = f"{what}: script path must be relative to the workspace"
-        raise HostError("script_path_absolute", msg, span)
+        raise refused("script_path_absolute", span, what=what)
     if ".." in re.split(r"[/\\]", path):
-        msg = f"{what}: script path must not contain parent directory traversal"
-        raise HostError("script_path_escape", msg, span)
+        raise refused("script_path_escape", span, what=what)
 
 
 # --- schedules ------------------------------------------------------------------------
@@ -779,31 +729,23 @@ def load_agent_dir(tree: Tree, root: str = "") -> AgentDir:
     """
     prefix = f"{root}/" if root else ""
     there = [path for path in tree.paths() if path.startswith(prefix)]
-    outside = {p.path: p.message for p in tree.problems() if p.path.startswith(prefix)}
+    outside = [problem.path for problem in tree.problems() if problem.path.startswith(prefix)]
+    at, instructions, acl = root or ".", f"{prefix}instructions.md", f"{prefix}agent.acl"
     if not there and not outside:
-        msg = f"agent directory not found: {root or '.'}"
-        raise HostError("agent_dir_not_found", msg, file=root)
-    instructions = f"{prefix}instructions.md"
+        raise refused("agent_dir_not_found", file=root, root=at)
     if instructions in outside:
-        where = "a regular file inside the agent directory"
-        msg = f"agent dir {root or '.'} instructions.md must be {where}"
-        raise HostError("escapes_directory", msg, file=instructions)
+        raise refused("escapes_directory", None, "instructions", file=instructions, root=at)
     if instructions not in there:
-        msg = f"agent dir {root or '.'} is missing required instructions.md: {instructions}"
-        raise HostError("missing_instructions", msg, file=root or ".")
-    acl = f"{prefix}agent.acl"
+        raise refused("missing_instructions", file=at, root=at, path=instructions)
     if acl in outside:
-        msg = "agent.acl must stay inside the agent directory"
-        raise HostError("escapes_directory", msg, file=acl)
-    tool_files, schedule_files = (
-        _direct(there, prefix + name) for name in ("tools/", "schedules/")
-    )
+        raise refused("escapes_directory", None, "acl", file=acl)
+    tool_files = _direct(there, f"{prefix}tools/")
+    schedule_files = _direct(there, f"{prefix}schedules/")
     tools: dict[str, ToolSpec] = {}
     for path in tool_files:
         tool = _read_tool(tree.source(path))
         if tool.name in tools:
-            msg = f"duplicate tool name `{tool.name}` in {path}"
-            raise HostError("duplicate_tool_name", msg, tool.span, file=path)
+            raise refused("duplicate_tool_name", tool.span, file=path, name=tool.name, path=path)
         tools[tool.name] = tool
     acls = [acl] if acl in there else []
     return AgentDir(
@@ -908,38 +850,19 @@ def read_session(source: Source) -> SessionSettings:
     profile = fields.version("version", NEWEST, _QUOTED)
     inner, switches = fields.below("permissions"), fields.below("auto_delegation")
     inner.known(*_PERMISSIONS)
-    switches.known(
-        "enabled", "auto_parallel", "allow_manual_delegation", "min_confidence", "max_tasks"
-    )
+    switches.known(*attributes(AutoDelegation))
     settings = SessionSettings(
         profile,
         _permissions(inner, profile) if inner.node else None,
         fields.optional_choice("confirmation", Provider) or Provider.MANAGER,
         _style(fields, profile),
-        AutoDelegation(
-            switches.truth("enabled"),
-            switches.truth("auto_parallel"),
-            switches.truth("allow_manual_delegation", default=True),
-            _confidence(switches),
-            switches.optional_number("max_tasks"),
-        ),
+        switches.values(AutoDelegation()),
         span=inner.node.span if inner.node else None,
         confirmation_span=fields.span("confirmation"),
         hiding_span=switches.span("allow_manual_delegation"),
     )
     fields.check()
     return settings
-
-
-def _confidence(fields: Fields) -> float | None:
-    node = fields.get("min_confidence")
-    if node is None:
-        return None
-    value = node.value if isinstance(node, ScalarNode) else None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        fields.wrong("min_confidence", "a number from 0 to 1", node)
-        return None
-    return float(value)
 
 
 _QUOTED: Final = 'write the version in quotes, as in `version: "9.0"`'

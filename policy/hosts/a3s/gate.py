@@ -27,9 +27,9 @@ from policy.hosts.a3s.rules import (
     PermissionRule,
     dialect,
     lane_of,
+    refused,
 )
 from policy.hosts.data import host_table
-from policy.hosts.fields import HostError
 from policy.tables.ruleset import RuleSet
 from policy.tables.table import Table
 
@@ -443,8 +443,7 @@ def inner_call(  # a call has a script, a tool, arguments, a number, a session, 
     """
     limit = spec.limits.effective(spec.allowed_tools or ())[1]
     if number > limit:
-        msg = f"PTC script exceeded maxToolCalls={limit}"
-        raise HostError("max_tool_calls_exceeded", msg, spec.span)
+        raise refused("max_tool_calls_exceeded", spec.span, most=limit)
     if not admits(spec.allowed_tools, tool, args, profile):
         return Effect.DENY
     if session is None or not profile.governs_inner_calls:
@@ -476,12 +475,10 @@ def check_program(args: Mapping[str, Any]) -> None:
     """
     kind = args.get("type", "script")
     if kind != "script":
-        msg = f"unsupported program type '{kind}'"
-        raise HostError("unsupported_program_type", msg, help="only `script` is run")
+        raise refused("unsupported_program_type", found=kind)
     language = args.get("language", "javascript")
     if language != "javascript":
-        msg = f"unsupported language '{language}'"
-        raise HostError("unsupported_language", msg, help="only `javascript` is run")
+        raise refused("unsupported_language", found=language)
     source = args.get("source")
     if isinstance(source, str):
         check_source(source)
@@ -496,19 +493,12 @@ def check_source(source: str) -> None:
     """
     size = len(source.encode("utf-8", "surrogatepass"))
     if size > SOURCE_BYTES:
-        msg = f"the source has {size:,} bytes; at most {SOURCE_BYTES:,} are run"
-        raise HostError("script_source_too_large", msg)
+        raise refused("script_source_too_large", size=size, most=SOURCE_BYTES)
     found = next((text for text in _FORBIDDEN if text in source), None)
     if found is not None:
-        msg = f"the source holds `{found.strip()}`, which is refused"
-        help_ = "it is refused in strings and comments too"
-        raise HostError("script_source_forbidden", msg, help=help_)
+        raise refused("script_source_forbidden", text=found.strip())
     if _ENTRY not in source:
-        msg, help_ = (
-            "the source has no function `run`",
-            "write `async function run(ctx, inputs) { … }`",
-        )
-        raise HostError("script_no_entrypoint", msg, help=help_)
+        raise refused("script_no_entrypoint")
 
 
 def program_tools(
@@ -621,25 +611,25 @@ def check_task(args: Mapping[str, Any], profile: A3sProfile = NEWEST) -> tuple[s
     _no_others(args, _CALL_FIELDS)
     tasks = args.get("tasks")
     if not isinstance(tasks, (list, tuple)) or not 1 <= len(tasks) <= _MOST_TASKS:
-        raise HostError("task_arguments", f"expected 1 to {_MOST_TASKS} entries in `tasks`")
+        raise refused("task_arguments", None, "number", most=_MOST_TASKS)
     return tuple(map(_task, tasks))
 
 
 def _task(given: object) -> str:
     if not isinstance(given, Mapping):
-        raise HostError("task_arguments", "expected a mapping in `tasks`")
+        raise refused("task_arguments", None, "mapping")
     _no_others(given, _TASK_FIELDS)
     for field in _TASK_NEEDS:
         if not isinstance(given.get(field), str):
-            raise HostError("task_arguments", f"missing field `{field}`")
+            raise refused("task_arguments", None, "missing", field=field)
     return str(given["agent"])
 
 
 def _no_others(given: Mapping[str, Any], known: frozenset[str]) -> None:
     unknown = sorted(set(given) - known)
     if unknown:
-        help_ = "known are " + ", ".join(f"`{field}`" for field in sorted(known))
-        raise HostError("task_arguments", f"unknown field `{unknown[0]}`", help=help_)
+        names = ", ".join(f"`{field}`" for field in sorted(known))
+        raise refused("task_arguments", None, "unknown", field=unknown[0], known=names)
 
 
 # What a started agent inherits from the agent that starts it, apart from permissions.

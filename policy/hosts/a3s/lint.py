@@ -11,6 +11,7 @@ from policy.core.finding import Finding, Severity
 from policy.core.source import Edit, Source, Span
 from policy.hosts.a3s.agents import (
     LIMITS,
+    NO_TOOL,
     AgentDefinition,
     AgentDir,
     ConfirmationInheritance,
@@ -200,9 +201,6 @@ def _policy_findings(
 # --- one agent ------------------------------------------------------------------------
 
 
-_UNRESTRICTED: Final = frozenset({Presence.EMPTY, Presence.ILL_TYPED, Presence.NULL})
-
-
 def agent_findings(agent: AgentDefinition) -> Iterator[Finding]:
     """Yield the findings about an agent file."""
     yield from _policy_findings(agent.permissions, agent.span)
@@ -211,19 +209,19 @@ def agent_findings(agent: AgentDefinition) -> Iterator[Finding]:
     yield from _confirmation(agent)
     if agent.has_permissions and not agent.permissions.profile.parent_bounds:
         yield finding("a3s-agent-unbounded", agent.span, agent=agent.name)
-    for key, span in agent.second:
-        yield finding("a3s-second-list", span, key=key)
     for key, span in agent.unknown:
         yield finding("a3s-unknown-key", span, key=key)
 
 
 def _lists(agent: AgentDefinition) -> Iterator[Finding]:
     tools, disallowed = agent.tools, agent.disallowed
-    if tools.presence in _UNRESTRICTED:
+    if tools.presence in NO_TOOL:
         yield finding("a3s-empty-tools", tools.span, key=tools.key)
     if disallowed.presence in {Presence.ILL_TYPED, Presence.NULL}:
         yield finding("a3s-list-ignored", disallowed.span, key=disallowed.key)
     for listed in (tools, disallowed):
+        for key, span in listed.others:
+            yield finding("a3s-second-list", span, key=key)
         for span in listed.dropped:
             yield finding("a3s-item-dropped", span, item=span.text, key=listed.key)
         for item, span in zip(listed.items, listed.spans, strict=True):
@@ -235,13 +233,13 @@ def _lost(agent: AgentDefinition) -> Iterator[Finding]:
     """Yield a finding where one part of the file cancels another part."""
     policy, block, tools = agent.permissions, agent.block, agent.tools
     preset = kind_of(agent.kind)
-    own = preset is not None and block == policy_of(preset.table, policy.profile)
+    own = preset is not None and block == policy_of(preset["table"], policy.profile)
     kind, where = agent.kind, agent.kind_span or agent.span
     if preset is not None and (tools.items or not own):
         key = tools.key if own else "permissions"
         yield finding("a3s-preset-replaced", where, key=key, kind=kind)
-    elif preset is not None and preset.table in ("explore", "verification"):
-        yield finding("a3s-preset-not-read-only", where, case=preset.table, kind=kind)
+    elif preset is not None and preset["table"] in ("explore", "verification"):
+        yield finding("a3s-preset-not-read-only", where, case=preset["table"], kind=kind)
     if tools.items and block is not None and not kind:
         lost = [*block.deny, *block.ask, *block.allow]
         shown = f": `{lost[0].text}` is lost" if lost else ""
@@ -362,12 +360,13 @@ def _script(script: ScriptToolSpec, profile: A3sProfile) -> Iterator[Finding]:
     if script.effective_tools(profile) and not profile.governs_inner_calls:
         yield finding("a3s-script-list-only", span, script=script.name)
     keys = ", ".join(f"`{key}`" for key in LIMITS)
-    for key, at in script.unknown_limits:
-        yield finding("a3s-limit-ignored", at, key=key, keys=keys)
     for key, at in script.unknown:
         close = key.lower().replace("-", "").replace("_", "") == "allowedtools"
         help_ = "did you mean `allowed_tools`?" if close else None
-        yield finding("a3s-unknown-key", at, key=key, help=help_)
+        if key.startswith("limits."):
+            yield finding("a3s-limit-ignored", at, key=key, keys=keys)
+        else:
+            yield finding("a3s-unknown-key", at, key=key, help=help_)
 
 
 def session_findings(

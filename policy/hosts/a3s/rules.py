@@ -14,7 +14,7 @@ from policy.core.effect import Effect
 from policy.core.source import Span
 from policy.core.values import evolve, field, frozen
 from policy.hosts.data import FindingTexts, arguments_of, host_table
-from policy.hosts.fields import HostVersion, Since
+from policy.hosts.fields import ErrorTexts, HostVersion, Since
 from policy.patterns.notations import Unusable, names, slashed
 from policy.patterns.pattern import Pattern
 from policy.tables.dialect import Argument, ArgumentKind, Dialect
@@ -54,9 +54,7 @@ NEWEST: Final = A3sProfile((9, 1, 2))
 
 
 finding: Final = FindingTexts("policy.hosts.a3s")
-
-# --- errors ---------------------------------------------------------------------------
-
+refused: Final = ErrorTexts("a3s")
 
 # --- tools: the argument that a rule sees, and their lanes ----------------------------
 

@@ -6,23 +6,22 @@ A mistake anywhere in a file refuses the whole file, since the host would not st
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Final
 
 from policy.core import expressions as re
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding
-from policy.core.source import Source, Span
+from policy.core.source import Edit, Source, Span
 from policy.core.values import evolve
 from policy.files.layout import layout_yaml_file
 from policy.files.nodes import MappingNode, Node, ScalarNode
 from policy.files.opening import Tree
-from policy.files.text import cite
+from policy.files.text import cite, line_removal
 from policy.files.yaml_nodes import read_yaml
 from policy.hosts.data import host_table, tool_classes
-from policy.hosts.fields import U32, Fields, HostError, is_null
-from policy.hosts.pikuri.audit import findings
+from policy.hosts.fields import Fields, HostError, is_null
 from policy.hosts.pikuri.host import (
     BUNDLED,
     NEWEST,
@@ -36,17 +35,21 @@ from policy.hosts.pikuri.host import (
     Persona,
     PersonaSet,
     PikuriProfile,
+    Registered,
     Registration,
     SubAgent,
     Tool,
     ToolSandbox,
     TrifectaLegs,
+    TrifectaVerdict,
     Untrusted,
     Workspace,
     bundled,
     configure,
+    find,
+    trifecta,
 )
-from policy.hosts.pikuri.reading import declared_reading, enforced_reading
+from policy.hosts.pikuri.reading import FILES, declared_reading, enforced_reading
 from policy.hosts.project import Project, ReadFile, agent_entries
 from policy.tables.chain import Attenuated
 
@@ -64,12 +67,7 @@ _REGISTRATIONS: Final = {
     "personas": (),
 }
 _PERSONA: Final = (
-    "name",
-    "description",
-    "tool_names",
-    "system_prompt",
-    "max_steps",
-    "needs_temp_workspace",
+    *("name", "description", "tool_names", "system_prompt", "max_steps", "needs_temp_workspace"),
 )
 _HOST_NAME: Final = re.compile(r"[\w.-]+")
 
@@ -128,7 +126,7 @@ def project(source: Source, root: str = "") -> Project:
         attenuated=declared,
         enforced=enforced_reading(host, done),
         files=(ReadFile(source.name, "host"),),
-        findings=tuple(findings(host, done, source.whole())),
+        findings=tuple(_findings(host, done, source.whole())),
         tool_classes=tool_classes(host_table("pikuri", "tools")["classes"]),
     )
 
@@ -231,7 +229,7 @@ def _persona(item: Node, fields: Fields, name: str, profile: PikuriProfile) -> P
         keys.text("description", ""),
         tuple(tool for tool, _ in tools),
         keys.text("system_prompt", ""),
-        keys.number("max_steps", STEPS, U32, least=1),
+        keys.number("max_steps", STEPS, least=1),
         needs_temp,
     )
     spans = tuple(span for _, span in tools)
@@ -291,3 +289,60 @@ def _legs(fields: Fields) -> TrifectaLegs | None:
         help_ = "" if keys.get(missing) else f"write `{missing}` too"
         keys.errors.append(HostError(error.kind, error.message, keys.span(""), help=help_))
         return None
+
+
+# --- findings --------------------------------------------------------------------------
+
+
+def _findings(host: Host, done: Registered, span: Span) -> Iterator[Finding]:
+    """Yield the findings about a host that starts; *span* is for those without a place."""
+    yield from _of_host(host, done, span)
+    for persona in done.personas:
+        yield from _of_persona(persona, host, done)
+    named = {name for persona in done.personas for name in persona.tool_names}
+    for tool in done.sub_agent_tools:
+        if tool.name not in named:
+            edits = _without(tool.span)
+            yield find("pikuri-unused-pool", tool.span, tool=tool.name, edits=edits)
+    report = trifecta(host, done)
+    if report.tree_verdict is not TrifectaVerdict.SILENT:
+        chain = ">".join(report.worst_path)
+        at = host.spans.get("register", span)
+        first_line = Span(at.source, at.start, at.start + len(at.text.split("\n", 1)[0]))
+        loud = report.tree_verdict is TrifectaVerdict.LOUD
+        yield find("pikuri-trifecta-loud" if loud else "pikuri-trifecta", first_line, chain=chain)
+
+
+def _without(span: Span | None) -> tuple[Edit, ...]:
+    """Return the edit that removes a registration that has a line of its own."""
+    edits = line_removal(span, " *- sub_agent_tool: *") if span is not None else ()
+    for edit in edits:
+        line, below = edit.span.text, edit.span.source.text[edit.span.end :].split("\n", 1)[0]
+        if len(below) - len(below.lstrip()) > line.index("-"):
+            return ()  # more of the registration is below
+    return edits
+
+
+def _of_host(host: Host, done: Registered, span: Span) -> Iterator[Finding]:
+    if host.confirmer is Confirmer.AUTO_APPROVE:
+        yield find("pikuri-auto-approve", host.spans.get("confirmer", span))
+    tools = (*done.tools, *done.sub_agent_tools)
+    if isinstance(host.workspace, AllowAll):
+        yield find("pikuri-no-bounds", host.spans.get("workspace", span), case="all")
+    elif host.workspace is None:
+        opening = next((tool for tool in tools if tool.name in FILES), None)
+        if opening is not None:
+            yield find("pikuri-no-bounds", opening.span or span, case="none", tool=opening.name)
+    for tool in tools:
+        if tool.name == "bash" and tool.sandbox is ToolSandbox.NONE:
+            yield find("pikuri-no-sandbox", tool.span)
+
+
+def _of_persona(persona: Persona, host: Host, done: Registered) -> Iterator[Finding]:
+    own = {tool.name for tool in done.tools}
+    beyond = [name for name in done.tools_of(persona.name) if name not in own]
+    if beyond:
+        tools, at = ", ".join(f"`{name}`" for name in beyond), persona.span_of(beyond[0])
+        yield find("pikuri-beyond-parent", at, persona=persona.name, tools=tools, host=host.name)
+    if persona.needs_temp_workspace:
+        yield find("pikuri-temp-workspace", persona.span, persona=persona.name)

@@ -14,14 +14,18 @@ from policy.core.effect import Effect
 from policy.core.source import Span
 from policy.core.values import evolve, field, frozen
 from policy.hosts.data import FindingTexts, Grade, host_table
-from policy.hosts.fields import HostError, HostErrors, HostVersion, Since
+from policy.hosts.fields import ErrorTexts, HostError, HostErrors, HostVersion, Since
 
 TOOLS: Final = host_table("pikuri", "tools")
+
+# The name of the sub-agent of old versions.
+SUB_AGENT: Final = "sub_agent"
 
 # The tool that starts agents, host by host.
 SPAWN_NAMES: Final = TOOLS["spawning"]
 
 find: Final = FindingTexts("policy.hosts.pikuri")
+refused: Final = ErrorTexts("pikuri")
 
 
 class PikuriProfile(HostVersion):
@@ -100,11 +104,7 @@ class TrifectaLegs:
 
     def __attrs_post_init__(self) -> None:
         if (self.destination is Destination.NO_EGRESS) != (self.payload is Payload.NO_EGRESS):
-            raise HostError(
-                "invalid_legs",
-                "a destination and a review of the payload go together: both are `no_egress`,"
-                " or neither is",
-            )
+            raise refused("invalid_legs")
 
     def __or__(self, other: TrifectaLegs) -> TrifectaLegs:
         """Return the legs of one agent that has both."""
@@ -339,7 +339,7 @@ STEPS: Final = 20
 
 def _tuple(value: Any) -> tuple[str, ...]:  # noqa: ANN401  # checked here
     if isinstance(value, str):
-        raise HostError("invalid_persona", "expected a list of tools, found a string")
+        raise refused("invalid_persona", None, "list")
     return tuple(value)
 
 
@@ -376,10 +376,9 @@ class Persona:
 
     def __attrs_post_init__(self) -> None:
         if not self.name:
-            raise HostError("invalid_persona", "expected a name", self.span)
+            raise refused("invalid_persona", self.span, "name")
         if type(self.max_steps) is not int or self.max_steps < 1:
-            msg = f"expected a positive `max_steps`, found `{self.max_steps}`"
-            raise HostError("invalid_persona", msg, self.span)
+            raise refused("invalid_persona", self.span, "steps", steps=self.max_steps)
 
     def span_of(self, tool: str) -> Span | None:
         """Return where *tool* is written, or else the name of the persona."""
@@ -459,10 +458,13 @@ class PersonaSet:
             HostErrors: a persona names another tool; then none of them is registered.
 
         """
+        known = ", ".join(f"`{name}`" for name in host.known) or "nothing"
         errors = [
-            _unknown(persona, tool, host.known)
-            for persona in self.personas
-            for tool in persona.tool_names
+            refused(
+                "unknown_tool_name", one.span_of(tool), persona=one.name, tool=tool, known=known
+            )
+            for one in self.personas
+            for tool in one.tool_names
             if tool not in host.known
         ]
         errors += _duplicates((*host.personas, *self.personas))
@@ -486,18 +488,7 @@ def _duplicates(personas: Iterable[Persona]) -> Iterable[HostError]:
         first = seen.setdefault(persona.name, persona)
         if first is not persona:
             at = f" at {first.span.place}" if first.span else ""
-            msg = f"there is a persona `{persona.name}` already{at}"
-            yield HostError("duplicate_persona", msg, persona.span, help="rename one of them")
-
-
-def _unknown(persona: Persona, tool: str, known: Iterable[str]) -> HostError:
-    names = ", ".join(f"`{name}`" for name in known) or "nothing"
-    return HostError(
-        "unknown_tool_name",
-        f"persona `{persona.name}` names `{tool}`, which is not registered before it",
-        persona.span_of(tool),
-        help=f"registered are {names}; register the tool first, or leave the persona out",
-    )
+            yield refused("duplicate_persona", persona.span, name=persona.name, at=at)
 
 
 @frozen
@@ -545,8 +536,7 @@ class Registered:
             if persona.name == name:
                 return persona
         known = ", ".join(f"`{persona.name}`" for persona in self.personas) or "none"
-        msg = f"there is no persona `{name}`"
-        raise HostError("unknown_persona", msg, help=f"registered are {known}")
+        raise refused("unknown_persona", name=name, known=known)
 
     def tools_of(self, name: str) -> tuple[str, ...]:
         """Return the tools of a child: those of both pools that the persona names."""
@@ -563,8 +553,8 @@ class Registered:
         for agent in chain[:1]:
             self.persona(agent)
         if len(chain) > 1:
-            msg = f"`{chain[0]}` has no tool `{self.profile.spawn_tool}` to start `{chain[1]}` with"
-            raise HostError("no_agent_tool", msg)
+            agent, other, *_ = chain
+            raise refused("no_agent_tool", agent=agent, tool=self.profile.spawn_tool, other=other)
         return tool in (self.tools_of(chain[0]) if chain else self.callable)
 
 
@@ -597,8 +587,7 @@ def configure(host: Host) -> Registered:
         HostErrors: a registration is refused; the host does not start.
 
     """
-    errors = [*_reserved(host), *_named_as(host)]
-    if errors:
+    if errors := list(_clashes(host)):
         raise HostErrors(errors)
     done = Registered(profile=host.profile)
     for each in host.registrations:
@@ -617,26 +606,54 @@ def configure(host: Host) -> Registered:
     return done
 
 
-def _reserved(host: Host) -> Iterable[HostError]:
-    """Yield a mistake for every tool with the name of the one that starts agents."""
-    spawn = host.profile.spawn_tool
-    for tool in host.registrations:
-        if isinstance(tool, Tool) and tool.name == spawn:
-            msg = f"`{spawn}` is the tool that starts agents, which the host installs itself"
-            help_ = "leave it out; it is there once there are agents to start"
-            yield HostError("reserved_tool", msg, tool.span, help=help_)
-
-
-def _named_as(host: Host) -> Iterable[HostError]:
-    """Yield a mistake for every persona with the name of the host."""
-    for registration in host.registrations:
-        for persona in registration.personas if isinstance(registration, PersonaSet) else ():
+def _clashes(host: Host) -> Iterable[HostError]:
+    """Yield a mistake for each tool with the name of `spawn_tool`, or persona with the host's."""
+    for each in host.registrations:
+        if isinstance(each, Tool) and each.name == host.profile.spawn_tool:
+            yield refused("reserved_tool", each.span, tool=each.name)
+        for persona in each.personas if isinstance(each, PersonaSet) else ():
             if persona.name == host.name:
-                msg = f"the persona `{persona.name}` has the name of the host"
-                help_ = "give the host another name in chains with `host`"
-                yield HostError("duplicate_persona", msg, persona.span, help=help_)
+                yield refused("duplicate_persona", persona.span, "host", name=persona.name)
 
 
 def available_agents(registered: Registered) -> str:
     """Return the text about its personas that the model of the host sees."""
     return "\n".join(f"{persona.name}: {persona.description}" for persona in registered.personas)
+
+
+# --- the trifecta of a host ------------------------------------------------------------
+
+_SERVER: Final = TrifectaLegs(**TOOLS["server"])
+
+# The legs of tools that declare none.
+_KNOWN: Final = {tool: TrifectaLegs(**legs) for tool, legs in TOOLS["legs"].items()}
+
+
+def _contribution(tool: Tool, host: Host) -> Contribution:
+    if tool.legs is not None:
+        return Contribution(tool.name, tool.legs)
+    if tool.server:
+        return Contribution(tool.name, _SERVER, assumed=True)
+    known = _KNOWN.get(tool.name)
+    if known is not None and tool.name == "bash" and host.confirmer is not Confirmer.TERMINAL:
+        known = evolve(known, payload=Payload.UNREVIEWED)
+    return Contribution(tool.name, known or NONE, assumed=known is None)
+
+
+def tree_of(host: Host, done: Registered) -> AgentNode:
+    """Return the agents of a host with the legs of their tools."""
+    pools = (*done.tools, *done.sub_agent_tools)
+    started = [(persona.name, done.tools_of(persona.name)) for persona in done.personas]
+    if done.snapshot is not None:
+        started.append((SUB_AGENT, done.snapshot))
+    children = tuple(
+        AgentNode(name, tuple(_contribution(tool, host) for tool in pools if tool.name in names))
+        for name, names in started
+    )
+    own = (*done.tools, *done.server_tools)
+    return AgentNode(host.name, tuple(_contribution(tool, host) for tool in own), children)
+
+
+def trifecta(host: Host, done: Registered) -> TrifectaReport:
+    """Return where the three legs meet. The report decides no call."""
+    return walk(tree_of(host, done))

@@ -15,6 +15,7 @@ from policy.core.effect import Effect
 from policy.core.values import evolve
 from policy.hosts.data import arguments_of
 from policy.hosts.pikuri.host import (
+    SUB_AGENT,
     TOOLS,
     Confirmer,
     Filesystem,
@@ -34,7 +35,6 @@ from policy.tables.table import Bounds, Ceiling, LinkedRules, Table
 
 # Stands for the folder that is made for one start of an agent and removed after it.
 TEMP: Final = "/@temp"
-SUB_AGENT: Final = "sub_agent"
 
 # The tools that the folders of a workspace bound.
 FILES: Final = frozenset({*TOOLS["reading"], *TOOLS["writing"]})

@@ -12,14 +12,13 @@ from policy.core import expressions as re
 from policy.core import limits
 from policy.core.effect import Effect
 from policy.core.source import Place, Source, Span
-from policy.core.values import field, frozen
-from policy.files.frontmatter import HeaderLanguage as Language
+from policy.core.values import attributes, evolve, field, frozen
 from policy.files.nodes import Node
 from policy.files.text import BYTE_ORDER_MARK, has_byte_order_mark
 from policy.files.toml_nodes import read_toml
 from policy.files.yaml_nodes import read_yaml
 from policy.hosts.data import FindingTexts, host_table
-from policy.hosts.fields import U32, U64, Fields, HostError
+from policy.hosts.fields import ErrorTexts, Fields, HostError
 from policy.tables.dialect import BLANKS
 
 TOOLS: Final = host_table("zeph", "tools")
@@ -31,9 +30,13 @@ EDITING: Final = tuple(GROUPS["editing"])
 (WORKING_DIRECTORY,) = GROUPS["worktree"]
 
 find: Final = FindingTexts("policy.hosts.zeph")
+refused: Final = ErrorTexts("zeph")
 
 # Stands for the file of findings about a session that no file describes.
 SESSION: Final = "<session>"
+
+# The limit of one definition in Zeph.
+DEFINITION_BYTES: Final = min(256 * 1024, limits.FILE_BYTES)
 
 
 def normalize(name: str) -> str:
@@ -62,13 +65,10 @@ def intersect_allowlists(
     return frozenset(name for name in one if normalize(name) in wanted)
 
 
-# --- errors ---------------------------------------------------------------------------
-
-
 def upstream_text(error: HostError) -> str:
     """Return the text that Zeph prints for *error*."""
-    text = str(host_table("zeph", "errors").get(error.kind, "{message}"))
-    return text.format(file=error.file or "<unknown>", message=error.message)
+    printed = host_table("zeph", "errors")[error.kind].get("printed", "{message}")
+    return str(printed).format(file=error.file or "<unknown>", message=error.message)
 
 
 # --- definitions ----------------------------------------------------------------------
@@ -260,26 +260,16 @@ def default_template(name: str, description: str) -> SubAgentDef:
 # first line break that is followed by the same three signs; the body starts after those.
 
 
-@frozen
-class Framed:
-    """The offsets of the header of a definition, and the text below it."""
-
-    language: Language
-    start: int
-    end: int
-    body: str
-
-
 _OPENING: Final = re.compile(r"(---|\+\+\+)\r?\n")
-_NAMES: Final = {"---": "YAML", "+++": "TOML"}
-_LANGUAGES: Final = {"---": Language.YAML, "+++": Language.TOML}
-_MISSING: Final = (
-    "missing frontmatter delimiters: expected `---` (YAML) or `+++` (TOML, deprecated)"
-)
 
 
-def frame(source: Source) -> Framed:
-    """Return the header and the body of *source*.
+def is_toml(source: Source) -> bool:
+    """Return whether the header of a definition is TOML, which is deprecated."""
+    return source.text.startswith("+++")
+
+
+def frame(source: Source) -> tuple[int, int, str]:
+    """Return the offsets of the header of a definition, and the text below it.
 
     Raises:
         HostError: there is no header, or it has no end.
@@ -288,41 +278,19 @@ def frame(source: Source) -> Framed:
     opening = _OPENING.match(source.text)
     if has_byte_order_mark(source):
         first = source.span(0, 1 if source.text.startswith(BYTE_ORDER_MARK) else 0)
-        raise HostError("Parse", _MISSING, first, help="save the file without a byte order mark")
+        raise refused("Parse", first, "byte_order_mark")
     if opening is None:
-        help_ = "make `---` the whole first line of the file"
-        raise HostError("Parse", _MISSING, source.whole(), help=help_)
+        raise refused("Parse", source.whole(), "no_header")
     signs, start = opening[1], opening.end()
     end = source.text.find("\n" + signs, start)
     if end < 0:
-        raise HostError(
-            "Parse",
-            f"missing closing `{signs}` delimiter for {_NAMES[signs]} frontmatter",
-            source.span(0, 3),
-            help=f"write `{signs}` on a line of its own after the last key",
-        )
+        language = "TOML" if is_toml(source) else "YAML"
+        raise refused("Parse", source.span(0, 3), "no_end", signs=signs, language=language)
     # The line break belongs to the header, so a mistake at its end has a line to show.
-    return Framed(_LANGUAGES[signs], start, end + 1, source.text[end + 4 :].strip(BLANKS))
-
-
-_ELSEWHERE = "it belongs below `permissions`"
-_SPELT = {
-    "disallowed_tools": "write these names below `tools`, as `except`",
-    "disallowedTools": "write these names below `tools`, as `except`",
-    "max_turns": _ELSEWHERE,
-    "permission_mode": _ELSEWHERE,
-    "permissionMode": "write `permission_mode`, below `permissions`",
-    "background": _ELSEWHERE,
-    "worktree": _ELSEWHERE,
-    "secrets": _ELSEWHERE,
-    "allowed_spawns": "this Zeph has no such key, so it does not load the agent",
-}
+    return start, end + 1, source.text[end + 4 :].strip(BLANKS)
 
 
 # --- the parser: types first, then values that Zeph refuses, in its order -------------
-
-
-TOO_LARGE: Final = "definition file exceeds maximum size of 256 KiB"
 
 
 def parse(text: str | Source, profile: ZephProfile = ZephProfile.ZEPH) -> SubAgentDef:
@@ -338,26 +306,26 @@ def parse(text: str | Source, profile: ZephProfile = ZephProfile.ZEPH) -> SubAge
 
     """
     source = text if isinstance(text, Source) else Source("<unknown>", text)
-    framed = frame(source)
-    is_typed = framed.language is Language.TOML
-    read = partial(read_toml if is_typed else read_yaml, source, framed.start, framed.end)
+    start, end, body = frame(source)
+    is_typed = is_toml(source)
+    read = partial(read_toml if is_typed else read_yaml, source, start, end)
     root = Fields.read(read, "Parse", at=source.span(0, 3), typed=is_typed)
-    definition = _definition(root, framed, source, profile)
+    definition = evolve(_definition(root, profile), system_prompt=body, text=source)
     root.check()
     _validate(definition, profile)
     return definition
 
 
 _EVENTS: Final = ("PreToolUse", "PostToolUse")
-_TOP: Final = (
-    "name", "description", "model", "tools", "permissions", "skills", "hooks", "memory",
-)  # fmt: skip
+_TOP: Final = "name description model tools permissions skills hooks memory".split()
+_MISPLACED: Final = TOOLS["misplaced"]
 
 
-def _definition(root: Fields, framed: Framed, source: Source, profile: ZephProfile) -> SubAgentDef:
+def _definition(root: Fields, profile: ZephProfile) -> SubAgentDef:
     is_970 = profile is ZephProfile.ISSUE_970
-    root.known(*_TOP, *(("allowed_spawns",) if is_970 else ()), hints=_SPELT)
-    skills, hooks = root.below("skills"), root.below("hooks")
+    root.known(*_TOP, *(("allowed_spawns",) if is_970 else ()), hints=_MISPLACED)
+    skills, hooks, permissions = map(root.below, ("skills", "hooks", "permissions"))
+    permissions.known(*attributes(Permissions), hints=_MISPLACED)
     tools, disallowed = _tools(root.below("tools"), profile)
     return SubAgentDef(
         name=root.text("name"),
@@ -365,23 +333,18 @@ def _definition(root: Fields, framed: Framed, source: Source, profile: ZephProfi
         model=root.optional("model"),
         tools=tools,
         disallowed_tools=disallowed,
-        permissions=_permissions(root.below("permissions")),
-        skills=SkillFilter(skills.texts("include"), skills.texts("exclude")),
-        system_prompt=framed.body,
+        permissions=permissions.values(Permissions()),
+        skills=skills.values(SkillFilter()),
         hooks={event: found for event in _EVENTS if (found := _matchers(hooks, event))},
         memory=root.optional_choice("memory", MemoryScope),
         allowed_spawns=root.optional_texts("allowed_spawns") if is_970 else None,
-        text=source,
         spans=root.spans,
-        ignored=(
-            *skills.unknown("include", "exclude"),
-            *hooks.unknown(*_EVENTS),
-        ),
+        ignored=(*skills.unknown(*attributes(SkillFilter)), *hooks.unknown(*_EVENTS)),
     )
 
 
 def _tools(fields: Fields, profile: ZephProfile) -> tuple[ToolPolicy, tuple[str, ...]]:
-    fields.known("allow", "deny", "except", hints=_SPELT)
+    fields.known("allow", "deny", "except", hints=_MISPLACED)
     allow, deny = fields.optional_texts("allow"), fields.optional_texts("deny")
     disallowed = fields.texts("except")
     if profile is ZephProfile.ISSUE_970 and (allow is not None or deny is not None):
@@ -391,23 +354,6 @@ def _tools(fields: Fields, profile: ZephProfile) -> tuple[ToolPolicy, tuple[str,
     if entry is not None:
         fields.spans["tools.conflict"] = entry.key.span
     return ToolPolicy(allow, deny), disallowed
-
-
-def _permissions(fields: Fields) -> Permissions:
-    fields.known(
-        "secrets", "max_turns", "background", "timeout_secs", "ttl_secs", "permission_mode",
-        "max_history_messages", "worktree", hints=_SPELT,
-    )  # fmt: skip
-    return Permissions(
-        fields.texts("secrets"),
-        fields.number("max_turns", 20, U32),
-        fields.truth("background"),
-        fields.number("timeout_secs", 600, U64),
-        fields.number("ttl_secs", 300, U64),
-        fields.choice("permission_mode", PermissionMode.DEFAULT),
-        fields.number("max_history_messages", 200, U64),
-        fields.truth("worktree"),
-    )
 
 
 def _matchers(fields: Fields, event: str) -> tuple[HookMatcher, ...]:
@@ -438,7 +384,7 @@ def _hook(fields: Fields) -> HookDef:
         fields.text("server") if is_tool else "",
         fields.text("tool") if is_tool else "",
         args,
-        fields.number("timeout_secs", 30, U64),
+        fields.number("timeout_secs", 30),
         fields.truth("fail_closed"),
         fields.optional("if"),
     )
@@ -458,34 +404,20 @@ def validate_name(name: str, span: Span | None = None) -> None:
 
     """
     if not name.strip(BLANKS):
-        raise HostError("Invalid", "name must not be empty", span)
+        raise refused("Invalid", span, "empty_name")
     if not _NAME.fullmatch(name):
-        message = (
-            f"name '{name}' is invalid: must match ^[a-zA-Z0-9][a-zA-Z0-9_-]{{0,63}}$"
-            " (ASCII only, no spaces or special characters)"
-        )
-        raise HostError("Invalid", message, span)
+        raise refused("Invalid", span, "name", name=name)
 
 
 def _validate(definition: SubAgentDef, profile: ZephProfile) -> None:
     span = definition.span
-    if not definition.name.strip(BLANKS):
-        validate_name(definition.name, span("name"))
-    if not definition.description.strip(BLANKS):
-        raise HostError("Invalid", "description must not be empty", span("description"))
+    if definition.name.strip(BLANKS) and not definition.description.strip(BLANKS):
+        raise refused("Invalid", span("description"), "empty_description")
     validate_name(definition.name, span("name"))
     if _CONTROL.search(definition.description):
-        raise HostError(
-            "Invalid",
-            "description must not contain control characters",
-            span("description"),
-            help="write it on one line, in quotes",
-        )
+        raise refused("Invalid", span("description"), "control")
     if definition.tools.is_both and profile is not ZephProfile.ISSUE_970:
-        raise HostError(
-            "Invalid", "tools.allow and tools.deny are mutually exclusive", span("tools.conflict"),
-            help="write the tools that `allow` should not grant below `except`",
-        )  # fmt: skip
+        raise refused("Invalid", span("tools.conflict"), "lists")
 
 
 def check_size(size: int, file: str) -> None:
@@ -496,8 +428,4 @@ def check_size(size: int, file: str) -> None:
 
     """
     if size > DEFINITION_BYTES:
-        raise HostError("Parse", TOO_LARGE, file=file)
-
-
-# The limit of one definition in Zeph.
-DEFINITION_BYTES: Final = min(256 * 1024, limits.FILE_BYTES)
+        raise refused("Parse", None, "size", file=file)

@@ -10,7 +10,6 @@ from policy.core import expressions as re
 from policy.core.effect import Effect
 from policy.core.finding import Finding
 from policy.core.source import Edit, Span
-from policy.files.frontmatter import HeaderLanguage
 from policy.files.text import cite
 from policy.hosts.fields import HostError
 from policy.hosts.zeph.definition import (
@@ -26,7 +25,7 @@ from policy.hosts.zeph.definition import (
     ToolPolicy,
     ZephProfile,
     find,
-    frame,
+    is_toml,
     normalize,
 )
 from policy.hosts.zeph.session import TrustLevel, ZephSession, effective_trust
@@ -129,8 +128,8 @@ def condition_holds(condition: str | None, tool: str) -> bool:
     """Return whether ``if`` holds: only ``tool:name`` can hold."""
     if condition is None:
         return True
-    kind, colon, text = condition.partition(":")
-    return kind == "tool" and bool(colon) and bool(text) and text in tool
+    kind, _, text = condition.partition(":")
+    return kind == "tool" and bool(text) and text in tool
 
 
 def fires(matcher: HookMatcher, hook: HookDef, tool: str) -> bool:
@@ -184,11 +183,10 @@ def _matcher(
 
 
 def _is_denied(definition: SubAgentDef, tool: str) -> bool:
-    for _, names, effect in definition.lists:
-        is_listed = tool in map(normalize, names)
-        if is_listed if effect is Effect.DENY else not is_listed:
-            return True
-    return False
+    return any(
+        (tool in map(normalize, names)) == (effect is Effect.DENY)
+        for _, names, effect in definition.lists
+    )
 
 
 # --- definitions ----------------------------------------------------------------------
@@ -208,7 +206,7 @@ def definition_findings(
     yield from _saving(definition)
     yield from _resuming(definition, options.config)
     text = definition.text
-    if text is not None and frame(text).language is HeaderLanguage.TOML:
+    if text is not None and is_toml(text):
         yield find("deprecated-toml", text.span(0, 3), agent=definition.name)
 
 
@@ -242,7 +240,7 @@ def _not_handed_down(definition: SubAgentDef, forward: Forward) -> str:
 
 
 def _memory(definition: SubAgentDef, config: AgentsConfig) -> Iterator[Finding]:
-    if (definition.memory or config.default_memory_scope) is None:
+    if config.memory(definition) is None:
         return
     disallowed = config.disallowed(definition)
     added = memory_grants(definition.tools, disallowed)
@@ -260,29 +258,23 @@ def _memory(definition: SubAgentDef, config: AgentsConfig) -> Iterator[Finding]:
         yield find("memory-widens-tools", span, agent=definition.name, tools=tools)
 
 
-# Modes without an effect on an agent; the configuration may replace `default`.
-_LIKE_DEFAULT: Final = (
-    PermissionMode.DEFAULT,
-    PermissionMode.ACCEPT_EDITS,
-    PermissionMode.DONT_ASK,
-)
+# Modes without an effect on an agent, as `default` is; the configuration may replace that.
+_LIKE_DEFAULT: Final = (PermissionMode.ACCEPT_EDITS, PermissionMode.DONT_ASK)
 
 
 def _mode(definition: SubAgentDef, config: AgentsConfig, scope: str | None) -> Iterator[Finding]:
     mode, default = definition.permissions.permission_mode, config.default_permission_mode
     span, agent = definition.span("permissions.permission_mode"), definition.name
-    if mode is PermissionMode.BYPASS_PERMISSIONS:
-        if config.allow_bypass_permissions:
-            yield find("bypass-without-effect", span, agent=agent)
-        else:
-            yield find("bypass-refused", span, agent=agent)
-    elif mode in _LIKE_DEFAULT[1:] and default in (None, *_LIKE_DEFAULT):
+    if mode is PermissionMode.BYPASS_PERMISSIONS and config.allow_bypass_permissions:
+        yield find("bypass-without-effect", span, agent=agent)
+    elif mode is PermissionMode.BYPASS_PERMISSIONS:
+        yield find("bypass-refused", span, agent=agent)
+    elif mode in _LIKE_DEFAULT and default in (None, PermissionMode.DEFAULT, *_LIKE_DEFAULT):
         edits = rewritten(span, PermissionMode.DEFAULT.value)
         yield find("mode-without-effect", span, mode=mode.value, edits=edits)
     if span is not None and mode is PermissionMode.DEFAULT and default not in (None, mode):
-        named = default.value
-        edits = rewritten(span, named)
-        yield find("default-mode-replaced", span, agent=agent, mode=named, edits=edits)
+        edits = rewritten(span, default.value)
+        yield find("default-mode-replaced", span, agent=agent, mode=default.value, edits=edits)
     if scope == "user" and mode is not PermissionMode.DEFAULT:
         yield find("mode-of-user-definition", span, agent=agent)
 
@@ -321,9 +313,8 @@ def _saving(definition: SubAgentDef) -> Iterator[Finding]:
 
 def _resuming(definition: SubAgentDef, config: AgentsConfig) -> Iterator[Finding]:
     lost = []
-    disallowed = config.disallowed(definition)
-    is_kept = definition.memory or config.default_memory_scope
-    if is_kept and memory_grants(definition.tools, disallowed):
+    added = memory_grants(definition.tools, config.disallowed(definition))
+    if config.memory(definition) and added:
         lost.append("the tools of its memory")
     if definition.permissions.worktree:
         lost.append("a worktree, nor the denial of `set_working_directory`")
@@ -338,10 +329,8 @@ def _resuming(definition: SubAgentDef, config: AgentsConfig) -> Iterator[Finding
 def session_findings(options: ZephOptions) -> Iterator[Finding]:
     """Yield the findings about the gates of a session, and about the context that it hands on."""
     session, context = options.session, options.context
-    if session.policy is not None:
-        yield from session.policy.findings()
-    if session.rules is not None:
-        yield from session.rules.findings()
+    for gate in (session.policy, session.rules):
+        yield from gate.findings() if gate is not None else ()
     if session.scope is not None:
         yield from session.scope.findings
     yield from _gates(session, context)
@@ -381,9 +370,8 @@ def blocked_fence(text: str, tags: Iterable[str]) -> str | None:
 
     A fence may start and end anywhere, also within a line. A confirmation makes no difference.
     """
-    return next((tag for tag in tags if _closed(tag).search(text)), None)
-
-
-def _closed(tag: str) -> re.Pattern[str]:
-    # `bashrc` and `bash-x` are other tags.
-    return re.compile(rf"```{re.escape(tag)}(?![\w-]).*?```", re.DOTALL)
+    # `bashrc` and `bash-x` are other tags than `bash`.
+    closed = r"```{}(?![\w-]).*?```"
+    return next(
+        (tag for tag in tags if re.search(closed.format(re.escape(tag)), text, re.DOTALL)), None
+    )

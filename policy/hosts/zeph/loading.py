@@ -26,19 +26,18 @@ from policy.files.opening import Tree
 from policy.files.text import decode
 from policy.files.toml_nodes import read_toml
 from policy.hosts.data import host_table
-from policy.hosts.fields import U32, U64, Fields, HostError, HostErrors, Keys, as_host_errors
+from policy.hosts.fields import Fields, HostError, HostErrors, Keys, as_host_errors
 from policy.hosts.project import ReadFile
 from policy.hosts.zeph.definition import (
     DEFINITION_BYTES,
     PROGRAMS,
-    TOO_LARGE,
-    MemoryScope,
     PermissionMode,
     SubAgentDef,
     ZephProfile,
     check_size,
     find,
     parse,
+    refused,
 )
 from policy.hosts.zeph.findings import entry_findings
 from policy.hosts.zeph.session import (
@@ -53,7 +52,7 @@ from policy.hosts.zeph.session import (
     read_rules,
     rules_at,
 )
-from policy.hosts.zeph.spawning import AgentsConfig, DelegationMode, ZephOptions
+from policy.hosts.zeph.spawning import AgentsConfig, ZephOptions
 
 # --- definitions that were read -------------------------------------------------------
 
@@ -82,9 +81,6 @@ def _parse_file(name: str, data: bytes, profile: ZephProfile) -> SubAgentDef:
     return parse(source, profile)
 
 
-_STRICTLY_STRIPPED: Final = ("user", "extra", "unknown")
-
-
 def with_scope(
     definition: SubAgentDef, scope: str | None, *, strict: bool = False
 ) -> tuple[SubAgentDef, tuple[Finding, ...]]:
@@ -97,12 +93,11 @@ def with_scope(
             removes the hooks of users only.
 
     """
-    without_hooks = _STRICTLY_STRIPPED if strict else ("user",)
+    without_hooks = ("user", "extra", "unknown") if strict else ("user",)
     if scope not in without_hooks or not definition.hooks:
         return definition, ()
-    span = definition.span("hooks")
-    stripped = find("hooks-stripped", span, agent=definition.name, scope=scope)
-    return evolve(definition, hooks={}), (stripped,)
+    span, agent = definition.span("hooks"), definition.name
+    return evolve(definition, hooks={}), (find("hooks-stripped", span, agent=agent, scope=scope),)
 
 
 @define
@@ -129,40 +124,34 @@ class Loaded:
 
     def take(self, definition: SubAgentDef, scope: str | None) -> None:
         """Add *definition*, unless its name is taken."""
-        earlier, span = self.by_name.get(definition.name), definition.span("name")
-        if earlier is not None:
-            at = _at(earlier.span("name"))
-            self.findings.append(find("shadowed-definition", span, agent=definition.name, at=at))
+        agent, span = definition.name, definition.span("name")
+        if agent in self.by_name:
+            at = _at(self.by_name[agent].span("name"))
+            self.findings.append(find("shadowed-definition", span, agent=agent, at=at))
             return
-        lost = self._unread.get(definition.name)
-        if lost is not None:
+        if lost := self._unread.get(agent):
             at, file = _at(span, ","), lost.file
-            self.findings.append(
-                find("exposed-definition", lost.span, file=file, agent=definition.name, at=at)
-            )
-        kept, findings = with_scope(definition, scope, strict=self.strict)
+            found = find("exposed-definition", lost.span, file=file, agent=agent, at=at)
+            self.findings.append(found)
+        self.by_name[agent], findings = with_scope(definition, scope, strict=self.strict)
         self.findings += findings
-        self.by_name[definition.name] = kept
 
-    def skip(self, error: HostError, source: Source | None = None) -> None:
+    def skip(self, error: HostError) -> None:
         """Skip a file, and remember the agent that it may define."""
         self.errors.append(error)
         mistakes = error.errors if isinstance(error, HostErrors) else (error,)
         ours = all(_OURS.search(one.message) for one in mistakes)
         consequence = _NOT_DECIDED if ours else _SKIPPED
         self.findings += Finding.of(error, "unreadable-definition", consequence=consequence)
-        text = source or (error.span.source if error.span else None)
-        name = _name_in(text) if text else None
-        self._unread.setdefault(name or PurePath(error.file).stem, error)
+        named = _NAME.search(error.span.source.text) if error.span else None
+        self._unread.setdefault(named[1] if named else PurePath(error.file).stem, error)
 
     def cut(self, folder: str, names: Sequence[str]) -> Sequence[str]:
         """Return the files of one folder that Zeph reads: the first hundred."""
-        if len(names) > MOST_FILES:
-            left = len(names) - MOST_FILES
-            first = names[MOST_FILES]
-            self.findings.append(
-                find("too-many-definitions", file=folder, left=left, all=len(names), first=first)
-            )
+        if left := names[MOST_FILES:]:
+            most, first = len(names), left[0]
+            found = find("too-many-definitions", file=folder, left=len(left), all=most, first=first)
+            self.findings.append(found)
         return names[:MOST_FILES]
 
     @property
@@ -171,13 +160,8 @@ class Loaded:
         return tuple(self.by_name.values())
 
 
+# The name in a file that cannot be parsed.
 _NAME: Final = re.compile(r"(?m)^name[ \t]*[:=][ \t]*[\"']?([A-Za-z0-9][A-Za-z0-9_-]*)")
-
-
-def _name_in(source: Source) -> str | None:
-    """Return the name in a file that cannot be parsed, or None."""
-    found = _NAME.search(source.text)
-    return found[1] if found else None
 
 
 def _at(span: Span | None, before: str = "") -> str:
@@ -204,14 +188,9 @@ def scope_label(
     extra_dirs: Iterable[Named] = (),
 ) -> str:
     """Return the scope of a file, by the start of its path as written."""
-    scopes: list[tuple[str, Named | None]] = [
-        *(("cli", folder) for folder in cli),
-        ("project", PROJECT),
-        *((("user", user_dir),) if user_dir not in (None, "") else ()),
-        *(("extra", folder) for folder in extra_dirs),
-    ]
-    for scope, folder in scopes:
-        if folder is not None and PurePath(path).is_relative_to(PurePath(folder)):
+    folders = {"cli": cli, "project": (PROJECT,), "user": (user_dir,), "extra": extra_dirs}
+    for scope, named in folders.items():
+        if any(folder and PurePath(path).is_relative_to(folder) for folder in named):
             return scope
     return "unknown"
 
@@ -237,17 +216,11 @@ def resolve_paths(
         HostError: a path of the command line does not exist.
 
     """
-    paths = []
     for given in cli:
         if not (folder / given).exists():
-            raise HostError("String", f"--agents path does not exist: {given}")
-        paths.append(Path(given))
-    paths.append(Path(PROJECT))
-    if user_dir is None:
-        paths.append((home or Path.home()) / USER)
-    elif user_dir != "":
-        paths.append(Path(user_dir))
-    paths += map(Path, extra_dirs)
+            raise refused("String", path=given)
+    users = (home or Path.home()) / USER if user_dir is None else user_dir
+    paths = [Path(path) for path in (*cli, PROJECT, users, *extra_dirs) if path != ""]
     # A folder that occurs twice, also through a link, keeps its first place.
     unique = {os.path.realpath(folder / path): path for path in reversed(paths)}
     return tuple(path for path in dict.fromkeys(paths) if path in unique.values())
@@ -281,15 +254,14 @@ def load(
     try:
         real = (folder / path).resolve(strict=True)
     except OSError as error:
-        raise HostError("Parse", f"cannot resolve path: {error.strerror}", file=name) from None
+        raise refused("Parse", None, "unresolved", file=name, why=error.strerror) from None
     if boundary is not None and not real.is_relative_to((folder / boundary).resolve()):
-        message = f"definition file escapes allowed directory boundary ({boundary})"
-        raise HostError("Parse", message, file=name)
+        raise refused("Parse", None, "outside", file=name, boundary=boundary)
     try:
         check_size(real.stat().st_size, name)
         data = real.read_bytes()
     except OSError as error:
-        raise HostError("Parse", f"cannot read file: {error.strerror}", file=name) from None
+        raise refused("Parse", None, "unread", file=name, why=error.strerror) from None
     check_size(len(data), name)
     definition = _parse_file(name, data, profile)
     label = PurePath(path).name
@@ -389,22 +361,9 @@ def load_definitions(
         return loaded
     for definition in loaded.definitions:
         if definition.permissions.permission_mode is not PermissionMode.DEFAULT:
-            message = (
-                f"sub-agent '{definition.name}': non-default permission_mode is not allowed for"
-                " user-level definitions (~/.zeph/agents/)"
-            )
             span = definition.span("permissions.permission_mode")
-            raise HostError("Invalid", message, span)
+            raise refused("Invalid", span, "mode", agent=definition.name)
     return loaded
-
-
-def _sections() -> Iterator[tuple[str, Keys]]:
-    for path, keys in host_table("zeph", "config").items():
-        skipped = {**dict.fromkeys(keys.get("skipped", ())), **keys.get("unless", {})}
-        yield path, Keys(keys.get("known", ()), skipped, keys.get("is_open", False))
-
-
-SECTIONS: Final = dict(_sections())
 
 
 # --- the configuration, and its section `[agents]` ------------------------------------
@@ -412,6 +371,15 @@ SECTIONS: Final = dict(_sections())
 # A value that is not written has the default of Zeph. A file without any of the sections that
 # are read here belongs to another program.
 
+
+SECTIONS: Final = {
+    path: Keys(
+        keys.get("known", ()),
+        {**dict.fromkeys(keys.get("skipped", ())), **keys.get("unless", {})},
+        keys.get("is_open", False),
+    )
+    for path, keys in host_table("zeph", "config").items()
+}
 
 # The first that exists is read. Zeph reads the last one only if an option names it.
 _NAMED: Final = ".zeph/config.toml"
@@ -477,7 +445,7 @@ def _policy_file(tree: Tree, known: Collection[str], root: str, name: str) -> So
 
 
 def _read(path: str) -> ReadFile:
-    named = path == _NAMED or path.endswith(f"/{_NAMED}")
+    named = f"/{path}".endswith(f"/{_NAMED}")
     return ReadFile(path, "configuration", _GUESS if named else "")
 
 
@@ -495,22 +463,12 @@ def _configured(path: str, root: Fields, options: ZephOptions, opened: Open) -> 
     agents = root.below("agents")
     user = agents.text("user_agents_dir") if agents.entry("user_agents_dir") else None
     extra = agents.texts("extra_dirs")
-    config = AgentsConfig(
-        enabled=agents.truth("enabled"),
-        delegation_mode=agents.choice("delegation_mode", DelegationMode.PROACTIVE),
-        max_spawns_per_session=agents.number("max_spawns_per_session", 100, U64),
-        max_spawn_depth=agents.number("max_spawn_depth", 3, U32),
-        max_concurrent=agents.number("max_concurrent", 5, U64),
-        default_permission_mode=agents.optional_choice("default_permission_mode", PermissionMode),
-        default_disallowed_tools=agents.texts("default_disallowed_tools"),
-        default_memory_scope=agents.optional_choice("default_memory_scope", MemoryScope),
-        allow_bypass_permissions=agents.truth("allow_bypass_permissions"),
-        spans=agents.spans,
-    )
+    spans = agents.spans
+    usual = AgentsConfig(enabled=False, spans=spans)
+    config = agents.values(usual, SECTIONS["agents"].known)
     read = _session(root, opened)
     if root.errors:
         return _unreadable(path, HostErrors(root.errors))
-    spans = agents.spans
     folders = tuple(posixpath.normpath(folder) for folder in extra)
     user = posixpath.normpath(user) if user else user
     found = [*_findings(path, agents, config, options), *_keys(root), *read.findings]
@@ -534,8 +492,8 @@ def _is_elsewhere(folder: str) -> bool:
 def _findings(
     path: str, agents: Fields, config: AgentsConfig, options: ZephOptions
 ) -> Iterator[Finding]:
-    spans = agents.spans
     if not config.enabled:
+        spans = agents.spans
         span = spans.get("agents.enabled") or spans.get("agents")
         yield find("agents-disabled", span, file=path)
     for name, _, span in config.denied:
@@ -701,11 +659,8 @@ def read(
     files: list[ReadFile] = []
     for folder, scope in _folders(configured).items():
         prefix = f"{found.root}/{folder}" if found.root else folder
-        names = found.files.get(folder)
-        if names is None:
-            names = [
-                p.removeprefix(f"{prefix}/") for p in tree.paths() if p.startswith(f"{prefix}/")
-            ]
+        below = len(prefix) + 1
+        names = [path[below:] for path in tree.paths() if path.startswith(f"{prefix}/")]
         loaded.findings += _not_read(prefix, names)
         for name in loaded.cut(prefix, sorted(_definitions(names))):
             path = f"{prefix}/{name}"
@@ -724,9 +679,9 @@ def _folders(configured: Configured | None) -> dict[str, str]:
     if configured is None:
         return dict(_SCOPES)
     user = USER if configured.user_dir is None else configured.user_dir
-    named = [(PROJECT, "project"), (user, "user"), *((f, "extra") for f in configured.extra_dirs)]
-    # A folder that occurs twice keeps its first place.
     found: dict[str, str] = {}
+    # A folder that occurs twice keeps its first place.
+    named = [(PROJECT, "project"), (user, "user"), *((f, "extra") for f in configured.extra_dirs)]
     for folder, scope in named:
         if folder:
             found.setdefault(folder, scope)
@@ -737,8 +692,8 @@ def _bytes(tree: Tree, path: str) -> bytes:
     try:
         return tree.read(path, DEFINITION_BYTES)
     except PolicyError as error:
-        message = TOO_LARGE if "bytes" in error.message else error.message
-        raise HostError("Parse", message, file=path) from None
+        case = "size" if "bytes" in error.message else "other"
+        raise refused("Parse", None, case, file=path, why=error.message) from None
 
 
 def _not_read(prefix: str, names: list[str]) -> Iterator[Finding]:

@@ -9,7 +9,7 @@ import enum
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
@@ -26,7 +26,7 @@ from policy.files.nodes import Node
 from policy.files.text import decode
 from policy.files.toml_nodes import read_toml
 from policy.hosts.data import Grade, arguments_of
-from policy.hosts.fields import Fields, HostError, as_host_errors
+from policy.hosts.fields import Fields, as_host_errors
 from policy.hosts.zeph.definition import (
     GROUPS,
     PROGRAMS,
@@ -34,6 +34,7 @@ from policy.hosts.zeph.definition import (
     TOOLS,
     find,
     normalize,
+    refused,
 )
 from policy.patterns.notations import Unusable, characters_of, is_glob
 from policy.patterns.pattern import Pattern, PatternKind
@@ -42,6 +43,18 @@ from policy.tables.chain import SPAWN_TOOL
 from policy.tables.dialect import BLANKS, Argument, ArgumentKind, Dialect
 from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Table
+
+# --- globs ----------------------------------------------------------------------------
+
+# The parts of a glob: a `**` that is a whole part of a path, other wildcards, a set, a character.
+_PART: Final = re.compile(
+    r"(?P<deep>(?:^|(?<=/))\*\*(?:/|\Z))|(?P<star>\*)(?!\*)|(?P<one>\?)"
+    r"|\[(?P<negated>!?+)(?P<set>.[^]]*)\]|(?P<text>[^*?[])",
+    re.DOTALL,
+)
+
+# The limit of patterns for one glob: each `**/` doubles their number.
+_BRANCHES = 64
 
 
 def glob(text: str, *, ignore_case: bool = False) -> tuple[Pattern, ...]:
@@ -52,8 +65,13 @@ def glob(text: str, *, ignore_case: bool = False) -> tuple[Pattern, ...]:
 
     """
     branches: list[list[Token]] = [[]]
-    for tokens in _tokens(text.lower() if ignore_case else text):
-        branches = [[*branch, *option] for branch in branches for option in _options(tokens)]
+    position, text = 0, text.lower() if ignore_case else text
+    while position < len(text):
+        part = _PART.match(text, position)
+        if part is None:
+            raise Unusable(_mistake(text[position:]))
+        position = part.end()
+        branches = [[*branch, *option] for branch in branches for option in _options(part)]
         if len(branches) > _BRANCHES:
             raise Unusable("it has too many `**`")
     if ignore_case:
@@ -61,8 +79,26 @@ def glob(text: str, *, ignore_case: bool = False) -> tuple[Pattern, ...]:
     return tuple(Pattern.of(PatternKind.TEXT, branch) for branch in branches)
 
 
-# The limit of patterns for one glob: each `**/` doubles their number.
-_BRANCHES = 64
+def _options(part: re.Match[str]) -> tuple[list[Token], ...]:
+    """Return what a part of a glob stands for: one list of tokens, or another."""
+    match part.lastgroup:
+        case "deep" if part[0].endswith("/"):
+            return [], [Gap.ANY, "/"]
+        case "deep" | "star":
+            return ([Gap.ANY],)
+        case "one":
+            return ([Gap.ONE],)
+        case "set":
+            return ([OneOf(frozenset(characters_of(part["set"])), bool(part["negated"]))],)
+        case _:
+            return ([part[0]],)
+
+
+def _mistake(rest: str) -> str:
+    if rest.startswith("["):
+        return "`[` is never closed"
+    many = rest.startswith("***")
+    return "a wildcard is `*` or `**`" if many else "`**` must be a whole part of a path"
 
 
 def cased(token: Token) -> Iterator[Token]:
@@ -71,12 +107,11 @@ def cased(token: Token) -> Iterator[Token]:
         characters = {other for character in token.characters for other in _cases(character)}
         yield OneOf(frozenset(characters), token.negated)
         return
-    if not isinstance(token, str):
-        yield token
-        return
-    for character in token:
+    for character in token if isinstance(token, str) else ():
         cases = _cases(character)
         yield OneOf(frozenset(cases)) if len(cases) > 1 else character
+    if not isinstance(token, str):
+        yield token
 
 
 # Signs whose small letter is a common letter.
@@ -87,56 +122,6 @@ def _cases(character: str) -> set[str]:
     lower = character.lower()
     found = {character, lower, character.upper(), _SIGNS.get(lower, lower)}
     return {one for one in found if len(one) == 1 and one.lower() == lower}
-
-
-# `**/` matches nothing, or any text up to a slash.
-_PARTS: tuple[list[Token], ...] = ([], [Gap.ANY, "/"])
-
-
-def _options(tokens: list[Token]) -> tuple[list[Token], ...]:
-    return _PARTS if tokens == [Gap.DEEP] else (tokens,)
-
-
-def _tokens(text: str) -> Iterator[list[Token]]:
-    position = 0
-    while position < len(text):
-        character = text[position]
-        if character == "*":
-            stars = len(text) - position - len(text[position:].lstrip("*"))
-            position += stars
-            if stars == 1:
-                yield [Gap.ANY]
-                continue
-            _check_stars(text, position - stars, stars)
-            yield [Gap.DEEP] if position < len(text) else [Gap.ANY]
-            position += 1
-        elif character == "?":
-            yield [Gap.ONE]
-            position += 1
-        elif character == "[":
-            group, position = _set(text, position + 1)
-            yield [group]
-        else:
-            yield [character]
-            position += 1
-
-
-def _check_stars(text: str, start: int, stars: int) -> None:
-    if stars > 2:
-        raise Unusable("a wildcard is `*` or `**`")
-    before, after = text[:start], text[start + 2 :]
-    if (before and not before.endswith("/")) or (after and not after.startswith("/")):
-        raise Unusable("`**` must be a whole part of a path")
-
-
-def _set(text: str, position: int) -> tuple[OneOf, int]:
-    """Return the set after ``[``, and the position after its ``]``."""
-    negated = text[position : position + 1] == "!"
-    position += negated
-    end = text.find("]", position + 1)
-    if end < 0:
-        raise Unusable("`[` is never closed")
-    return OneOf(frozenset(characters_of(text[position:end])), negated), end + 1
 
 
 # --- policy rules as written ----------------------------------------------------------
@@ -193,7 +178,7 @@ def rules_of(values: Mapping[str, object]) -> tuple[tuple[PolicyRule, ...], Effe
 
     """
     source = Source("<policy>", json.dumps(values, ensure_ascii=False))
-    return _policy(partial(read_json, source))
+    return _policy(lambda: read_json(source))
 
 
 def read_policy_file(path: str | Path, cwd: str | Path) -> tuple[PolicyRule, ...]:
@@ -209,17 +194,15 @@ def read_policy_file(path: str | Path, cwd: str | Path) -> tuple[PolicyRule, ...
     try:
         real, root = (Path(cwd) / path).resolve(strict=True), Path(cwd).resolve(strict=True)
         if not real.is_relative_to(root):
-            raise HostError("FileEscapesRoot", "policy file escapes project root", file=name)
+            raise refused("FileEscapesRoot", file=name)
         if real.stat().st_size > FILE_BYTES:
-            raise HostError("FileTooLarge", "policy file too large", file=name)
-        data = real.read_bytes()
+            raise refused("FileTooLarge", file=name)
+        return read_rules(decode(name, real.read_bytes()))
     except OSError as error:
-        raise HostError("FileLoad", str(error.strerror or error).lower(), file=name) from None
-    try:
-        source = decode(name, data)
+        why = str(error.strerror or error).lower()
+        raise refused("FileLoad", file=name, why=why) from None
     except PolicyError as error:
         raise as_host_errors(error, "FileParse") from None
-    return read_rules(source)
 
 
 def read_rules(source: Source) -> tuple[PolicyRule, ...]:
@@ -229,7 +212,7 @@ def read_rules(source: Source) -> tuple[PolicyRule, ...]:
         HostError: of kind ``FileParse``, with every mistake.
 
     """
-    return _policy(partial(read_toml, source, 0, len(source.text)))[0]
+    return _policy(lambda: read_toml(source, 0, len(source.text)))[0]
 
 
 def _policy(read: Callable[[], Node]) -> tuple[tuple[PolicyRule, ...], Effect]:
@@ -245,17 +228,14 @@ def rules_at(section: Fields) -> tuple[tuple[PolicyRule, ...], Effect]:
         _rule(section.item(item, f"rules[{index}]"))
         for index, item in enumerate(section.sequence("rules"))
     )
-    default = Effect.DENY
-    if section.entry("default_effect"):
-        default = _effect(section, "default_effect")
-    return rules, default
+    return rules, section.choice("default_effect", Effect.DENY, _EFFECTS)
 
 
 def _rule(fields: Fields) -> PolicyRule:
     if fields.entry("effect") is None:
         fields.missing("effect")
     return PolicyRule(
-        _effect(fields, "effect"),
+        fields.choice("effect", Effect.DENY, _EFFECTS),
         fields.text("tool"),
         fields.texts("paths"),
         fields.texts("env"),
@@ -264,10 +244,6 @@ def _rule(fields: Fields) -> PolicyRule:
         fields.node.span if fields.node else None,
         tuple((path.rpartition(".")[2], span) for path, span in fields.unknown(*_KEYS)),
     )
-
-
-def _effect(fields: Fields, name: str) -> Effect:
-    return fields.choice(name, Effect.DENY, _EFFECTS)
 
 
 # --- policy rules in force ------------------------------------------------------------
@@ -306,13 +282,26 @@ class _Compiled:
     number: int
     rule: PolicyRule
     tool: tuple[Pattern, ...]
-    paths: tuple[tuple[Pattern, ...], ...]
+    paths: tuple[Pattern, ...]
     expression: re.Pattern[str] | None
 
     def may_match(self, trust: TrustLevel, variables: frozenset[str]) -> bool:
         """Return whether the conditions on caller and environment hold."""
         least = self.rule.trust_level
         return (least is None or trust >= least) and variables.issuperset(self.rule.env)
+
+    def matches(self, tool: str, params: Mapping[str, object]) -> bool:
+        """Return whether the conditions on the call hold."""
+        if not self.names(_tool(tool)):
+            return False
+        paths = tuple(_paths(params)) if self.paths else ()
+        if self.paths and not any(one.matches(path) for one in self.paths for path in paths):
+            return False
+        return self.expression is None or _found(self.expression, params, self.rule.effect)
+
+    def names(self, tool: str) -> bool:
+        """Return whether the rule is about *tool*."""
+        return any(pattern.matches(tool) for pattern in self.tool)
 
     @property
     def is_exact(self) -> bool:
@@ -345,8 +334,7 @@ class PolicyEnforcer:
         """
         listed = tuple(rules)
         if len(listed) > _RULES:
-            message = f"too many rules: {len(listed)} exceeds maximum of {_RULES}"
-            raise HostError("TooManyRules", message)
+            raise refused("TooManyRules", number=len(listed), most=_RULES)
         compiled = [_compile(number, rule) for number, rule in enumerate(listed)]
         compiled.sort(key=lambda one: one.rule.effect is not Effect.DENY)
         return cls(listed, default, tuple(compiled))
@@ -359,19 +347,12 @@ class PolicyEnforcer:
         env: Iterable[str] = (),
     ) -> RuleVerdict:
         """Return the decision on a call of a caller with *trust* in the environment *env*."""
-        name, paths, variables = _tool(tool), tuple(_paths(params)), frozenset(env)
+        variables = frozenset(env)
         for one in self._compiled:
-            rule = one.rule
-            if not one.may_match(trust, variables):
-                continue
-            if not any(pattern.matches(name) for pattern in one.tool):
-                continue
-            if rule.paths and not _any_matches(one.paths, paths):
-                continue
-            if one.expression is not None and not _found(one.expression, params, rule.effect):
-                continue
-            trace = f"rule[{one.number}] {rule.effect}: tool={tool} matched {_tool(rule.tool)}"
-            return RuleVerdict(rule.effect, one.number, trace)
+            if one.may_match(trust, variables) and one.matches(tool, params):
+                rule = one.rule
+                trace = f"rule[{one.number}] {rule.effect}: tool={tool} matched {_tool(rule.tool)}"
+                return RuleVerdict(rule.effect, one.number, trace)
         return RuleVerdict(self.default, None, f"default: {self.default} (no matching rules)")
 
     def rule_set(self, trust: TrustLevel, env: Iterable[str] = ()) -> RuleSet:
@@ -384,12 +365,7 @@ class PolicyEnforcer:
         entries = [STARTING]
         # The shell comes first, since globs must not match its other names.
         for name in _SHELLS:
-            entries += (
-                entry
-                for one in active
-                if any(pattern.matches(_SHELL) for pattern in one.tool)
-                for entry in _entries(one, name)
-            )
+            entries += (e for one in active if one.names(_SHELL) for e in _entries(one, name))
             entries.append(Entry(name, self.default, rule="default_effect"))
         entries += (entry for one in active for entry in _entries(one, _star(one.rule)))
         return RuleSet(tuple(entries), self.default, ENFORCED)
@@ -400,12 +376,10 @@ class PolicyEnforcer:
             yield from rule.findings(number)
         for one in sorted(self._compiled, key=lambda one: one.number):
             number, rule = one.number, one.rule
-            shell = any(pattern.matches(_SHELL) for pattern in one.tool)
             bash = any(pattern.matches(name) for pattern in glob(rule.tool) for name in _SHELLS)
-            if bash and not shell:
-                yield find(
-                    "rule-misses-shell", rule.span, number=number, shell=_SHELL, tool=rule.tool
-                )
+            if bash and not one.names(_SHELL):
+                span, tool = rule.span, rule.tool
+                yield find("rule-misses-shell", span, number=number, shell=_SHELL, tool=tool)
             if not one.is_exact:
                 denies = rule.effect is Effect.DENY
                 does = "denies every call of its tool" if denies else "grants no call"
@@ -431,10 +405,9 @@ _NO_STAR: Final = re.compile(r"\[!?\]?[^\]]*\]|\?|/?\*\*/?|\A=")
 def _compile(number: int, rule: PolicyRule) -> _Compiled:
     try:
         tool = glob(_tool(rule.tool))
-        paths = tuple(glob(path) for path in rule.paths)
+        paths = tuple(pattern for path in rule.paths for pattern in glob(path))
     except Unusable as unusable:
-        message = f"invalid glob pattern in rule {number}: {unusable}"
-        raise HostError("InvalidGlob", message, rule.span) from None
+        raise refused("InvalidGlob", rule.span, number=number, why=unusable) from None
     return _Compiled(number, rule, tool, paths, _expression(number, rule))
 
 
@@ -447,16 +420,14 @@ def _expression(number: int, rule: PolicyRule) -> re.Pattern[str] | None:
     if text is None:
         return None
     if len(text.encode()) > _REGEX_BYTES:
-        message = f"regex pattern in rule {number} exceeds maximum length ({_REGEX_BYTES} bytes)"
-        raise HostError("RegexTooLong", message, rule.span)
-    reason = "it could take too long"
+        raise refused("RegexTooLong", rule.span, number=number, most=_REGEX_BYTES)
+    why = "it could take too long"
     if not _COSTLY.search(text):
         try:
             return re.compile(text)
         except (re.error, RecursionError, OverflowError) as error:
-            reason = str(error)
-    message = f"invalid regex in rule {number}: {reason}"
-    raise HostError("InvalidRegex", message, rule.span) from None
+            why = str(error)
+    raise refused("InvalidRegex", rule.span, number=number, why=why)
 
 
 # --- the parts of a call that rules match ---------------------------------------------
@@ -499,11 +470,6 @@ def _normal(path: str) -> str:
         elif part not in ("", "."):
             parts.append(part)
     return ("/" if is_rooted else "") + "/".join(parts) or path
-
-
-def _any_matches(globs: Iterable[tuple[Pattern, ...]], paths: Iterable[str]) -> bool:
-    patterns = [pattern for each in globs for pattern in each]
-    return any(pattern.matches(path) for path in paths for pattern in patterns)
 
 
 def _found(expression: re.Pattern[str], params: Mapping[str, object], effect: Effect) -> bool:
@@ -567,11 +533,11 @@ def check_secret(
 
     """
     if name not in listed:
-        raise HostError("Invalid", f"secret '{name}' is not in permissions.secrets")
+        raise refused("Invalid", None, "unlisted_secret", name=name)
     if background:
-        raise HostError("Invalid", f"secret '{name}' is denied to an agent in the background")
+        raise refused("Invalid", None, "background_secret", name=name)
     if name not in approved:
-        raise HostError("Invalid", f"no active grant for secret '{name}'")
+        raise refused("Invalid", None, "secret", name=name)
 
 
 # --- capability scopes: globs over qualified ids, expanded against the registered tools
@@ -637,21 +603,16 @@ class ToolScope:
         registered = tuple(registry)
         for tool in registered:
             if ":" not in tool:
-                message = f"tool id '{tool}' has no namespace prefix (expected '<namespace>:<id>')"
-                raise HostError("UnqualifiedId", message, help=f"`{_BUILT_IN}{tool}`?")
+                raise refused("UnqualifiedId", tool=tool)
         found: set[str] = set()
         findings: list[Finding] = []
         for pattern in patterns:
-            shown = f"scope '{name}': pattern '{pattern}'"
             matched = _matched(pattern, registered, name)
             if registered and not general and len(matched) == len(registered):
-                message = f"{shown} matches the entire registry"
-                help_ = 'use default_scope="general" to opt in'
-                raise HostError("AccidentallyFull", message, help=help_)
+                raise refused("AccidentallyFull", scope=name, pattern=pattern)
             if not matched:
-                findings.append(
-                    _dead(pattern, f"{shown} matched zero registered tools", strictness)
-                )
+                why = f"scope '{name}': pattern '{pattern}' matched zero registered tools"
+                findings.append(_dead(pattern, why, strictness))
             found.update(matched)
         return cls(frozenset(found), tuple(findings))
 
@@ -668,17 +629,16 @@ def _matched(pattern: str, registered: Iterable[str], name: str) -> list[str]:
     try:
         patterns = [each for option in _options_of_scopes(pattern) for each in glob(option)]
     except Unusable as unusable:
-        message = f"scope '{name}': invalid glob pattern '{pattern}': {unusable}"
-        raise HostError("InvalidPattern", message) from None
+        raise refused("InvalidPattern", scope=name, pattern=pattern, why=unusable) from None
     return [tool for tool in registered if any(each.matches(tool) for each in patterns)]
 
 
-def _dead(pattern: str, message: str, strictness: Strictness) -> Finding:
+def _dead(pattern: str, why: str, strictness: Strictness) -> Finding:
     always = pattern.startswith(_STATIC) and strictness is Strictness.PROVISIONAL
     if always or strictness is Strictness.STRICT:
-        raise HostError("DeadPattern", f"{message} (dead pattern)")
+        raise refused("DeadPattern", why=why)
     help_ = "" if ":" in pattern else f"`{_BUILT_IN}{pattern}`?"
-    return find("dead-scope-pattern", why=message, help=help_)
+    return find("dead-scope-pattern", why=why, help=help_)
 
 
 # The limit of globs for one pattern: each `{a,b}` multiplies their number.

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import partial
 from typing import Final
 
+from policy.core import expressions as re
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
@@ -30,6 +31,7 @@ from policy.hosts.zeph.definition import (
     ZephProfile,
     find,
     normalize,
+    refused,
     upstream_text,
 )
 from policy.hosts.zeph.session import (
@@ -213,6 +215,15 @@ class AgentsConfig:
             span = self.spans.get(f"agents.default_disallowed_tools[{index}]")
             yield name, f"default_disallowed_tools: {name}", span
 
+    def mode(self, definition: SubAgentDef) -> PermissionMode:
+        """Return the mode of an agent."""
+        mode = definition.permissions.permission_mode
+        return self.default_permission_mode or mode if mode is PermissionMode.DEFAULT else mode
+
+    def memory(self, definition: SubAgentDef) -> MemoryScope | None:
+        """Return where an agent keeps its memory, or None."""
+        return definition.memory or self.default_memory_scope
+
     def disallowed(self, definition: SubAgentDef) -> tuple[str, ...]:
         """Return the tools denied to an agent, whatever its other lists allow."""
         return (*definition.disallowed_tools, *self.default_disallowed_tools)
@@ -301,12 +312,11 @@ def check_globs(skills: SkillFilter, definition: SubAgentDef | None = None) -> N
         HostError: of kind ``Invalid``.
 
     """
-    for key, patterns in (("include", skills.include), ("exclude", skills.exclude)):
-        for index, pattern in enumerate(patterns):
-            if "**" in pattern:
-                message = f"glob pattern '{pattern}' uses '**' which is not supported"
+    for key, globs in skills.by_key.items():
+        for index, glob in enumerate(globs):
+            if "**" in glob:
                 span = definition.span(f"skills.{key}[{index}]") if definition else None
-                raise HostError("Invalid", message, span, help="write a single `*`")
+                raise refused("Invalid", span, "skill", glob=glob)
 
 
 def sees(skills: SkillFilter, name: str) -> bool:
@@ -328,8 +338,6 @@ def filter_skills(names: Iterable[str], *filters: SkillFilter) -> tuple[str, ...
         HostError: of kind ``Invalid``, where a glob has ``**``.
 
     """
-    for each in filters:
-        check_globs(each)
     return tuple(name for name in names if all(sees(each, name) for each in filters))
 
 
@@ -369,7 +377,8 @@ class Effective:
     def allowlist(self) -> frozenset[str] | None:
         """The tools that its lists allow, to be handed on; None is every tool."""
         allow, deny = self.tools.allow, self.tools.deny
-        return frozenset(_without_denied(allow or (), deny or ())) if self.tools.restricts else None
+        left = _without(allow or (), deny or (), star=True)
+        return frozenset(left) if self.tools.restricts else None
 
 
 @frozen(slots=False)
@@ -402,23 +411,25 @@ class SubAgentManager:
 
         """
         config = self.config
-        _check_delegation(name, context.origin, config)
-        _check_budget(self.usage, config)
-        _check_depth(context.spawn_depth, config)
-        if parent is not None and parent.allowed_spawns is not None:
-            _check_allowed(name, parent)
-        definition = self._find(name)
-        effective = _with_defaults(definition, context, config)
-        _check_concurrency(self.usage.active + self.usage.reserved, config)
-        effective = _with_memory(effective, config)
-        isolated = config.worktree_manager and config.bg_isolation != "none"
-        if definition.permissions.worktree and isolated:
-            disallowed = (*effective.disallowed, WORKING_DIRECTORY)
-            effective = evolve(effective, disallowed=disallowed)
-        check_globs(definition.skills, definition)
+        self._check_session(name, context.origin)
+        depth, most = context.spawn_depth, config.max_spawn_depth
+        if depth >= most:
+            raise refused("MaxDepthExceeded", depth=depth, most=most)
+        allowed = parent.allowed_spawns if parent else None
+        if parent is not None and allowed is not None and name not in allowed:
+            span = parent.span("allowed_spawns")
+            raise refused("SpawnDenied", span, parent=parent.name, agent=name)
+        effective = self._admitted(name, context, self.usage.active + self.usage.reserved)
+        definition, disallowed = effective.definition, effective.disallowed
+        added = memory_grants(effective.tools, disallowed)
+        if config.memory(definition) is not None and added is not None:
+            effective = evolve(effective, memory=config.memory(definition), added=added)
+        if definition.permissions.worktree and config.worktree_manager:
+            kept = () if config.bg_isolation == "none" else (WORKING_DIRECTORY,)
+            effective = evolve(effective, disallowed=(*disallowed, *kept))
         return effective
 
-    def check_resume(self, name: str, context: SpawnContext | None = None) -> Effective:
+    def check_resume(self, name: str, context: SpawnContext = TOP) -> Effective:
         """Return the permissions with which the agent *name* resumes.
 
         Resuming makes the checks of an explicit start, except those of depth and of reserved
@@ -428,18 +439,44 @@ class SubAgentManager:
             HostError: the first check that fails.
 
         """
-        _check_delegation(name, SpawnOrigin.EXPLICIT, self.config)
-        _check_budget(self.usage, self.config)
-        definition = self._find(name)
-        effective = _with_defaults(definition, context or TOP, self.config)
-        _check_concurrency(self.usage.active, self.config)
-        check_globs(definition.skills, definition)
-        return effective
+        self._check_session(name, SpawnOrigin.EXPLICIT)
+        return self._admitted(name, context, self.usage.active)
 
-    def _find(self, name: str) -> SubAgentDef:
-        if name not in self.definitions:
-            raise HostError("NotFound", name)
-        return self.definitions[name]
+    def _check_session(self, name: str, origin: SpawnOrigin) -> None:
+        """Refuse any start that the configuration does not delegate, or has no budget for."""
+        mode, most = self.config.effective_delegation_mode, self.config.max_spawns_per_session
+        asked = mode is DelegationMode.EXPLICIT_REQUEST_ONLY and origin is SpawnOrigin.EXPLICIT
+        if mode is not DelegationMode.PROACTIVE and not asked:
+            shown = _shown(mode)
+            raise refused("DelegationDenied", mode=shown, origin=_shown(origin), agent=name)
+        if most and self.usage.spawned >= most:
+            raise refused("SessionSpawnLimit", spawned=self.usage.spawned, most=most)
+
+    def _admitted(self, name: str, context: SpawnContext, busy: int) -> Effective:
+        """Return the agent *name*, narrowed by *context*, where *busy* others run."""
+        definition, config = self.definitions.get(name), self.config
+        if definition is None:
+            raise refused("NotFound", name=name)
+        mode = config.mode(definition)
+        if mode is PermissionMode.BYPASS_PERMISSIONS and not config.allow_bypass_permissions:
+            span = definition.span("permissions.permission_mode")
+            raise refused("Invalid", span, "bypass", agent=definition.name)
+        if busy >= config.max_concurrent:
+            raise refused("ConcurrencyLimit", active=busy, most=config.max_concurrent)
+        check_globs(definition.skills, definition)
+        return Effective(
+            definition,
+            propagate(definition.tools, context.inherited_tool_allowlist),
+            disallowed=config.disallowed(definition),
+            mode=mode,
+            network_denied=context.network_denied,
+            trust=context.max_trust_level,
+        )
+
+
+def _shown(member: DelegationMode | SpawnOrigin) -> str:
+    """Return a member in the form that Zeph prints, e.g. ``ExplicitRequestOnly``."""
+    return str(member.value).title().replace("_", "")
 
 
 def find_transcript(prefix: str, ids: Iterable[str], running: Collection[str] = ()) -> str:
@@ -451,82 +488,12 @@ def find_transcript(prefix: str, ids: Iterable[str], running: Collection[str] = 
     """
     found = [one for one in ids if one.startswith(prefix)]
     if not found:
-        raise HostError("NotFound", prefix)
+        raise refused("NotFound", name=prefix)
     if len(found) > 1:
-        message = f"ambiguous id prefix '{prefix}': matches {len(found)} agents"
-        raise HostError("AmbiguousId", message)
+        raise refused("AmbiguousId", prefix=prefix, number=len(found))
     if found[0] in running:
-        message = f"agent '{found[0]}' is still running; cancel it first or wait for completion"
-        raise HostError("StillRunning", message)
+        raise refused("StillRunning", agent=found[0])
     return found[0]
-
-
-def _check_delegation(name: str, origin: SpawnOrigin, config: AgentsConfig) -> None:
-    mode = config.effective_delegation_mode
-    asked = mode is DelegationMode.EXPLICIT_REQUEST_ONLY and origin is SpawnOrigin.EXPLICIT
-    if mode is not DelegationMode.PROACTIVE and not asked:
-        message = (
-            f"delegation denied: mode={_shown(mode)} origin={_shown(origin)} agent='{name}'"
-            " (see [agents].delegation_mode / [agents].enabled in config.toml)"
-        )
-        raise HostError("DelegationDenied", message)
-
-
-def _shown(member: DelegationMode | SpawnOrigin) -> str:
-    """Return a member in the form that Zeph prints, e.g. ``ExplicitRequestOnly``."""
-    return "".join(map(str.capitalize, member.value.split("_")))
-
-
-def _check_budget(usage: SpawnUsage, config: AgentsConfig) -> None:
-    most = config.max_spawns_per_session
-    if most and usage.spawned >= most:
-        message = (
-            f"session spawn limit reached (spawned: {usage.spawned}, max: {most})"
-            " — raise [agents].max_spawns_per_session"
-        )
-        raise HostError("SessionSpawnLimit", message)
-
-
-def _check_depth(depth: int, config: AgentsConfig) -> None:
-    if depth >= config.max_spawn_depth:
-        message = f"max spawn depth exceeded (depth: {depth}, max: {config.max_spawn_depth})"
-        raise HostError("MaxDepthExceeded", message)
-
-
-def _check_concurrency(busy: int, config: AgentsConfig) -> None:
-    if busy >= config.max_concurrent:
-        message = f"concurrency limit reached (active: {busy}, max: {config.max_concurrent})"
-        raise HostError("ConcurrencyLimit", message)
-
-
-def _check_allowed(name: str, parent: SubAgentDef) -> None:
-    if name not in (parent.allowed_spawns or ()):
-        message = f"agent '{parent.name}' may not start agent '{name}'"
-        span = parent.span("allowed_spawns")
-        raise HostError("SpawnDenied", message, span, help="list it in `allowed_spawns`")
-
-
-def _with_defaults(
-    definition: SubAgentDef, context: SpawnContext, config: AgentsConfig
-) -> Effective:
-    """Return *definition* with the defaults of the configuration, narrowed by the context."""
-    mode = definition.permissions.permission_mode
-    if mode is PermissionMode.DEFAULT and config.default_permission_mode is not None:
-        mode = config.default_permission_mode
-    if mode is PermissionMode.BYPASS_PERMISSIONS and not config.allow_bypass_permissions:
-        message = (
-            f"sub-agent '{definition.name}' requests bypass_permissions mode but it is not allowed"
-            " by config (set agents.allow_bypass_permissions = true to enable)"
-        )
-        raise HostError("Invalid", message, definition.span("permissions.permission_mode"))
-    return Effective(
-        definition,
-        propagate(definition.tools, context.inherited_tool_allowlist),
-        disallowed=config.disallowed(definition),
-        mode=mode,
-        network_denied=context.network_denied,
-        trust=context.max_trust_level,
-    )
 
 
 def propagate(tools: ToolPolicy, inherited: Iterable[str] | None) -> ToolPolicy:
@@ -540,18 +507,14 @@ def propagate(tools: ToolPolicy, inherited: Iterable[str] | None) -> ToolPolicy:
     kept: Iterable[str] = wanted.values()
     if tools.restricts:
         kept = [name for name in tools.allow or () if normalize(name) in wanted]
-    left = _without_denied if tools.is_both else _without
-    return ToolPolicy(left(kept, tools.deny or ()))
+    return ToolPolicy(_without(kept, tools.deny or (), star=tools.is_both))
 
 
-def _without(names: Iterable[str], denied: Iterable[str]) -> tuple[str, ...]:
+def _without(names: Iterable[str], denied: Iterable[str], *, star: bool) -> tuple[str, ...]:
+    """Return *names* without *denied*, among which a *star* may deny every tool (issue 970)."""
     gone = set(map(normalize, denied))
-    return tuple(name for name in names if normalize(name) not in gone)
-
-
-def _without_denied(names: Iterable[str], denied: Collection[str]) -> tuple[str, ...]:
-    """Return *names* without *denied*, of which a star denies every tool (issue 970)."""
-    return () if "*" in map(normalize, denied) else _without(names, denied)
+    kept = () if star and "*" in gone else names
+    return tuple(name for name in kept if normalize(name) not in gone)
 
 
 def memory_grants(tools: ToolPolicy, disallowed: Iterable[str]) -> tuple[str, ...] | None:
@@ -561,16 +524,6 @@ def memory_grants(tools: ToolPolicy, disallowed: Iterable[str]) -> tuple[str, ..
             return None
     listed = set(map(normalize, tools.allow or ()))
     return tuple(name for name in EDITING if name not in listed) if tools.restricts else ()
-
-
-def _with_memory(effective: Effective, config: AgentsConfig) -> Effective:
-    scope = effective.definition.memory or config.default_memory_scope
-    if scope is None:
-        return effective
-    added = memory_grants(effective.tools, effective.disallowed)
-    if added is None:
-        return effective
-    return evolve(effective, memory=scope, added=added)
 
 
 # --- tables of agents -----------------------------------------------------------------
@@ -660,13 +613,14 @@ def _scope_rules(scope: ToolScope, dialect: Dialect) -> RuleSet:
     return RuleSet((STARTING, *entries), Effect.DENY, dialect, Reason.UNAVAILABLE)
 
 
-def _plan_rules(mode: PermissionMode, definition: SubAgentDef, dialect: Dialect) -> RuleSet | None:
-    """Return the rules of the mode: ``plan`` denies every tool, but agents can be started."""
-    if mode is not PermissionMode.PLAN:
-        return None
-    place = definition.place("permissions.permission_mode")
-    stops = Entry("*", Effect.DENY, rule="permission_mode: plan", place=place)
-    return RuleSet((STARTING, stops), Effect.DENY, dialect)
+def _plan_rules(
+    mode: PermissionMode, definition: SubAgentDef, dialect: Dialect
+) -> Iterator[RuleSet]:
+    """Yield the rules of the mode: ``plan`` denies every tool, but agents can be started."""
+    if mode is PermissionMode.PLAN:
+        place = definition.place("permissions.permission_mode")
+        stops = Entry("*", Effect.DENY, rule="permission_mode: plan", place=place)
+        yield RuleSet((STARTING, stops), Effect.DENY, dialect)
 
 
 def _enforced_rules(effective: Effective, options: ZephOptions) -> tuple[RuleSet, ...]:
@@ -681,13 +635,9 @@ def _enforced_rules(effective: Effective, options: ZephOptions) -> tuple[RuleSet
     if not listed and default is Effect.ALLOW and entries == [STARTING]:
         entries = []  # the lists restrict nothing
     reason = Reason.DEFAULT if default is Effect.ALLOW else Reason.UNAVAILABLE
-    sets = [RuleSet((*entries, *listed), default, ENFORCED, reason)]
-    plan = _plan_rules(effective.mode, definition, ENFORCED)
-    if plan is not None:
-        sets.append(plan)
-    if effective.network_denied:
-        sets.append(network_rules(ENFORCED))
-    return tuple(sets)
+    rules = RuleSet((*entries, *listed), default, ENFORCED, reason)
+    network = (network_rules(ENFORCED),) if effective.network_denied else ()
+    return (rules, *_plan_rules(effective.mode, definition, ENFORCED), *network)
 
 
 def _spawn_entries(definition: SubAgentDef, allowed: Iterable[str]) -> Iterator[Entry]:
@@ -712,16 +662,17 @@ def _listed(effective: Effective, options: ZephOptions) -> tuple[list[Entry], Ef
         )
         for entry in _entries(names, effect, written, wild=wild)
     ]
-    if tools.allow is not None:
-        found += _added(effective)
+    if tools.allow is not None and effective.memory is not None:
+        found += _remembering(effective.definition, effective.memory, effective.added)
     return found, Effect.DENY if tools.restricts else Effect.ALLOW
 
 
-def _added(effective: Effective) -> Iterator[Entry]:
-    if effective.memory is None:
-        return
-    rule, place = f"memory: {effective.memory.value}", effective.definition.place("memory")
-    for name in effective.added:
+def _remembering(
+    definition: SubAgentDef, scope: MemoryScope, added: Iterable[str]
+) -> Iterator[Entry]:
+    """Yield the entries of the tools that a memory adds."""
+    rule, place = f"memory: {scope.value}", definition.place("memory")
+    for name in added:
         yield Entry(name, Effect.ALLOW, rule=rule, place=place)
 
 
@@ -761,51 +712,25 @@ def _declared_rules(
     """Return the rule sets that a definition declares, all of which hold."""
     sets: list[RuleSet] = []
     for key, names, effect in definition.lists:
-        entries = list(_list(definition, key, names, effect))
+        entries: list[Entry] = []
+        for index, name in enumerate(names):
+            place = definition.place(f"tools.{key}[{index}]")
+            entries += _read_name(name, effect, rule=name, place=place)
         if effect is Effect.DENY:
-            if entries:
-                sets.append(RuleSet((STARTING, *entries), Effect.ALLOW, DECLARED))
+            sets += [RuleSet((STARTING, *entries), Effect.ALLOW, DECLARED)] if entries else []
         elif names or profile is not ZephProfile.ISSUE_970:
-            entries += _memory(definition, config)
-            rules = RuleSet((STARTING, *entries), Effect.DENY, DECLARED, Reason.UNAVAILABLE)
-            sets.append(rules)
-    sets += (
-        rules
-        for rules in (_spawns(definition), _configured_denials(definition, config))
-        if rules.entries
-    )
-    mode = definition.permissions.permission_mode
-    if mode is PermissionMode.DEFAULT and config.default_permission_mode is not None:
-        mode = config.default_permission_mode
-    plan = _plan_rules(mode, definition, DECLARED)
-    return (*sets, plan) if plan is not None else tuple(sets)
+            if scope := config.memory(definition):
+                added = memory_grants(definition.tools, config.disallowed(definition))
+                entries += _remembering(definition, scope, added or ())
+            sets.append(_only(entries))
+    others = (_spawns(definition), _configured_denials(definition, config))
+    sets += (rules for rules in others if rules.entries)
+    return (*sets, *_plan_rules(config.mode(definition), definition, DECLARED))
 
 
-def _allowlist_rules(names: frozenset[str]) -> RuleSet:
-    """Return the rules of a list of tools that an agent inherits."""
-    entries = [
-        entry
-        for name in sorted(names)
-        for entry in _read_name(name, Effect.ALLOW, rule=f"inherited: {name}")
-    ]
+def _only(entries: Iterable[Entry]) -> RuleSet:
+    """Return the rules of a list of the only tools that an agent has."""
     return RuleSet((STARTING, *entries), Effect.DENY, DECLARED, Reason.UNAVAILABLE)
-
-
-def _list(
-    definition: SubAgentDef, key: str, names: tuple[str, ...], effect: Effect
-) -> Iterator[Entry]:
-    for index, name in enumerate(names):
-        place = definition.place(f"tools.{key}[{index}]")
-        yield from _read_name(name, effect, rule=name, place=place)
-
-
-def _memory(definition: SubAgentDef, config: AgentsConfig) -> Iterator[Entry]:
-    scope = definition.memory or config.default_memory_scope
-    if scope is None or definition.tools.allow is None:
-        return
-    place = definition.place("memory")
-    for name in memory_grants(definition.tools, config.disallowed(definition)) or ():
-        yield Entry(name, Effect.ALLOW, rule=f"memory: {scope.value}", place=place)
 
 
 def _configured_denials(definition: SubAgentDef, config: AgentsConfig) -> RuleSet:
@@ -910,15 +835,12 @@ class SpawnRefused(SpawnDenied):
     """
 
     def __init__(self, agent: str, link: str, error: HostError) -> None:
-        reason = "depth" if error.kind == "MaxDepthExceeded" else _words(error.kind)
+        # `DelegationDenied` is the reason `delegation-denied`.
+        kind = re.sub(r"(?<=.)(?=[A-Z])", "-", error.kind).lower()
+        reason = "depth" if error.kind == "MaxDepthExceeded" else kind
         super().__init__(agent, link, reason)
         self.args = (f"`{link}` may not start `{agent}`: {upstream_text(error)}",)
         self.error = error
-
-
-def _words(kind: str) -> str:
-    """Return a kind in the form of reasons: ``DelegationDenied`` is ``delegation-denied``."""
-    return "".join(f"-{c.lower()}" if c.isupper() else c for c in kind).lstrip("-")
 
 
 def _table(sets: tuple[RuleSet, ...], link: str, bounds: Bounds = Bounds()) -> Table:  # noqa: B008
@@ -931,7 +853,9 @@ def declared_reading(definitions: Mapping[str, SubAgentDef], options: ZephOption
     cap = context.max_trust_level
     sets = _session_rules(options.session, ENFORCED, cap)
     if context.inherited_tool_allowlist is not None:
-        sets += (_allowlist_rules(context.inherited_tool_allowlist),)
+        inherited = sorted(context.inherited_tool_allowlist)
+        named = (_read_name(n, Effect.ALLOW, rule=f"inherited: {n}") for n in inherited)
+        sets += (_only(entry for entries in named for entry in entries),)
     if context.network_denied:
         sets += (network_rules(ENFORCED),)
     if cap is not None:
@@ -1035,8 +959,8 @@ def resume(
 
     """
     manager = SubAgentManager(definitions, options.config, options.usage)
-    effective = manager.check_resume(agent, context)
-    after = ZephState(context or SpawnContext(), effective.allowlist, effective.trust, agent)
+    effective = manager.check_resume(agent, context or TOP)
+    after = ZephState(context or TOP, effective.allowlist, effective.trust, agent)
     return Link(agent, _enforced_table(effective, options, effective.trust), 1, after)
 
 

@@ -14,10 +14,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-import attrs
-
 from policy.core.effect import Effect
 from policy.core.finding import Finding
+from policy.core.values import evolve, stated
 from policy.files.nodes import plain
 from policy.hosts.fields import HostError
 from policy.hosts.portable import (
@@ -32,27 +31,17 @@ from policy.hosts.zeph.definition import (
     HookDef,
     HookMatcher,
     Permissions,
+    SkillFilter,
     SubAgentDef,
     ToolPolicy,
     ZephProfile,
     find,
     normalize,
     parse,
+    refused,
     validate_name,
 )
 from policy.hosts.zeph.spawning import MAIN
-
-__all__ = [
-    "WRITER",
-    "as_derived",
-    "as_zeph_saves",
-    "delete_file",
-    "from_derived",
-    "from_dict",
-    "save_atomic",
-    "serialize_to_markdown",
-    "to_dict",
-]
 
 # --- one definition -------------------------------------------------------------------
 
@@ -66,21 +55,20 @@ def serialize_to_markdown(definition: SubAgentDef) -> str:
 
 def header(definition: SubAgentDef) -> dict[str, object]:
     """Return the keys of the header, without values that are defaults."""
-    found: dict[str, object] = {"name": definition.name, "description": definition.description}
-    if definition.model is not None:
-        found["model"] = definition.model
-    parts = {
-        "tools": dict(_tools(definition)),
-        "permissions": _permissions(definition.permissions),
-        "skills": {key: list(globs) for key, globs in definition.skills.by_key.items() if globs},
-        "hooks": _hooks(definition),
+    hooks = {event: list(map(_matcher, found)) for event, found in definition.hooks.items()}
+    spawns = definition.allowed_spawns
+    keys = {
+        "name": definition.name,
+        "description": definition.description,
+        "model": definition.model,
+        "tools": dict(_tools(definition)) or None,
+        "permissions": _stated(definition.permissions) or None,
+        "skills": _stated(definition.skills) or None,
+        "hooks": hooks or None,
+        "memory": definition.memory.value if definition.memory else None,
+        "allowed_spawns": None if spawns is None else list(spawns),
     }
-    found.update((key, value) for key, value in parts.items() if value)
-    if definition.memory is not None:
-        found["memory"] = definition.memory.value
-    if definition.allowed_spawns is not None:
-        found["allowed_spawns"] = list(definition.allowed_spawns)
-    return found
+    return {key: value for key, value in keys.items() if value is not None}
 
 
 def _tools(definition: SubAgentDef) -> Iterator[tuple[str, list[str]]]:
@@ -90,14 +78,13 @@ def _tools(definition: SubAgentDef) -> Iterator[tuple[str, list[str]]]:
             yield key, list(names)
 
 
-def _permissions(permissions: Permissions) -> dict[str, object]:
-    usual = attrs.asdict(Permissions(), recurse=False)
-    values = attrs.asdict(permissions, recurse=False)
-    return {key: _plain(value) for key, value in values.items() if value != usual[key]}
-
-
-def _hooks(definition: SubAgentDef) -> dict[str, object]:
-    return {event: list(map(_matcher, matchers)) for event, matchers in definition.hooks.items()}
+def _stated(value: Permissions | SkillFilter) -> dict[str, object]:
+    """Return the attributes that are not what they are by default, as YAML has them."""
+    found = dict(stated(value))
+    return {
+        name: list(one) if isinstance(one, tuple) else getattr(one, "value", one)
+        for name, one in found.items()
+    }
 
 
 def _matcher(matcher: HookMatcher) -> dict[str, object]:
@@ -121,22 +108,11 @@ def _hook(hook: HookDef) -> dict[str, object]:
     return found
 
 
-def _plain(value: object) -> object:
-    if isinstance(value, tuple):
-        return list(value)
-    return getattr(value, "value", value)
-
-
 def _written(value: object) -> str:
     """Return *value* as JSON, which all readers of YAML understand in the same way."""
     text = json.dumps(value, ensure_ascii=False)
     # Some characters are valid in JSON and not in YAML.
-    return "".join(c if c.isprintable() or c == " " else _escaped(c) for c in text)
-
-
-def _escaped(character: str) -> str:
-    code = ord(character)
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+    return "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in text)
 
 
 def as_derived(definition: SubAgentDef) -> str:
@@ -200,10 +176,10 @@ def as_zeph_saves(definition: SubAgentDef) -> SubAgentDef:
     differs from its default.
     """
     usual = Permissions()
-    saved = attrs.evolve(definition.permissions, max_history_messages=usual.max_history_messages)
-    if attrs.evolve(saved, worktree=usual.worktree) == usual:
+    saved = evolve(definition.permissions, max_history_messages=usual.max_history_messages)
+    if evolve(saved, worktree=usual.worktree) == usual:
         saved = usual
-    return attrs.evolve(definition, permissions=saved)
+    return evolve(definition, permissions=saved)
 
 
 def save_atomic(definition: SubAgentDef, folder: str | Path) -> Path:
@@ -247,7 +223,7 @@ def delete_file(path: str | Path) -> None:
 
 
 def _failed(path: Path, error: OSError) -> HostError:
-    return HostError("Io", str(error.strerror or error).lower(), file=str(path))
+    return refused("Io", file=str(path), why=str(error.strerror or error).lower())
 
 
 # --- a project ------------------------------------------------------------------------

@@ -62,7 +62,7 @@ def test_a24_the_first_name_of_a_list_that_is_there_counts_even_empty() -> None:
 
     assert found.tools.presence is Presence.EMPTY
     assert said(found, "bash") == "ask"
-    assert [key for key, _ in found.second] == ["allowed_tools"]
+    assert [key for key, _ in found.tools.others] == ["allowed_tools"]
 
 
 def test_a25_a_list_replaces_permissions_and_the_attenuated_reading_keeps_both() -> None:

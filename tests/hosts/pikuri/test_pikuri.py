@@ -24,7 +24,6 @@ from policy.files.opening import Memory
 from policy.hosts import pikuri
 from policy.hosts.fields import HostError, HostErrors
 from policy.hosts.pikuri import read_host
-from policy.hosts.pikuri.audit import tree_of, trifecta
 from policy.hosts.pikuri.host import (
     EXCLUDED,
     NONE,
@@ -49,6 +48,8 @@ from policy.hosts.pikuri.host import (
     configure,
     confirmation,
     excludes,
+    tree_of,
+    trifecta,
     walk,
 )
 from policy.hosts.workspace import load_tree
