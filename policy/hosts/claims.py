@@ -17,8 +17,6 @@ from policy.tables.chain import Chain, SpawnDenied
 from policy.tables.dialect import Dialect
 from policy.tables.table import Table
 
-__all__ = ["Claim", "ClaimVerdict", "call_of", "check_claim", "expectations"]
-
 
 @values.frozen
 class ClaimVerdict:

@@ -24,8 +24,6 @@ from policy.core.source import Edit, Span
 from policy.core.values import frozen
 from policy.tables.dialect import Argument, ArgumentKind
 
-__all__ = ["FindingTexts", "Grade", "arguments_of", "data_table", "host_table", "tool_classes"]
-
 
 @total_ordering
 class Grade(enum.Enum):

@@ -18,21 +18,6 @@ from policy.tables.dialect import Argument, ArgumentKind, Dialect
 from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Bounds, Table
 
-__all__ = [
-    "Dropped",
-    "Portable",
-    "PortableAgent",
-    "PortableLine",
-    "RuleFile",
-    "ToolRules",
-    "Writer",
-    "WrittenFiles",
-    "covers",
-    "no_more",
-    "quoted",
-    "ranked",
-]
-
 
 @values.frozen
 class PortableLine:

@@ -17,17 +17,6 @@ from policy.files.opening import Tree
 from policy.tables.chain import Attenuated, Link, Reading, plain_call
 from policy.tables.table import Table
 
-__all__ = [
-    "AgentEntry",
-    "DeclaredReading",
-    "EnforcedReading",
-    "FrontEnd",
-    "Project",
-    "ReadFile",
-    "WrittenRule",
-    "agent_entries",
-]
-
 
 @frozen
 class ReadFile:

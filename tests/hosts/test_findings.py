@@ -63,7 +63,6 @@ def test_a_text_has_a_severity_a_message_and_a_help_and_no_other_key(package: st
             {"hidden", "tool_free", "confirmation", "aliases"},
         ),
         ("a3s", "agents", "kinds", {"table", "max_steps"}, {"aliases"}),
-        ("a3s", "guardrail", "read_only", set(), {"words", "letters"}),
         ("pikuri", "tools", "legs", set(), {"private", "untrusted", "destination", "payload"}),
         *(
             (host, "tools", "arguments", {"kind", "fields"}, {"absent"})

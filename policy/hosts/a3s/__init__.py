@@ -1,12 +1,11 @@
 """A3S Code: every project below a tree, with the findings about its files.
 
-A folder with ``.a3s/`` is a project, and so is an agent directory. Both may
-have an ``a3s.session.yaml`` (`policy.hosts.a3s.agents`).
+A folder with ``.a3s/`` is a project, and so is an agent directory. Both may have an
+``a3s.session.yaml`` (`policy.hosts.a3s.agents`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Final
 
 from policy.core import expressions as re
@@ -40,9 +39,9 @@ from policy.hosts.a3s.lint import (
     session_findings,
     unconfirmed_findings,
 )
-from policy.hosts.a3s.reading import MAIN, World, declared_reading, enforced_reading
-from policy.hosts.a3s.rules import SHIPPED, A3sProfile, PermissionPolicy, finding
-from policy.hosts.data import host_table, tool_classes
+from policy.hosts.a3s.reading import MAIN, SCRIPT, World, declared_reading, enforced_reading
+from policy.hosts.a3s.rules import SHIPPED, TOOLS, A3sProfile, PermissionPolicy, finding
+from policy.hosts.data import tool_classes
 from policy.hosts.project import Project, ReadFile, agent_entries
 
 __all__ = ["HOST", "canonical", "load"]
@@ -54,6 +53,7 @@ _FOLDER: Final = ".a3s/"
 # The folders of agents; a later definition of a name replaces an earlier one.
 _AGENTS: Final = (".claude/agents/", ".a3s/agents/")
 _SUFFIXES: Final = (".yaml", ".yml", ".md")
+_NAME: Final = re.compile(r"(?m)^name\s*:\s*['\"]?([^'\"\n#]+?)['\"]?\s*$")
 _KIND: Final = re.compile(r"\A\s*---\s*\n(?:.*\n)*?kind\s*:")
 # Folder of an agent directory -> how the headers of its files start.
 _HEADERS: Final = {
@@ -125,19 +125,19 @@ class _Loader:
     root: str
     files: list[ReadFile] = field(factory=list)
     findings: list[Finding] = field(factory=list)
-    has_session: bool = False  # whether a session file was read
 
     def run(self) -> Project:
         """Return the project."""
         session = self._session()
         agents = self._agents(session.profile)
         directory = self._directory(session.profile)
-        known = frozenset(tool.name.lower() for tool in directory.tools) if directory else ()
-        if self.has_session:
-            self.findings += session_findings(session, frozenset(known))
+        known = (
+            frozenset(tool.name.lower() for tool in directory.tools) if directory else frozenset()
+        )
+        self.findings += session_findings(session, known)
         for agent in agents.values():
             self.findings += unconfirmed_findings(agent, session)
-        scripts = self._scripts(directory) if directory is not None else {}
+        scripts = self._scripts(directory) if directory else {}
         world = World(session, agents, scripts)
         reading = declared_reading(world)
         spans = {name: agent.span for name, agent in agents.items()}
@@ -152,11 +152,17 @@ class _Loader:
             enforced=enforced_reading(world),
             files=tuple(self.files),
             findings=tuple(sorted(dict.fromkeys(self.findings), key=lambda found: found.place)),
-            tool_classes=tool_classes(host_table("a3s", "tools")["classes"]),
+            tool_classes=tool_classes(TOOLS["classes"]),
         )
 
     def _path(self, name: str) -> str:
         return f"{self.root}/{name}" if self.root else name
+
+    def _below(self, *names: str) -> list[str]:
+        """Return the files whose paths start with one of *names*."""
+        return [
+            path for path in self.tree.paths() if path.startswith(tuple(map(self._path, names)))
+        ]
 
     def _session(self) -> SessionSettings:
         path = self._path(SESSION_FILE)
@@ -164,74 +170,56 @@ class _Loader:
             return SessionSettings()
         self.files.append(ReadFile(path, "session"))
         try:
-            session = read_session(self.tree.source(path))
+            return read_session(self.tree.source(path))
         except PolicyError as error:
-            self.findings += Finding.of(
-                error, "a3s-bad-session", consequence="nothing is granted until it can be read"
-            )
+            why = "nothing is granted until it can be read"
+            self.findings += Finding.of(error, "a3s-bad-session", consequence=why)
             # A session that cannot be read denies every call, since a rule of it might.
             return SessionSettings(permissions=PermissionPolicy(default_decision=Effect.DENY))
-        self.has_session = True
-        return session
 
     def _agents(self, profile: A3sProfile) -> dict[str, AgentDefinition]:
-        agents = built_in_agents(profile)
-        unread: list[tuple[Source, PolicyError]] = []
-        for path in self._agent_paths():
+        agents, unread = built_in_agents(profile), []
+        folders = _AGENTS if self._below(_FOLDER) else ()
+        for path in [path for folder in folders for path in self._below(folder)]:
+            if not path.endswith(_SUFFIXES):
+                continue
             self.files.append(ReadFile(path, "agent"))
             try:
-                source: Source = self.tree.source(path, limits.AGENT_BYTES)
-            except PolicyError as error:
-                self._skipped(error)
-                continue
-            try:
+                source = self.tree.source(path, limits.AGENT_BYTES)
                 agent = read_agent(source, profile)
                 if path.endswith(".md"):
                     self.findings += header_findings(source, header_of(source)[1])
             except PolicyError as error:
-                self._skipped(error)
-                unread.append((source, error))
-                continue
-            self._add(agents, agent)
-        for source, mistake in unread:
-            self._exposed(agents, source, mistake)
+                why = "the host skips the file and goes on"
+                self.findings += Finding.of(error, "a3s-agent-skipped", consequence=why)
+                unread.append(error)
+            else:
+                self._add(agents, agent)
+        for mistake in unread:
+            self._exposed(agents, mistake)
         return agents
-
-    def _agent_paths(self) -> Iterable[str]:
-        if not any(path.startswith(self._path(_FOLDER)) for path in self.tree.paths()):
-            return
-        for folder in _AGENTS:
-            for path in self.tree.paths():
-                if path.startswith(self._path(folder)) and path.endswith(_SUFFIXES):
-                    yield path
-
-    def _skipped(self, error: PolicyError) -> None:
-        self.findings += Finding.of(
-            error, "a3s-agent-skipped", consequence="the host skips the file and goes on"
-        )
 
     def _add(self, agents: dict[str, AgentDefinition], agent: AgentDefinition) -> None:
         self.findings += agent_findings(agent)
-        if agent.name == MAIN or agent.name.startswith("script:"):
+        if agent.name == MAIN or agent.name.startswith(SCRIPT):
             self.findings.append(finding("a3s-reserved-name", agent.span, agent=agent.name))
             return
-        earlier = agents.get(agent.name)
-        if earlier is not None:
-            self.findings += override_findings(earlier, agent)
+        if agent.name in agents:
+            self.findings += override_findings(agents[agent.name], agent)
         agents[agent.name] = agent
 
-    def _exposed(
-        self, agents: dict[str, AgentDefinition], source: Source, error: PolicyError
-    ) -> None:
-        named = re.search(r"^name\s*:\s*['\"]?([^'\"\n#]+?)['\"]?\s*$", source.text, re.MULTILINE)
+    def _exposed(self, agents: dict[str, AgentDefinition], error: PolicyError) -> None:
+        """Report an agent that a file would replace if it could be read."""
+        source = error.span.source if error.span else None
+        named = _NAME.search(source.text) if source else None
         exposed = agents.get(named[1]) if named else None
-        if named is None or exposed is None:
-            return
-        which = f"the one at {exposed.span.place}" if exposed.span else "the one the host ships"
-        span, name, why = source.span(*named.span(1)), exposed.name, error.message
-        self.findings.append(
-            finding("a3s-exposed-definition", span, agent=name, which=which, why=why)
-        )
+        if source and named and exposed:
+            at = exposed.span.place if exposed.span else None
+            which = f"the one at {at}" if at else "the one the host ships"
+            span, name, why = source.span(*named.span(1)), exposed.name, error.message
+            self.findings.append(
+                finding("a3s-exposed-definition", span, agent=name, which=which, why=why)
+            )
 
     def _directory(self, profile: A3sProfile) -> AgentDir | None:
         if self.root not in _directories(self.tree):
@@ -239,16 +227,10 @@ class _Loader:
         try:
             directory = load_agent_dir(self.tree, self.root)
         except PolicyError as error:
-            prefix = self._path("")
-            inside = ("instructions.md", "agent.acl", "tools/", "schedules/")
-            self.files += [
-                ReadFile(path, "agent directory")
-                for path in self.tree.paths()
-                if path.startswith(tuple(prefix + name for name in inside))
-            ]
-            self.findings += Finding.of(
-                error, "a3s-bad-directory", consequence="nothing of the directory is in force"
-            )
+            paths = self._below("instructions.md", "agent.acl", "tools/", "schedules/")
+            self.files += [ReadFile(path, "agent directory") for path in paths]
+            why = "nothing of the directory is in force"
+            self.findings += Finding.of(error, "a3s-bad-directory", consequence=why)
             return None
         self.files += [ReadFile(path, "agent directory") for path in directory.files]
         self.findings += directory_findings(directory, profile)
@@ -263,14 +245,13 @@ class _Loader:
     def _runs(self, script: ScriptToolSpec) -> bool:
         """Return whether the host runs a script; one whose source is absent counts as run."""
         path = self._path(script.path)
-        if path not in self.tree.paths():
-            return True
         try:
-            check_source(self.tree.source(path, SOURCE_BYTES).text)
+            if path in self.tree.paths():
+                check_source(self.tree.source(path, SOURCE_BYTES).text)
         except PolicyError as error:
-            why, help_ = error.message, error.help
+            span, why, help_ = script.span, error.message, error.help
             self.findings.append(
-                finding("a3s-script-refused", script.span, path=path, why=why, help=help_)
+                finding("a3s-script-refused", span, path=path, why=why, help=help_)
             )
             return False
         return True

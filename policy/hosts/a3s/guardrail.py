@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import enum
+import json
 import posixpath
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from policy.commands.knowledge import Shell, Wrapping
@@ -25,111 +26,54 @@ class Risk(enum.Enum):
     CRITICAL = 3
 
 
-# --- critical commands ----------------------------------------------------------------
+# --- commands -------------------------------------------------------------------------
 
 _DATA: Final = host_table("a3s", "guardrail")
 _SHELL: Final = Shell(wrapping=Wrapping(names=frozenset(_DATA["wrappers"])))
 _LONGEST: Final = 100_000
-_FORK_BOMB: Final = re.compile(r"(\S{1,80})\s*\(\)\s*\{[^}]{0,200}\1\s*\|\s*\1\s*&?[^}]{0,200}\}")
-
-
-def _is_catastrophe(command: str) -> bool:
-    plain = " ".join(command.split()).lower()
-    return (
-        plain.startswith(("shutdown", "reboot"))
-        or any(text in plain for text in _DATA["catastrophes"])
-        or (
-            any(f"{name} " in plain for name in _DATA["fetchers"])
-            and any(text in plain for text in _DATA["piped"])
-        )
-        or ("of=/dev/" in plain and f" {plain}".find(" dd ") >= 0)
-        or bool(_FORK_BOMB.search(command))
-    )
-
+_CATASTROPHE: Final = [re.compile(text) for text in _DATA["catastrophes"]]
+_CRITICAL: Final = re.compile("|".join(_DATA["critical"]))
+_READ_ONLY: Final = {
+    name: re.compile(refused)
+    for names, refused in _DATA["read_only"].items()
+    for name in names.split()
+}
+_ANY_PROGRAM: Final = _READ_ONLY.pop("any")
+_GIT: Final = _DATA["git"]
 
 _BETWEEN: Final = re.compile(r"[\s;|&()<>{}'\"`$\\]+")
-
-
-def _is_critical(command: str) -> bool:
-    """Return whether a simple command of *command*, also within a substitution, is critical."""
-    read, fetched = read_command(command, _SHELL), False
-    if read.opaque or read.unread:  # then any word may be a program
-        words = _BETWEEN.split(command)
-        if any(_is_critical_program(word.rpartition("/")[2], words) for word in {*words}):
-            return True
-    for part in read.parts:
-        for text in (part.text, *part.match_texts, *part.possible_texts):
-            first, *arguments = text.split() or [""]
-            program = first.rpartition("/")[2]
-            if program in _DATA["shells"]:
-                if fetched and "|" in command:
-                    return True
-                script = arguments[arguments.index("-c") + 1 :] if "-c" in arguments else ()
-                if script and _command_risk(" ".join(script)) is Risk.CRITICAL:
-                    return True
-            elif _is_critical_program(program, arguments):
-                return True
-            fetched |= program in _DATA["fetchers"]
-    return False
-
-
-def _is_critical_program(program: str, arguments: list[str]) -> bool:
-    match program:
-        case "diskutil":
-            return any(argument.lower().startswith("erase") for argument in arguments)
-        case "dd":
-            return any(argument.startswith("of=/dev") for argument in arguments)
-        case "rm":
-            return _removes_everything(arguments)
-        case _:
-            return program in _DATA["root"] or program.startswith("mkfs")
-
-
-def _removes_everything(arguments: list[str]) -> bool:
-    options = [a for a in arguments if a.startswith("-")]
-    recursive = any(
-        option == "--recursive" or (not option.startswith("--") and set(option) & {"r", "R"})
-        for option in options
-    )
-    return recursive and any(a in _DATA["everything"] for a in arguments if not a.startswith("-"))
-
-
-# --- read-only commands ---------------------------------------------------------------
-
-
-@frozen
-class _Options:
-    """Options with which a program is not read-only.
-
-    Attributes:
-        words: whole options; ``--x`` includes ``--x=…``.
-        letters: letters of options with one dash, at any place in a cluster.
-
-    """
-
-    words: tuple[str, ...] = field(default=(), converter=tuple)
-    letters: str = ""
-
-    def hold(self, argument: str) -> bool:
-        """Return whether *argument* is one of the options."""
-        if argument in self.words or argument.startswith(tuple(f"{w}=" for w in self.words)):
-            return True
-        short = argument.startswith("-") and not argument.startswith("--")
-        return short and not set(self.letters).isdisjoint(argument[1:])
-
-
-_ANY_PROGRAM: Final = _Options(**_DATA["any_program"])
-_READ_ONLY: Final = {name: _Options(**given) for name, given in _DATA["read_only"].items()}
-_GIT: Final = _DATA["git"]
-_GIT_OPTIONS: Final = _Options(_GIT["words"])
-
-# Actions of `find`, at any place in a word.
-_FIND_ACTIONS: Final = re.compile(r" -(?:delete|exec|ok|fprint|fls|follow|lname)")
+_EDGES: Final = "'\"()[]{},:"
 
 # Characters with which a command is not split into words; the only blank is the space.
 _NOT_PLAIN: Final = re.compile(r"""['"*?\[\]{};<>`$&]|[^\S ]|\|\|""")
 
-_EDGES: Final = "'\"()[]{},:"
+
+def _is_critical(command: str) -> bool:
+    """Return whether a command, or one within a substitution or a script in it, is critical."""
+    plain = " ".join(command.split()).lower()
+    if any(text.search(plain) for text in _CATASTROPHE):
+        return True
+    read, fetched = read_command(command, _SHELL), False
+    # Of what cannot be read any word may be a program.
+    words = _BETWEEN.split(command) if read.opaque or read.unread else ()
+    if any(_is_critical_program(word, words) for word in {*words}):
+        return True
+    for part in read.parts:
+        for text in (part.text, *part.match_texts, *part.possible_texts):
+            program, *arguments = text.split() or [""]
+            name = program.rpartition("/")[2]
+            script = arguments[arguments.index("-c") + 1 :] if "-c" in arguments else ()
+            if name not in _DATA["shells"]:
+                if _is_critical_program(program, arguments):
+                    return True
+            elif (fetched and "|" in command) or (script and _is_critical(" ".join(script))):
+                return True
+            fetched |= name in _DATA["fetchers"]
+    return False
+
+
+def _is_critical_program(program: str, arguments: Iterable[str]) -> bool:
+    return bool(_CRITICAL.fullmatch(" ".join([program.rpartition("/")[2], *arguments])))
 
 
 def _words_of(command: str) -> list[str]:
@@ -137,7 +81,7 @@ def _words_of(command: str) -> list[str]:
     return [word for word in (part.strip(_EDGES) for part in command.split()) if word]
 
 
-def _command_risk(command: str, outside: Callable[[str], bool] = bool) -> Risk:
+def _command_risk(command: str, outside: Callable[[str], bool]) -> Risk:
     """Return the risk of a command; it is high unless the command is known to be read-only.
 
     Args:
@@ -148,7 +92,7 @@ def _command_risk(command: str, outside: Callable[[str], bool] = bool) -> Risk:
     command = command.strip()
     if len(command) > _LONGEST:
         return Risk.HIGH
-    if _is_catastrophe(command) or _is_critical(command):
+    if _is_critical(command):
         return Risk.CRITICAL
     if not command or _NOT_PLAIN.search(command) or any(map(outside, _words_of(command))):
         return Risk.HIGH
@@ -157,55 +101,35 @@ def _command_risk(command: str, outside: Callable[[str], bool] = bool) -> Risk:
 
 
 def _is_read_only(words: list[str]) -> bool:
-    if not words:
-        return False
-    program, arguments = words[0].strip(_EDGES), words[1:]
+    program, *arguments = words or [""]
     if program == "git":
-        return words[0] == "git" and _is_git_read_only(arguments)
-    options = _READ_ONLY.get(program)
-    if options is None or any(_ANY_PROGRAM.hold(a) or options.hold(a) for a in arguments):
+        return _is_git_read_only(arguments)
+    refused = _READ_ONLY.get(program.strip(_EDGES))
+    if refused is None or any(map(refused.fullmatch, arguments)) or _any_refuses(arguments):
         return False
-    match program:
-        case "uniq":  # a second file is written
-            return sum(not a.startswith("-") for a in arguments) <= 1
-        case "printf" | "echo":
-            return not any(a.startswith("-") for a in arguments)
-        case "find":
-            return not _FIND_ACTIONS.search(" ".join(words).lower())
-        case _:
-            return True
+    # `uniq` writes a second file.
+    return program != "uniq" or sum(not a.startswith("-") for a in arguments) <= 1
+
+
+def _any_refuses(arguments: list[str]) -> bool:
+    return any(map(_ANY_PROGRAM.fullmatch, arguments))
 
 
 def _is_git_read_only(arguments: list[str]) -> bool:
     while arguments and arguments[0] in _GIT["before"]:
         arguments = arguments[1:]
-    if not arguments or any(_ANY_PROGRAM.hold(a) or _GIT_OPTIONS.hold(a) for a in arguments):
+    refused = re.compile(_GIT["refused"])
+    if not arguments or _any_refuses(arguments) or any(map(refused.fullmatch, arguments)):
         return False
     command, rest = arguments[0], arguments[1:]
-    match command:
-        case "remote":
-            return not rest or rest[0] in {"-v", "show"}
-        case "branch":
-            return set(rest).issubset(_GIT["branch"])
-        case _:
-            return command in _GIT["read_only"]
+    if command == "remote":
+        return not rest or rest[0] in {"-v", "show"}
+    if command == "branch":
+        return set(rest).issubset(_GIT["branch"])
+    return command in _GIT["read_only"]
 
 
 # --- the tool `git` -------------------------------------------------------------------
-
-
-# Checks of the value of a key, by the name that the data gives them.
-_CHECKS: Final[dict[str, Callable[[object], bool]]] = {
-    "text": lambda value: isinstance(value, str),
-    "no option": lambda value: isinstance(value, str) and value.strip()[:1] not in ("", "-"),
-    "count": lambda value: type(value) is int and value >= 0,
-    "positive": lambda value: type(value) is int and value > 0,
-    "true": lambda value: value is True,
-}
-
-
-def _passes(check: str, value: object) -> bool:
-    return value == check[1:] if check.startswith("=") else _CHECKS[check](value)
 
 
 def _git_risk(args: Mapping[str, Any]) -> Risk:
@@ -213,17 +137,14 @@ def _git_risk(args: Mapping[str, Any]) -> Risk:
     command = args.get("command")
     if not isinstance(command, str) or args.get("force", False) is not False:
         return Risk.HIGH
-    others = {key: value for key, value in args.items() if key not in {"command", "force"}}
-    routine = _GIT["routine"].get(command)
-    known = routine is not None and all(
-        key in routine and _passes(routine[key], value) for key, value in others.items()
-    )
-    if known and "force" not in args:
+    keys = args.keys() - {"command", "force"}
+    others = {key: json.dumps(args[key], default=str) for key in keys}
+    routine, bounded = (_GIT[risk].get(command) for risk in ("routine", "bounded"))
+    looks = routine is not None and "force" not in args and others.keys() <= routine.keys()
+    if looks and all(re.fullmatch(routine[key], value) for key, value in others.items()):
         return Risk.ROUTINE
-    bounded = _GIT["bounded"].get(command, {})
-    if any(key in others and _passes(check, others[key]) for key, check in bounded.items()):
-        return Risk.BOUNDED
-    return Risk.HIGH
+    undone = (re.fullmatch(check, others.get(key, "")) for key, check in (bounded or {}).items())
+    return Risk.BOUNDED if any(undone) else Risk.HIGH
 
 
 # --- the guardrail --------------------------------------------------------------------

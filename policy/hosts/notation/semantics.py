@@ -20,17 +20,6 @@ from policy.tables.dialect import Argument, ArgumentKind, Dialect
 from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Table
 
-__all__ = [
-    "PROFILE",
-    "SEMANTICS",
-    "allowing",
-    "dialect_of",
-    "lines",
-    "matching",
-    "read_rule",
-    "semantics",
-]
-
 PROFILE: Final = "policy@1"
 _COMMAND = Argument(
     ArgumentKind.COMMAND,
