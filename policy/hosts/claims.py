@@ -102,16 +102,20 @@ def _test(project: Project, test: Test, dialect: Dialect) -> Iterator[ClaimVerdi
             claim = f"{shown}: {grant.effect} {matcher}"
             if chain is None:
                 # An agent that is never started makes no call, so it is denied every one.
-                holds = grant.effect is Effect.DENY
-                yield ClaimVerdict(claim, holds, denied, matcher.span)
-                continue
-            try:
-                decision = chain.decide(*call_of(matcher, dialect))
-            except PolicyError as error:
-                yield ClaimVerdict(claim, None, f"{error.message}; {error.help}", matcher.span)
-                continue
-            holds = decision.effect is grant.effect
-            yield ClaimVerdict(claim, holds, str(decision), matcher.span, decision)
+                yield ClaimVerdict(claim, grant.effect is Effect.DENY, denied, matcher.span)
+            else:
+                yield _verdict(claim, grant.effect, matcher, chain, dialect)
+
+
+def _verdict(
+    claim: str, effect: Effect, matcher: Matcher, of: Chain | Table, dialect: Dialect
+) -> ClaimVerdict:
+    """Return whether the call that *matcher* names gets *effect*; None if it names none."""
+    try:
+        decision = of.decide(*call_of(matcher, dialect))
+    except PolicyError as error:
+        return ClaimVerdict(claim, None, f"{error.message}; {error.help}", matcher.span)
+    return ClaimVerdict(claim, decision.effect is effect, str(decision), matcher.span, decision)
 
 
 def _chain(project: Project, names: tuple[str, ...]) -> tuple[Chain | None, str]:
@@ -142,21 +146,15 @@ def expectations(agent: Agent, table: Table, dialect: Dialect) -> Iterator[Claim
             continue
         for matcher in node.matchers:
             claim = f"{agent.name}: {node.effect} {matcher}"
-            try:
-                decision = table.decide(*call_of(matcher, dialect))
-            except PolicyError as error:
-                yield ClaimVerdict(claim, holds=False, why=error.message, span=matcher.span)
-                continue
-            holds = decision.effect is node.effect
-            why = "" if holds else f"expected {node.effect}, found {_found(decision)}"
-            yield ClaimVerdict(claim, holds, why or str(decision), matcher.span, decision)
+            verdict = _verdict(claim, node.effect, matcher, table, dialect)
+            if verdict.decision is not None and not verdict.holds:
+                why = f"expected {node.effect}, found {_found(verdict.decision)}"
+                verdict = values.evolve(verdict, why=why)
+            yield verdict
 
 
 def _found(decision: Decision) -> str:
-    because = [
-        f"`{one.effect} {one.rule}`" + (f" on line {one.place.line}" if one.place else "")
-        for one in decision.because[:1]
-    ]
-    if because:
-        return f"{decision.effect}: {because[0]} decides it"
+    for one in decision.because[:1]:
+        line = f" on line {one.place.line}" if one.place else ""
+        return f"{decision.effect}: `{one.effect} {one.rule}`{line} decides it"
     return f"{decision.effect}: no rule matches it"

@@ -39,13 +39,7 @@ class HostError(PolicyError):
     """
 
     def __init__(
-        self,
-        kind: str,
-        message: str,
-        span: Span | None = None,
-        *,
-        help: str = "",
-        file: str = "",
+        self, kind: str, message: str, span: Span | None = None, *, help: str = "", file: str = ""
     ) -> None:
         super().__init__(message, span, help=help, file=file)
         self.kind = kind
@@ -114,8 +108,6 @@ def as_host_errors(error: PolicyError, kind: str, prefix: str = "") -> HostError
 # Major, minor and patch.
 Version = tuple[int, int, int]
 
-_TEXT: Final = re.compile(r"(?:(?P<host>[a-z0-9-]+)@)?(?P<numbers>\d+(?:\.\d+){0,2})")
-
 
 def version_of(text: str, host: str, example: str) -> Version:
     """Return the version that *text* names; numbers that are left out are zero.
@@ -129,9 +121,9 @@ def version_of(text: str, host: str, example: str) -> Version:
         ValueError: *text* is no version of that host.
 
     """
-    found = _TEXT.fullmatch(text)
-    numbers = found["numbers"].split(".") if found else []
-    if found is None or found["host"] not in (None, host) or len(numbers) <= example.count("."):
+    found = re.fullmatch(rf"(?:{re.escape(host)}@)?(\d+(?:\.\d+){{0,2}})", text)
+    numbers = found[1].split(".") if found else []
+    if len(numbers) <= example.count("."):
         raise ValueError(f"expected a version such as `{example}`, found `{text}`")
     major, minor, patch = (int(number) for number in (*numbers, "0", "0")[:3])
     return major, minor, patch
@@ -226,7 +218,7 @@ def unapplied_keys(node: Node, sections: Mapping[str, Keys]) -> Iterator[Unappli
     """
     for path, keys in sections.items():
         start = f"{path}." if path else ""
-        inner = [other.removeprefix(start) for other in sections if other.startswith(start)]
+        inner = (other.removeprefix(start) for other in sections if other.startswith(start))
         known = {*keys.known, *(other.partition(".")[0] for other in inner)}
         for section, at in _sections(node, path.split(".") if path else [], ""):
             for entry in section.entries:
@@ -245,9 +237,9 @@ def unapplied_keys(node: Node, sections: Mapping[str, Keys]) -> Iterator[Unappli
 
 def _has_no_effect(value: object, default: object) -> bool:
     """Return whether *value* is *default*, or an object with all that *default* has."""
-    if isinstance(value, dict) and isinstance(default, dict):
-        return all(value.get(key, known) == known for key, known in default.items())
-    return value == default
+    if not isinstance(value, dict) or not isinstance(default, dict):
+        return value == default
+    return all(value.get(key, known) == known for key, known in default.items())
 
 
 # Parts of the names of keys that are about permissions.
@@ -282,6 +274,11 @@ U32: Final = 2**32 - 1
 _E = TypeVar("_E", bound=enum.Enum)
 _T = TypeVar("_T")
 _V = TypeVar("_V", bound=HostVersion)
+
+
+def content(node: Node) -> Span:
+    """Return where the value of a node is written, without its quotes."""
+    return (node.content_span() if isinstance(node, ScalarNode) else None) or node.span
 
 
 def is_null(node: Node | None) -> bool:
@@ -441,7 +438,7 @@ class Fields:
             return ()
         self.spans[self.path + name] = entry.value.span
         return tuple(
-            (self._text(node, f"{name}[{index}]"), _content(node))
+            (self._text(node, f"{name}[{index}]"), content(node))
             for index, node in enumerate(self.sequence(name))
         )
 
@@ -533,13 +530,13 @@ class Fields:
     def choice(self, name: str, default: _E, among: Iterable[_E] | None = None) -> _E:
         """Return the member that the text at *name* is, of the kind of *default* or of *among*."""
         node = self.get(name)
-        words = _words(among or type(default))
+        words = {str(member.value): member for member in among or type(default)}
         found = None if node is None else self._named(node, name, words)
         return default if found is None else found
 
     def optional_choice(self, name: str, kind: Iterable[_E]) -> _E | None:
         """Return the member of *kind* at *name*, or None where it is null or absent."""
-        return self.optional_word(name, _words(kind))
+        return self.optional_word(name, {str(member.value): member for member in kind})
 
     def optional_word(self, name: str, values: Mapping[str, _T]) -> _T | None:
         """Return what *values* has for the text at *name*, or None where it is null or absent."""
@@ -565,13 +562,10 @@ class Fields:
 
     def wrong(self, name: str, expected: str, node: Node) -> None:
         """Note that *node*, the value of *name*, is not what is *expected*."""
-        help_ = ""
-        if expected == "a string" and isinstance(node, ScalarNode) and node.raw:
-            help_ = f'text needs quotes here: `"{node.raw}"`'
-        message = (
-            f"invalid type at `{self.path}{name}`: expected {expected}, found {describe(node)}"
-        )
-        self.note(message, node.span, help_)
+        bare = node.raw if expected == "a string" and isinstance(node, ScalarNode) else ""
+        help_ = f'text needs quotes here: `"{bare}"`' if bare else ""
+        where, found = f"`{self.path}{name}`", describe(node)
+        self.note(f"invalid type at {where}: expected {expected}, found {found}", node.span, help_)
 
     def _is_empty(self, node: Node) -> bool:
         return not self.typed and isinstance(node, ScalarNode) and not node.raw
@@ -588,19 +582,15 @@ class Fields:
 
     def _text(self, node: Node, name: str) -> str:
         self.spans[self.path + name] = node.span
-        if isinstance(node, ScalarNode):
-            if isinstance(node.value, str):
-                if not node.value and self.filled:
-                    self.wrong(name, "text", node)
-                return node.value
-            if not self.typed:
-                return node.raw
-        self.wrong(name, "a string", node)
-        return ""
+        value = node.value if isinstance(node, ScalarNode) else None
+        if isinstance(node, ScalarNode) and not self.typed and not isinstance(value, str):
+            return node.raw
+        if not isinstance(value, str) or (self.filled and not value):
+            self.wrong(name, "text" if value == "" else "a string", node)
+        return value if isinstance(value, str) else ""
 
     def _named(self, node: Node, name: str, known: Mapping[str, _T]) -> _T | None:
-        before = len(self.errors)
-        text = self._text(node, name)
+        before, text = len(self.errors), self._text(node, name)
         if text not in known and len(self.errors) == before:
             listed = ", ".join(f"`{value}`" for value in known)
             help_ = f"did you mean `{text.lower()}`?" if text.lower() in known else ""
@@ -608,22 +598,13 @@ class Fields:
         return known.get(text)
 
 
-def _words(members: Iterable[_E]) -> dict[str, _E]:
-    return {str(member.value): member for member in members}
-
-
-def _content(node: Node) -> Span:
-    return (node.content_span() if isinstance(node, ScalarNode) else None) or node.span
-
-
 # Zeros before a number make it text, and a number may be of another base.
-_WHOLE: Final = re.compile(r"\+?(?:0x[0-9a-fA-F]+|0o[0-7]+|0b[01]+|0|[1-9][0-9]*)")
-
-# More than the largest number of any key has, in any base.
-_DIGITS: Final = 80
+_WHOLE: Final = re.compile(
+    r"\+?(?:0x[0-9a-fA-F]{1,9}|0o[0-7]{1,12}|0b[01]{1,33}|0|[1-9][0-9]{0,10})"
+)
 
 
 def _whole(scalar: ScalarNode) -> int | None:
-    """Return the whole number that a plain word is."""
+    """Return the whole number that a plain word is, where 32 bits may hold it."""
     plain = not scalar.quoted and _WHOLE.fullmatch(scalar.raw)
-    return int(scalar.raw, 0) if plain and len(scalar.raw) <= _DIGITS else None
+    return int(scalar.raw, 0) if plain else None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, count
 from typing import Final
 
 from policy.compare.tables import differences, glob_pattern
@@ -85,11 +86,8 @@ class PortableAgent:
 
     def about(self, tool: str) -> ToolRules:
         """Return the rules of *tool*, by its name or by a glob."""
-        found = self.tools.get(tool)
-        if found is not None:
-            return found
         effects = [e for glob, e in self.globs.items() if glob_pattern(glob).matches(tool)]
-        return ToolRules(min(effects, default=self.otherwise))
+        return self.tools.get(tool) or ToolRules(min(effects, default=self.otherwise))
 
     def host_tools(self, counterparts: Mapping[str, str]) -> Iterator[tuple[str, str, ToolRules]]:
         """Yield each tool, its name in the host, and its rules.
@@ -99,8 +97,7 @@ class PortableAgent:
 
         """
         theirs = {name: tool for tool, name in counterparts.items()}
-        for tool, rules in self.tools.items():
-            yield tool, theirs.get(tool, tool), rules
+        return ((tool, theirs.get(tool, tool), rules) for tool, rules in self.tools.items())
 
     @property
     def one_line(self) -> str:
@@ -167,11 +164,8 @@ class Portable:
         taken = set(reserved)
         for agent in self.agents:
             plain = _OTHER.sub("-", agent.name).strip("-_")[:60] or "agent"
-            name = plain
-            number = 1
-            while name in taken:
-                number += 1
-                name = f"{plain}-agent" if number == 2 else f"{plain}-{number}"
+            others = (f"{plain}-{number}" for number in count(3))
+            name = next(n for n in chain((plain, f"{plain}-agent"), others) if n not in taken)
             taken.add(name)
             names[agent.name] = name
         return names
@@ -241,14 +235,12 @@ def covers(pattern: Pattern | None, by: Iterable[Pattern]) -> bool:
 
 
 def _within(pattern: Pattern, other: Pattern) -> bool:
-    if pattern.kind is not other.kind:
-        return False
     # A pattern with a literal start contains only patterns with the same start.
     start, starts = (p.tokens[0] if p.tokens else "" for p in (other, pattern))
     if isinstance(start, str) and not (isinstance(starts, str) and starts.startswith(start)):
         return False
     try:
-        return pattern <= other
+        return pattern.kind is other.kind and pattern <= other
     except OverflowError:
         return False
 
@@ -261,37 +253,27 @@ def ranked(rules: ToolRules) -> tuple[dict[Effect, list[PortableLine]], Effect]:
     lists: dict[Effect, list[PortableLine]] = {effect: [] for effect in Effect}
     default = rules.default
     for line in rules.lines:
-        if line.effect is Effect.ASK and default is not Effect.ALLOW:
-            # Tried first, it would ask for calls that an earlier rule allows.
-            before = (one for one in lists[Effect.ALLOW] if one.field == line.field)
-            if any(covers(one.pattern, [line.pattern]) for one in before):
-                continue
-        lists[line.effect].append(line)
+        before = (one for one in lists[Effect.ALLOW] if one.field == line.field)
+        asks = line.effect is Effect.ASK and default is not Effect.ALLOW
+        # Tried first, it would ask for calls that an earlier rule allows.
+        if not (asks and any(covers(one.pattern, [line.pattern]) for one in before)):
+            lists[line.effect].append(line)
     return lists, default
 
 
 def no_more(tool: str, one: ToolRules, other: ToolRules) -> bool:
     """Return whether *one* is shown to grant no more of *tool* than *other* does."""
-    if other.constant is not None or one.constant is not None:
-        least = other.constant if other.constant is not None else other.default
-        most = one.constant if one.constant is not None else Effect.ALLOW
-        if most <= least and other.constant is not None:
-            return True
-    if one == other:
+    most = Effect.ALLOW if one.constant is None else one.constant
+    if one == other or (other.constant is not None and most <= other.constant):
         return True
     kind = next((each.kind for each in (one, other) if each.lines), ArgumentKind.TEXT)
     dialect = Dialect("", {tool: Argument(kind, ("argument",))})
-    tables = [
-        Table.of(
-            RuleSet(
-                tuple(Entry(tool, ln.effect, ln.pattern, ln.field) for ln in each.lines),
-                each.default,
-                dialect,
-            )
-        )
-        for each in (other, one)
-    ]
-    found = differences(tables[0], tables[1])
+
+    def table(rules: ToolRules) -> Table:
+        entries = (Entry(tool, line.effect, line.pattern, line.field) for line in rules.lines)
+        return Table.of(RuleSet(tuple(entries), rules.default, dialect))
+
+    found = differences(table(other), table(one))
     return found.exact and not any(difference.widened for difference in found.differences)
 
 

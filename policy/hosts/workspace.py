@@ -91,10 +91,7 @@ def load(
 
 @seldom_collecting
 def load_tree(
-    tree: Tree,
-    *,
-    front_ends: Iterable[FrontEnd] | None = None,
-    root: str | Path | None = None,
+    tree: Tree, *, front_ends: Iterable[FrontEnd] | None = None, root: str | Path | None = None
 ) -> Workspace:
     """Return what is found in *tree* (see `load`)."""
     chosen = FRONT_ENDS if front_ends is None else tuple(front_ends)

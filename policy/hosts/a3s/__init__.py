@@ -56,10 +56,7 @@ _SUFFIXES: Final = (".yaml", ".yml", ".md")
 _NAME: Final = re.compile(r"(?m)^name\s*:\s*['\"]?([^'\"\n#]+?)['\"]?\s*$")
 _KIND: Final = re.compile(r"\A\s*---\s*\n(?:.*\n)*?kind\s*:")
 # Folder of an agent directory -> how the headers of its files start.
-_HEADERS: Final = {
-    "tools": _KIND,
-    "schedules": re.compile(r"\A\s*---\s*\n(?:.*\n)*?cron\s*:"),
-}
+_HEADERS: Final = {"tools": _KIND, "schedules": re.compile(r"\A\s*---\s*\n(?:.*\n)*?cron\s*:")}
 
 
 def load(tree: Tree) -> tuple[Project, ...]:

@@ -23,7 +23,7 @@ from policy.hosts.a3s.rules import (
     refused,
 )
 from policy.hosts.data import host_table
-from policy.hosts.fields import Fields, Keys, Unapplied, is_null
+from policy.hosts.fields import Fields, Keys, Unapplied, content, is_null
 from policy.language.syntax import Presence
 from policy.tables.ruleset import RuleSet
 
@@ -317,10 +317,8 @@ _PERMISSIONS: Final = ("deny", "allow", "ask", "default_decision", "enabled")
 def _permissions(fields: Fields, profile: A3sProfile) -> PermissionPolicy:
     """Return the policy in a mapping; unknown keys are ignored."""
     deny, allow, ask = (_rules(fields, key, profile) for key in ("deny", "allow", "ask"))
-    default = fields.choice("default_decision", Effect.ASK)
-    enabled = fields.truth("enabled", default=True)
-    switch = None if enabled else fields.span("enabled")
-    return PermissionPolicy(deny, allow, ask, default, enabled, profile, switch)
+    usual = PermissionPolicy(deny, allow, ask, profile=profile, enabled_span=fields.span("enabled"))
+    return fields.values(usual, ("default_decision", "enabled"))
 
 
 def _rules(fields: Fields, key: str, profile: A3sProfile) -> tuple[PermissionRule, ...]:
@@ -330,8 +328,7 @@ def _rules(fields: Fields, key: str, profile: A3sProfile) -> tuple[PermissionRul
         if isinstance(item, MappingNode):
             node = item.get("rule") if [e.name for e in item.entries] == ["rule"] else None
         if isinstance(node, ScalarNode) and isinstance(node.value, str):
-            span = node.content_span() or node.span
-            rules.append(PermissionRule.of(node.value, profile, span))
+            rules.append(PermissionRule.of(node.value, profile, content(node)))
         else:
             message = "data did not match any variant of untagged enum: a rule is a string or"
             fields.note(f"{message} `{{rule: …}}`, found {describe(item)}", item.span)
@@ -383,16 +380,16 @@ def read_agent(
     """
     if markdown is None:
         markdown = source.name.endswith(".md")
-    start, end, body = header_of(source) if markdown else (0, len(source.text), None)
-    what = "agent frontmatter" if markdown else "agent YAML"
-    prefix = f"Failed to parse {what}: "
+    whole = len(source.text)
+    start, end, body = header_of(source) if markdown else (0, whole, whole)
     at = None if source.text[start:end].strip() else source.whole()
-    fields = Fields.read(partial(read_yaml, source, start, end), "agent_parse", prefix, at=at)
+    what = "Failed to parse {} frontmatter: " if markdown else "Failed to parse {} YAML: "
+    read = partial(read_yaml, source, start, end)
+    fields = Fields.read(read, "agent_parse", what.format("agent"), at=at)
     if fields.get("kind") is not None:
-        what = "worker frontmatter" if markdown else "worker agent YAML"
-        fields = evolve(fields, prefix=f"Failed to parse {what}: ")
-    prompt = "" if body is None else source.text[body:].strip()
-    return _definition(fields, prompt, profile)
+        worker = "worker" if markdown else "worker agent"
+        fields = evolve(fields, prefix=what.format(worker))
+    return _definition(fields, source.text[body:].strip(), profile)
 
 
 def _definition(fields: Fields, prompt: str, profile: A3sProfile) -> AgentDefinition:
@@ -402,29 +399,24 @@ def _definition(fields: Fields, prompt: str, profile: A3sProfile) -> AgentDefini
     if fields.get("kind") is not None and preset is None:
         fields.note(f"unknown worker agent kind '{kind}'", fields.span("kind"))
     inner = fields.below("permissions")
-    block = None if inner.node is None else _permissions(inner, profile)
-    base = PermissionPolicy(profile=profile)
-    if block is not None:
-        base = block
-    elif preset is not None:
-        base = policy_of(preset["table"], profile)
+    block = policy_of(preset["table"], profile) if preset else None
+    if inner.node is not None:
+        block = _permissions(inner, profile)
     tools, disallowed = _listed(fields, _ALLOWED_KEYS), _listed(fields, _DENIED_KEYS)
     written = fields.optional_choice("confirmation_inheritance", ConfirmationInheritance)
-    confirmation = written
-    if written is None and (tools.items or disallowed.items):
-        confirmation = ConfirmationInheritance.AUTO_APPROVE
+    approves = ConfirmationInheritance.AUTO_APPROVE if tools.items or disallowed.items else None
     usual = AgentDefinition(
         name=name,
         description=description,
-        permissions=_with_lists(base, tools, disallowed, profile),
+        permissions=_with_lists(block, tools, disallowed, profile),
         model=_model(fields),
         prompt=fields.optional("prompt") or prompt,
         max_steps=preset["max_steps"] if preset else None,
-        confirmation=confirmation,
+        confirmation=written or approves,
         kind=kind,
         has_confirmation_key=written is not None,
         kind_span=fields.span("kind") if kind else None,
-        block=block if block is not None or preset is None else base,
+        block=block,
         tools=tools,
         disallowed=disallowed,
         span=fields.span("name"),
@@ -468,7 +460,7 @@ def _list(value: Node, key: str) -> ToolNames:
         case SequenceNode(items=items):
             for item in items:
                 if isinstance(item, ScalarNode) and isinstance(item.value, str):
-                    pairs.append((item.value.strip(), item.content_span() or item.span))
+                    pairs.append((item.value.strip(), content(item)))
                 else:
                     dropped.append(item.span)
             pairs = [pair for pair in pairs if pair[0]]
@@ -511,16 +503,14 @@ def _mapped(text: str) -> str:
 
 
 def _with_lists(
-    base: PermissionPolicy, tools: ToolNames, disallowed: ToolNames, profile: A3sProfile
+    block: PermissionPolicy | None, tools: ToolNames, disallowed: ToolNames, profile: A3sProfile
 ) -> PermissionPolicy:
-    """Return *base* changed by the lists: *tools* replaces it, *disallowed* adds deny rules."""
+    """Return *block* changed by the lists: *tools* replaces it, *disallowed* adds deny rules."""
+    policy = block or PermissionPolicy(profile=profile)
     if tools.items:
-        base = PermissionPolicy(
-            allow=_mapped_rules(tools, profile), default_decision=Effect.DENY, profile=profile
-        )
-    if not disallowed.items:
-        return base
-    return evolve(base, deny=(*base.deny, *_mapped_rules(disallowed, profile)))
+        allow = _mapped_rules(tools, profile)
+        policy = PermissionPolicy(allow=allow, default_decision=Effect.DENY, profile=profile)
+    return evolve(policy, deny=(*policy.deny, *_mapped_rules(disallowed, profile)))
 
 
 def _mapped_rules(listed: ToolNames, profile: A3sProfile) -> tuple[PermissionRule, ...]:
@@ -571,13 +561,12 @@ def _header(source: Source, what: str, need: str) -> tuple[Fields, str]:
     end, fence = next((pair for pair in found if pair[0] >= 0), (-1, ""))
     if opening is None or end < 0:
         raise refused("no_frontmatter", source.whole(), what=what, need=need)
-    read = partial(read_yaml, source, start, end)
-    fields = Fields.read(read, "bad_frontmatter", f"{what} frontmatter: ")
-    return fields, text[end + len(fence) :].strip()
+    read, prefix = partial(read_yaml, source, start, end), f"{what} frontmatter: "
+    return Fields.read(read, "bad_frontmatter", prefix), text[end + len(fence) :].strip()
 
 
-def _stem(source: Source) -> str:
-    return source.name.rpartition("/")[2].removesuffix(".md")
+def _stem(path: str) -> str:
+    return path.rpartition("/")[2].removesuffix(".md")
 
 
 # --- tools ----------------------------------------------------------------------------
@@ -598,7 +587,7 @@ def _read_tool(source: Source) -> ToolSpec:
         case "script":
             prefix = f"{what} (kind=script)"
             fields = evolve(header, prefix=f"{prefix} frontmatter: ")
-            return _script(fields, prefix, _stem(source), body)
+            return _script(fields, prefix, _stem(source.name), body)
         case "mcp":
             prefix = f"{what} (kind=mcp) is not a valid MCP server config: "
             return _mcp(evolve(header, kind="mcp_config", prefix=prefix))
@@ -612,11 +601,9 @@ _TOOL_KEYS: Final = ("kind", "name", "description", "path", "allowed_tools", "li
 def _script(fields: Fields, what: str, stem: str, body: str) -> ScriptToolSpec:
     name, path = fields.optional("name"), fields.text("path")
     description = (fields.optional("description") or "").strip()
-    is_listed = not is_null(fields.get("allowed_tools"))
+    is_listed, is_limited = (not is_null(fields.get(key)) for key in ("allowed_tools", "limits"))
     allowed = fields.items("allowed_tools") if is_listed else ()
-    limits = evolve(fields, node=None)
-    if not is_null(fields.get("limits")):
-        limits = fields.below("limits")
+    limits = fields.below("limits") if is_limited else evolve(fields, node=None)
     numbers = [limits.optional_number(key) for key in LIMITS]
     fields.check()
     _check_path(path, what, fields.span("path"))
@@ -643,8 +630,8 @@ def _mcp(fields: Fields) -> McpTool:
     if transport is None:
         fields.missing("transport")
     fields.check()
-    unapplied = fields.unapplied(_SERVER_KEYS)
-    return McpTool(name, transport and repr(plain(transport)), fields.span("name"), unapplied)
+    transports = transport and repr(plain(transport))
+    return McpTool(name, transports, fields.span("name"), fields.unapplied(_SERVER_KEYS))
 
 
 # A server has more keys than these; a schedule may.
@@ -683,9 +670,8 @@ def _read_schedule(source: Source) -> Schedule:
     cron, name = fields.text("cron"), fields.optional("name")
     enabled = is_null(fields.get("enabled")) or fields.truth("enabled")
     fields.check()
-    stem = _stem(source)
-    unapplied = fields.unapplied(_SCHEDULE_KEYS)
-    return Schedule(stem if name is None else name, cron, enabled, fields.span("cron"), unapplied)
+    name, unapplied = name or _stem(source.name), fields.unapplied(_SCHEDULE_KEYS)
+    return Schedule(name, cron, enabled, fields.span("cron"), unapplied)
 
 
 # --- agent directories: one mistake refuses the whole directory -----------------------

@@ -9,14 +9,10 @@ import enum
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NoReturn
 
+from policy.core import expressions as re
 from policy.core.effect import Effect
 from policy.core.values import frozen
-from policy.hosts.a3s.agents import (
-    AgentDefinition,
-    Provider,
-    ScriptToolSpec,
-    excluded,
-)
+from policy.hosts.a3s.agents import AgentDefinition, Provider, ScriptToolSpec, excluded
 from policy.hosts.a3s.rules import (
     MODES,
     NEWEST,
@@ -43,8 +39,7 @@ def _grants(text: str) -> tuple[tuple[str, str], ...]:
     if "," in text:
         parts = text.split(",")
     else:
-        tool, _, rest = text.strip().partition("(")
-        alone = rest.endswith(")") and "(" not in rest and not any(map(str.isspace, tool))
+        alone = re.fullmatch(r"\s*[^\s(]*\([^(]*\)\s*", text)
         parts = [text] if alone else text.split()
     return tuple(_grant(part.strip()) for part in parts if part.strip())
 
@@ -366,14 +361,12 @@ def child_visible(
     """
     if tool.lower() in SPAWNING or agent.tool_free:
         return False
-    profile = agent.permissions.profile
+    profile, own = agent.permissions.profile, agent.permissions if agent.has_permissions else None
     if not profile.hides_tools:
         return True
-    if agent.has_permissions and not agent.permissions.visible(tool):
+    if not all(policy.visible(tool) for policy in (own, parent) if policy is not None):
         return False
-    if parent is not None and not parent.visible(tool):
-        return False
-    if agent.has_permissions and agent.permissions.declares(tool):
+    if own is not None and own.declares(tool):
         return True
     return not any(PermissionRule.of(text, profile).names(tool) for text in hidden)
 
@@ -494,9 +487,9 @@ def check_source(source: str) -> None:
     size = len(source.encode("utf-8", "surrogatepass"))
     if size > SOURCE_BYTES:
         raise refused("script_source_too_large", size=size, most=SOURCE_BYTES)
-    found = next((text for text in _FORBIDDEN if text in source), None)
-    if found is not None:
-        raise refused("script_source_forbidden", text=found.strip())
+    for text in _FORBIDDEN:
+        if text in source:
+            raise refused("script_source_forbidden", text=text.strip())
     if _ENTRY not in source:
         raise refused("script_no_entrypoint")
 
@@ -563,15 +556,13 @@ def verifier_preflight(
     if name in _REFUSED:
         return Effect.DENY
     if name == "bash":
-        command = args.get("command")
-        text = command if isinstance(command, str) else ""
+        text = str(args.get("command"))
         changes = "changed_paths" in args or any(sign in text for sign in _CHANGES)
-        return Effect.DENY if changes else Effect.ALLOW
-    if name == "git":
-        return Effect.DENY if _git_changes(args) else Effect.ALLOW
-    if nested and name != "program" and not read_only:
-        return Effect.DENY
-    return Effect.ALLOW
+    elif name == "git":
+        changes = _git_changes(args)
+    else:
+        changes = nested and name != "program" and not read_only
+    return Effect.DENY if changes else Effect.ALLOW
 
 
 def _git_changes(args: Mapping[str, Any]) -> bool:

@@ -144,10 +144,8 @@ def _command(rule: PermissionRule, pattern: str, effect: Effect) -> Iterator[Fin
     if effect is Effect.ASK:
         return
     if pattern.endswith(":*") and pattern != ":*":
-        program = pattern[:-2]
-        does, shown = (
-            ("admits", f"{program} x && y") if allows else ("misses", f"cd x && {program}")
-        )
+        shown = f"{pattern[:-2]} x && y" if allows else f"cd x && {pattern[:-2]}"
+        does = "admits" if allows else "misses"
         yield finding("a3s-prefix-without-boundary", rule.span, rule=text, does=does, shown=shown)
     elif "*" in pattern:
         case = "two" if "**" in pattern else "one"
@@ -180,14 +178,10 @@ def _policy_findings(
 
     """
     if not policy.enabled:
-        switch = policy.enabled_span
-        edits = [Edit(switch, "true")] if switch else ()
-        yield finding("a3s-policy-disabled", switch or span, edits=edits)
-    for effect, rules in (
-        (Effect.DENY, policy.deny),
-        (Effect.ALLOW, policy.allow),
-        (Effect.ASK, policy.ask),
-    ):
+        edits = [Edit(at, "true")] if (at := policy.enabled_span) else ()
+        yield finding("a3s-policy-disabled", at or span, edits=edits)
+    lists = {Effect.DENY: policy.deny, Effect.ALLOW: policy.allow, Effect.ASK: policy.ask}
+    for effect, rules in lists.items():
         for rule in rules:
             if rule.span is not None:  # else it is not written in a file
                 yield from _rule_findings(rule, effect, policy, known)
@@ -255,25 +249,19 @@ def _confirmation(agent: AgentDefinition) -> Iterator[Finding]:
     policy, span = agent.permissions, agent.span
     approves = agent.confirms is ConfirmationInheritance.AUTO_APPROVE and agent.has_permissions
     if approves and (policy.ask or policy.default_decision is Effect.ASK):
-        is_explicit = agent.has_confirmation_key
-        edits = () if is_explicit or span is None else _line_behind(span, _INHERIT)
+        line = "confirmation_inheritance: inherit_parent"
+        edits = () if agent.has_confirmation_key or span is None else _line_behind(span, line)
         yield finding("a3s-auto-approve", span, agent=agent.name, edits=edits)
-
-
-_INHERIT: Final = "confirmation_inheritance: inherit_parent"
 
 
 def _line_behind(name: Span, line: str) -> tuple[Edit, ...]:
     """Return the edit that adds a line after that of the name, if the name has its own line."""
-    text = name.source.text
-    start = text.rfind("\n", 0, name.start) + 1
-    end = text.find("\n", name.end)
-    if end < 0 or not re.fullmatch(r"name:[ \t]+['\"]?", text[start : name.start]):
+    before, after = name.source.text[: name.start], name.source.text[name.end :]
+    rest = re.match(r"['\"]?[ \t]*(?:#.*?)?(\r?\n)", after)
+    if rest is None or not re.search(r"(?:\A|\n)name:[ \t]+['\"]?\Z", before):
         return ()
-    if not re.fullmatch(r"['\"]?[ \t]*(?:#.*)?\r?", text[name.end : end]):
-        return ()
-    broken = "\r\n" if text[end - 1] == "\r" else "\n"
-    return (Edit(name.source.span(end + 1, end + 1), f"{line}{broken}"),)
+    end = name.end + rest.end()
+    return (Edit(name.source.span(end, end), f"{line}{rest[1]}"),)
 
 
 def override_findings(earlier: AgentDefinition, agent: AgentDefinition) -> Iterator[Finding]:
@@ -288,17 +276,15 @@ def override_findings(earlier: AgentDefinition, agent: AgentDefinition) -> Itera
 def _grants_no_more(agent: AgentDefinition, earlier: AgentDefinition) -> bool:
     if agent.tool_free or not (earlier.has_permissions or earlier.tool_free):
         return True  # it has no tool, or those of its parent
-    if earlier.tool_free or not agent.has_permissions:
-        return False
-    return agent.permissions.table <= earlier.permissions.table
+    both = agent.has_permissions and not earlier.tool_free
+    return both and agent.permissions.table <= earlier.permissions.table
 
 
 def unconfirmed_findings(agent: AgentDefinition, session: SessionSettings) -> Iterator[Finding]:
     """Yield a finding if neither agent nor session has rules and no person can confirm."""
     bounded = session.permissions is not None or session.style is not None
-    if bounded or agent.has_permissions or agent.tool_free or agent.span is None:
-        return
-    if agent.provider(session.provider).settled is Effect.DENY:
+    free = bounded or agent.has_permissions or agent.tool_free or agent.span is None
+    if not free and agent.provider(session.provider).settled is Effect.DENY:
         yield finding("a3s-nobody-asked", agent.span, agent=agent.name)
 
 
@@ -315,12 +301,9 @@ def header_findings(source: Source, end: int) -> Iterator[Finding]:
 def directory_findings(directory: AgentDir, profile: A3sProfile) -> Iterator[Finding]:
     """Yield the findings about the tools and schedules of an agent directory."""
     if directory.acl and directory.acl.strip():
-        yield Finding(
-            "key-not-applied",
-            "`agent.acl` may contain permissions, and is not read",
-            Severity.WARNING,
-            file=f"{directory.root}/agent.acl".lstrip("/"),
-        )
+        message = "`agent.acl` may contain permissions, and is not read"
+        file = f"{directory.root}/agent.acl".lstrip("/")
+        yield Finding("key-not-applied", message, Severity.WARNING, file=file)
     for tool in directory.tools:
         if isinstance(tool, McpTool):
             yield from (key.finding for key in tool.unapplied)
@@ -376,9 +359,8 @@ def session_findings(
     if session.permissions is not None:
         yield from _policy_findings(session.permissions, session.span, known)
     if session.provider.settled is Effect.ALLOW:
-        span = session.confirmation_span
-        edits = [Edit(span, Provider.MANAGER.value)] if span else ()
-        yield finding("a3s-confirmation-off", span, edits=edits)
+        edits = [Edit(at, Provider.MANAGER.value)] if (at := session.confirmation_span) else ()
+        yield finding("a3s-confirmation-off", at, edits=edits)
     task = [p.rules.row("task").constant for p in (session.permissions, session.style) if p]
     denied = any(outcome is not None and outcome.effect is Effect.DENY for outcome in task)
     if not session.auto_delegation.allow_manual_delegation and not denied:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Mapping
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import Any, Final
 
 from policy.core import expressions as re
@@ -124,12 +124,8 @@ class PermissionRule:
         cls, text: str, profile: A3sProfile = NEWEST, span: Span | None = None
     ) -> PermissionRule:
         """Return the rule in *text*. Blanks are kept, and no text is refused."""
-        tool, opened, rest = text.partition("(")
-        pattern: str | None = None
-        if opened and text.endswith(")"):
-            pattern = rest[:-1]
-        else:
-            tool = text
+        parts = re.fullmatch(r"([^(]*)\((.*)\)", text, re.DOTALL)
+        tool, pattern = parts.groups() if parts else (text, None)
         mode = tool.lower()
         if profile.one_search and mode in MODES:
             tool = "search"
@@ -160,14 +156,13 @@ class PermissionRule:
     @property
     def problem(self) -> str:
         """Why the rule matches no call, or ""."""
-        if self._misnamed or self.is_too_long:
-            return self._misnamed
         try:
-            self._argument()
-            self._tools()
+            if not self._misnamed and not self.is_too_long:
+                self._argument()
+                self._tools()
         except Unusable as unusable:
             return str(unusable)
-        return ""
+        return self._misnamed
 
     def names(self, tool: str) -> bool:
         """Return whether the rule applies to some call of *tool*."""
@@ -181,12 +176,10 @@ class PermissionRule:
         """
         if self.problem or (self.is_too_long and effect is Effect.ALLOW):
             return ()
+        pattern, effect = (None, Effect.DENY) if self.is_too_long else (self._argument(), effect)
         place = self.span.place if self.span else None
-        pattern = None if self.is_too_long else self._argument()
-        effect = Effect.DENY if self.is_too_long else effect
-        return tuple(
-            Entry(tool, effect, pattern, rule=self.text, place=place) for tool in self._tools()
-        )
+        made = partial(Entry, effect=effect, pattern=pattern, rule=self.text, place=place)
+        return tuple(map(made, self._tools()))
 
     def _argument(self) -> Pattern | None:
         return None if self.pattern in (None, "*") else slashed(self.pattern)
@@ -224,10 +217,7 @@ def _folded(name: str) -> str:
 
 def lane_rule(text: str) -> Lane | None:
     """Return the lane that ``lane:query`` names; None for every other rule."""
-    kind, _, name = text.partition(":")
-    if kind != "lane":
-        return None
-    return next((lane for lane in Lane if lane.value == name), None)
+    return next((lane for lane in Lane if text == f"lane:{lane.value}"), None)
 
 
 @frozen(slots=False)
@@ -265,10 +255,8 @@ class PermissionPolicy:
         profile: A3sProfile = NEWEST,
     ) -> PermissionPolicy:
         """Return the policy of rules given as text."""
-        denied, allowed, asked = (
-            tuple(PermissionRule.of(text, profile) for text in texts)
-            for texts in (deny, allow, ask)
-        )
+        read = partial(PermissionRule.of, profile=profile)
+        denied, allowed, asked = (tuple(map(read, texts)) for texts in (deny, allow, ask))
         return cls(denied, allowed, asked, default, enabled, profile)
 
     @property
@@ -296,26 +284,20 @@ class PermissionPolicy:
     def entries(self) -> list[Entry]:
         """The entries in the order in which they are tried, without the default."""
         deny = [entry for rule in self.deny for entry in rule.entries(Effect.DENY)]
+        ask = [entry for rule in self.ask for entry in rule.entries(Effect.ASK)]
         allow: list[Entry] = []
-        execute: Entry | None = None
+        execute: list[Entry] = []
         for rule in self.allow:
             if not self._is_lane(rule):
                 allow += rule.entries(Effect.ALLOW)
                 continue
-            place = rule.span.place if rule.span else None
-            lane = lane_rule(rule.text)
-            if lane is Lane.QUERY:
-                allow += [
-                    Entry(f"={tool}", Effect.ALLOW, rule=rule.text, place=place) for tool in QUERIES
-                ]
-            elif lane is Lane.EXECUTE:
-                execute = Entry("*", Effect.ALLOW, rule=rule.text, place=place)
-        ask = [entry for rule in self.ask for entry in rule.entries(Effect.ASK)]
-        if execute is None:
-            return [*deny, *allow, *ask]
+            place, lane = rule.span.place if rule.span else None, lane_rule(rule.text)
+            granted = partial(Entry, effect=Effect.ALLOW, rule=rule.text, place=place)
+            allow += [granted(f"={tool}") for tool in QUERIES if lane is Lane.QUERY]
+            execute = [granted("*")] if lane is Lane.EXECUTE else execute
         # The lane is every tool but those of the query lane, which get entries before it.
-        others = [line for tool in QUERIES for line in self._without_lane(tool, ask)]
-        return [*deny, *allow, *others, execute]
+        others = (line for tool in QUERIES for line in self._without_lane(tool, ask))
+        return [*deny, *allow, *(others if execute else ask), *execute]
 
     def _without_lane(self, tool: str, ask: Iterable[Entry]) -> Iterable[Entry]:
         for entry in ask:
@@ -334,15 +316,16 @@ class PermissionPolicy:
 
     def matching_rules(self, tool: str, args: Mapping[str, Any]) -> dict[Effect, tuple[str, ...]]:
         """Return every rule that matches a call, in the order written, lanes excepted."""
+
+        def matches(rule: PermissionRule) -> bool:
+            alone = RuleSet(rule.entries(Effect.ALLOW), Effect.ASK, dialect(self.profile))
+            return alone.row(tool).outcome(args).effect is Effect.ALLOW
+
         lists = {Effect.DENY: self.deny, Effect.ALLOW: self.allow, Effect.ASK: self.ask}
         return {
-            effect: tuple(rule.text for rule in rules if self._matches(rule, tool, args))
+            effect: tuple(rule.text for rule in rules if matches(rule))
             for effect, rules in lists.items()
         }
-
-    def _matches(self, rule: PermissionRule, tool: str, args: Mapping[str, Any]) -> bool:
-        alone = RuleSet(rule.entries(Effect.ALLOW), Effect.ASK, dialect(self.profile))
-        return alone.row(tool).outcome(args).effect is Effect.ALLOW
 
     def declares(self, tool: str) -> bool:
         """Return whether an allow rule or an ask rule names *tool*; a lane does not."""

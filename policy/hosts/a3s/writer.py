@@ -13,14 +13,7 @@ from policy.core import expressions as re
 from policy.core.effect import Effect
 from policy.hosts.a3s.reading import MAIN
 from policy.hosts.a3s.rules import TOOLS
-from policy.hosts.portable import (
-    Portable,
-    PortableAgent,
-    ToolRules,
-    Writer,
-    WrittenFiles,
-    quoted,
-)
+from policy.hosts.portable import Portable, PortableAgent, ToolRules, Writer, WrittenFiles, quoted
 
 __all__ = ["WRITER"]
 

@@ -14,12 +14,12 @@ from policy.core import limits
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError, PolicyErrors
 from policy.core.finding import Finding
-from policy.core.source import Source, Span
+from policy.core.source import Source
 from policy.files.opening import Tree
 from policy.hosts.claims import Claim, ClaimVerdict, expectations
 from policy.hosts.notation.lint import document_findings
 from policy.hosts.notation.semantics import PROFILE, SEMANTICS, read_rule
-from policy.hosts.project import AgentEntry, Project, ReadFile, agent_entries
+from policy.hosts.project import Project, ReadFile, agent_entries
 from policy.language.parse import parse_notation
 from policy.language.printer import print_document
 from policy.language.syntax import (
@@ -43,17 +43,7 @@ from policy.tables.chain import Attenuated
 from policy.tables.compile import compile_policy
 from policy.tables.table import TRUST, UNRESTRICTED
 
-__all__ = [
-    "HOST",
-    "PROFILE",
-    "SEMANTICS",
-    "Unmet",
-    "canonical",
-    "load",
-    "policies",
-    "project",
-    "read_rule",
-]
+__all__ = ["HOST", "PROFILE", "SEMANTICS", "Unmet", "canonical", "load", "policies", "project"]
 
 HOST: Final = "policy"
 SUFFIX: Final = ".policy"
@@ -61,19 +51,20 @@ SUFFIX: Final = ".policy"
 
 def load(tree: Tree) -> tuple[Project, ...]:
     """Return a project for each ``*.policy`` file below *tree*."""
-    projects = []
-    for path in tree.paths():
-        if path.endswith(SUFFIX):
-            try:
-                source = tree.source(path, limits.FILE_BYTES)
-                projects.append(project(source))
-            except Unmet as error:
-                findings = Finding.of(error, "unmet-expectation", consequence=_NOTHING)
-                projects.append(_refused(path, findings, error.claims))
-            except PolicyError as error:
-                findings = Finding.of(error, "unreadable-policy", consequence=_NOTHING)
-                projects.append(_refused(path, findings))
-    return tuple(projects)
+    return tuple(_loaded(tree, path) for path in tree.paths() if path.endswith(SUFFIX))
+
+
+def _loaded(tree: Tree, path: str) -> Project:
+    claims: tuple[Claim, ...] = ()
+    try:
+        return project(tree.source(path, limits.FILE_BYTES))
+    except Unmet as error:
+        claims = error.claims
+        findings = Finding.of(error, "unmet-expectation", consequence=_NOTHING)
+    except PolicyError as error:
+        findings = Finding.of(error, "unreadable-policy", consequence=_NOTHING)
+    nothing, files = Attenuated({}), (ReadFile(path, "policy"),)
+    return Project(HOST, PROFILE, path, {}, (), nothing, nothing, files, findings, claims)
 
 
 def canonical(path: str, source: Source) -> str | None:
@@ -87,12 +78,6 @@ def canonical(path: str, source: Source) -> str | None:
 
 
 _NOTHING: Final = "nothing in this file is in force"
-
-
-def _refused(path: str, findings: tuple[Finding, ...], claims: tuple[Claim, ...] = ()) -> Project:
-    nothing = Attenuated({})
-    files = (ReadFile(path, "policy"),)
-    return Project(HOST, PROFILE, path, {}, (), nothing, nothing, files, findings, claims)
 
 
 class Unmet(PolicyErrors):
@@ -119,15 +104,10 @@ def project(source: Source) -> Project:
     """
     document = parse_notation(source)
     found = policies(document)
-    tables, roots, errors = {}, {}, []
-    for policy in found:
-        try:
-            tables[policy.name] = compile_policy(policy, SEMANTICS)
-            roots[policy.name] = compile_policy(policy, SEMANTICS, root=True)
-        except PolicyError as error:
-            errors += _all_mistakes(policy) or [error]
-    if errors:
+    if errors := [mistake for policy in found for mistake in _mistakes(policy)]:
         raise PolicyErrors(errors)
+    tables = {policy.name: compile_policy(policy, SEMANTICS) for policy in found}
+    roots = {policy.name: compile_policy(policy, SEMANTICS, root=True) for policy in found}
     settled = {
         node.name: tuple(expectations(node, tables[node.name], SEMANTICS.dialect))
         for node in document.body
@@ -137,42 +117,35 @@ def project(source: Source) -> Project:
     claims = tuple(_claims(document, settled, loaded=not unmet))
     if unmet:
         raise Unmet(unmet, claims)
-    starts = _roots(document) or _unstarted(found)
-    reading = Attenuated(tables, roots)
-    return Project(
-        host=HOST,
-        profile=PROFILE,
-        root=source.name,
-        agents={
-            policy.name: AgentEntry(
-                policy.name, policy.span.place if policy.span else None, tables[policy.name]
-            )
-            for policy in found
-        },
-        starts=starts,
-        attenuated=reading,
+    # Without a `root` statement chains start at any agent.
+    starts = tuple(node.name for node in document.body if isinstance(node, Root)) or tuple(tables)
+    entries = agent_entries(tables, {policy.name: policy.span for policy in found})
+    made = partial(Project, HOST, PROFILE, source.name, starts=starts, tool_classes=_TOOL_CLASSES)
+    # Without its file no agent is restricted any more.
+    free = dict.fromkeys(tables, UNRESTRICTED)
+    bare = partial(
+        made,
+        agents=agent_entries(free, {}),
+        attenuated=Attenuated(free),
+        enforced=Attenuated(free, name="enforced"),
+    )
+    return made(
+        agents={name: entries[name] for name in tables},  # as written
+        attenuated=Attenuated(tables, roots),
         enforced=Attenuated(tables, roots, name="enforced"),
         files=(ReadFile(source.name, "policy"),),
         findings=tuple(document_findings(document, starts)),
         claims=claims,
-        tool_classes=_TOOL_CLASSES,
-        bare=partial(_unrestricted, source.name, tuple(tables), starts),
+        bare=bare,
     )
 
 
-def _unrestricted(name: str, agents: tuple[str, ...], starts: tuple[str, ...]) -> Project:
-    """Return the project without its file, which restricts none of its agents any more."""
-    tables = dict.fromkeys(agents, UNRESTRICTED)
-    return Project(
-        host=HOST,
-        profile=PROFILE,
-        root=name,
-        agents=agent_entries(tables, {}),
-        starts=starts,
-        attenuated=Attenuated(tables),
-        enforced=Attenuated(tables, name="enforced"),
-        tool_classes=_TOOL_CLASSES,
-    )
+def _mistakes(policy: Policy) -> Iterator[PolicyError]:
+    for rule in (*policy.rules, *(policy.delegate or ())):
+        try:
+            read_rule(rule)
+        except PolicyError as error:
+            yield error
 
 
 # What tools do -> the tools that do it, the most ordinary first.
@@ -183,25 +156,6 @@ _TOOL_CLASSES: Final = {
     "network": ("WebFetch", "WebSearch"),
     "start": ("Task",),
 }
-
-
-def _roots(document: Document) -> tuple[str, ...]:
-    return tuple(node.name for node in document.body if isinstance(node, Root))
-
-
-def _all_mistakes(policy: Policy) -> list[PolicyError]:
-    errors = []
-    for rule in (*policy.rules, *(policy.delegate or ())):
-        try:
-            read_rule(rule)
-        except PolicyError as error:
-            errors.append(error)
-    return errors
-
-
-def _unstarted(found: tuple[Policy, ...]) -> tuple[str, ...]:
-    """Return where chains start without a ``root`` statement: at any agent."""
-    return tuple(policy.name for policy in found)
 
 
 def policies(document: Document) -> tuple[Policy, ...]:
@@ -231,6 +185,7 @@ def _policy(agent: Agent) -> Policy:
                 bounds.update(node.bounds)
             case Comment() | Expect():
                 pass
+    opened = agent.span.start + len(f"agent {agent.name}")
     return Policy(
         agent.name,
         tuple(rules),
@@ -239,14 +194,8 @@ def _policy(agent: Agent) -> Policy:
         trust=trust,
         depth=bounds.get("depth"),
         turns=bounds.get("turns"),
-        span=_name_span(agent),
+        span=agent.span.source.span(agent.span.start, min(agent.span.end, opened)),
     )
-
-
-def _name_span(agent: Agent) -> Span:
-    """Return the span of the line that opens the agent."""
-    span = agent.span
-    return Span(span.source, span.start, min(span.end, span.start + len(f"agent {agent.name}")))
 
 
 def _rules(effect: Effect, matchers: tuple[Matcher, ...]) -> list[Rule]:
@@ -260,12 +209,11 @@ def _claims(
         match node:
             case Agent(name=name):
                 yield from settled[name]
-            case TestStatement() | NeverStatement() if not loaded:
-                what = "test" if isinstance(node, TestStatement) else "never"
-                claim = f"{what} {' > '.join(node.chain)}"
-                why = "not run: an example beside a rule of this file does not hold"
-                yield ClaimVerdict(claim, None, why, node.span)
-            case TestStatement() | NeverStatement():
+            case TestStatement() | NeverStatement() if loaded:
                 yield node
+            case TestStatement() | NeverStatement():
+                what = "test" if isinstance(node, TestStatement) else "never"
+                why = "not run: an example beside a rule of this file does not hold"
+                yield ClaimVerdict(f"{what} {' > '.join(node.chain)}", None, why, node.span)
             case _:
                 pass

@@ -32,14 +32,9 @@ def document_findings(document: Document, starts: tuple[str, ...]) -> Iterator[F
 
 
 def _root_inherits(agent: Agent, node: Inherit) -> Finding:
-    return Finding(
-        "root-inherits",
-        f"`{agent.name}` starts a chain, so there is no agent to inherit from",
-        Severity.WARNING,
-        node.span,
-        help="grant what it needs with `allow`",
-        edits=line_removal(node.span),
-    )
+    message = f"`{agent.name}` starts a chain, so there is no agent to inherit from"
+    help_, edits = "grant what it needs with `allow`", line_removal(node.span)
+    return Finding("root-inherits", message, Severity.WARNING, node.span, help=help_, edits=edits)
 
 
 _KNOWN: Final = frozenset({*SEMANTICS.dialect.arguments, *SEMANTICS.dialect.aliases})
@@ -58,38 +53,25 @@ def _tool(matcher: Matcher) -> Iterator[Finding]:
     tool = matcher.tool
     if tool in _KNOWN or "*" in tool or tool.startswith("mcp__"):
         return
-    folded = {name.casefold(): name for name in _KNOWN}
-    near = folded.get(tool.casefold(), "")
-    if near and matcher.specifier is not None:
-        message = f"`{tool}` is not `{near}`: the argument in `{matcher}` is compared as text"
-    elif not near and (found := _misspelt(tool)):
-        near = found
-        message = f"`{tool}` is none of the tools whose arguments are known"
-    else:
-        return
-    yield Finding(
-        "unknown-tool", message, Severity.WARNING, matcher.span, help=f"did you mean `{near}`?"
-    )
-
-
-def _misspelt(tool: str) -> str:
-    """Return the tool whose name *tool* misspells, or ""."""
+    same = [name for name in _KNOWN if name.casefold() == tool.casefold()]
     alike = [name for name in sorted(_KNOWN) if abs(len(name) - len(tool)) < 2]
-    found = difflib.get_close_matches(tool, alike, 1, _ALIKE) if len(tool) >= _SHORT else []
-    return found[0] if found else ""
+    near = difflib.get_close_matches(tool, alike, 1, _ALIKE) if len(tool) >= _SHORT else []
+    message = f"`{tool}` is none of the tools whose arguments are known"
+    if same:
+        near = same if matcher.specifier is not None else []
+        message = f"`{tool}` is not `{same[0]}`: the argument in `{matcher}` is compared as text"
+    for name in near:
+        help_ = f"did you mean `{name}`?"
+        yield Finding("unknown-tool", message, Severity.WARNING, matcher.span, help=help_)
 
 
 def _path(matcher: Matcher) -> Iterator[Finding]:
     argument = SEMANTICS.dialect.argument(matcher.tool)
     text = matcher.specifier.text if matcher.specifier else ""
     if argument.kind is ArgumentKind.PATH and looks_absolute(text):
-        yield Finding(
-            "looks-absolute",
-            f"`{matcher}` is a path below the project: one slash does not make it absolute",
-            Severity.WARNING,
-            matcher.span,
-            help=f"write `{matcher.tool}(/{text})` for the root of the file system",
-        )
+        message = f"`{matcher}` is a path below the project: one slash does not make it absolute"
+        help_ = f"write `{matcher.tool}(/{text})` for the root of the file system"
+        yield Finding("looks-absolute", message, Severity.WARNING, matcher.span, help=help_)
 
 
 def _agents(matcher: Matcher, names: list[str]) -> Iterator[Finding]:
@@ -98,10 +80,6 @@ def _agents(matcher: Matcher, names: list[str]) -> Iterator[Finding]:
     for name in matcher.specifier.names:
         # A name with a colon may be an agent of another host's files.
         if name not in names and "*" not in name and ":" not in name:
-            yield Finding(
-                "unknown-agent",
-                f"there is no agent `{name}` in this file",
-                Severity.WARNING,
-                matcher.span,
-                help=closest(name, names) or f"define it: `agent {name} {{ … }}`",
-            )
+            message = f"there is no agent `{name}` in this file"
+            help_ = closest(name, names) or f"define it: `agent {name} {{ … }}`"
+            yield Finding("unknown-agent", message, Severity.WARNING, matcher.span, help=help_)

@@ -113,16 +113,16 @@ SEMANTICS: Final = Semantics(
 
 def semantics(dialect: Dialect) -> Semantics:
     """Return our notation, for the calls of another host."""
-    return evolve(SEMANTICS, dialect=dialect, read=partial(_read, dialect))
+    return evolve(
+        SEMANTICS, dialect=dialect, read=lambda rule: lines(rule.matcher, rule.effect, dialect)
+    )
 
 
 def dialect_of(tables: Iterable[Table]) -> Dialect:
     """Return how the host of *tables* reads calls."""
-    for table in tables:
-        for part in table.use.parts:
-            if part.rules.entries:
-                return part.rules.dialect
-    return SEMANTICS.dialect
+    parts = (part for table in tables for part in table.use.parts)
+    found = (part.rules.dialect for part in parts if part.rules.entries)
+    return next(found, SEMANTICS.dialect)
 
 
 def matching(matcher: Matcher, dialect: Dialect, effect: Effect = Effect.DENY) -> Table:
@@ -133,10 +133,6 @@ def matching(matcher: Matcher, dialect: Dialect, effect: Effect = Effect.DENY) -
 
     """
     return Table.of(RuleSet(lines(matcher, effect, dialect), Effect.ALLOW, dialect))
-
-
-def _read(dialect: Dialect, rule: Rule) -> tuple[Entry, ...]:
-    return lines(rule.matcher, rule.effect, dialect)
 
 
 def lines(matcher: Matcher, effect: Effect, dialect: Dialect) -> tuple[Entry, ...]:

@@ -20,12 +20,13 @@ from policy.files.nodes import MappingNode, Node, ScalarNode
 from policy.files.opening import Tree
 from policy.files.text import cite, line_removal
 from policy.files.yaml_nodes import read_yaml
-from policy.hosts.data import host_table, tool_classes
+from policy.hosts.data import tool_classes
 from policy.hosts.fields import Fields, HostError, is_null
 from policy.hosts.pikuri.host import (
     BUNDLED,
     NEWEST,
     STEPS,
+    TOOLS,
     AllowAll,
     Confirmer,
     Destination,
@@ -69,7 +70,6 @@ _REGISTRATIONS: Final = {
 _PERSONA: Final = (
     *("name", "description", "tool_names", "system_prompt", "max_steps", "needs_temp_workspace"),
 )
-_HOST_NAME: Final = re.compile(r"[\w.-]+")
 
 
 # --- projects -------------------------------------------------------------------------
@@ -99,9 +99,8 @@ def _loaded(tree: Tree, path: str) -> Project:
     try:
         return project(tree.source(path), root)
     except PolicyError as error:
-        nothing = Attenuated({})
-        consequence = "nothing of the host is in force"
-        found = Finding.of(error, "pikuri-unreadable-host", consequence=consequence)
+        nothing, why = Attenuated({}), "nothing of the host is in force"
+        found = Finding.of(error, "pikuri-unreadable-host", consequence=why)
         files = (ReadFile(path, "host"),)
         return Project(HOST, str(NEWEST), root, {}, (), nothing, nothing, files, found)
 
@@ -127,7 +126,7 @@ def project(source: Source, root: str = "") -> Project:
         enforced=enforced_reading(host, done),
         files=(ReadFile(source.name, "host"),),
         findings=tuple(_findings(host, done, source.whole())),
-        tool_classes=tool_classes(host_table("pikuri", "tools")["classes"]),
+        tool_classes=tool_classes(TOOLS["classes"]),
     )
 
 
@@ -144,26 +143,18 @@ def read_host(source: Source) -> Host:
     fields = Fields.read(partial(read_yaml, source), "host_file", filled=True)
     fields.known("pikuri", "host", "workspace", "confirmer", "register")
     profile = fields.version("pikuri", NEWEST)
+    registered: list[Registration] = []
     listed = () if is_null(fields.get("register")) else fields.sequence("register")
-    registered = [
-        registration
-        for index, item in enumerate(listed)
-        for registration in _registration(item, fields, f"register[{index}]", profile)
-    ]
-    name = fields.text("host", "host")
-    if name and not _HOST_NAME.fullmatch(name):
+    for index, item in enumerate(listed):
+        registered += _registration(item, fields, f"register[{index}]", profile)
+    name, workspace = fields.text("host", "host"), _workspace(fields)
+    if name and not re.fullmatch(r"[\w.-]+", name):
         help_ = "letters, digits, `-`, `_` and `.`"
         fields.note(f"expected a name, found {cite(name)}", fields.span("host"), help_)
-    host = Host(
-        name,
-        tuple(registered),
-        _workspace(fields),
-        fields.choice("confirmer", Confirmer.TERMINAL),
-        profile,
-        {entry.name: entry.value.span for entry in fields.entries},
-    )
+    confirmer = fields.choice("confirmer", Confirmer.TERMINAL)
+    spans = {entry.name: entry.value.span for entry in fields.entries}
     fields.check()
-    return host
+    return Host(name, tuple(registered), workspace, confirmer, profile, spans)
 
 
 def _registration(
@@ -171,9 +162,8 @@ def _registration(
 ) -> Iterable[Registration]:
     if isinstance(item, ScalarNode) and item.value == "sub_agent":
         if profile.has_personas:
-            message = f"{profile} has personas in place of `sub_agent`"
             help_ = "write `personas`, or the version that is meant under `pikuri`"
-            fields.note(message, item.span, help_)
+            fields.note(f"{profile} has personas in place of `sub_agent`", item.span, help_)
         return (SubAgent(item.span),)
     keys = fields.item(item, name)
     if keys.node is None:
@@ -204,36 +194,30 @@ def _personas(fields: Fields, span: Span, profile: PikuriProfile) -> Iterable[Re
         for index, item in enumerate(fields.sequence("personas"))
         if (persona := _persona(item, fields, f"personas[{index}]", profile))
     ]
-    if fields.errors:
-        return ()
-    return (PersonaSet(tuple(found), span),)
+    return () if fields.errors else (PersonaSet(tuple(found), span),)
 
 
 def _persona(item: Node, fields: Fields, name: str, profile: PikuriProfile) -> Persona | None:
     if isinstance(item, ScalarNode):
-        shipped = bundled(profile).get(str(item.value))
-        if shipped is None:
-            known = ", ".join(f"`{name}`" for name in BUNDLED)
-            help_ = f"known are {known}; any other is written out"
-            fields.note(f"there is no bundled persona {cite(item.raw)}", item.span, help_)
-            return None
-        return evolve(shipped, span=item.span)
+        if shipped := bundled(profile).get(str(item.value)):
+            return evolve(shipped, span=item.span)
+        known = ", ".join(f"`{name}`" for name in BUNDLED)
+        help_ = f"known are {known}; any other is written out"
+        fields.note(f"there is no bundled persona {cite(item.raw)}", item.span, help_)
+        return None
     keys = fields.item(item, name)
     keys.known(*_PERSONA)
-    tools = keys.items("tool_names")
-    needs_temp = keys.truth("needs_temp_workspace")
-    if needs_temp and not profile.has_temp_workspaces:
+    tools, own = keys.items("tool_names"), keys.text("name")
+    texts = (keys.text(key, "") for key in ("description", "system_prompt"))
+    description, prompt = texts
+    steps, temp = keys.number("max_steps", STEPS, least=1), keys.truth("needs_temp_workspace")
+    if temp and not profile.has_temp_workspaces:
         keys.note(f"{profile} has no temporary workspaces", keys.span("needs_temp_workspace"))
-    values = (
-        keys.text("name"),
-        keys.text("description", ""),
-        tuple(tool for tool, _ in tools),
-        keys.text("system_prompt", ""),
-        keys.number("max_steps", STEPS, least=1),
-        needs_temp,
-    )
-    spans = tuple(span for _, span in tools)
-    return None if keys.errors else Persona(*values, span=keys.span("name"), spans=spans)
+    if keys.errors:
+        return None
+    names, spans = tuple(tool for tool, _ in tools), tuple(span for _, span in tools)
+    span = keys.span("name")
+    return Persona(own, description, names, prompt, steps, temp, span=span, spans=spans)
 
 
 def _workspace(fields: Fields) -> Workspace | None:
@@ -248,12 +232,8 @@ def _workspace(fields: Fields) -> Workspace | None:
         return None
     keys = fields.below("workspace")
     keys.known("project_root", "readable", "writable", "links")
-    root = keys.text("project_root")
-    links = keys.below("links")
-    found = {
-        _absolute(links, entry.name, entry.key.span): links.text(entry.name)
-        for entry in links.entries
-    }
+    root, links = keys.text("project_root"), keys.below("links")
+    found = {_absolute(links, e.name, e.key.span): links.text(e.name) for e in links.entries}
     readable, writable = (
         tuple(_absolute(keys, path, span) for path, span in keys.items(key))
         for key in ("readable", "writable")
@@ -276,14 +256,10 @@ def _legs(fields: Fields) -> TrifectaLegs | None:
         return None
     keys = fields.below("legs")
     keys.known("private", "untrusted", "egress", "review")
-    values = (
-        keys.truth("private"),
-        keys.choice("untrusted", Untrusted.NONE),
-        keys.choice("egress", Destination.NO_EGRESS),
-        keys.choice("review", Payload.NO_EGRESS),
-    )
+    private, untrusted = keys.truth("private"), keys.choice("untrusted", Untrusted.NONE)
+    egress = keys.choice("egress", Destination.NO_EGRESS)
     try:
-        return TrifectaLegs(*values)
+        return TrifectaLegs(private, untrusted, egress, keys.choice("review", Payload.NO_EGRESS))
     except HostError as error:
         missing = "review" if keys.get("egress") else "egress"
         help_ = "" if keys.get(missing) else f"write `{missing}` too"

@@ -12,7 +12,7 @@ from typing import Any, Final
 from policy.core import limits
 from policy.core.effect import Effect
 from policy.core.source import Span
-from policy.core.values import evolve, field, frozen
+from policy.core.values import attributes, evolve, field, frozen
 from policy.hosts.data import FindingTexts, Grade, host_table
 from policy.hosts.fields import ErrorTexts, HostError, HostErrors, HostVersion, Since
 
@@ -108,19 +108,15 @@ class TrifectaLegs:
 
     def __or__(self, other: TrifectaLegs) -> TrifectaLegs:
         """Return the legs of one agent that has both."""
-        return TrifectaLegs(
-            self.private or other.private,
-            max(self.untrusted, other.untrusted),
-            max(self.destination, other.destination),
-            max(self.payload, other.payload),
-        )
+        both = ((getattr(self, leg), getattr(other, leg)) for leg in attributes(TrifectaLegs))
+        return TrifectaLegs(*map(max, both))
 
     def cap_payload_review(self, channel: Payload) -> TrifectaLegs:
         """Return the legs seen through a channel whose payload is reviewed as *channel* is."""
         payload = min(self.payload, channel)
-        if payload is Payload.NO_EGRESS:
-            return evolve(self, destination=Destination.NO_EGRESS, payload=payload)
-        return evolve(self, payload=payload)
+        closed = payload is Payload.NO_EGRESS
+        to = Destination.NO_EGRESS if closed else self.destination
+        return evolve(self, destination=to, payload=payload)
 
     def relabel_inbound(self) -> TrifectaLegs:
         """Return the legs that a child passes to its parent: a report is not the text itself."""
@@ -129,13 +125,11 @@ class TrifectaLegs:
     @property
     def verdict(self) -> TrifectaVerdict:
         """How bad it is."""
-        egress = self.destination is not Destination.NO_EGRESS
-        if not (self.private and egress and self.untrusted is not Untrusted.NONE):
+        legs = (self.untrusted, self.destination, self.payload)
+        if not self.private or Untrusted.NONE in legs or Destination.NO_EGRESS in legs:
             return TrifectaVerdict.SILENT
         worst = (Untrusted.HARD, Destination.OPEN, Payload.UNREVIEWED)
-        if (self.untrusted, self.destination, self.payload) == worst:
-            return TrifectaVerdict.LOUD
-        return TrifectaVerdict.SOFT
+        return TrifectaVerdict.LOUD if legs == worst else TrifectaVerdict.SOFT
 
 
 NONE: Final = TrifectaLegs()
@@ -263,16 +257,12 @@ class Filesystem:
 
     def decide(self, path: str, *, write: bool) -> Effect:
         """Return whether *path* may be opened; it may not leave the folders by ``..`` or a link."""
-        if not path or "\0" in path:
-            return Effect.DENY
         full = _full(path, self.project_root)
-        real = self._real(full)
-        if real is None or not all(self._inside(one, write=write) for one in (full, real)):
+        real, roots = self._real(full), self.roots(write=write)
+        if not path or "\0" in path or real is None:
             return Effect.DENY
-        return Effect.ALLOW
-
-    def _inside(self, path: str, *, write: bool) -> bool:
-        return any(_below(path, root) for root in self.roots(write=write))
+        inside = all(any(_below(one, root) for root in roots) for one in (full, real))
+        return Effect.ALLOW if inside else Effect.DENY
 
     def _real(self, path: str) -> str | None:
         """Return *path* with its links resolved, None if they form a circle."""
@@ -392,11 +382,9 @@ def bundled(profile: PikuriProfile = NEWEST) -> dict[str, Persona]:
     if not profile.has_personas:
         return {}
     shipped = {constant: Persona(**persona) for constant, persona in TOOLS["personas"].items()}
-    if profile.lists_files:
-        miner = shipped["FILE_MINER"]
-        tools = ("file_list", *miner.tool_names)
-        shipped["FILE_MINER"] = evolve(miner, tool_names=tools)
-    return shipped
+    miner = shipped["FILE_MINER"]
+    listing = ("file_list",) if profile.lists_files else ()
+    return {**shipped, "FILE_MINER": evolve(miner, tool_names=(*listing, *miner.tool_names))}
 
 
 # Constants that name a persona; which tools it has depends on the version.

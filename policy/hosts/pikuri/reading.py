@@ -91,12 +91,10 @@ def _spawn_entries(host: Host, done: Registered) -> Iterator[Entry]:
 
 def _named(host: Host, persona: Persona) -> RuleSet:
     """Return the list of a persona: exact names and no more."""
-    entries = []
-    for tool in persona.tool_names:
-        span = persona.span_of(tool)
-        place = span.place if span else None
-        entries.append(Entry(tool, Effect.ALLOW, rule=tool, place=place))
-    return RuleSet(tuple(entries), Effect.DENY, dialect(host, host.workspace), Reason.UNAVAILABLE)
+    spans = ((tool, persona.span_of(tool)) for tool in persona.tool_names)
+    places = ((tool, span.place if span else None) for tool, span in spans)
+    entries = tuple(Entry(tool, Effect.ALLOW, rule=tool, place=place) for tool, place in places)
+    return RuleSet(entries, Effect.DENY, dialect(host, host.workspace), Reason.UNAVAILABLE)
 
 
 def declared_reading(host: Host, done: Registered) -> DeclaredReading:
@@ -104,13 +102,8 @@ def declared_reading(host: Host, done: Registered) -> DeclaredReading:
     links = (host.name,)
     use = _pool(host, (*done.tools, *done.server_tools), _spawn_entries(host, done))
     pools = _pool(host, (*done.tools, *done.sub_agent_tools))
-    tables = {
-        host.name: Table(
-            Ceiling.of([LinkedRules(use, links)]),
-            Ceiling.of([LinkedRules(pools, links)]),
-            Bounds(depth=1),
-        )
-    }
+    own, handed_on = (Ceiling.of([LinkedRules(rules, links)]) for rules in (use, pools))
+    tables = {host.name: Table(own, handed_on, Bounds(depth=1))}
     for persona in done.personas:
         tables[persona.name] = Table.of(_named(host, persona), link=persona.name)
     if done.snapshot is not None:

@@ -9,13 +9,7 @@ from typing import Final
 
 from policy.core.effect import Effect
 from policy.hosts.pikuri.host import TOOLS
-from policy.hosts.portable import (
-    Portable,
-    PortableAgent,
-    Writer,
-    WrittenFiles,
-    quoted,
-)
+from policy.hosts.portable import Portable, PortableAgent, Writer, WrittenFiles, quoted
 
 __all__ = ["WRITER"]
 
@@ -27,16 +21,12 @@ def _write(portable: Portable) -> WrittenFiles:
     """Return the host, with a persona for each agent that it starts."""
     first = portable.first
     names = portable.renamed()
-    started = [
-        agent
-        for agent in portable.agents[1:]
-        if first.starts.get(agent.name, Effect.DENY) is Effect.ALLOW
-    ]
+    started = [one for one in portable.agents[1:] if first.starts.get(one.name) is Effect.ALLOW]
     own = _tools(first)
     theirs = {agent.name: _tools(agent) for agent in started}
     others = dict.fromkeys(tool for tools in theirs.values() for tool in tools)
-    lines = ['pikuri: "0.1.0"', f"host: {quoted(names[first.name])}", "confirmer: terminal"]
-    lines += ["workspace: allow_all", "register:"]
+    lines = ['pikuri: "0.1.0"', f"host: {quoted(names[first.name])}"]
+    lines += ["confirmer: terminal", "workspace: allow_all", "register:"]
     registered = [f"  - tool: {quoted(tool)}" for tool in own]
     registered += [f"  - sub_agent_tool: {quoted(tool)}" for tool in others if tool not in own]
     registered += ["  - personas:"] if started else []
@@ -64,7 +54,5 @@ def _tools(agent: PortableAgent) -> list[str]:
 
 
 WRITER: Final = Writer(
-    TOOLS["counterparts"],
-    frozenset("pikuri host register confirmer workspace".split()),
-    _write,
+    TOOLS["counterparts"], frozenset("pikuri host register confirmer workspace".split()), _write
 )

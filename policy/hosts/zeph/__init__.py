@@ -6,7 +6,7 @@ issue 970, and `zeph-spec` follows its specification of chains.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from policy.core.finding import Finding
@@ -14,11 +14,11 @@ from policy.core.source import Source
 from policy.core.values import evolve, frozen
 from policy.files.layout import layout_markdown_file
 from policy.files.opening import Tree
-from policy.hosts.data import host_table, tool_classes
+from policy.hosts.data import tool_classes
 from policy.hosts.project import Project, ReadFile, agent_entries
-from policy.hosts.zeph.definition import SubAgentDef
+from policy.hosts.zeph.definition import TOOLS, SubAgentDef
 from policy.hosts.zeph.findings import definition_findings, session_findings
-from policy.hosts.zeph.loading import ZephFolder, discover, is_definition, read, read_config
+from policy.hosts.zeph.loading import discover, is_definition, read, read_config
 from policy.hosts.zeph.session import ZephSession
 from policy.hosts.zeph.spawning import (
     MAIN,
@@ -39,9 +39,7 @@ def load(tree: Tree, options: ZephOptions | None = None) -> tuple[Project, ...]:
 
     The configuration of the folder is read unless *options* contain one.
     """
-    options = options or ZephOptions()
-    known = frozenset(tree.named())
-    return tuple(_project(tree, known, found, options) for found in discover(tree))
+    return tuple(_project(tree, root, options or ZephOptions()) for root in discover(tree))
 
 
 def canonical(path: str, source: Source) -> str | None:
@@ -70,23 +68,21 @@ class ZephFrontEnd:
         return canonical(path, source)
 
 
-def _project(
-    tree: Tree, known: Collection[str], found: ZephFolder, options: ZephOptions
-) -> Project:
+def _project(tree: Tree, root: str, options: ZephOptions) -> Project:
     configured = None
     if options.config == AgentsConfig():
-        configured = read_config(tree, known, found.root, options)
+        configured = read_config(tree, frozenset(tree.named()), root, options)
     if configured is not None:
         # A person may ask for an agent, so the project shows what is possible then.
         asked = evolve(options.context, origin=SpawnOrigin.EXPLICIT)
         options = evolve(options, config=configured.config, context=asked)
         if options.session == ZephSession():
             options = evolve(options, session=configured.session)
-    loaded, files = read(tree, found, options, configured)
-    findings = [*(configured.findings if configured else ()), *loaded.findings]
+    loaded, files = read(tree, root, options, configured)
     if configured is not None:
         files = (*configured.files, *files)
-    return project(loaded.by_name, options, root=found.root, files=files, findings=findings)
+    findings = [*(configured.findings if configured else ()), *loaded.findings]
+    return project(loaded.by_name, options, root=root, files=files, findings=findings)
 
 
 def project(
@@ -117,5 +113,5 @@ def project(
         enforced=enforced_reading(definitions, options),
         files=files,
         findings=tuple(sorted(dict.fromkeys(noted), key=lambda finding: finding.place)),
-        tool_classes=tool_classes(host_table("zeph", "tools")["classes"]),
+        tool_classes=tool_classes(TOOLS["classes"]),
     )

@@ -157,17 +157,13 @@ def _matcher(
 ) -> Iterator[Finding]:
     span = definition.span(f"{path}.matcher")
     tokens = [token for token in matcher.matcher.split("|") if token]
-    dead = [
-        token for token in tokens
-        if not any(matches(token, tool) for tool in tools) and not token.startswith("mcp")
-    ]  # fmt: skip
+    dead = [t for t in tokens if not t.startswith("mcp") and not any(t in tool for tool in tools)]
     if not tokens:
         yield find("hook-never-fires", span, case="empty")
     elif dead:
         lower = [token.lower() for token in dead]
-        known = all(any(matches(token, tool) for tool in tools) for token in lower)
-        help_ = f"write `{'|'.join(lower)}`" if known else ""
-        shown = cite("|".join(dead))
+        known = all(any(token in tool for tool in tools) for token in lower)
+        shown, help_ = cite("|".join(dead)), f"write `{'|'.join(lower)}`" if known else ""
         yield find("hook-never-fires", span, case="matcher", matcher=shown, help=help_)
     for index, hook in enumerate(matcher.hooks):
         at = f"{path}.hooks[{index}]"
@@ -177,7 +173,7 @@ def _matcher(
         if condition is not None and not any(condition_holds(condition, tool) for tool in tools):
             where = definition.span(f"{at}.if")
             yield find("hook-never-fires", where, case="condition", condition=cite(condition))
-    meant = [tool for tool in sorted(tools) if matches(matcher.matcher, tool)]
+    meant = [tool for tool in tools if matches(matcher.matcher, tool)]
     if meant and "PreToolUse" in path and all(_is_denied(definition, tool) for tool in meant):
         yield find("hook-runs-for-denied-calls", span, matcher=cite(matcher.matcher))
 
@@ -248,13 +244,12 @@ def _memory(definition: SubAgentDef, config: AgentsConfig) -> Iterator[Finding]:
     if added is None:
         yield find("memory-switched-off", span, agent=definition.name)
         return
-    denied = set(map(normalize, disallowed))
-    given = [name for name in added if name not in denied]
+    given = set(added) - set(map(normalize, disallowed))
     if definition.tools.allow is None and definition.tools.deny is not None:
         # With an inherited list its deny list becomes an allow list, to which memory adds tools.
-        given = [name for name in EDITING if name in set(map(normalize, definition.tools.deny))]
-    if given:
-        tools = ", ".join(f"`{name}`" for name in given)
+        given = set(map(normalize, definition.tools.deny))
+    if given & set(EDITING):
+        tools = ", ".join(f"`{name}`" for name in EDITING if name in given)
         yield find("memory-widens-tools", span, agent=definition.name, tools=tools)
 
 
@@ -349,8 +344,9 @@ def _gates(session: ZephSession, context: SpawnContext) -> Iterator[Finding]:
 
 def _handed_down(context: SpawnContext, forward: Forward) -> Iterator[Finding]:
     for server in context.session_mcp_servers:
-        tools = [name for name in context.mcp_tool_names if name.startswith(f"mcp__{server}__")]
-        offered = ", ".join(f"`{name}`" for name in tools) or "none that is known here"
+        start = f"mcp__{server}__"
+        tools = ", ".join(f"`{name}`" for name in context.mcp_tool_names if name.startswith(start))
+        offered = tools or "none that is known here"
         yield find("server-offers-tools", file=SESSION, server=server, tools=offered)
     if context.identity:
         yield find("told-to-obey", file=SESSION, name=context.identity)

@@ -11,7 +11,6 @@ import os
 import posixpath
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import zip_longest
 from pathlib import Path, PurePath
 from typing import Final
 
@@ -45,7 +44,6 @@ from policy.hosts.zeph.session import (
     Autonomy,
     BlockedCommand,
     PolicyEnforcer,
-    PolicyRule,
     SessionPermissions,
     SessionRule,
     ZephSession,
@@ -135,6 +133,15 @@ class Loaded:
             self.findings.append(found)
         self.by_name[agent], findings = with_scope(definition, scope, strict=self.strict)
         self.findings += findings
+
+    def add(self, read: Callable[[], SubAgentDef], scope: str) -> None:
+        """Add the definition that *read* returns; skip a file that cannot be read."""
+        try:
+            definition = read()
+        except HostError as error:
+            self.skip(error)
+        else:
+            self.take(definition, scope)
 
     def skip(self, error: HostError) -> None:
         """Skip a file, and remember the agent that it may define."""
@@ -262,7 +269,6 @@ def load(
         data = real.read_bytes()
     except OSError as error:
         raise refused("Parse", None, "unread", file=name, why=error.strerror) from None
-    check_size(len(data), name)
     definition = _parse_file(name, data, profile)
     label = PurePath(path).name
     return evolve(definition, source=f"{scope}/{label}" if scope else label, file_path=real)
@@ -331,14 +337,11 @@ def _load_folder(loaded: Loaded, given: Path, scope: str, folder: Path, *, is_na
 def _load_file(
     loaded: Loaded, path: Path, boundary: Path | None, scope: str, folder: Path, *, is_named: bool
 ) -> None:
-    try:
-        definition = load(path, boundary, folder=folder, profile=loaded.profile, scope=scope)
-    except HostError as error:
-        if is_named:
-            raise
-        loaded.skip(error)
+    read = partial(load, path, boundary, folder=folder, profile=loaded.profile, scope=scope)
+    if is_named:
+        loaded.take(read(), scope)
     else:
-        loaded.take(definition, scope)
+        loaded.add(read, scope)
 
 
 def load_definitions(
@@ -446,10 +449,10 @@ def _policy_file(tree: Tree, known: Collection[str], root: str, name: str) -> So
 
 def _read(path: str) -> ReadFile:
     named = f"/{path}".endswith(f"/{_NAMED}")
-    return ReadFile(path, "configuration", _GUESS if named else "")
+    why = "Zeph reads it where `--config` or `ZEPH_CONFIG` names it"
+    return ReadFile(path, "configuration", why if named else "")
 
 
-_GUESS: Final = "Zeph reads it where `--config` or `ZEPH_CONFIG` names it"
 _NOT_STARTED: Final = "Zeph does not start with this file, so it allows nothing"
 
 
@@ -471,7 +474,7 @@ def _configured(path: str, root: Fields, options: ZephOptions, opened: Open) -> 
         return _unreadable(path, HostErrors(root.errors))
     folders = tuple(posixpath.normpath(folder) for folder in extra)
     user = posixpath.normpath(user) if user else user
-    found = [*_findings(path, agents, config, options), *_keys(root), *read.findings]
+    found = [*_findings(path, root, config, options), *read.findings]
     for name, folder in (("user_agents_dir", user), *(("extra_dirs", one) for one in folders)):
         if folder and _is_elsewhere(folder):
             found.append(find("folder-elsewhere", spans.get(f"agents.{name}"), folder=folder))
@@ -490,17 +493,13 @@ def _is_elsewhere(folder: str) -> bool:
 
 
 def _findings(
-    path: str, agents: Fields, config: AgentsConfig, options: ZephOptions
+    path: str, root: Fields, config: AgentsConfig, options: ZephOptions
 ) -> Iterator[Finding]:
     if not config.enabled:
-        spans = agents.spans
-        span = spans.get("agents.enabled") or spans.get("agents")
+        span = root.spans.get("agents.enabled") or root.spans.get("agents")
         yield find("agents-disabled", span, file=path)
     for name, _, span in config.denied:
         yield from entry_findings(name, Effect.DENY, span, options)
-
-
-def _keys(root: Fields) -> Iterator[Finding]:
     for key in root.unapplied(SECTIONS):
         if key.help:
             yield find("config-key-ignored", key.span, key=key.name, help=key.help)
@@ -542,13 +541,15 @@ def _session(root: Fields, opened: Open) -> Configured:
             source = opened(name)
             files = (ReadFile(source.name, "policy"),)
             rules = read_rules(source)
-        enforcer = _enforcer(rules, default)
+        # Rules that deny hold in every environment, since none is known here.
+        held = (evolve(rule, env=()) if rule.effect is Effect.DENY else rule for rule in rules)
+        session = evolve(session, rules=PolicyEnforcer.of(held, default))
     except PolicyError as error:
         span = spans.get("tools.policy.policy_file")
         placed = error if error.span else PolicyError(error.message, span, help=error.help)
         findings = Finding.of(placed, "unreadable-config", consequence=_ALL_DENIED)
         return Configured(files, session=evolve(session, rules=NOTHING), findings=findings)
-    return Configured(files, session=evolve(session, rules=enforcer))
+    return Configured(files, session=session)
 
 
 # Used if the policy rules cannot be read, since those might deny any call.
@@ -556,40 +557,38 @@ NOTHING: Final = PolicyEnforcer.of(())
 _ALL_DENIED: Final = "every call is denied here, since the policy rules cannot be read"
 
 
-def _enforcer(rules: tuple[PolicyRule, ...], default: Effect) -> PolicyEnforcer:
-    """Return the rules. Those that deny hold in every environment, since none is known here."""
-    always = (evolve(rule, env=()) if rule.effect is Effect.DENY else rule for rule in rules)
-    return PolicyEnforcer.of(always, default)
-
-
 # --- permissions ----------------------------------------------------------------------
 
 
 def _permissions(tools: Fields, shell: Fields) -> SessionPermissions:
     """Return the rules of each tool: ``permissions``, or else the lists of the shell."""
-    blocked, confirmed = shell.texts("blocked_commands"), shell.optional_texts("confirm_patterns")
+    denied = _legacy(shell, "blocked_commands", Effect.DENY, ())
+    asked = _legacy(shell, "confirm_patterns", Effect.ASK, PROGRAMS["confirmed"])
     if tools.entry("permissions") is None:
-        policy = SessionPermissions.from_legacy(
-            blocked, PROGRAMS["confirmed"] if confirmed is None else confirmed
-        )
-        keys = [f"blocked_commands[{index}]" for index in range(len(blocked))]
-        keys += [f"confirm_patterns[{index}]" for index in range(len(confirmed or ()))]
-        spans = [shell.spans.get(f"tools.shell.{key}") for key in keys]
-        pairs = zip_longest(policy.rules["bash"], spans)
-        return evolve(policy, rules={"bash": [evolve(rule, span=span) for rule, span in pairs]})
+        listed = (*denied, *asked, SessionRule("*", Effect.ALLOW))
+        return SessionPermissions(rules={"bash": listed}, ordered=False)
     section = tools.below("permissions")
     rules: dict[str, list[SessionRule]] = {}
     for entry in section.entries:
-        listed = rules.setdefault(entry.name, [])
+        own = rules.setdefault(entry.name, [])
         for index, node in enumerate(section.sequence(entry.name)):
             item = section.item(node, f"{entry.name}[{index}]")
             if item.node and item.entry("action") is None:
                 item.missing("action")
             text, effect = item.text("pattern"), item.choice("action", Effect.ASK, Effect)
-            listed.append(SessionRule(text, effect, item.node.span if item.node else None))
+            own.append(SessionRule(text, effect, item.node.span if item.node else None))
     # The shell asks for every command if no rules are for it.
     rules.setdefault("bash", [SessionRule("*", Effect.ASK)])
     return SessionPermissions(rules=rules)
+
+
+def _legacy(shell: Fields, key: str, effect: Effect, usual: Iterable[str]) -> list[SessionRule]:
+    """Return the rules of a list of texts that commands may contain."""
+    texts = shell.optional_texts(key)
+    return [
+        SessionRule(f"*{text}*", effect, shell.spans.get(f"tools.shell.{key}[{index}]"))
+        for index, text in enumerate(usual if texts is None else texts)
+    ]
 
 
 def _blocked(shell: Fields) -> list[BlockedCommand]:
@@ -612,66 +611,51 @@ def _blocked(shell: Fields) -> list[BlockedCommand]:
 
 # The scopes of the folders, the one with the highest priority first.
 _SCOPES: Final = {PROJECT: "project", USER: "user"}
-_FOLDERS: Final = re.compile(rf"(?:(.*)/)?({'|'.join(map(re.escape, _SCOPES))})/(.+)")
+_DEFINITION: Final = re.compile(
+    rf"(?:(?P<root>.*)/)?(?:{'|'.join(map(re.escape, _SCOPES))})/(?P<name>[^/]+\.md)"
+)
 
 
-@frozen
-class ZephFolder:
-    """A folder in which Zeph would be started.
-
-    Attributes:
-        root: relative to the tree.
-        files: folder of definitions -> names of its files.
-
-    """
-
-    root: str
-    files: dict[str, list[str]] = field(factory=dict)
-
-
-def discover(tree: Tree) -> tuple[ZephFolder, ...]:
-    """Return every folder below *tree* with definitions."""
-    found: dict[str, ZephFolder] = {}
-    for path in tree.paths():
-        parts = _FOLDERS.fullmatch(path)
-        if parts:
-            root = parts[1] or ""
-            files = found.setdefault(root, ZephFolder(root)).files
-            files.setdefault(parts[2], []).append(parts[3])
-    return tuple(each for each in found.values() if any(map(_definitions, each.files.values())))
+def discover(tree: Tree) -> tuple[str, ...]:
+    """Return every folder below *tree* in which Zeph would find definitions."""
+    found = filter(None, map(_DEFINITION.fullmatch, tree.paths()))
+    return tuple(dict.fromkeys(one["root"] or "" for one in found))
 
 
 def is_definition(path: str) -> bool:
     """Return whether the file at *path* is read as a definition."""
-    parts = _FOLDERS.fullmatch(path)
-    return parts is not None and bool(_definitions([parts[3]]))
-
-
-def _definitions(names: list[str]) -> list[str]:
-    return [name for name in names if name.endswith(".md") and name != ".md" and "/" not in name]
+    return _DEFINITION.fullmatch(path) is not None
 
 
 def read(
-    tree: Tree, found: ZephFolder, options: ZephOptions, configured: Configured | None = None
+    tree: Tree, root: str, options: ZephOptions, configured: Configured | None = None
 ) -> tuple[Loaded, tuple[ReadFile, ...]]:
-    """Return the definitions of one project, and the files that were read."""
+    """Return the definitions of the project in *root*, and the files that were read."""
     loaded = Loaded(options.profile)
     files: list[ReadFile] = []
     for folder, scope in _folders(configured).items():
-        prefix = f"{found.root}/{folder}" if found.root else folder
+        prefix = f"{root}/{folder}" if root else folder
         below = len(prefix) + 1
         names = [path[below:] for path in tree.paths() if path.startswith(f"{prefix}/")]
         loaded.findings += _not_read(prefix, names)
-        for name in loaded.cut(prefix, sorted(_definitions(names))):
+        for name in loaded.cut(prefix, sorted(filter(_NAMED_SO.fullmatch, names))):
             path = f"{prefix}/{name}"
             files.append(ReadFile(path, "agent"))
-            try:
-                definition = _parse_file(path, _bytes(tree, path), options.profile)
-            except HostError as error:
-                loaded.skip(error)
-            else:
-                loaded.take(evolve(definition, source=f"{scope}/{name}"), scope)
+            loaded.add(partial(_from_tree, tree, path, options.profile, f"{scope}/{name}"), scope)
     return loaded, tuple(files)
+
+
+# The names of definitions in their folder.
+_NAMED_SO: Final = re.compile(r"[^/]+\.md")
+
+
+def _from_tree(tree: Tree, path: str, profile: ZephProfile, label: str) -> SubAgentDef:
+    try:
+        data = tree.read(path, DEFINITION_BYTES)
+    except PolicyError as error:
+        case = "size" if "bytes" in error.message else "other"
+        raise refused("Parse", None, case, file=path, why=error.message) from None
+    return evolve(_parse_file(path, data, profile), source=label)
 
 
 def _folders(configured: Configured | None) -> dict[str, str]:
@@ -686,14 +670,6 @@ def _folders(configured: Configured | None) -> dict[str, str]:
         if folder:
             found.setdefault(folder, scope)
     return found
-
-
-def _bytes(tree: Tree, path: str) -> bytes:
-    try:
-        return tree.read(path, DEFINITION_BYTES)
-    except PolicyError as error:
-        case = "size" if "bytes" in error.message else "other"
-        raise refused("Parse", None, case, file=path, why=error.message) from None
 
 
 def _not_read(prefix: str, names: list[str]) -> Iterator[Finding]:

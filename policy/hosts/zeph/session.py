@@ -9,7 +9,8 @@ import enum
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import takewhile
 from pathlib import Path
 from typing import Final
 
@@ -27,15 +28,7 @@ from policy.files.text import decode
 from policy.files.toml_nodes import read_toml
 from policy.hosts.data import Grade, arguments_of
 from policy.hosts.fields import Fields, as_host_errors
-from policy.hosts.zeph.definition import (
-    GROUPS,
-    PROGRAMS,
-    SHELLS,
-    TOOLS,
-    find,
-    normalize,
-    refused,
-)
+from policy.hosts.zeph.definition import GROUPS, PROGRAMS, SHELLS, TOOLS, find, normalize, refused
 from policy.patterns.notations import Unusable, characters_of, is_glob
 from policy.patterns.pattern import Pattern, PatternKind
 from policy.patterns.tokens import Gap, OneOf, Token
@@ -104,13 +97,11 @@ def _mistake(rest: str) -> str:
 def cased(token: Token) -> Iterator[Token]:
     """Yield tokens that match *token* in either case."""
     if isinstance(token, OneOf):
-        characters = {other for character in token.characters for other in _cases(character)}
-        yield OneOf(frozenset(characters), token.negated)
-        return
-    for character in token if isinstance(token, str) else ():
-        cases = _cases(character)
-        yield OneOf(frozenset(cases)) if len(cases) > 1 else character
-    if not isinstance(token, str):
+        yield OneOf(frozenset().union(*map(_cases, token.characters)), token.negated)
+    elif isinstance(token, str):
+        every = ((character, _cases(character)) for character in token)
+        yield from (OneOf(cases) if len(cases) > 1 else one for one, cases in every)
+    else:
         yield token
 
 
@@ -118,10 +109,10 @@ def cased(token: Token) -> Iterator[Token]:
 _SIGNS = {"k": "\u212a", "\xe5": "\u212b", "\u03c9": "\u2126"}
 
 
-def _cases(character: str) -> set[str]:
+def _cases(character: str) -> frozenset[str]:
     lower = character.lower()
     found = {character, lower, character.upper(), _SIGNS.get(lower, lower)}
-    return {one for one in found if len(one) == 1 and one.lower() == lower}
+    return frozenset(one for one in found if len(one) == 1 and one.lower() == lower)
 
 
 # --- policy rules as written ----------------------------------------------------------
@@ -340,11 +331,7 @@ class PolicyEnforcer:
         return cls(listed, default, tuple(compiled))
 
     def decide(
-        self,
-        tool: str,
-        params: Mapping[str, object],
-        trust: TrustLevel,
-        env: Iterable[str] = (),
+        self, tool: str, params: Mapping[str, object], trust: TrustLevel, env: Iterable[str] = ()
     ) -> RuleVerdict:
         """Return the decision on a call of a caller with *trust* in the environment *env*."""
         variables = frozenset(env)
@@ -520,11 +507,7 @@ class PermissionGrants:
 
 
 def check_secret(
-    name: str,
-    listed: Collection[str],
-    approved: Collection[str],
-    *,
-    background: bool = False,
+    name: str, listed: Collection[str], approved: Collection[str], *, background: bool = False
 ) -> None:
     """Refuse a secret that the definition does not list, or that has no active grant.
 
@@ -699,8 +682,7 @@ DECLARED: Final = Dialect(
     aliases={**_ALIASES, "shell": "bash", "sh": "bash"},
     shell=Shell(
         wrapping=Wrapping(
-            names=frozenset(PROGRAMS["wrappers"]),
-            transparent=frozenset(PROGRAMS["transparent"]),
+            names=frozenset(PROGRAMS["wrappers"]), transparent=frozenset(PROGRAMS["transparent"])
         ),
         files=FileTools(output="write", input="read"),
     ),
@@ -736,31 +718,24 @@ def blocked_rules(commands: Iterable[BlockedCommand], dialect: Dialect) -> RuleS
 
     They apply to each part of a command, without quotes and wrappers. Zeph knows fewer wrappers.
     """
-    entries = (
-        Entry(
-            "bash",
-            Effect.DENY,
-            pattern,
-            rule=f"blocked command: {command.text}",
-            place=command.span.place if command.span else None,
+    entries: list[Entry] = []
+    for command in commands:
+        place = command.span.place if command.span else None
+        made = partial(
+            Entry, "bash", Effect.DENY, rule=f"blocked command: {command.text}", place=place
         )
-        for command in commands
-        for pattern in _patterns(command.text.split())
-    )
+        words = command.text.lower().split()
+        text, ends = [*cased(" ".join(words))], _AFTER if len(words) == 1 else _FURTHER
+        patterns = [Pattern.of(PatternKind.TEXT, [*b, *text, *e]) for b in _BEFORE for e in ends]
+        entries += map(made, patterns)
     return RuleSet(tuple(entries), Effect.ALLOW, _SHELL_DIALECTS[dialect.loose])
 
 
-# What may precede the name of a program, and follow it: a folder; arguments or a suffix.
-_BEFORE: tuple[list[Token], ...] = ([], [Gap.ANY, "/"])
-_AFTER: tuple[list[Token], ...] = ([], [" ", Gap.ANY], [".", Gap.ANY])
-
-
-def _patterns(words: list[str]) -> Iterator[Pattern]:
-    text = [piece for letter in " ".join(words).lower() for piece in cased(letter)]
-    after: tuple[list[Token], ...] = _AFTER if len(words) == 1 else ([Gap.ANY],)
-    for before in _BEFORE:
-        for end in after:
-            yield Pattern.of(PatternKind.TEXT, [*before, *text, *end])
+# What may precede the name of a program: a folder. What may follow it: arguments, or a suffix;
+# and what may follow the start of a command.
+_BEFORE: Final[tuple[list[Token], ...]] = ([], [Gap.ANY, "/"])
+_AFTER: Final[tuple[list[Token], ...]] = ([], [" ", Gap.ANY], [".", Gap.ANY])
+_FURTHER: Final[tuple[list[Token], ...]] = ([Gap.ANY],)
 
 
 # --- trust ------------------------------------------------------------------------------
@@ -960,21 +935,16 @@ class SessionPermissions:
         A rule denies a tool if it denies every input, and no earlier rule of the tool allows or
         asks.
         """
-        if self.autonomy is not Autonomy.SUPERVISED:
-            return None
         denied = {normalize(tool) for tool, rules in self.rules.items() if _denies_all(rules)}
         tools = tuple(universe)
         left = tuple(tool for tool in tools if normalize(tool) not in denied)
-        return None if left == tools else left
+        return None if self.autonomy is not Autonomy.SUPERVISED or left == tools else left
 
 
 def _denies_all(rules: Iterable[SessionRule]) -> bool:
-    for rule in rules:
-        if rule.effect is not Effect.DENY and not rule.problem:
-            return False
-        if rule.text in _CATCH_ALL:
-            return True
-    return False
+    in_force = (rule for rule in rules if not rule.problem)
+    denials = takewhile(lambda rule: rule.effect is Effect.DENY, in_force)
+    return any(rule.text in _CATCH_ALL for rule in denials)
 
 
 # --- sessions and options -------------------------------------------------------------

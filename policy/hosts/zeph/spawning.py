@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import string
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Final
 
 from policy.core import expressions as re
@@ -39,7 +39,6 @@ from policy.hosts.zeph.session import (
     ENFORCED,
     RAW,
     STARTING,
-    ToolScope,
     TrustGate,
     TrustLevel,
     ZephSession,
@@ -541,17 +540,15 @@ def network_rules(dialect: Dialect) -> RuleSet:
     They do not apply to tools of servers, as in Zeph.
     """
     rule = "network denied"
-    entries = [Entry(name, Effect.DENY, rule=rule) for name in GROUPS["network"]]
-    entries += (
-        Entry("bash", Effect.DENY, pattern, rule=f"{rule}: {' '.join(words)}")
-        for words in map(str.split, PROGRAMS["reaching"])
-        for pattern in _mentions(words)
+    mentioned = [(text, _mentions(text.split())) for text in PROGRAMS["reaching"]]
+    mentioned += [(text, iter([Pattern.text(f"*{text}*")])) for text in PROGRAMS["devices"]]
+    commands = (
+        Entry("bash", Effect.DENY, pattern, rule=f"{rule}: {text}")
+        for text, patterns in mentioned
+        for pattern in patterns
     )
-    entries += (
-        Entry("bash", Effect.DENY, Pattern.text(f"*{device}*"), rule=f"{rule}: {device}")
-        for device in PROGRAMS["devices"]
-    )
-    return RuleSet(tuple(entries), Effect.ALLOW, dialect)
+    tools = (Entry(name, Effect.DENY, rule=rule) for name in GROUPS["network"])
+    return RuleSet((*tools, *commands), Effect.ALLOW, dialect)
 
 
 def _mentions(words: list[str]) -> Iterator[Pattern]:
@@ -603,14 +600,10 @@ def _session_rules(
     if session.trust is not None:
         sets.append(TrustGate(session.trust, session.servers).rules(dialect))
     if session.scope is not None:
-        sets.append(_scope_rules(session.scope, dialect))
+        names = {*session.scope.tools, *(n.removeprefix("builtin:") for n in session.scope.tools)}
+        entries = (Entry(name, Effect.ALLOW, rule="in scope") for name in sorted(names))
+        sets.append(RuleSet((STARTING, *entries), Effect.DENY, dialect, Reason.UNAVAILABLE))
     return tuple(sets)
-
-
-def _scope_rules(scope: ToolScope, dialect: Dialect) -> RuleSet:
-    names = {name.removeprefix("builtin:") for name in scope.tools} | scope.tools
-    entries = (Entry(name, Effect.ALLOW, rule="in scope") for name in sorted(names))
-    return RuleSet((STARTING, *entries), Effect.DENY, dialect, Reason.UNAVAILABLE)
 
 
 def _plan_rules(
@@ -789,34 +782,30 @@ _READERS: dict[ArgumentKind, Callable[[str], tuple[Pattern, ...]]] = {
 
 def _spawn_names(name: str) -> tuple[str, ...] | None:
     """Return the agents that ``Task(a, b)`` names; None is any agent."""
-    _, _, inside = name.partition("(")
-    names = tuple(part.strip() for part in inside.rpartition(")")[0].split(",") if part.strip())
+    inside = name.partition("(")[2].rpartition(")")[0]
+    names = tuple(part.strip() for part in inside.split(",") if part.strip())
     return None if not names or "*" in names else names
 
 
 def _spawns(definition: SubAgentDef) -> RuleSet:
     """Return the rules on starting agents: ``allowed_spawns``, and ``Task(…)`` in lists."""
-    denied: list[Entry] = []
-    granted: list[Entry] = []
+    found: list[Entry] = []
     for name, effect, span in definition.named_tools:
         if normalize(name) == "task":
-            into = denied if effect is Effect.DENY else granted
             place = span.place if span else None
             entry = partial(Entry, SPAWN_TOOL, effect, rule=name, place=place)
             agents = _spawn_names(name)
-            into += [entry(Pattern.exactly(agent)) for agent in agents] if agents else [entry()]
-    unlimited = not granted
-    allowed = definition.allowed_spawns
-    if allowed is not None:
-        listed = list(_spawn_entries(definition, allowed))
-        if not unlimited:
-            known = {entry.pattern for entry in granted}
-            listed = [e for e in listed if e.pattern is None or None in known or e.pattern in known]
-        return RuleSet((*denied, *listed), Effect.ALLOW, DECLARED)
-    if unlimited or any(entry.pattern is None for entry in granted):
-        return RuleSet((*denied, *granted), Effect.ALLOW, DECLARED)
-    rest = Entry(SPAWN_TOOL, Effect.DENY, reason=Reason.DEFAULT)
-    return RuleSet((*denied, *granted, rest), Effect.ALLOW, DECLARED)
+            found += [entry(Pattern.exactly(agent)) for agent in agents] if agents else [entry()]
+    granted = [entry for entry in found if entry.effect is Effect.ALLOW]
+    denied = [entry for entry in found if entry.effect is Effect.DENY]
+    known = {entry.pattern for entry in granted}
+    any_agent = not granted or None in known
+    if definition.allowed_spawns is not None:
+        listed = _spawn_entries(definition, definition.allowed_spawns)
+        granted = [e for e in listed if any_agent or e.pattern is None or e.pattern in known]
+    elif not any_agent:
+        granted.append(Entry(SPAWN_TOOL, Effect.DENY, reason=Reason.DEFAULT))
+    return RuleSet((*denied, *granted), Effect.ALLOW, DECLARED)
 
 
 # --- the two readings of chains -------------------------------------------------------
@@ -860,9 +849,8 @@ def declared_reading(definitions: Mapping[str, SubAgentDef], options: ZephOption
         sets += (network_rules(ENFORCED),)
     if cap is not None:
         sets += (TrustGate(cap, options.session.servers).rules(ENFORCED),)
-    depth = max(options.config.max_spawn_depth - context.spawn_depth, 0)
-    if options.config.effective_delegation_mode is DelegationMode.DISABLED:
-        depth = 0
+    starts = options.config.effective_delegation_mode is not DelegationMode.DISABLED
+    depth = max(options.config.max_spawn_depth - context.spawn_depth, 0) if starts else 0
     session = _table(sets, MAIN, Bounds(depth, trust=cap.value if cap else None))
     tables = {
         name: _table(_declared_rules(definition, options.profile, options.config), name)
@@ -897,7 +885,16 @@ def enforced_reading(
     """Return the enforced reading: the lists of the agent itself, and its context."""
     options = options or ZephOptions()
     manager = SubAgentManager(definitions, options.config, options.usage)
-    known: dict[object, Link] = {}
+
+    def handed(state: ZephState) -> SpawnContext:
+        """Return the context of the agents that are started at *state*."""
+        own, forward = SpawnContext(), options.forwarding
+        start = state.context.then(own, allowlist=state.allowlist, forward=forward)
+        return start if state.agent else state.context
+
+    def bounded(table: Table, state: ZephState) -> Table:
+        depth = options.config.max_spawn_depth - handed(state).spawn_depth
+        return evolve(table, bounds=Bounds(max(depth, 0)))
 
     def start(agent: str) -> Link:
         state = ZephState(options.context)
@@ -905,45 +902,28 @@ def enforced_reading(
         root = Link(MAIN, bounded(table, state), 0, state)
         return root if agent == MAIN else evolve(step(root, agent), depth=0)
 
-    def step(parent: Link, agent: str) -> Link:
-        state = parent.state if isinstance(parent.state, ZephState) else ZephState(options.context)
-        context, starter = state.context, definitions.get(state.agent)
-        if state.agent:
-            context = handed(state)
-        # All that the result needs of the starter: its context, and its `allowed_spawns`.
-        listed = state.agent if starter is not None and starter.allowed_spawns is not None else ""
-        key = (agent, listed, context, state.trust)
-        if key not in known:
-            known[key] = spawned(agent, parent.name, starter, context, state.trust)
-        return evolve(known[key], depth=parent.depth + 1)
-
-    def handed(state: ZephState) -> SpawnContext:
-        forward = options.forwarding
-        return state.context.then(SpawnContext(), allowlist=state.allowlist, forward=forward)
-
-    def bounded(table: Table, state: ZephState) -> Table:
-        context = handed(state) if state.agent else state.context
-        depth = max(options.config.max_spawn_depth - context.spawn_depth, 0)
-        return evolve(table, bounds=Bounds(depth))
-
-    def spawned(
-        agent: str,
-        parent: str,
-        starter: SubAgentDef | None,
-        context: SpawnContext,
-        trust: TrustLevel | None,
-    ) -> Link:
-        try:
-            effective = manager.check_spawn(agent, context, parent=starter)
-        except HostError as error:
-            if error.kind == "NotFound":
-                raise KeyError(agent) from None
-            raise SpawnRefused(agent, parent, error) from None
+    @cache
+    def started(agent: str, starter: str, context: SpawnContext, trust: TrustLevel | None) -> Link:
+        effective = manager.check_spawn(agent, context, parent=definitions.get(starter))
         trust = trust if effective.trust is None else effective.trust
         after = ZephState(context, effective.allowlist, trust, agent)
         return Link(agent, bounded(_enforced_table(effective, options, trust), after), 0, after)
 
-    return EnforcedReading(_agents(definitions), start, step)
+    def step(parent: Link, agent: str) -> Link:
+        state = parent.state if isinstance(parent.state, ZephState) else ZephState(options.context)
+        starter = definitions.get(state.agent)
+        # All that the result needs of the starter: its context, and its `allowed_spawns`.
+        listed = state.agent if starter is not None and starter.allowed_spawns is not None else ""
+        try:
+            link = started(agent, listed, handed(state), state.trust)
+        except HostError as error:
+            if error.kind == "NotFound":
+                raise KeyError(agent) from None
+            raise SpawnRefused(agent, parent.name, error) from None
+        return evolve(link, depth=parent.depth + 1)
+
+    agents = (MAIN, *(name for name in definitions if name != MAIN))
+    return EnforcedReading(agents, start, step)
 
 
 def resume(
@@ -962,10 +942,6 @@ def resume(
     effective = manager.check_resume(agent, context or TOP)
     after = ZephState(context or TOP, effective.allowlist, effective.trust, agent)
     return Link(agent, _enforced_table(effective, options, effective.trust), 1, after)
-
-
-def _agents(definitions: Mapping[str, SubAgentDef]) -> tuple[str, ...]:
-    return (MAIN, *(name for name in definitions if name != MAIN))
 
 
 def _enforced_table(effective: Effective, options: ZephOptions, trust: TrustLevel | None) -> Table:

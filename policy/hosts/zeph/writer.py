@@ -19,13 +19,7 @@ from policy.core.finding import Finding
 from policy.core.values import evolve, stated
 from policy.files.nodes import plain
 from policy.hosts.fields import HostError
-from policy.hosts.portable import (
-    Dropped,
-    Portable,
-    PortableAgent,
-    Writer,
-    WrittenFiles,
-)
+from policy.hosts.portable import Dropped, Portable, PortableAgent, Writer, WrittenFiles
 from policy.hosts.zeph.definition import (
     TOOLS,
     HookDef,
