@@ -28,14 +28,7 @@ from policy.compare.lists import ListSide, View, is_stricter, knows_no_more, sta
 from policy.compare.opening import Openings, opened_by
 from policy.compare.pair import OPAQUE, OVERLAPS, ToolPair
 from policy.compare.prefixes import in_quotes, is_led, runs_another, transparent
-from policy.compare.witness import (
-    CHANGES,
-    Difference,
-    Effects,
-    of_direction,
-    signature,
-    weaker,
-)
+from policy.compare.witness import CHANGES, Difference, Effects, of_direction, signature, weaker
 from policy.core import expressions as re
 from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
@@ -117,10 +110,7 @@ class CommandPair(ToolPair):
             else:
                 self.doubt(OPAQUE, wanted)
             return
-        # Of what starts with a program that runs others most is not known to be harmless.
-        others = (each for each in runs_another(self.shell) if self._decided(each, chosen))
-        behind = (each + named for each in transparent(self.shell))
-        found = self._first(chain(unvouched(named, self.shell), behind, others), wanted)
+        found = self._first(self._unvouched(named, chosen), wanted)
         if found is not None:
             yield found
             if found.effects == wanted:
@@ -140,6 +130,12 @@ class CommandPair(ToolPair):
                     return
         if not is_tried:
             self.doubt(OPAQUE, wanted)
+
+    def _unvouched(self, named: str, chosen: Mapping[int, int]) -> Iterator[str]:
+        """Yield commands that need a rule: with an option, behind a wrapper, or of a wrapper."""
+        yield from unvouched(named, self.shell)
+        yield from (each + named for each in transparent(self.shell))
+        yield from (each for each in runs_another(self.shell) if self._decided(each, chosen))
 
     def settled(self, effects: Iterable[Effects]) -> set[Effects]:
         """Return the changes of which no further command has to be found beside *effects*."""
