@@ -326,7 +326,7 @@ def _groups(texts: list[str], kind: ArgumentKind, least: int) -> Iterator[_Group
 
 
 def _merged(groups: list[_Group], shared: Callable[[str], str], least: int) -> Iterator[_Group]:
-    """Yield *groups*, those that share a pattern as one where there are enough of them."""
+    """Yield *groups*; enough groups that share a pattern become one."""
     by_pattern: dict[str, list[_Group]] = {}
     for pattern, texts in groups:
         by_pattern.setdefault(shared(pattern or texts[0]), []).append((pattern, texts))

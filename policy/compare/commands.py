@@ -52,7 +52,7 @@ _FILES = "the files that some commands open decide beside what rules say of them
 
 
 class CommandPair(ToolPair):
-    """Commands that differ in their text only, one argument of a tool that runs them."""
+    """Calls of a tool that runs commands; they differ in the command alone."""
 
     @cached_property
     def unheard(self) -> frozenset[Effects]:
@@ -342,10 +342,9 @@ def unasked_differences(pair: CommandPair) -> Iterator[Difference]:
 
 
 class _UnaskedPair(CommandPair):
-    """The commands that run where no rule applies to them: to these, no rule is one that allows.
+    """Commands that run without a rule: for these, a rule that allows changes nothing.
 
-    Only what a default decides on one of the sides is another comparison than that of
-    all commands.
+    Only those are compared that a default decides on one of the sides.
     """
 
     def __init__(self, pair: CommandPair, running: Sequence[Shell]) -> None:

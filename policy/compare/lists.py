@@ -502,7 +502,7 @@ class ListSide:
 
 
 class Edited:
-    """The lists of two sides, and the lines that one of them alone has or that say something else.
+    """The lists of two sides, and the lines that only one has or that say something else there.
 
     Args:
         before: one side.

@@ -174,7 +174,7 @@ class Openings:
         return {(file[0] & was, file[1] & now) for was, now in rest} & CHANGES
 
     def unknown(self, tools: Iterable[str]) -> Iterator[str]:
-        """Yield commands that open files of *tools* of which no one knows which they are.
+        """Yield commands that open unknown files, each as a call of one of *tools*.
 
         One of each program.
         """

@@ -1,4 +1,4 @@
-"""The search itself: a text for lines that decide it, and the call it is of, for one tool.
+"""The search for a text that two sides decide differently, and the call it stands for.
 
 Of the texts that some lines match it is enough to try those in which a fresh character fills
 what all of them leave open (`policy.patterns.search`). Where too many lines overlap, all lists

@@ -234,7 +234,7 @@ def quiet_commands(shell: Shell) -> tuple[str, ...]:
 
 @lru_cache(maxsize=64)
 def transparent(shell: Shell) -> tuple[str, ...]:
-    """Return prefixes that rules which allow see through, those first behind which less is quiet.
+    """Return wrappers that allow rules unwrap, first those behind which fewer commands run unasked.
 
     One for each way in which commands run unasked behind them, or do not.
     """
@@ -277,5 +277,5 @@ def _is_seen_through(start: str, shell: Shell) -> bool:
 
 @lru_cache(maxsize=64)
 def runs_another(shell: Shell) -> tuple[str, ...]:
-    """Return commands that run another one, which no rule names, in the ways that are usual."""
+    """Return usual commands that run another command, one that no rule names."""
     return tuple(f"{text}q7z" for text in _usual(shell) if text.endswith(" "))

@@ -118,7 +118,7 @@ def _tried(pair: CommandPair, lines: ChangedLines, shown: set[Effects]) -> Itera
 
 @values.frozen
 class ChangedLine:
-    """A line that one side alone has, and the changes that may come of it.
+    """A line of one side alone, and the changes that it may cause.
 
     Attributes:
         view: of which list.
@@ -135,7 +135,7 @@ class ChangedLine:
 
 
 class ChangedLines:
-    """The lines of which one decides any such command that changes, the strict ones first."""
+    """The changed lines, strict ones first. One of them decides each command that changes."""
 
     def __init__(self, pair: CommandPair) -> None:
         self._pair = pair
@@ -453,7 +453,7 @@ class ChangedLines:
 
     @cached_property
     def _live(self) -> list[list[tuple[Pattern, Effect]]]:
-        """The lines of each list but for those behind one that matches all that they do."""
+        """The lines of each list, without those behind a line that matches all of theirs."""
         return [
             [
                 (pattern, entry.effect)
@@ -484,7 +484,7 @@ def granted_shells(views: Sequence[View], shell: Shell) -> tuple[str, ...]:
 
 
 def _both_ways(other: Effect, effect: Effect, own: int) -> Iterator[Effects]:
-    """Yield the change between what one side says and the side that has a line, if it is one."""
+    """Yield the change between *other* and the *effect* of side *own*, if they differ."""
     if other is not effect:
         yield (effect, other) if own == 0 else (other, effect)
 

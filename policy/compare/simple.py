@@ -387,7 +387,7 @@ class Spelling:
     told: frozenset[str] = frozenset()
 
     def after(self, letter: str, names: Names) -> Spelling | None:
-        """Return how much it is with one more letter; None where it is no such name."""
+        """Return the spelling with one more letter; None where no program is named so."""
         if (letter == "=" and self.named) or letter in self.told:
             return None
         typed = "" if letter == "/" else None if self.typed is None else self.typed + letter
@@ -450,7 +450,7 @@ class _At:
 
     @property
     def texts(self) -> tuple[frozenset[ListedText], frozenset[ListedText]]:
-        """Those by which it is known, and by which it may be."""
+        """The texts that strict rules match, and those that they may match."""
         if self.named is None:
             return self.known, self.ambiguous
         if self.sure:

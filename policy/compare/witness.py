@@ -253,7 +253,7 @@ CHANGES: Final = frozenset((one, other) for one, other in product(Effect, Effect
 
 @frozen
 class Difference:
-    """Calls of one tool that are decided differently, shown by one of them.
+    """Calls of one tool that two sides decide differently, with one of them as a witness.
 
     Attributes:
         tool: its name.

@@ -155,7 +155,7 @@ class MappingNode:
         return entry.value if entry else None
 
     def repeated(self) -> tuple[tuple[NodeEntry, NodeEntry], ...]:
-        """Return every entry that a later one replaces, with the one that counts."""
+        """Return each entry that a later entry replaces, with that later entry."""
         if len(self._last) == len(self.entries):
             return ()
         pairs = ((entry, self._last[entry.name]) for entry in self.entries)

@@ -1,4 +1,4 @@
-"""Tables to JSON and back: one text for one value, read with the hash that it states.
+"""Tables to JSON and back. Equal tables give equal text, and reading checks its hash.
 
 What stands in an object is what the class of the value says of its fields. Writing leaves out what
 is as it is by default. Reading is strict: every key is known, nothing is turned from one type into

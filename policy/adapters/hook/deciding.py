@@ -377,7 +377,7 @@ class HookCall:
             yield ProjectVerdict(decision, partial(self._message, standing.table, decision))
 
     def _from_start(self, standing: Standing) -> Iterator[ProjectVerdict]:
-        """Yield the verdicts on starting agents: the one that calls, and the one it starts."""
+        """Yield the verdicts on a start of an agent, for the caller and for the agent."""
         if standing.denial is not None:
             yield _denied(standing.denial)
         elif self.event.tool in SPAWNING and standing.chain is not None:

@@ -1,4 +1,4 @@
-"""The hook in a settings file: adding it, removing it, and settings that keep it from running.
+"""The hook in a settings file: add it, remove it, find settings that disable it.
 
 Edits change the text, so everything else keeps its order and its layout.
 """

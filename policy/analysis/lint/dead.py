@@ -164,7 +164,7 @@ def _marks_of(table: Table) -> set[_Mark]:
 
 
 def _covering(standings: list[RuleStanding]) -> set[_Mark]:
-    """Return the rules that cover one, in every table that has it."""
+    """Return the rules that cover a rule in every table that has it."""
     return set[_Mark].intersection(*({(b.place, b.rule) for b in one.by} for one in standings))
 
 

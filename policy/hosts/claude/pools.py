@@ -1,4 +1,4 @@
-"""Which tools an agent has: those that the host gives it, and those that its lists declare.
+"""Which tools an agent has: those of the host, and those that its own lists declare.
 
 The *enforced* pool is what 2.1.329 was observed to give: specifiers are
 dropped, a list of types counts in the agent that the session is started as alone,

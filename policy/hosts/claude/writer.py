@@ -342,7 +342,7 @@ class _Settings:
         return bool(said) and all(pattern and covers(pattern, wanted) for pattern in said)
 
     def _lettered(self, pattern: Pattern) -> Pattern:
-        """Return a pattern of the host, which ignores the case of paths, for those that keep it."""
+        """Return a pattern of this host, which ignores case in paths, for hosts that keep it."""
         if pattern.kind is not PatternKind.PATH:
             return pattern
         folders = self.portable.cwd, self.portable.home

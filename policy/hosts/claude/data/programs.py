@@ -62,7 +62,7 @@ class _Reader:
         self._tables = dict(read.get("templates", {})) | _each(read.get("programs", {}))
 
     def full(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return *given* with all that it has from the one that it is like."""
+        """Return *given* with what it inherits from the program that it is `like`."""
         like = given.get("like")
         above = self.full(self._tables[like]) if like is not None else {}
         return {**above, **{key: value for key, value in given.items() if key != "like"}}

@@ -402,7 +402,7 @@ def _put_into_folders(
 
 
 def _attached_folders(rest: list[Word]) -> Iterator[Word]:
-    """Yield the folders that stand in one word with the option that names them: `-td`, `--t=d`."""
+    """Yield the folders that are written in one word with their option: `-td`, `--t=d`."""
     for word in rest:
         option, equals, folder = word.plain.partition("=")
         if word.plain[:2] == "--":
