@@ -24,12 +24,12 @@ __all__ = [
     "ODD",
     "auto_allowed",
     "harmless",
+    "known_differently",
     "may_run",
+    "needing_rule",
     "read_alike",
     "runs",
     "sample_of",
-    "told_apart",
-    "unvouched",
 ]
 
 
@@ -129,7 +129,7 @@ def sample_of(text: str) -> str:
 
 
 @lru_cache(maxsize=64)  # a host has two or three
-def told_apart(some: tuple[Shell, ...], others: tuple[Shell, ...]) -> frozenset[str] | None:
+def known_differently(some: tuple[Shell, ...], others: tuple[Shell, ...]) -> frozenset[str] | None:
     """Return the programs of which some shells know other things than others; None for all."""
     if not others:
         return None
@@ -222,7 +222,7 @@ def _is_any(texts: Iterable[str | None], word: str) -> bool:
     return any(fullmatch(text, word) is not None for text in texts if text)
 
 
-def unvouched(command: str, shell: Shell) -> Iterator[str]:
+def needing_rule(command: str, shell: Shell) -> Iterator[str]:
     """Yield *command* with an option that may do harm: `find -exec`, `git diff --x`."""
     programs: Mapping[str, Program] = shell.programs.known
     program = None

@@ -18,16 +18,16 @@ from policy.compare.auto_allowed import (
     ACTED_ON,
     auto_allowed,
     harmless,
+    known_differently,
     may_run,
+    needing_rule,
     read_alike,
     runs,
-    told_apart,
-    unvouched,
 )
 from policy.compare.lists import ListSide, View, is_stricter, knows_no_more, start_of
 from policy.compare.opening import Openings, opened_by
 from policy.compare.pair import OPAQUE, OVERLAPS, ToolPair
-from policy.compare.prefixes import in_quotes, is_led, runs_another, transparent
+from policy.compare.prefixes import in_quotes, names_no_program, runs_another, transparent
 from policy.compare.witness import CHANGES, Difference, Effects, of_direction, signature, weaker
 from policy.core import expressions as re
 from policy.core.decision import Decision, Reason
@@ -55,7 +55,7 @@ class CommandPair(ToolPair):
     """Calls of a tool that runs commands; they differ in the command alone."""
 
     @cached_property
-    def unheard(self) -> frozenset[Effects]:
+    def ruled_out(self) -> frozenset[Effects]:
         """The changes that no command shows, whatever texts it is known by.
 
         Where the same lines stand in the same order, and some of one side deny what those of
@@ -102,7 +102,7 @@ class CommandPair(ToolPair):
                 yield again
             guides = [p for view, line in chosen.items() if (p := self.pattern(view, line))]
             shown = again is not None and again.effects == wanted
-            if shown or is_led(text, guides, self.shell) or any(p.exact for p in guides):
+            if shown or names_no_program(text, guides, self.shell) or any(p.exact for p in guides):
                 return
             named = "".join(token for p in guides for token in p.tokens if isinstance(token, str))
             if ACTED_ON.isdisjoint(named):
@@ -110,7 +110,7 @@ class CommandPair(ToolPair):
             else:
                 self.doubt(OPAQUE, wanted)
             return
-        found = self._first(self._unvouched(named, chosen), wanted)
+        found = self._first(self._needing_rule(named, chosen), wanted)
         if found is not None:
             yield found
             if found.effects == wanted:
@@ -131,9 +131,9 @@ class CommandPair(ToolPair):
         if not is_tried:
             self.doubt(OPAQUE, wanted)
 
-    def _unvouched(self, named: str, chosen: Mapping[int, int]) -> Iterator[str]:
+    def _needing_rule(self, named: str, chosen: Mapping[int, int]) -> Iterator[str]:
         """Yield commands that need a rule: with an option, behind a wrapper, or of a wrapper."""
-        yield from unvouched(named, self.shell)
+        yield from needing_rule(named, self.shell)
         yield from (each + named for each in transparent(self.shell))
         yield from (each for each in runs_another(self.shell) if self._decided(each, chosen))
 
@@ -143,7 +143,7 @@ class CommandPair(ToolPair):
 
     def left(self, effects: Collection[Effects]) -> Iterator[str]:
         """Yield why more commands may change than those that change with *effects*."""
-        return super().left(self.settled(effects) | self.unheard) if self.doubts else iter(())
+        return super().left(self.settled(effects) | self.ruled_out) if self.doubts else iter(())
 
     def in_words(self, found: Difference) -> Difference:
         """Return a difference with words that people read, where the same rules decide these."""
@@ -184,15 +184,15 @@ class CommandPair(ToolPair):
                 yield found
                 if found.effects == wanted:
                     return
-            if not is_led(text, guides, self.shell):
+            if not names_no_program(text, guides, self.shell):
                 self.doubt(_UNREAD, wanted)  # of other texts the rules may be asked
-        if any(got is not said and self._is_told(one) for got, said, one in decided):
+        if any(got is not said and self._is_by_rule(one) for got, said, one in decided):
             return  # by another text of it: rules tell so much of what opens no files
         opens = read_alike(text, self.shell).redirections
         if opens and not self._is_shut(opened_by(guides, self.shell)):
             self.doubt(_FILES, wanted)
 
-    def _is_told(self, decision: Decision) -> bool:
+    def _is_by_rule(self, decision: Decision) -> bool:
         """Whether lines for commands say so, and not those for files."""
         return decision.reason is Reason.RULE and self._rules.issuperset(
             because.rule for because in decision.because
@@ -233,7 +233,7 @@ class CommandPair(ToolPair):
             dialect = evolve(self.shape.dialect, shell=shell)
             openings = Openings(self.views, dialect, self.asked, self.doubted)
             for tool, differences in opened.items():
-                for file in _telling(differences):
+                for file in _few_alike(differences):
                     path = str(next(iter(file.call.values()), "q7z"))
                     least = openings.least(file)
                     yield from self._shows(openings.redirected(tool, path), shown, least)
@@ -264,7 +264,7 @@ class CommandPair(ToolPair):
             return
         openings = Openings(self.views, self.shape.dialect, self.asked, self.doubted)
         for tool, differences in opened.items():
-            for file in _telling(differences):
+            for file in _few_alike(differences):
                 path = str(next(iter(file.call.values()), "q7z"))
                 asked = map(self.asked, openings.redirected(tool, path))
                 found = next((each for each in asked if each.effects == file.effects), None)
@@ -311,7 +311,7 @@ class CommandPair(ToolPair):
                 return
 
 
-def _telling(differences: Iterable[Difference]) -> Iterator[Difference]:
+def _few_alike(differences: Iterable[Difference]) -> Iterator[Difference]:
     """Yield of the files that are decided alike, by rules or not, only some."""
     alike: Counter[object] = Counter()
     for each in differences:
@@ -356,7 +356,7 @@ class _UnaskedPair(CommandPair):
         self.patterns, self.fresh = pair.patterns, pair.fresh
         self.extra, self.plain = pair.extra, pair.plain
         self._others = tuple(shell for shell in pair.shells if shell not in running)
-        self._names = told_apart(self._running, self._others)
+        self._names = known_differently(self._running, self._others)
         self.by_default = True
 
     def seen_as(self, sides: tuple[ListSide, ListSide]) -> tuple[ListSide, ListSide]:

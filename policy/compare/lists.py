@@ -748,17 +748,17 @@ class Sides(Edited):
             # Of a single text each view says at once which line decides it.
             line = view.automaton.first(freeze(only, self.fresh))
             if (line == NO_MATCH or (open_ and line >= view.shared)) and (
-                not is_last or self._tells(number, view.effect(line), chosen, seen)
+                not is_last or self._is_news(number, view.effect(line), chosen, seen)
             ):
                 yield from self.combinations({**chosen, number: line}, firsts, seen)
             return
-        telling = (e for e in Effect if not is_last or self._tells(number, e, chosen, seen))
+        telling = (e for e in Effect if not is_last or self._is_news(number, e, chosen, seen))
         for effect in telling if open_ else ():
             for line in self._lines(number, nearest, effect, earliest, last):
-                if is_last and not self._tells(number, effect, chosen, seen):
+                if is_last and not self._is_news(number, effect, chosen, seen):
                     break
                 yield from self.combinations({**chosen, number: line}, firsts, seen)
-        if last == NO_MATCH and (not is_last or self._tells(number, view.default, chosen, seen)):
+        if last == NO_MATCH and (not is_last or self._is_news(number, view.default, chosen, seen)):
             yield from self.combinations({**chosen, number: NO_MATCH}, firsts, seen)
 
     def _lines(
@@ -794,7 +794,7 @@ class Sides(Edited):
         at = bisect_left(kept, earliest, key=self.kept[number].__getitem__)
         return kept[at] if at < len(kept) else len(self.views[number].entries)
 
-    def _tells(
+    def _is_news(
         self, number: int, effect: Effect, chosen: Mapping[int, int], seen: Container[object]
     ) -> bool:
         """Return whether *effect* of the last view would show something new."""

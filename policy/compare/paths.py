@@ -98,7 +98,7 @@ NESTED = "folders inside one another are named in other letters than their own"
 
 
 @frozen
-class Strange:
+class OtherCase:
     """A folder in other letters than its own.
 
     Attributes:
@@ -111,10 +111,10 @@ class Strange:
     hidden: dict[Dialect, str]
 
 
-def strange_folders(sides: Sequence[Lookup]) -> tuple[list[Strange], bool]:
+def other_case_folders(sides: Sequence[Lookup]) -> tuple[list[OtherCase], bool]:
     """Return the folders that rows judge differently in other letters, and whether that is all."""
     dialects = list(dict.fromkeys(row.ruleset.dialect for side in sides for row, _ in side.rows))
-    found: list[Strange] = []
+    found: list[OtherCase] = []
     exact = True
     if len({dialect.cased for dialect in dialects}) < 2:
         return found, exact
@@ -125,7 +125,7 @@ def strange_folders(sides: Sequence[Lookup]) -> tuple[list[Strange], bool]:
         if name == folder or len(set(hidden.values())) < 2:
             continue
         exact &= not any(_hides_deeper(name, dialect) for dialect in dialects)
-        found.append(Strange(name, hidden))
+        found.append(OtherCase(name, hidden))
     return found, exact
 
 
@@ -214,17 +214,19 @@ def unnamed_differences(pair: ToolPair, seen: set[tuple[Effect, Effect]]) -> Ite
 
     One for each pair of effects that was not *seen* in others.
     """
-    folders, exact = strange_folders(pair.lookups)
+    folders, exact = other_case_folders(pair.lookups)
     if not exact:
         pair.why[NESTED] = None
     for folder in folders:
-        yield from _StrangerPair(pair, folder, seen).differences()
+        yield from _OtherCasePair(pair, folder, seen).differences()
 
 
-class _StrangerPair(ToolPair):
+class _OtherCasePair(ToolPair):
     """Paths below a folder, in other letters than its own."""
 
-    def __init__(self, pair: ToolPair, folder: Strange, shown: set[tuple[Effect, Effect]]) -> None:
+    def __init__(
+        self, pair: ToolPair, folder: OtherCase, shown: set[tuple[Effect, Effect]]
+    ) -> None:
         self._folder = folder
         self._shown_effects = shown
         super().__init__(pair.tool, *pair.lookups, evolve(pair.shape, behind=folder.name))

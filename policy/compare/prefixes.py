@@ -22,9 +22,9 @@ __all__ = [
     "has_other_texts",
     "in_quotes",
     "is_joined",
-    "is_led",
     "is_odd",
-    "leads_another",
+    "may_lead_another",
+    "names_no_program",
     "prefixes",
     "quiet_commands",
     "quoted",
@@ -54,10 +54,10 @@ def has_other_texts(pattern: Pattern, shell: Shell) -> bool:
     program, blank, _ = (start if isinstance(start, str) else "").partition(" ")
     if not blank and not pattern.exact:
         return True  # the name of the program is open
-    return leads_another(program, shell)
+    return may_lead_another(program, shell)
 
 
-def leads_another(program: str, shell: Shell) -> bool:
+def may_lead_another(program: str, shell: Shell) -> bool:
     """Return whether a command may be known without its first word, *program*, or by another."""
     return not _ODD_PROGRAM.isdisjoint(program) or program in runners(shell)
 
@@ -246,7 +246,7 @@ def transparent(shell: Shell) -> tuple[str, ...]:
     return tuple(found[quiet] for quiet in sorted(found))
 
 
-def is_led(text: str, patterns: Iterable[Pattern], shell: Shell) -> bool:
+def names_no_program(text: str, patterns: Iterable[Pattern], shell: Shell) -> bool:
     """Return whether no rule allows what begins as *text* does, since no program does so.
 
     A word that leads other commands, or stands for names of files, does whatever follows it, and

@@ -30,7 +30,7 @@ from policy.compare.prefixes import (
     in_quotes,
     is_joined,
     is_odd,
-    leads_another,
+    may_lead_another,
     prefixes,
     quiet_commands,
     quoted,
@@ -78,7 +78,7 @@ def sampled_differences(pair: CommandPair, known: Iterable[Effects]) -> Iterator
         known: the changes that need no further one.
 
     """
-    shown = weaker({*known}) | pair.unheard
+    shown = weaker({*known}) | pair.ruled_out
     lines = ChangedLines(pair)
     for text in islice(_tried(pair, lines, shown), _MOST):
         found = pair.asked(text.replace(pair.fresh, "q7z"))
@@ -175,7 +175,7 @@ class ChangedLines:
             before = {was, Effect.DENY} if denied[0] else {was}
             after = {now, Effect.DENY} if denied[1] else {now}
             found.update(product(before, after))
-        return CHANGES.intersection(found) - self._pair.unheard - self._pair.precluded
+        return CHANGES.intersection(found) - self._pair.ruled_out - self._pair.precluded
 
     def _without_line(self, number: int) -> Iterator[ChangedLine]:
         """Yield lines that may grant by another text what one side alone grants by no line.
@@ -317,7 +317,7 @@ class ChangedLines:
                 or self._asks(n, pattern, least)
                 for n in lists
             )
-        if leads_another(program, pair.shell):
+        if may_lead_another(program, pair.shell):
             return all(self._most(n) >= least for n in lists)
         closed = all(isinstance(token, str) for token in pattern.tokens[:-1])
         plain = closed and not has_other_texts(pattern, pair.shell)
@@ -342,7 +342,7 @@ class ChangedLines:
             rest
             for rest in rests
             if start_of(rest)[:1] not in ("", "-")
-            and not leads_another(start_of(rest).partition(" ")[0], view.shell)
+            and not may_lead_another(start_of(rest).partition(" ")[0], view.shell)
         )
         for each in (pattern, *led):
             first = self._pair.containing(each, number)

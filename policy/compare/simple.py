@@ -1,10 +1,9 @@
-"""Simple commands of plain words, by all texts by which rules know them.
+"""Simple commands of plain words, searched by every text that rules match: own and unwrapped.
 
-Lines are run along each text of a command. It begins with words that lead others, and what
-follows is searched letter by letter (as in `policy.patterns.search`). So a command is found that
-two sides decide as it is wanted, or there is none: exact where of wrappers no more is known than
-their names. Left out are words with a quote or an expansion, and those that stand for names of
-files.
+The automata of all lines run along each text. Wrappers come first, word by word; the command
+behind them is searched letter by letter (as in `policy.patterns.search`). The search finds a
+command that two sides decide in a wanted way, or proves that there is none. That is exact where
+only the names of wrappers are known. Quoted words, expansions and globs are left out.
 """
 
 from __future__ import annotations
@@ -76,7 +75,7 @@ class Texts:
             end = view.last_strict + 1 if strict else NO_MATCH + 1
             edits = frozenset(line for each, line in sides.edits if each == number and line < end)
             self.lists.append(_List(view, Effect.ALLOW if strict else view.default, edits))
-            # Without what tells commands apart that are taken apart before any rule is asked.
+            # A row's own automaton also has what cuts a command before any rule is asked.
             states.append(Automaton([each.tokens for each in view.patterns[:end]]).start)
         self._made: dict[object, ListedText] = {}
         self.start = self.of(states)
@@ -145,14 +144,14 @@ class ListedText:
         return self._texts.changes([max(map(each.effect, s.possible)) for each, s in lists])
 
     @cached_property
-    def tells(self) -> bool:
+    def may_restrict(self) -> bool:
         """Whether any list may say but that it allows what begins with it."""
         lists = zip(self._texts.lists, self._states, strict=True)
         return any(each.effect(n) is not Effect.ALLOW for each, s in lists for n in s.possible)
 
     @cached_property
     def differs(self) -> bool:
-        """Whether a line that tells two sides apart may decide what begins with it."""
+        """Whether a changed line may decide what begins with it."""
         lists = zip(self._texts.lists, self._states, strict=True)
         return any(not each.edits.isdisjoint(state.possible) for each, state in lists)
 
@@ -160,7 +159,7 @@ class ListedText:
 # The words of a command that lines tell apart: those that lead others, and letters of a program.
 
 
-def is_told(shell: Shell) -> bool:
+def knows_names_alone(shell: Shell) -> bool:
     """Whether all that is known of commands is the names of wrappers."""
     wrapping = shell.wrapping
     more = wrapping.denying.known, wrapping.granting.known, shell.programs, shell.variables.harmless
@@ -310,7 +309,7 @@ class Names:
         return (piece for piece, _ in self._leading_pieces(pattern))
 
     def _tells_unknown(self, pattern: Pattern) -> bool:
-        """Whether *pattern* tells options apart that a wrapper is not known to take."""
+        """Whether *pattern* distinguishes options that a wrapper is not known to take."""
         for (text, before, _), place in self._leading_pieces(pattern):
             if place is None:
                 if text.startswith("-") or (before and "-" in text):
@@ -461,8 +460,8 @@ class _At:
 class _Seen:
     """Where commands stood.
 
-    What is ambiguous only takes from what both sides grant: where neither tells more of it than
-    that, a change of a command with more of it is what is left of one of a command like it.
+    Ambiguous texts only restrict. Where they restrict both sides alike, a command with more of
+    them shows a weaker form of a change that a command with fewer shows.
 
     Args:
         wanted: changes; where one is missing of which a wanted one is left, none stands for others.
@@ -515,7 +514,7 @@ class SimpleSearch:
             wanted: what it gets of both.
 
         """
-        first = self._one(_At(self._granted, _telling([self._known]), parted=True))
+        first = self._one(_At(self._granted, _still_open([self._known]), parted=True))
         places: deque[tuple[str, WordPlace, _At]] = deque([("", WordPlace(), first)])
         seen, tried, ends = _Seen(wanted), set[object](), set[_At]()
         programs: dict[_At, str] = {}
@@ -534,7 +533,7 @@ class SimpleSearch:
                 if following in tried:
                     continue
                 tried.add(following)
-                if not (self._leads_on(*following, wanted) and seen.is_new(behind, step.place)):
+                if not (self._may_lead_to(*following, wanted) and seen.is_new(behind, step.place)):
                     continue
                 self._left -= 1
                 if self._left < 0:
@@ -555,7 +554,7 @@ class SimpleSearch:
                 if following is None or following in tried:
                     continue
                 tried.add(following)
-                if not self._hopes(following, wanted, [following.granted]):
+                if not self._may_show(following, wanted, [following.granted]):
                     continue
                 if not seen.is_new(following):
                     continue
@@ -579,7 +578,7 @@ class SimpleSearch:
             if step.grants:
                 granted, refused = self._granted, step.refused
             granted = granted.after(step.word)
-            end = self._one(_At(granted, _telling(known), _telling(ambiguous), refused))
+            end = self._one(_At(granted, _still_open(known), _still_open(ambiguous), refused))
             found = self._steps[key] = end, self._one(self._parted(end))
         return found
 
@@ -608,8 +607,8 @@ class SimpleSearch:
         return evolve(
             at,
             granted=at.granted.after(letter),
-            known=_telling(each.after(letter) for each in at.known),
-            ambiguous=_telling(each.after(letter) for each in at.ambiguous),
+            known=_still_open(each.after(letter) for each in at.known),
+            ambiguous=_still_open(each.after(letter) for each in at.ambiguous),
             parted=False,
             program=program,
             named=named,
@@ -617,7 +616,7 @@ class SimpleSearch:
 
     def _parted(self, at: _At) -> _At:
         """Return where a command stands with a blank behind a word."""
-        known, ambiguous = (_telling(text.after(" ") for text in each) for each in at.texts)
+        known, ambiguous = (_still_open(text.after(" ") for text in each) for each in at.texts)
         return _At(at.granted.after(" "), known, ambiguous, at.refused, parted=True)
 
     def _may_end(self, at: _At) -> bool:
@@ -640,17 +639,17 @@ class SimpleSearch:
             effects.append(min([said, *(BY_RANK[each[number]] for each in ambiguous)]))
         return self._lists.granted(effects)
 
-    def _leads_on(self, place: WordPlace, at: _At, wanted: Collection[Effects]) -> bool:
+    def _may_lead_to(self, place: WordPlace, at: _At, wanted: Collection[Effects]) -> bool:
         """Return whether both sides may decide what goes on behind these words as it is *wanted*.
 
         By any text that begins there.
         """
         if place.granting is None:
-            return self._hopes(at, wanted, [at.granted], [self._known])
+            return self._may_show(at, wanted, [at.granted], [self._known])
         granted = [at.granted, self._granted]
-        return self._hopes(evolve(at, refused=False), wanted, granted, [self._known])
+        return self._may_show(evolve(at, refused=False), wanted, granted, [self._known])
 
-    def _hopes(
+    def _may_show(
         self,
         at: _At,
         wanted: Collection[Effects],
@@ -677,9 +676,9 @@ class SimpleSearch:
         return (named | {lists.fresh, " ", "/"} | lists.extra) - ACTED_ON
 
 
-def _telling(texts: Iterable[ListedText]) -> frozenset[ListedText]:
+def _still_open(texts: Iterable[ListedText]) -> frozenset[ListedText]:
     """Return the texts of which lines may still say something."""
-    return frozenset([text for text in texts if text.tells])
+    return frozenset([text for text in texts if text.may_restrict])
 
 
 # Places that all searches of one comparison may look at.
@@ -716,6 +715,6 @@ def _search(pair: CommandPair) -> SimpleSearch | None:
     asks = {row.ruleset.dialect.asks for row in rows}
     if len(asks) != 1:
         return None
-    if any(row.has_parameters or not is_told(row.ruleset.dialect.shell) for row in rows):
+    if any(row.has_parameters or not knows_names_alone(row.ruleset.dialect.shell) for row in rows):
         return None
     return SimpleSearch(pair, pair.shell, Effect.ASK if True in asks else Effect.DENY, _PLACES)
