@@ -166,36 +166,36 @@ def knows_names_alone(shell: Shell) -> bool:
     return bool(wrapping.names) and not (any(more) or shell.reader or shell.whole)
 
 
-# Words that lead others in each way: in front of a program that rules which allow see or do not
-# see, with and without a word between them, or two, and what a wrapper is not known to take. What
-# else has a dash, or a slash, counts where lines have one.
+# Leading words of each kind: wrappers that allow rules unwrap or not, with no, one or two words
+# before the command, and operands that a wrapper does not take. Those with a dash, or a slash, count
+# where lines have one.
 _LEADING: Final = ("nohup", "timeout", "sudo", "flock", "!", "Q=7", "7", "-u", "-k", "--Q=7")
 _DASHED: Final = ("-n", "-oL", "--", "nice", "stdbuf", "time")
 _SLASHED: Final = ("./sudo", "Q/timeout")
 
-# An option behind which no one knows what runs.
+# An option that no wrapper is known to take.
 _UNKNOWN: Final = "-Q"
 
-# What options and operands of wrappers begin with, if not any word is one.
+# What options and operands of wrappers begin with, where not every word is one.
 _FIRST: Final = "-.,:0123456789abcdef"
 
-# Places, and words that lists tell apart, of which it is remembered which words lead.
+# Steps that are remembered.
 _STEPS: Final = 20_000
 
-# Words that begin as one line has it, and end as another does, that are tried.
+# Words that begin as one line has it and end as another has it: so many are tried.
 _JOINED: Final = 64
 
 
 @frozen
 class Step:
-    """A word that leads others, at some place.
+    """A leading word at some place: a wrapper, what a wrapper takes, or an assignment.
 
     Attributes:
         word: the word.
-        begins: the names of the program by which rules that deny know a command that begins so.
-        sure: whether one does, and is not only ambiguous.
-        grants: whether one begins so to rules that allow.
-        refused: whether none of these may allow that.
+        begins: the names of the program, where a strict rule matches a command from here on.
+        sure: whether a command surely starts here.
+        grants: whether a rule that allows matches a command from here on.
+        refused: whether no rule may allow that command.
         place: what is known of the next word.
 
     """
@@ -231,17 +231,16 @@ class Names:
         return cls(shell)
 
     def steps(self, place: WordPlace, words: tuple[str, ...]) -> list[Step]:
-        """Return those of some words that lead what follows behind *place*.
+        """Return the steps of those *words* that may lead a command at *place*.
 
-        An option that a wrapper is not known to take does so only where lines tell such apart: else
-        one that it is known to refuse stands for it, behind which more is known.
+        An option that no wrapper is known to take counts only where lines distinguish such options.
         """
         fears = _UNKNOWN in words
         found = (self._step(place, text) for text in words)
         return [step for step in found if step is not None and (fears or step.place.sure)]
 
     def _step(self, place: WordPlace, text: str) -> Step | None:
-        """Return what a word is at some place, if it leads; of many lists most are the same."""
+        """Return what a word is at some place, if it is a leading word."""
         key = place, text
         if key not in self._steps:
             if len(self._steps) >= _STEPS:
@@ -259,9 +258,9 @@ class Names:
         return Step(word.plain, begins, place.sure, place.grants(word), refused, behind)
 
     def beginning(self, place: WordPlace) -> tuple[Spelling | None, bool]:
-        """Return how the name of a program begins at *place*, and whether rules that allow see it.
+        """Return how the name of a program begins at *place*, and whether rules that allow match it.
 
-        None where whatever word comes may be told to a wrapper.
+        None where a wrapper takes any word there.
         """
         word, letters = Word("q7z", "q7z"), (Word(letter, letter) for letter in _FIRST)
         if place.after(word, self._shell).leads:
@@ -270,7 +269,7 @@ class Names:
         return Spelling(told=frozenset(told)), place.grants(word)
 
     def leading(self, patterns: Iterable[Pattern], fresh: str) -> Iterator[str]:
-        """Yield words that may lead others, of all that lines with these patterns tell apart.
+        """Yield the leading words that lines with these patterns distinguish.
 
         Args:
             patterns: of the lines.
@@ -288,7 +287,9 @@ class Names:
         if any("/" in text for text, _, _ in pieces):
             told |= dict.fromkeys(_SLASHED)
         names = sorted(self.known)
-        told |= dict.fromkeys(n for n in names if any(_is_told_apart(n, each) for each in pieces))
+        told |= dict.fromkeys(
+            n for n in names if any(_is_distinguished(n, each) for each in pieces)
+        )
         starts, ends = [""], [""]
         for text, before, behind in pieces:
             told[text] = None
@@ -305,7 +306,7 @@ class Names:
         yield from (word for word in told if ACTED_ON.isdisjoint(word) and word[0] != "=")
 
     def _pieces(self, pattern: Pattern) -> Iterator[_Piece]:
-        """Yield the pieces of *pattern* that tell words apart that lead others."""
+        """Yield the pieces of *pattern* that distinguish leading words."""
         return (piece for piece, _ in self._leading_pieces(pattern))
 
     def _tells_unknown(self, pattern: Pattern) -> bool:
@@ -319,15 +320,12 @@ class Names:
         return False
 
     def _leading_pieces(self, pattern: Pattern) -> Iterator[tuple[_Piece, WordPlace | None]]:
-        """Yield pieces that tell words apart that lead others, and where each stands, if known.
-
-        A command known by a text begins with the first word of that.
-        """
+        """Yield pieces that distinguish leading words, and where each stands, if known."""
         place: WordPlace | None = WordPlace()
         sets = False
         for piece in _pieces(pattern):
             text, before, behind = piece
-            # Behind what sets a variable may be more that a wrapper before it is told.
+            # Behind an assignment, options of a wrapper before it may follow.
             if before or behind or place is None or (sets and text.startswith("-")):
                 place = None
                 yield piece, None
@@ -356,7 +354,7 @@ def _pieces(pattern: Pattern) -> Iterator[_Piece]:
                 yield piece, before, behind
 
 
-def _is_told_apart(name: str, piece: _Piece) -> bool:
+def _is_distinguished(name: str, piece: _Piece) -> bool:
     text, before, behind = piece
     text = text.rpartition("/")[2]
     if before and behind:
@@ -370,13 +368,13 @@ _DIGITS: Final = frozenset("0123456789")
 
 @frozen(cache_hash=True)
 class Spelling:
-    """How much is spelled of the name of a program, one that leads no others.
+    """The first letters of the name of a program that is no wrapper.
 
     Attributes:
-        typed: what is behind its last slash, as long as the name of one that does may come of it.
+        typed: what is behind its last slash, as long as the name of a wrapper begins so.
         slashed: whether it has a slash.
         named: whether it may be the name of a variable so far.
-        told: the letters that what is told to a wrapper begins with, as long as nothing is spelled.
+        told: the letters that operands of a wrapper begin with, before the first letter.
 
     """
 
@@ -396,7 +394,7 @@ class Spelling:
         return _spelling(typed, self.slashed or letter == "/", self.named and is_part)
 
     def leads(self, names: Names) -> bool:
-        """Whether it leads others."""
+        """Whether it is the name of a wrapper."""
         return self.typed is not None and self.typed in names.known
 
     def is_keyword(self) -> bool:
@@ -410,7 +408,7 @@ def _spelling(typed: str | None, *about: bool) -> Spelling:
     return Spelling(typed, slashed, named)
 
 
-# Simple commands of plain words, by all texts by which rules know them: those decided in some way.
+# The search itself.
 
 
 _MOST: Final = len(BY_RANK) - 1
@@ -422,14 +420,14 @@ class _At:
     """Where a command stands.
 
     Attributes:
-        granted: the text for rules that allow.
-        known: those for rules that deny or ask.
-        ambiguous: those for these by which it may be known, where no one knows.
+        granted: the text that rules which allow match.
+        known: the texts that strict rules match.
+        ambiguous: the texts that strict rules may match.
         refused: whether no rule may allow it.
         parted: whether a word must come.
-        program: how much is spelled of its program, where that is the word at hand.
-        named: the text of that without the folder before it.
-        sure: whether it is known by that.
+        program: the letters of its program so far, while that is the last word.
+        named: the program without the folder before it.
+        sure: whether strict rules surely match that.
 
     """
 
@@ -444,7 +442,7 @@ class _At:
 
     @property
     def strict(self) -> Iterator[ListedText]:
-        """All texts for rules that deny or ask."""
+        """All texts that strict rules may match."""
         return chain(*self.texts)
 
     @property
