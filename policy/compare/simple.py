@@ -167,7 +167,7 @@ def knows_names_alone(shell: Shell) -> bool:
 
 
 # Leading words of each kind: wrappers that allow rules unwrap or not, with no, one or two words
-# before the command, and operands that a wrapper does not take. Those with a dash, or a slash, count
+# before the command, and operands that a wrapper does not take. Those with a dash or a slash count
 # where lines have one.
 _LEADING: Final = ("nohup", "timeout", "sudo", "flock", "!", "Q=7", "7", "-u", "-k", "--Q=7")
 _DASHED: Final = ("-n", "-oL", "--", "nice", "stdbuf", "time")
@@ -258,7 +258,7 @@ class Names:
         return Step(word.plain, begins, place.sure, place.grants(word), refused, behind)
 
     def beginning(self, place: WordPlace) -> tuple[Spelling | None, bool]:
-        """Return how the name of a program begins at *place*, and whether rules that allow match it.
+        """Return how a program's name begins at *place*, and whether rules that allow match it.
 
         None where a wrapper takes any word there.
         """
