@@ -17,14 +17,12 @@ from policy.core.source import quoted
 from policy.core.values import evolve, field, frozen
 from policy.language.mistakes import closest
 from policy.tables.chain import READINGS, Chain, SpawnDenied
-from policy.tables.dialect import Dialect
 from policy.tables.projects import Compiled, Offered, Projects, told_apart
-from policy.tables.table import Table
 
 if TYPE_CHECKING:
     from policy.analysis.remedy import Remedy
 
-__all__ = ["CallRequest", "CheckAnswer", "Checker", "chain_of", "dialect_of", "requests_of"]
+__all__ = ["CallRequest", "CheckAnswer", "Checker", "chain_of", "requests_of"]
 
 
 @frozen
@@ -116,7 +114,8 @@ class CheckAnswer:
         problem: why the call is invalid, or "".
         message: the reason as a sentence, where the decision has none.
         clauses: what a shell command does, one by one.
-        remedy: rules that would allow the call, where no rule denies it or asks for it.
+        remedy: rules that would allow the call, where no rule denies it or asks for it; of an
+            allowed call one that would deny it.
         modes: permission mode -> what the call gets in it; None where that was not asked.
         starts: the agents that start chains, if the first of the chain is none of them.
 
@@ -205,9 +204,10 @@ class Checker:
         if asked.text:
             # Written as a matcher, so reading it takes a parser.
             from policy.hosts.claims import call_of  # noqa: PLC0415
+            from policy.hosts.notation.semantics import dialect_of  # noqa: PLC0415
             from policy.language.parse import parse_matcher  # noqa: PLC0415
 
-            tool, call = call_of(parse_matcher(asked.text), dialect_of(chain.table))
+            tool, call = call_of(parse_matcher(asked.text), dialect_of([chain.table]))
         decision = checked.decide(tool, call)
         other = self._otherwise(project.title, names)
         instead = other.decide(tool, call) if other else decision
@@ -226,7 +226,10 @@ class Checker:
             confirm={link.name: link.confirm for link in chain.links if link.confirm},
             instead=instead if instead.effect is not decision.effect else None,
             clauses=() if denied else chain.account(tool, call),
-            remedy=None if denied else self._remedy(chain, tool, call, decision),
+            # A stream of calls asks for no advice on what is allowed.
+            remedy=None
+            if denied or (decision.effect is Effect.ALLOW and not asked.text)
+            else self._remedy(chain, tool, call, decision),
             modes=self._by_mode(project, names, tool, call) if self.modes else None,
             starts=() if first in starting else project.starts,
         )
@@ -248,12 +251,15 @@ class Checker:
     def _remedy(
         self, chain: Chain, tool: str, call: dict[str, object], decision: Decision
     ) -> Remedy | None:
-        """Return what would allow the call, for a policy whose files can be changed."""
-        if isinstance(self.projects, Compiled) or decision.reason is not Reason.DEFAULT:
+        """Return what would allow the call, or deny it, for a policy whose files can be changed."""
+        allowed = decision.effect is Effect.ALLOW
+        if isinstance(self.projects, Compiled) or not (
+            allowed or decision.reason is Reason.DEFAULT
+        ):
             return None
-        from policy.analysis.remedy import remedy  # noqa: PLC0415  # loads parsers
+        from policy.analysis.remedy import denial, remedy  # noqa: PLC0415  # loads parsers
 
-        return remedy(chain, tool, call)
+        return (denial if allowed else remedy)(chain, tool, call)
 
     def _otherwise(self, title: str, names: tuple[str, ...]) -> _CheckedChain | None:
         """Return the chain in the other reading; None where it was not compiled."""
@@ -333,13 +339,3 @@ class _CheckedChain:
         if self.denied is None:
             return self.chain.decide(tool, call)
         return evolve(self.denied.decision, table=self.chain.table.hash)
-
-
-def dialect_of(table: Table) -> Dialect:
-    """Return the dialect of the host of *table*; that of our notation for a table without rules."""
-    for part in table.use.parts:
-        if part.rules.dialect.name:
-            return part.rules.dialect
-    from policy.hosts.notation import SEMANTICS  # noqa: PLC0415  # rarely needed
-
-    return SEMANTICS.dialect

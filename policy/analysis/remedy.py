@@ -1,8 +1,9 @@
-"""Which rules would allow a call that no rule allows: the narrowest, and proven by deciding it."""
+"""Which rules would allow a call, or deny it: the narrowest, and proven by deciding it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from itertools import takewhile
 from typing import Final
 from urllib.parse import urlsplit
@@ -11,7 +12,7 @@ from policy.core.decision import HIDDEN_TEXT, Clause, Does
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.values import frozen
-from policy.hosts.front_ends import allowing
+from policy.hosts.front_ends import entries_of
 from policy.hosts.notation.semantics import dialect_of
 from policy.tables.chain import Chain, Decider
 from policy.tables.dialect import ArgumentKind
@@ -22,6 +23,7 @@ from policy.tables.table import Ceiling, LinkedRules, Table
 __all__ = [
     "Remedy",
     "clauses_of",
+    "denial",
     "folders_of",
     "lacking",
     "remedy",
@@ -86,6 +88,21 @@ def remedy_of(
     return Remedy(kept, tuple(dict.fromkeys(link for part in parts for link in part.links)))
 
 
+def denial(chain: Chain, tool: str, call: Mapping[str, object]) -> Remedy | None:
+    """Return a rule that denies an allowed call of *chain*; None where none is known to.
+
+    It is the first of those that match as little as can be written, and it is the last agent's.
+    """
+    link = chain.names[-1]
+    parts = [part for part in chain.table.use.parts if link in part.links]
+    for rule in rules_for(chain, tool, call):
+        with suppress(PolicyError):
+            table = placed(chain, with_rules(chain, [rule], parts, Effect.DENY))
+            if table.decide(tool, call).effect is Effect.DENY:
+                return Remedy((rule,), (link,))
+    return None
+
+
 def lacking(chain: Chain, tool: str, call: Mapping[str, object]) -> list[LinkedRules]:
     """Return the rules of each agent of *chain* that do not allow a call."""
     return [
@@ -95,15 +112,20 @@ def lacking(chain: Chain, tool: str, call: Mapping[str, object]) -> list[LinkedR
     ]
 
 
-def with_rules(chain: Chain, rules: Iterable[str], parts: Sequence[LinkedRules]) -> Table:
-    """Return the table of *chain* with *rules* behind those of *parts*.
+def with_rules(
+    chain: Chain,
+    rules: Iterable[str],
+    parts: Sequence[LinkedRules],
+    effect: Effect = Effect.ALLOW,
+) -> Table:
+    """Return the table of *chain* with *rules* behind those of *parts*; in front if they deny.
 
     Raises:
         PolicyError: one of *rules* cannot be read.
 
     """
     dialect = dialect_of([chain.table])
-    entries = [entry for rule in rules for entry in allowing(rule, dialect)]
+    entries = [entry for rule in rules for entry in entries_of(rule, effect, dialect)]
     return Table(
         Ceiling.of(
             LinkedRules(_with(part.rules, entries), part.links) if part in parts else part
@@ -180,8 +202,10 @@ def _path(text: str, chain: Chain) -> str:
 
 
 def _with(rules: RuleSet, entries: Sequence[Entry]) -> RuleSet:
-    """Return *rules* with further ones behind them, so that each other rule counts before."""
-    return RuleSet((*rules.entries, *entries), rules.default, rules.dialect, rules.default_reason)
+    """Return *rules* with further ones: denials in front, others where each rule counts before."""
+    denying = bool(entries) and entries[0].effect is Effect.DENY
+    both = (*entries, *rules.entries) if denying else (*rules.entries, *entries)
+    return RuleSet(both, rules.default, rules.dialect, rules.default_reason)
 
 
 def _cut(rule: str) -> tuple[str, str]:

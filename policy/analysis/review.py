@@ -6,22 +6,25 @@ which no call is decided differently.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from policy.analysis.diff import Diff, FileChange, changed_files, diff_workspaces, paired
+from policy.analysis.diff import Change, Diff, FileChange, changed_files, diff_workspaces, paired
 from policy.analysis.edits import EditEffect, Edits, TextEdit, effects_of_edits
 from policy.analysis.lint import lint
 from policy.analysis.reach.worklist import reach
 from policy.compare.compare import Known
 from policy.compare.tables import differences
-from policy.core.effect import Effect
+from policy.compare.witness import is_ordinary
+from policy.core.decision import EVERY_TOOL, Reason
+from policy.core.effect import VERBS, Effect
 from policy.core.finding import Finding, Severity
 from policy.core.source import Place, Source
-from policy.core.values import evolve, field, frozen
+from policy.core.values import define, evolve, field, frozen
 from policy.files.trees import SingleFile, Tree
 from policy.hosts.project import Project
 from policy.hosts.workspace import Workspace
@@ -33,10 +36,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FILE_EFFECTS",
+    "ChangeRow",
     "Classes",
     "DiffReport",
     "Rule",
+    "change_rows",
     "changed_rules",
+    "meaning",
     "new_findings",
     "review",
     "spawn_changes",
@@ -372,3 +378,152 @@ def _grants(diff: Diff, old: Workspace, new: Workspace) -> Granted:
                 table = Chains(project.reading(change.readings[0])).of(change.chain).table
                 grants[change.project, change.chain] = table, project.tool_classes
     return grants
+
+
+# --- changes of one kind -------------------------------------------------------------------
+
+# The classes of tools, those that people think of first in front.
+_KINDS: Final = ("read", "change", "run", "network", "start", "other")
+_OF_FILES: Final = frozenset({"read", "change"})
+
+# A rule of a file: its tool and its specifier.
+_RULE: Final = re.compile(r"([^\s()]+)\((?:domain:)?(.*)\)", re.DOTALL)
+
+
+@define
+class ChangeRow:
+    """Changes of one kind.
+
+    Attributes:
+        kind: a class of tools.
+        words: what the calls got, and get.
+        subject: files, commands or agents, as rules have them; "" for any, or any other.
+        tools: of the class, the most ordinary first, with the first that runs commands.
+        changes: in their order.
+
+    """
+
+    kind: str
+    words: tuple[str, str]
+    subject: str
+    tools: tuple[str, ...]
+    changes: list[Change] = field(factory=list)
+
+    @property
+    def widened(self) -> bool:
+        """Whether more is granted."""
+        return self.changes[0].widened
+
+    @property
+    def is_ordinary(self) -> bool:
+        """Whether people would make one of the calls, rather than a search alone."""
+        return is_ordinary(dict(self.calls[0][1]))
+
+    @property
+    def is_of_further_tool(self) -> bool:
+        """Whether all calls are of one tool that is not the first of its class."""
+        used = {tool for tool, _ in self.calls}
+        return (
+            bool(self.tools) and not self.subject and len(used) == 1 and self.tools[0] not in used
+        )
+
+    @property
+    def calls(self) -> list[tuple[str, Mapping[str, object]]]:
+        """The calls, each once, those that people think of first in front."""
+        calls: dict[str, tuple[str, Mapping[str, object]]] = {}
+        for change in sorted(self.changes, key=_least_strict):
+            tool, called = change.difference.tool, change.difference.call
+            calls.setdefault(f"{tool} {called}", (tool, called))
+        order = self.tools
+
+        def rank(one: tuple[str, Mapping[str, object]]) -> tuple[object, ...]:
+            tool, called = one
+            place = order.index(tool) if tool in order else len(order)
+            return not is_ordinary(dict(called)), place
+
+        return sorted(calls.values(), key=rank)
+
+    @property
+    def agents(self) -> list[str]:
+        """The agents that make the calls, those of the shortest chains first."""
+        chains = sorted(
+            (len(chain), chain, chain[-2:-1] if change.what != "rule" else chain[-1:])
+            for change in self.changes
+            for chain in (change.chain, *change.also)
+        )
+        return list(dict.fromkeys(name for *_, names in chains for name in names))
+
+
+def _least_strict(change: Change) -> tuple[object, ...]:
+    """Return a key by which what is granted most comes first, then what is shortest."""
+    before, after = change.difference.effects
+    called = str(change.difference.call)
+    return -[*Effect].index(max(before, after)), len(called), called
+
+
+def meaning(change: Change) -> str:
+    """Return ``granted``, ``ask-to-allow``, ``withdrawn`` or ``allow-to-ask``."""
+    difference = change.difference
+    if change.widened:
+        return "granted" if difference.before.effect is Effect.DENY else "ask-to-allow"
+    return "withdrawn" if difference.after.effect is Effect.DENY else "allow-to-ask"
+
+
+def change_rows(effect: EditEffect, classes: Mapping[str, Classes]) -> list[ChangeRow]:
+    """Return what edits change, a row for each kind: what grants more first."""
+    rows: dict[object, ChangeRow] = {}
+    for change in sorted(effect.changes, key=_least_strict):
+        tools = classes.get(change.project, {})
+        kind, subject = _subject(change, effect.edits, tools)
+        words = _words(change)
+        own, commands = (tools.get(each, ()) for each in (kind, "run"))
+        order = (*own[:1], *commands[:1], *own[1:], *commands[1:]) if own else ()
+        row = ChangeRow(kind, words, subject, order)
+        rows.setdefault((change.widened, kind, words, subject), row).changes.append(change)
+
+    def rank(row: ChangeRow) -> tuple[object, ...]:
+        place = [*_KINDS].index(row.kind)
+        return not row.widened, not row.is_ordinary, row.is_of_further_tool, place, row.words[::-1]
+
+    return sorted(rows.values(), key=rank)
+
+
+def _words(change: Change) -> tuple[str, str]:
+    """Return what the call of a change got, and gets."""
+    before, after = (
+        "unavailable" if decision.reason is Reason.UNAVAILABLE else VERBS[decision.effect]
+        for decision in (change.difference.before, change.difference.after)
+    )
+    if change.what == "rule":
+        return before, after
+    return ("denied", after) if change.widened else (before, "denied")
+
+
+def _subject(change: Change, edits: Collection[TextEdit], classes: Classes) -> tuple[str, str]:
+    """Return the class of what a change is about, and its subject as a rule has it."""
+
+    def class_of(tool: str) -> str:
+        return next((kind for kind, tools in classes.items() if tool in tools), "other")
+
+    difference = change.difference
+    kind = "start" if change.what != "rule" else class_of(difference.tool)
+    if kind == "start":
+        named = (value for value in difference.call.values() if isinstance(value, str))
+        return kind, change.chain[-1] if change.what != "rule" else next(named, "")
+    if kind == "other":
+        return kind, "" if "unavailable" in _words(change) else difference.tool
+    rules = [
+        (side, because)
+        for side, decision in ((1, difference.after), (0, difference.before))
+        for because in decision.because
+        if because.place is not None and because.rule != EVERY_TOOL
+    ]
+    # Of edited rules those that came, then those that went.
+    rules.sort(key=lambda one: not any(edit.covers(one[0], one[1].place) for edit in edits))
+    for _, because in rules:
+        found = _RULE.fullmatch(because.rule)
+        tool, subject = found.groups() if found else (because.rule, "")
+        of_rule = class_of(tool)
+        if of_rule == kind or (of_rule in _OF_FILES and kind in {*_OF_FILES, "run"}):
+            return of_rule if kind == "run" else kind, "" if subject == "*" else subject
+    return kind, ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Final
 
@@ -32,7 +32,6 @@ from policy.cli.report.access import (
 from policy.cli.report.as_json import Object, shape
 from policy.cli.report.results import Result, path_prefix, result
 from policy.cli.report.words import (
-    VERBS,
     because_text,
     call,
     call_text,
@@ -41,10 +40,13 @@ from policy.cli.report.words import (
     finding_lines,
     findings_blocks,
     findings_summary,
+    is_reached,
     names,
     rule,
 )
+from policy.compare.witness import is_ordinary
 from policy.core.decision import Because, Decision
+from policy.core.effect import VERBS
 from policy.core.errors import PolicyError
 from policy.core.finding import Severity
 from policy.core.source import Span, quoted
@@ -67,8 +69,6 @@ _FEW = 12
 
 # Rules -> where they stand, of those whose file can be read.
 _Spans = Callable[[Iterable[Because]], dict[Because, Span]]
-
-_RANKS: Final = {severity: rank for rank, severity in enumerate(Severity)}
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
@@ -119,8 +119,7 @@ def _fails(audited: Audit, fail_on: str) -> bool:
         return any(agent.escalations for one in audited.projects for agent in one.agents)
     if fail_on == "none":
         return False
-    counting = _RANKS[Severity(fail_on)]
-    return any(_RANKS[each.severity] <= counting for each in audited.findings)
+    return is_reached(audited.findings, fail_on)
 
 
 # --- where the host differs from its files -------------------------------------------------
@@ -130,20 +129,29 @@ def _gaps(audited: Audit, most: int | None) -> list[doc.Block]:
     """Return a sentence for each group of gaps, escalations first."""
     items: list[doc.Block] = []
     agents = [agent for project in audited.projects for agent in project.agents]
-    for group in escalations(agents):
+    for group in _typed(escalations(agents), most):
         declared, real = group.gaps[0].before, group.gaps[0].after
         by_host = f" {VERBS[real.effect]} by the host, declared {VERBS[declared.effect]}: "
         who = (doc.Ink("escalation", "error"), "  ", _who(group, most), ": ")
         items.append(doc.Item((*who, _calls(group, most), by_host, _reason(group, declared))))
-    for group in dead_rules(agents):
+    for group in _typed(dead_rules(agents), most):
         declared, real = group.gaps[0].before, group.gaps[0].after
         rules = doc.joined(map(rule, declared.because), "; ", most and 2)
         said = (doc.Ink("dead rule", "warning"), "  ", rules, ": the host has ")
         denied = (f" {VERBS[real.effect]} for ", _who(group, most), ": ", _reason(group, real))
         items.append(doc.Item((*said, _calls(group, most), *denied)))
-    shown = items[: most and max(most - 2, _LEAST)]
-    body = (*shown, *doc.more(len(items) - len(shown)))
+    body = doc.listed(items, most and max(most - 2, _LEAST))
     return [doc.Section("host and files disagree", body)] if items else []
+
+
+def _typed(groups: list[GapGroup], most: int | None) -> list[GapGroup]:
+    """Return *groups*; with a bound the calls that people would type, where there are any."""
+    typed = [
+        evolve(group, gaps=gaps)
+        for group in groups
+        if (gaps := tuple(gap for gap in group.gaps if is_ordinary(gap.call)))
+    ]
+    return typed or groups if most is not None else groups
 
 
 def _who(group: GapGroup, most: int | None) -> doc.Text:
@@ -260,10 +268,8 @@ def blocks(audited: Audit, most: int | None, *, agent: str = "") -> list[doc.Blo
             for project in audited.projects
             for block in _agents([a for a in project.agents if a.name == agent], most)
         ]
-    shown = audited.projects[: most and _MOST_PROJECTS]
-    brief = len(audited.projects) > 1
-    found: list[doc.Block] = [doc.Paragraph(_summary(each, brief=brief)) for each in shown]
-    found += doc.more(len(audited.projects) - len(shown), "projects")
+    by_host = doc.grouped(audited.projects, lambda each: each.project.profile)
+    found: list[doc.Block] = [doc.Paragraph(_summary(some)) for some in by_host]
     found += [*_findings(audited, most), *_gaps(audited, most), *_matrices(audited, most)]
     if most is None:
         found += [block for project in audited.projects for block in _details(project)]
@@ -271,8 +277,8 @@ def blocks(audited: Audit, most: int | None, *, agent: str = "") -> list[doc.Blo
         files = [
             doc.Item((doc.Ink(file.path, "file"), f" ({file.what})")) for file in audited.unread
         ]
-        body = (*files[:most], *doc.more(len(files) - len(files[:most])))
-        found.append(doc.Section("files that may set permissions and are not read", body))
+        title = "files that may set permissions and are not read"
+        found.append(doc.Section(title, doc.listed(files, most)))
     if missing := elsewhere(audited):
         found.append(doc.Paragraph(missing, "dim"))
     if most is not None:
@@ -283,18 +289,21 @@ def blocks(audited: Audit, most: int | None, *, agent: str = "") -> list[doc.Blo
 _NEXT: Final = "more: `--agent NAME`, `--all`, `--format html`; `policy lint` shows lines and fixes"
 
 
-def _summary(audited: ProjectAudit, *, brief: bool) -> doc.Text:
-    own = sum(map(audited.is_own, audited.agents))
-    built_in = len(audited.agents) - own
-    roles = dict.fromkeys(file.path for file in audited.project.files)
+def _summary(projects: Sequence[ProjectAudit]) -> doc.Text:
+    """Return the host of *projects*, and how many agents and files it has in them."""
+    first, *others = projects
+    own = sum(each.is_own(agent) for each in projects for agent in each.agents)
+    built_in = len(first.agents) - sum(map(first.is_own, first.agents))
+    files = dict.fromkeys(file.path for each in projects for file in each.project.files)
     return (
-        doc.Ink(audited.project.profile, "strong"),
-        f": {count(own, 'agent')}",
-        f" and {built_in} built in" if built_in else "",
+        doc.Ink(first.project.profile, "strong"),
+        f": {count(len(projects), 'project')} with " if others else ": ",
+        count(own, "agent"),
+        f" and {built_in} built in" if built_in and not others else "",
         "; read ",
-        count(len(roles), "file")
-        if brief or not roles
-        else doc.joined((doc.Ink(path, "file") for path in roles), most=3),
+        count(len(files), "file")
+        if others or not files
+        else doc.joined((doc.Ink(path, "file") for path in files), most=3),
     )
 
 
@@ -306,7 +315,7 @@ def elsewhere(audit: Audit) -> str:
 
 def _findings(audited: Audit, most: int | None) -> list[doc.Block]:
     """Return the findings, errors first; with a bound one line for each code and message."""
-    found = sorted(audited.findings, key=lambda one: _RANKS[one.severity])
+    found = audited.findings
     if not found:
         return []
     if most is None:
@@ -355,19 +364,19 @@ def _details(audited: ProjectAudit) -> Iterator[doc.Block]:
             role = {(True, False): "attenuated only", (False, True): "enforced only"}
             edges.append(doc.Edge(agent.name, name, role.get((name in declared, name in real), "")))
     if any(edge.parent for edge in edges):
-        yield doc.Section("who starts whom", (doc.Graph(tuple(edges)),))
+        yield doc.Section("who starts whom", (doc.edges_grid(edges),))
     yield from _agents(audited.agents, None)
 
 
 def _agents(agents: Iterable[AgentAudit], most: int | None) -> Iterator[doc.Block]:
     """Yield everything that agents may do; those with the same rights together."""
-    groups: dict[Hashable, list[AgentAudit]] = {}
-    for agent in agents:
-        if agent.enforced or agent.attenuated:
-            both = (tuple(access_of(agent)), tuple(access_of(agent, enforced=False)))
-            key = (*both, agent.spawns, agent.bounds, agent.why)
-            groups.setdefault(key, []).append(agent)
-    for members in groups.values():
+
+    def key(agent: AgentAudit) -> object:
+        both = (tuple(access_of(agent)), tuple(access_of(agent, enforced=False)))
+        return (*both, agent.spawns, agent.bounds, agent.why)
+
+    reached = (agent for agent in agents if agent.enforced or agent.attenuated)
+    for members in doc.grouped(reached, key):
         first = members[0]
         place = str(first.place) if first.place else "built in"
         note = f"{len(members)} agents" if len(members) > 1 else place

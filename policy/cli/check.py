@@ -170,9 +170,10 @@ def blocks(answer: CheckAnswer, found: DecidingPolicy) -> list[doc.Block]:
     if _says_more(answer.clauses, answer.call, decision):
         rows += clause_rows(answer.clauses)
     if answer.remedy is not None:
+        verb = "allow" if decision.effect is not Effect.ALLOW else "deny"
         rules = doc.joined((doc.Ink(each, "code") for each in answer.remedy.rules), " and ")
         whose = quoted(answer.remedy.links) if answer.remedy.links else "the policy"
-        rows.append(("fix", ("it is allowed with ", rules, f" in `allow` of {whose}")))
+        rows.append((f"to {verb}", ("add ", rules, f" to `{verb}` of {whose}")))
     if answer.modes is not None:
         rows.append(("modes", _modes(answer.modes)))
     rows.append(("chain", who))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -99,12 +99,7 @@ def _blocks(
                 items = tuple(_loss(group) for group in groups[:most])
                 left = doc.more(sum(map(len, groups[len(items) :])))
                 blocks.append(doc.Section(f"{title} ({len(losses):,})", (*items, *left)))
-        for title, notes in (
-            ("dropped: no file of the other host says it", _dropped(one)),
-            ("not proven to be no looser", [f"{u.tool}: {u.why}" for u in one.unproven]),
-            ("names", _names(one)),
-            ("as declared, whatever is enforced", _declared(one)),
-        ):
+        for title, notes in _notes(one):
             if notes:
                 blocks.append(doc.Section(f"{title} ({len(notes):,})", tuple(map(doc.Item, notes))))
     return [*blocks, *(doc.Verbatim(text, path) for path, text in files.items())]
@@ -137,31 +132,30 @@ def _loss(group: Sequence[Loss]) -> doc.Item:
 
 def _together(losses: Iterable[Loss]) -> list[list[Loss]]:
     """Return the losses, grouped for agents that are started alike."""
-    groups: dict[object, list[Loss]] = {}
-    for number, loss in enumerate(losses):
-        effects = loss.before.effect, loss.after.effect
-        key: object = (effects, loss.chain, loss.also) if loss.tool == SPAWN_TOOL else number
-        groups.setdefault(key, []).append(loss)
-    return list(groups.values())
+
+    def key(loss: Loss) -> object:
+        together = loss.before.effect, loss.after.effect, loss.chain, loss.also
+        return together if loss.tool == SPAWN_TOOL else id(loss)
+
+    return doc.grouped(losses, key)
 
 
-def _dropped(conversion: Conversion) -> list[str]:
-    return [one.what + (f" (of `{one.agent}`)" if one.agent else "") for one in conversion.dropped]
-
-
-def _names(conversion: Conversion) -> list[str]:
-    renamed = [f"the agent `{old}` is called `{new}`" for old, new in conversion.names.items()]
-    if not conversion.tools:
-        return renamed
-    tools = quoted(conversion.tools, len(conversion.tools))
-    return [*renamed, f"tools that the host does not know keep theirs: {tools}"]
-
-
-def _declared(conversion: Conversion) -> list[str]:
+def _notes(conversion: Conversion) -> Iterator[tuple[str, list[str]]]:
+    """Yield what else there is to say: a title, and its items."""
+    dropped = conversion.dropped
+    yield (
+        "dropped: no file of the other host says it",
+        [one.what + (f" (of `{one.agent}`)" if one.agent else "") for one in dropped],
+    )
+    yield "not proven to be no looser", [f"{one.tool}: {one.why}" for one in conversion.unproven]
+    names = [f"the agent `{old}` is called `{new}`" for old, new in conversion.names.items()]
+    if conversion.tools:
+        tools = quoted(conversion.tools, len(conversion.tools))
+        names.append(f"tools that the host does not know keep theirs: {tools}")
+    yield "names", names
     looser = sum(loss.looser for loss in conversion.declared)
-    if not conversion.declared:
-        return []
-    return [f"{looser:,} looser, {len(conversion.declared) - looser:,} stricter"]
+    declared = f"{looser:,} looser, {len(conversion.declared) - looser:,} stricter"
+    yield "as declared, whatever is enforced", [declared] if conversion.declared else []
 
 
 def _json(conversions: Iterable[Conversion], refused: str) -> Object:

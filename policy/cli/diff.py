@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Final
 from policy.analysis.diff import Change, FileChange
 from policy.analysis.edits import EditEffect, TextEdit
 from policy.analysis.reach.privileges import ToolAccess, at_most, by_class, privileges, tool_access
-from policy.analysis.review import FILE_EFFECTS, DiffReport, review
+from policy.analysis.review import FILE_EFFECTS, ChangeRow, DiffReport, change_rows, meaning, review
 from policy.cli.console import Console, publish
 from policy.cli.inputs import InputTree, load, read
 from policy.cli.options import Hosts
+from policy.cli.report import changes
 from policy.cli.report import document as doc
 from policy.cli.report.access import CLASSES, NOTHING, cell
 from policy.cli.report.as_json import Object, shape
-from policy.cli.report.changes import ROLES, ChangeRow, change_rows, meaning
 from policy.cli.report.results import Result, path_prefix, result
 from policy.cli.report.words import (
     arrow,
@@ -29,6 +29,7 @@ from policy.cli.report.words import (
     count,
     finding_lines,
     findings_blocks,
+    sentences,
     why_rows,
 )
 from policy.core.finding import Severity
@@ -49,15 +50,6 @@ _MOST_RULES = 3
 _MOST_APART = 2  # edits of equal texts with equal effects
 _MOST_CALLS = 3
 _LONGEST = 60  # characters of a line that holds no rule
-
-# The effects of files that differ, in the order of the report.
-FILES: Final = {
-    "unread": "changed and not read: what these files grant is not known",
-    "error": "changed and not understood: what these files grant is not known",
-    "unknown": "changed, and nothing above is due to it",
-    "none": "changed without effect: no call is decided differently",
-    "decisions": "changed, and reported above",
-}
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
@@ -133,24 +125,26 @@ def blocks(report: DiffReport, most: int | None) -> list[doc.Block]:
         found += _section(title, items, len(edits), folded=True)
     for project, edges in report.spawns.items():
         is_small = most is None or len(edges) <= 2 * most
-        graph = [doc.Graph(tuple(doc.Edge(*edge) for edge in edges))] if is_small else []
+        graph = [doc.edges_grid(doc.Edge(*edge) for edge in edges)] if is_small else []
         title = f"agents of {project} that are started otherwise"
         total = len(edges) if not is_small else 1
         found.append(
             doc.Section(title, (*graph, *doc.more(total - len(graph), "starts")), folded=True)
         )
-    others = (kind for kind in FILES if kind not in {"error", "unread"})
+    others = FILE_EFFECTS[2:]
     return found + _files(
         report, [kind for kind in others if kind != "decisions" or most is None], most
     )
 
 
 def _files(report: DiffReport, kinds: Iterable[str], most: int | None) -> list[doc.Block]:
-    """Return the files that changed, by what that means: *kinds* of `FILES`."""
+    """Return the files that changed, by what that means: *kinds* of `FILE_EFFECTS`."""
     found: list[doc.Block] = []
     for kind in kinds:
         files = report.files(kind)
-        told: doc.Text = doc.Ink(FILES[kind], "warning" if kind in {"unread", "error"} else "")
+        told: doc.Text = doc.Ink(
+            sentences()["files"][kind], "warning" if kind in FILE_EFFECTS[:2] else ""
+        )
         items = [
             doc.Item((doc.Ink(file.path, "file"), f" ({_kind(file)})")) for file in files[:most]
         ]
@@ -172,16 +166,23 @@ def summary(report: DiffReport) -> str:
     parts = [f"{_side_name(report.old)} → {_side_name(report.new)}: "]
     if diff.changes:
         widening, narrowing = (
-            {edit for one in report.effects if one.widened is widened for edit in one.edits}
+            {
+                edit
+                for one in report.effects
+                for edit in one.edits
+                if one.widened is widened or any(c.widened is widened for c in one.changes)
+            }
             for widened in (True, False)
         )
         numbers = (
             (len(widening), ("widens", "widen")),
-            (len(narrowing - widening), ("narrows", "narrow")),
+            (len(narrowing), ("narrows", "narrow")),
             (len(report.others), ("without effect", "without effect")),
         )
         told = [f"{number:,} {verb[number > 1]}" for number, verb in numbers if number]
-        total = sum(number for number, _ in numbers)
+        if both := len(widening & narrowing):
+            told[1] += f" ({both:,} {'do' if both > 1 else 'does'} both)"
+        total = len(widening | narrowing) + len(report.others)
         parts.append(f"{count(total, 'edit')}: {', '.join(told)}" if total else "")
         if not all(effect.edits for effect in report.effects):
             parts.append("; more changes, which no edit of a text explains")
@@ -214,18 +215,18 @@ def _kind(file: FileChange) -> str:
 
 def _alike(report: DiffReport, *, widened: bool, merged: bool) -> list[list[EditEffect]]:
     """Return the effects of edits; *merged* are many of equal texts with equal effects."""
-    groups: dict[object, list[EditEffect]] = {}
-    for number, effect in enumerate(report.effects):
-        key: object = number
-        if merged and effect.edits:
-            spans = [(edit.key, edit.removed, edit.added) for edit in effect.edits]
-            texts = tuple((key, *(span and span.text for span in two)) for key, *two in spans)
-            rows = change_rows(effect, report.classes)
-            key = texts, tuple(doc.plain((row.phrase(), row.arrow())) for row in rows)
-        if effect.widened is widened:
-            groups.setdefault(key, []).append(effect)
+
+    def key(effect: EditEffect) -> object:
+        if not merged or not effect.edits:
+            return id(effect)
+        spans = [(edit.key, edit.removed, edit.added) for edit in effect.edits]
+        texts = tuple((key, *(span and span.text for span in two)) for key, *two in spans)
+        rows = change_rows(effect, report.classes)
+        return texts, tuple(doc.plain((changes.phrase(row), changes.arrow(row))) for row in rows)
+
     found: list[list[EditEffect]] = []
-    for group in groups.values():
+    effects = (effect for effect in report.effects if effect.widened is widened)
+    for group in doc.grouped(effects, key):
         found += [group] if len(group) > _MOST_APART else [[effect] for effect in group]
     return found
 
@@ -248,21 +249,22 @@ def _effect_item(
     shown = rows[: most and limit + (len(rows) == limit + 1)]
     cells = tuple(
         (
-            row.phrase(),
-            row.arrow(),
-            row.witnesses(most and _MOST_CALLS),
-            row.who() + (" and others" if others else ""),
+            changes.phrase(row),
+            changes.arrow(row),
+            changes.witnesses(row, most and _MOST_CALLS),
+            changes.who(row) + (" and others" if others else ""),
         )
         for row in shown
     )
-    body: list[doc.Block] = [doc.Grid(("", "", "", ""), cells)]
+    marks = tuple({"agent": row.agents, "class": [CLASSES[row.kind]]} for row in shown)
+    body: list[doc.Block] = [doc.Grid(("", "", "", ""), cells, marks)]
     body += doc.more(len(rows) - len(shown), "kinds of changes")
     may = [block for row in rows if (block := _may(report, row))]
     body += may[: most and 1]
     if most is None:
         items = tuple(_detail(change) for change in effect.changes)
         body.append(doc.Section("each change", items, folded=True))
-    return doc.Item((doc.Ink(f"{number}", "dim"), "  ", head), tuple(body))
+    return doc.Item((doc.Ink(f"{number}", "dim"), "  ", head), tuple(body), beside=True)
 
 
 def edit_text(report: DiffReport, edit: TextEdit) -> doc.Text:
@@ -280,7 +282,8 @@ def edit_text(report: DiffReport, edit: TextEdit) -> doc.Text:
         if rules and not edit.key and not _KEYED.match(span.text):
             told = [(_ink(str(effect)), doc.Ink(rule, "rule")) for rule, effect, _ in rules]
             place = rules[0][2]
-        parts.append((f"{'-+'[side]} ", doc.joined(told, most=_MOST_RULES)))
+        mark = doc.Ink("-+"[side], ("removed", "added")[side])
+        parts.append((mark, " ", doc.joined(told, most=_MOST_RULES)))
     return (doc.joined(parts, "  "), "  ", doc.Ink(f"{place.file}:{place.line}", "file"))
 
 
@@ -290,7 +293,7 @@ _KEYED: Final = re.compile(r"[\w-]+:? .*\Z")
 
 def _ink(key: str) -> doc.Text:
     """Return an effect, or the key of another list."""
-    return (doc.Ink(key, key), " ") if key in ROLES.values() else f"{key} " if key else ""
+    return (doc.Ink(key, key), " ") if key in changes.ROLES.values() else f"{key} " if key else ""
 
 
 def _cut(text: str) -> str:
@@ -389,7 +392,7 @@ def as_json(report: DiffReport) -> Object:
             {
                 "direction": "widened" if effect.widened else "narrowed",
                 "edits": [_edit_json(edit) for edit in effect.edits],
-                "effects": [row.json() for row in change_rows(effect, report.classes)],
+                "effects": [changes.row_json(row) for row in change_rows(effect, report.classes)],
                 # By their number in `changes`, each with the chains of which they make it.
                 "changes": [
                     {
@@ -452,8 +455,8 @@ def results(report: DiffReport, new: InputTree) -> list[Result]:
         file = edits[0].place.file if edits else elsewhere
         for row in change_rows(effect, report.classes):
             calls = quoted([call_text(*each) for each in row.calls], _MOST_CALLS)
-            by = f", by {row.who()}" if row.agents else ""
-            told = doc.plain((row.phrase(), ": ", row.arrow())).replace("→", "->")
+            by = f", by {changes.who(row)}" if row.agents else ""
+            told = doc.plain((changes.phrase(row), ": ", changes.arrow(row))).replace("→", "->")
             detail = "\n".join(doc.plain(edit_text(report, edit)) for edit in effect.edits)
             kind = meaning(row.changes[0])
             found.append(_result(kind, f"{told}, as {calls}{by}", detail, file, *spans[:1]))

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from policy.analysis.lint import (
+    Linted,
     Mended,
-    Suppressing,
     baseline_text,
     compare_with_baseline,
     lint,
@@ -29,9 +29,10 @@ from policy.cli.report.words import (
     count,
     findings_blocks,
     findings_summary,
+    is_reached,
 )
 from policy.core.errors import PolicyError
-from policy.core.finding import Finding, Severity
+from policy.core.finding import Finding
 from policy.core.source import Source, quoted
 from policy.core.values import evolve, frozen
 from policy.files.opening import is_unreadable, open_tree
@@ -52,47 +53,38 @@ _MOST_UNREAD = 3
 # Overlapping edits take one run each.
 _MOST_RUNS = 8
 
-_ORDER = (Severity.NOTE, Severity.WARNING, Severity.ERROR)
-
 
 @frozen
-class LintReport:
-    """The report of lint.
+class LintReport(Linted):
+    """The findings that count, and what was read.
 
     Attributes:
         label: of the tree.
-        findings: that count.
-        suppressed: findings with the comment that suppresses them.
         known: findings in the baseline.
         gone: the number of entries of the baseline without a finding.
         unread: the files that no front end reads.
         read: the number of files that were read.
-        rules: the number of rules in these.
 
     """
 
-    label: str
-    findings: tuple[Finding, ...]
-    suppressed: tuple[tuple[Finding, Suppressing], ...] = ()
+    label: str = ""
     known: tuple[Finding, ...] = ()
     gone: int = 0
     unread: tuple[str, ...] = ()
     read: int = 0
-    rules: int = 0
 
     @property
     def summary(self) -> str:
         """A summary on one line."""
         held = f" with {count(self.rules, 'rule')}" if self.rules else ""
         parts = [findings_summary(self.findings), f"{count(self.read, 'file')}{held} read"]
-        if fixable := sum(bool(finding.edits) for finding in self.findings):
-            parts.append(f"{fixable:,} can be fixed with --fix")
-        if self.suppressed:
-            parts.append(f"{len(self.suppressed):,} suppressed")
-        if self.known:
-            parts.append(f"{len(self.known):,} in the baseline")
-        if self.gone:
-            parts.append(f"{self.gone:,} of the baseline gone")
+        numbers = (
+            (sum(bool(finding.edits) for finding in self.findings), "can be fixed with --fix"),
+            (len(self.suppressed), "suppressed"),
+            (len(self.known), "in the baseline"),
+            (self.gone, "of the baseline gone"),
+        )
+        parts += [f"{number:,} {what}" for number, what in numbers if number]
         if self.unread:
             named = quoted(self.unread, _MOST_UNREAD)
             parts.append(f"{count(len(self.unread), 'file')} not read: {named}")
@@ -127,8 +119,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     publish(page, options, console)
     if any(map(is_unreadable, report.findings)):
         return 2
-    counting = _ORDER[_ORDER.index(Severity(options.fail_on)) :]
-    return int(any(finding.severity in counting for finding in report.findings))
+    return int(is_reached(report.findings, options.fail_on))
 
 
 def _linted(
@@ -147,9 +138,9 @@ def _linted(
         with_something(found)
     findings = tuple(filter(counts, linted.findings))
     report = LintReport(
-        found.workspace.label,
         findings,
         tuple(pair for pair in linted.suppressed if counts(pair[0])),
+        label=found.workspace.label,
         unread=tuple(file.path for file in found.workspace.unread),
         read=len(found.workspace.files),
         rules=linted.rules,

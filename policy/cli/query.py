@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from policy.analysis.reach.query import Answer, CallRefusal, Query, query
@@ -83,35 +83,33 @@ def blocks(asked: Asked, most: int | None) -> list[doc.Block]:
     found += [doc.Grid(heads, tuple(rows[:most]))] if rows else []
     found += doc.more(len(rows) - len(rows[:most]))
     if not asked.found.exact:
-        found.append(
-            doc.Paragraph(
-                f"not exact: others may as well ({'; '.join(asked.found.why)})", "warning"
-            )
-        )
+        told = f"not exact: others may as well ({'; '.join(asked.found.why)})"
+        found.append(doc.Paragraph(told, "warning"))
     return found
 
 
 def _granted(asked: Asked, most: int | None) -> Iterator[tuple[doc.Text, ...]]:
     """Yield a row for the answers with one deciding rule; without a bound one for each chain."""
-    same: dict[Hashable, list[Answer]] = {}
-    for one in asked.found.answers:
-        said = one.project, one.chain, one.tool, str(one.call), one.decision.effect
-        same.setdefault(said, []).append(one)
-    groups: dict[Hashable, tuple[list[Answer], str]] = {}
-    for first, *others in same.values():
-        decision = first.decision
+    same = doc.grouped(
+        asked.found.answers,
+        lambda one: (one.project, one.chain, one.tool, str(one.call), one.decision.effect),
+    )
+
+    def key(row: tuple[Answer, str]) -> object:
+        first, note = row
         # The reason without a rule names the agent.
-        why = tuple((one.rule, one.place) for one in decision.because) or decision.reason
+        rules = tuple((one.rule, one.place) for one in first.decision.because)
         alone = first.chain if most is None else ()
-        note = _only(first, others)
-        key = first.project, decision.effect, why, note, alone
-        groups.setdefault(key, ([], note))[0].append(first)
-    rows = sorted(groups.values(), key=lambda row: row[0][0].decision.effect, reverse=True)
-    for members, note in rows:
-        first = members[0]
+        why = rules or first.decision.reason
+        return first.project, first.decision.effect, why, note, alone
+
+    rows = doc.grouped(((first, _only(first, others)) for first, *others in same), key)
+    rows.sort(key=lambda row: row[0][0].decision.effect, reverse=True)
+    for members in rows:
+        first, note = members[0]
         yield (
             effect(first.decision.effect),
-            (_agents([each.chain for each in members], most), note),
+            (_agents([each.chain for each, _ in members], most), note),
             call(first.tool, first.call),
             because_text(first.decision, first.agent),
         )
@@ -130,19 +128,17 @@ def _agents(chains: Sequence[tuple[str, ...]], most: int | None) -> doc.Text:
 
 def _refused(asked: Asked, most: int | None) -> Iterator[tuple[doc.Text, ...]]:
     """Yield a row for the agents that cannot for one reason."""
-    same: dict[tuple[str, str], list[CallRefusal]] = {}
-    for each in asked.found.refused:
-        same.setdefault((each.project, each.agent), []).append(each)
-    groups: dict[Hashable, tuple[list[CallRefusal], str]] = {}
-    for first, *others in same.values():
+    same = doc.grouped(asked.found.refused, lambda one: (one.project, one.agent))
+
+    def key(row: tuple[CallRefusal, str]) -> object:
+        first, note = row
+        own = first.decision is not None and {*first.decision.links} <= {first.agent}
+        why = first.decision.reason if first.decision is not None and own else _why([first])
         call_ = "" if first.is_unreached else call_text(first.tool, first.call)
-        decision, note = first.decision, _only(first, others)
-        own = decision is not None and {*decision.links} <= {first.agent}
-        why = decision.reason if decision is not None and own else _why([first])
-        key = first.project, note, why, first.because, call_
-        groups.setdefault(key, ([], note))[0].append(first)
-    for members, note in groups.values():
-        one = members[0]
+        return first.project, note, why, first.because, call_
+
+    for row in doc.grouped(((first, _only(first, others)) for first, *others in same), key):
+        (one, note), members = row[0], [each for each, _ in row]
         rules = doc.joined(map(rule, one.because), "; ")
         yield (
             (names((each.agent for each in members), most and _MOST_NAMES, "agent"), note),

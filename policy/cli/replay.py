@@ -18,7 +18,6 @@ from policy.cli.options import Hosts
 from policy.cli.report import document as doc
 from policy.cli.report.as_json import Object, shape
 from policy.cli.report.words import (
-    VERBS,
     arrow,
     because_text,
     call,
@@ -27,8 +26,9 @@ from policy.cli.report.words import (
     logged_call,
     rule,
 )
-from policy.core.effect import Effect
+from policy.core.effect import VERBS, Effect
 from policy.core.source import quoted
+from policy.core.values import evolve
 
 if TYPE_CHECKING:
     from policy.analysis.friction import Friction, FrictionGroup, Obstacle
@@ -222,18 +222,6 @@ def _friction_json(found: Friction) -> Object:
 
 
 def _group_json(group: FrictionGroup) -> Object:
-    grants, example = group.grants, group.example
-    return {
-        "obstacle": group.obstacle.kind,
-        "because": shape(group.obstacle.because),
-        "text": group.obstacle.text,
-        "chain": list(group.chain),
-        "calls": group.calls,
-        "distinct": group.distinct,
-        "example": {"tool": example.tool, "input": example.call},
-        "source": example.source,
-        "allow": list(group.rules),
-        "agents": list(group.links),
-        "grants": {"tool": grants.tool, "input": grants.call} if grants else None,
-        "exact": group.exact,
-    }
+    # The members are the whole log.
+    found: Object = shape(evolve(group, members=[]))
+    return {key: value for key, value in found.items() if key != "members"}

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 
-from policy.analysis.checking import dialect_of
 from policy.analysis.reach.never import check
 from policy.cli.console import Console, publish
 from policy.cli.inputs import load
@@ -20,9 +19,9 @@ from policy.core.errors import PolicyError
 from policy.core.finding import Severity
 from policy.files.opening import is_unreadable
 from policy.hosts.claims import ClaimVerdict
+from policy.hosts.notation.semantics import dialect_of
 from policy.hosts.project import Project
 from policy.tables.dialect import Dialect
-from policy.tables.table import UNRESTRICTED
 
 _WORDS = {True: ("pass", "good"), False: ("FAIL", "error"), None: ("not proven", "warning")}
 
@@ -67,8 +66,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
 
 def _dialect(project: Project) -> Dialect:
     reading = project.attenuated
-    tables = [reading.start(agent).table for agent in reading.agents[:1]]
-    return dialect_of(tables[0] if tables else UNRESTRICTED)
+    return dialect_of(reading.start(agent).table for agent in reading.agents[:1])
 
 
 def _blocks(

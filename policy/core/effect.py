@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import enum
 
-from policy.core.values import NoReturn
+from policy.core.values import Final, NoReturn
 
-__all__ = ["Effect"]
+__all__ = ["VERBS", "Effect"]
 
 
 class Effect(enum.StrEnum):
@@ -49,3 +49,6 @@ class Effect(enum.StrEnum):
 
 
 _RANK: dict[str, int] = {effect: rank for rank, effect in enumerate(Effect)}
+
+# The participle of each effect.
+VERBS: Final = {Effect.ALLOW: "allowed", Effect.ASK: "asked", Effect.DENY: "denied"}

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from policy.core import expressions as re
+from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.source import Source
 from policy.core.values import evolve, frozen
@@ -19,7 +20,7 @@ if TYPE_CHECKING:  # reading needs nothing of what writes
     from policy.tables.dialect import Dialect
     from policy.tables.ruleset import Entry
 
-__all__ = ["FRONT_ENDS", "RULE_FILES", "allowing", "front_ends", "rule_file_of", "writer_of"]
+__all__ = ["FRONT_ENDS", "RULE_FILES", "entries_of", "front_ends", "rule_file_of", "writer_of"]
 
 
 @frozen
@@ -82,15 +83,16 @@ def writer_of(front_end: FrontEnd) -> Writer:
     return writer
 
 
-def allowing(rule: str, dialect: Dialect) -> tuple[Entry, ...]:
-    """Return the entries of a rule that allows, as the host of *dialect* reads it.
+def entries_of(rule: str, effect: Effect, dialect: Dialect) -> tuple[Entry, ...]:
+    """Return the entries of a rule with an *effect*, as the host of *dialect* reads it.
 
     Raises:
         PolicyError: the rule cannot be read, or matches no call.
 
     """
     home = "claude.rules" if dialect.shell.reader == "claude" else "notation.semantics"
-    entries: tuple[Entry, ...] = import_module(f"policy.hosts.{home}").allowing(rule, dialect)
+    host = import_module(f"policy.hosts.{home}")
+    entries: tuple[Entry, ...] = host.entries_of(rule, effect, dialect)
     return entries
 
 

@@ -139,5 +139,5 @@ def test_the_command_shows_groups_and_rules(tmp_path, capsys) -> None:
     assert "calls.jsonl:4" in text
     assert main([*asked, "--format", "json"]) == 0
     answer = json.loads(capsys.readouterr().out)
-    assert answer["groups"][0]["allow"] == ["Bash(make -j *)"]
-    assert answer["groups"][0]["grants"]["tool"] == "Bash"
+    assert answer["groups"][0]["rules"] == ["Bash(make -j *)"]
+    assert answer["groups"][0]["grants"]["witness"]["tool"] == "Bash"

@@ -181,7 +181,7 @@ def test_a_tool_is_reported_by_its_name_where_nothing_of_it_is_declared() -> Non
     assert [call_text(gap.tool, gap.call) for gap in own.gaps] == ["Agent(explore)"]
     told = {call_text(gap.tool, gap.call) for group in handed for gap in group.gaps}
     # Some commands are auto-allowed.
-    assert told == {"WebSearch", "Bash(x)", "Bash(df)"}
+    assert told == {"WebSearch", "Bash(npm install)", "Bash(git status)"}
 
 
 def test_what_a_host_cuts_off_a_rule_of_a_tool_without_a_description_is_compared_exactly() -> None:

@@ -1,10 +1,10 @@
-"""What `policy check` proposes for a call that no rule allows: it is allowed then."""
+"""What `policy check` proposes: a call that no rule allows is allowed then, an allowed one denied."""
 
 from __future__ import annotations
 
 import pytest
 
-from policy.analysis.remedy import remedy
+from policy.analysis.remedy import denial, remedy
 from policy.core.effect import Effect
 from policy.files.trees import Memory
 from policy.hosts.workspace import load_tree
@@ -60,3 +60,35 @@ def test_a_call_is_allowed_once_its_rules_are_written(tool, call, rules, names) 
 )
 def test_nothing_is_proposed_that_would_not_do(tool, call) -> None:
     assert remedy(chain(TEAM, "main"), tool, call) is None
+
+
+ALLOWED = [
+    ("Bash", {"command": "git diff --stat"}, "Bash(git diff --stat)"),
+    ("Bash", {"command": "git diff a; git diff b"}, "Bash(git diff a)"),
+    ("Read", {"file_path": "docs/a.md"}, "Read(docs/a.md)"),
+]
+
+
+@pytest.mark.parametrize(("tool", "call", "rule"), ALLOWED)
+def test_an_allowed_call_is_denied_once_the_rule_is_written_and_others_are_not(
+    tool, call, rule
+) -> None:
+    assert chain(TEAM, "main").decide(tool, call).effect is Effect.ALLOW
+    found = denial(chain(TEAM, "main"), tool, call)
+    assert found is not None
+    assert (found.rules, found.links) == ((rule,), ("main",))
+    text = TEAM.replace("deny      ", f"deny      {rule}, ")
+    assert chain(text, "main").decide(tool, call).effect is Effect.DENY
+    other = chain(text, "main").decide("Bash", {"command": "git diff main"})
+    assert other.effect is Effect.ALLOW
+
+
+def test_a_chain_is_denied_by_its_last_agent() -> None:
+    found = denial(chain(TEAM, "main", "helper"), "Read", {"file_path": "a"})
+    assert found is not None
+    assert found.links == ("helper",)
+
+
+def test_no_rule_with_a_star_of_its_own_is_proposed_to_deny() -> None:
+    text = TEAM.replace("Bash(git diff *)", "Bash")
+    assert denial(chain(text, "main"), "Bash", {"command": "ls *"}) is None

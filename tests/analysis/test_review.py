@@ -19,7 +19,7 @@ from policy.analysis.review import (
 )
 from policy.cli import main
 from policy.cli.diff import blocks, edit_text
-from policy.cli.report.document import Edge, Graph, Report, plain
+from policy.cli.report.document import Edge, Report, edges_grid, plain
 from policy.cli.report.markdown import LIMIT, markdown, report_markdown
 from policy.core.values import frozen
 from policy.files.opening import Memory
@@ -170,7 +170,7 @@ def test_edges_that_come_and_go_are_reported_for_graphs_that_changed_alone() -> 
 
 def test_a_graph_is_a_list_of_who_starts_whom_in_a_comment() -> None:
     edges = (Edge("main", "a", "added"), Edge("b", "a", "added"), Edge("main", "x`\n# y"))
-    assert markdown([Graph(edges)]).splitlines() == [
+    assert markdown([edges_grid(edges)]).splitlines() == [
         "- main →  a (added), x\\`\\\\n\\# y",
         "- b →  a (added)",
     ]

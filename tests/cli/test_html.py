@@ -1,8 +1,11 @@
-"""The audit as a page: it asks no network, nothing breaks out of it, every finding shows its line."""
+"""Answers as pages: they ask no network, nothing breaks out of it, every finding shows its line."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import html
+import json
 import re
 import shutil
 import signal
@@ -17,7 +20,7 @@ from policy.analysis.lint import lint
 from policy.analysis.reach.audit import audit
 from policy.cli import main
 from policy.cli.audit import blocks, elsewhere, matrix
-from policy.cli.report.document import pieces
+from policy.cli.report.document import Grid, Item, Section, pieces
 from policy.cli.report.html import page as page_of
 from policy.files.opening import Memory
 from policy.hosts.workspace import load_tree
@@ -278,3 +281,67 @@ def test_the_command_writes_the_page(tmp_path, capsys) -> None:
     (tmp_path / "team.policy").write_text(TEAM)
     assert main(["audit", str(tmp_path), "--format", "html"]) == 0
     assert capsys.readouterr().out.startswith("<!doctype html>")
+
+
+# --- a diff -----------------------------------------------------------------------
+
+
+@pytest.fixture
+def diff(tmp_path, capsys) -> str:
+    new = TEAM.replace("Bash(git *)", "Bash(*)").replace("allow Read\n}", "allow Read, Bash(ls)\n}")
+    for name, text in (("old", TEAM), ("new", new)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "team.policy").write_text(text)
+    assert main(["diff", str(tmp_path / "old"), str(tmp_path / "new"), "--format", "html"]) == 0
+    return capsys.readouterr().out
+
+
+def test_a_page_of_a_diff_names_its_one_script_and_shows_all_without_it(diff) -> None:
+    read = Reader(diff)
+    assert not read.open
+    assert not {"img", "link", "iframe", "object", "base", "a"} & {*read.tags}
+    assert not [a for a in read.attributes if a.startswith("on") or a in {"src", "style", "href"}]
+    (script,) = re.findall(r"<script>(.*?)</script>", diff, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    (rules,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', diff)
+    assert f"script-src 'sha256-{digest}'" in html.unescape(rules)
+    assert " hidden" not in re.sub(r"<(script|style)>.*?</\\1>", "", diff, flags=re.DOTALL)
+
+
+def test_a_page_of_a_diff_has_edits_left_and_effects_right(diff) -> None:
+    left, right = re.findall(
+        r'<li class="beside"><div>(.*?)</div><div>(.*?)</div></li>', diff, re.DOTALL
+    )[0]
+    assert "team.policy" in left
+    assert "<tr data-marks" in right
+    marks = [json.loads(html.unescape(each)) for each in re.findall(r'data-marks="(.*?)"', diff)]
+    assert all(mark.keys() == {"agent", "class"} for mark in marks)
+
+
+@pytest.mark.browser
+def test_rows_and_edits_are_chosen_by_agent_and_class(browser, tmp_path) -> None:
+    rows = ((("read",), ("a",)), (("run",), ("a", "b")))
+    items = [
+        Item(name, (Grid(("",), ((name,),), ({"agent": agents, "class": kinds},)),), beside=True)
+        for name, (kinds, agents) in zip("xy", rows, strict=True)
+    ]
+    text = re.sub(r"<meta http-equiv[^>]*>", "", page_of("t", [Section("widens", tuple(items))]))
+    chosen = '<script>form.elements.agent.value = "b"; show()</script></body>'
+    file = tmp_path / "diff.html"
+    file.write_text(text.replace("</body>", chosen))
+    dom, console = browser("--dump-dom", file.as_uri())
+    assert console == ""
+    assert re.findall(r'<li class="beside"([^>]*)><div>(.)', dom) == [
+        (' hidden=""', "x"),
+        ("", "y"),
+    ]
+    assert "1 of 2 shown" in dom
+
+
+@pytest.mark.browser
+def test_a_browser_runs_the_script_of_a_diff(browser, diff, tmp_path) -> None:
+    file = tmp_path / "diff.html"
+    file.write_text(diff)
+    dom, console = browser("--dump-dom", file.as_uri())
+    assert console == ""
+    assert '<option value="scout">scout</option>' in dom

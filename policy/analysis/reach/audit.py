@@ -30,7 +30,7 @@ from policy.compare.tables import (
     decided,
     told,
 )
-from policy.compare.witness import Difference
+from policy.compare.witness import Difference, ordinary
 from policy.core.decision import Decision
 from policy.core.effect import Effect
 from policy.core.finding import Finding
@@ -114,7 +114,8 @@ class Gaps:
             self._compared[key] = found
         # Equal rules may stand elsewhere, and belong to others: each table decides for itself.
         anew = [decided(declared, real, each) for each in found.differences]
-        return Comparison(told(anew, declared, real), found.why)
+        gaps = ordinary(told(anew, declared, real), declared, real)
+        return Comparison(tuple(gaps), found.why)
 
 
 @frozen

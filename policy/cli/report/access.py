@@ -2,36 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from policy.analysis.reach.audit import AgentAudit
 from policy.analysis.reach.privileges import ANY_OTHER, SOME, ToolAccess, tool_access
 from policy.cli.report import document as doc
+from policy.cli.report.words import sentences
 from policy.core import expressions as re
 
-# The classes of tools, and what their columns are called.
-CLASSES: Final = {
-    "read": "read files",
-    "change": "change files",
-    "run": "run commands",
-    "network": "network",
-    "start": "start agents",
-    "other": "other tools",
-}
-
-_GRANTED: Final = frozenset({"allow", "ask"})
+# The classes of tools -> what their columns are called.
+CLASSES: Final[Mapping[str, str]] = sentences()["classes"]
 
 # The cell of a class of which an agent may do nothing.
 NOTHING: Final = doc.Ink("-", "dim")
 
-# Patterns and names in one cell.
+# Patterns and names in one cell, and characters of each.
 _MOST = 3
+_LONGEST = 32
 
 _WORDS: Final = re.compile(r"[\w -]+")  # `working folder`
-
-
-# --- the classes of what tools do ----------------------------------------------------------
 
 
 def access_of(agent: AgentAudit, *, enforced: bool = True) -> list[ToolAccess]:
@@ -89,7 +79,7 @@ def _names(tools: Sequence[ToolAccess]) -> doc.Text:
 
 
 def _listed(parts: Iterable[str]) -> str:
-    shown = [*parts]
+    shown = [each if len(each) <= _LONGEST else f"{each[: _LONGEST - 1]}…" for each in parts]
     left = len(shown) - _MOST
     return ", ".join(shown if left <= 0 else [*shown[:_MOST], f"{left} more"])
 
@@ -99,12 +89,15 @@ def _listed(parts: Iterable[str]) -> str:
 
 def access_table(tools: Iterable[ToolAccess], most: int | None) -> doc.Block:
     """Return a row for the tools that are alike."""
-    alike: dict[object, list[ToolAccess]] = {}
-    for tool in tools:
-        key = tool.allowed, tool.asked, tool.denied, tool.otherwise
-        # What is denied as any other tool is needs no line.
-        if tool.name == ANY_OTHER or tool.allowed or tool.asked or tool.otherwise in _GRANTED:
-            alike.setdefault(key, []).append(tool)
+    # What is denied as any other tool is needs no line.
+    shown = (
+        tool
+        for tool in tools
+        if tool.name == ANY_OTHER
+        or tool.allowed
+        or tool.asked
+        or tool.otherwise in {"allow", "ask"}
+    )
     rows = tuple(
         (
             doc.joined((doc.Ink(tool.name, "strong") for tool in members), most=most),
@@ -118,6 +111,8 @@ def access_table(tools: Iterable[ToolAccess], most: int | None) -> doc.Block:
             ),
             doc.Ink(members[0].otherwise or "not available", members[0].otherwise or "dim"),
         )
-        for members in alike.values()
+        for members in doc.grouped(
+            shown, lambda tool: (tool.allowed, tool.asked, tool.denied, tool.otherwise)
+        )
     )
     return doc.Grid(("tool", "allowed", "asked", "denied", "otherwise"), rows)

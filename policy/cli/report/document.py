@@ -6,8 +6,8 @@ A verb makes a `Report`: a value for programs, and blocks for people. A format (
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from policy.core.credentials import masked
 from policy.core.source import Span, visible
@@ -31,6 +31,8 @@ class Ink:
     text: str
     role: str = ""
 
+
+_Item = TypeVar("_Item")
 
 # The roles of code.
 CODE: Final = frozenset({"call", "rule", "file", "agent", "code"})
@@ -89,10 +91,11 @@ class Labelled:
 
 @frozen
 class Item:
-    """A line of a list, and the blocks that belong to it."""
+    """A line of a list, and the blocks that belong to it; *beside* it where there is room."""
 
     head: Text
     body: tuple[Block, ...] = ()
+    beside: bool = False
 
 
 @frozen
@@ -106,10 +109,18 @@ class Section:
 
 @frozen
 class Grid:
-    """Rows of cells below heads. A cell may have a role, that of its first piece."""
+    """Rows of cells below heads. A cell may have a role, that of its first piece.
+
+    Attributes:
+        heads: all empty for none.
+        rows: their cells.
+        marks: of each row, what readers may choose rows by -> its values; none where they cannot.
+
+    """
 
     heads: tuple[str, ...]
     rows: tuple[tuple[Text, ...], ...]
+    marks: tuple[Mapping[str, Sequence[str]], ...] = ()
 
 
 @frozen
@@ -141,37 +152,41 @@ class Verbatim:
 
 @frozen
 class Edge:
-    """Agents that start others; *role* is ``added``, ``removed``, a reading or ""."""
+    """An agent that starts another, "" for the start of chains; *role* is a note, or ""."""
 
     parent: str
     child: str
     role: str = ""
 
 
-@frozen
-class Graph:
-    """Which agents start which; a parent "" stands for the start of chains."""
-
-    edges: tuple[Edge, ...]
-
-    @property
-    def grid(self) -> Grid:
-        """A row for each agent that starts others; agents that start the same share it."""
-        children: dict[str, list[Text]] = {}
-        for edge in self.edges:
-            note = f" ({edge.role})" if edge.role else ""
-            name = "itself" if edge.child == edge.parent else edge.child
-            children.setdefault(edge.parent, []).append((Ink(name), note))
-        rows: dict[str, tuple[list[Text], Text]] = {}
-        for parent, started in children.items():
-            names = rows.setdefault(str(started), ([], joined(started)))[0]
-            names.append(Ink(parent or "(start)"))
-        return Grid(
-            ("", ""), tuple((joined(names), ("→  ", some)) for names, some in rows.values())
-        )
+def edges_grid(edges: Iterable[Edge]) -> Grid:
+    """Return a row for each agent that starts others; agents that start the same share it."""
+    children: dict[str, list[Text]] = {}
+    for edge in edges:
+        note = f" ({edge.role})" if edge.role else ""
+        name = "itself" if edge.child == edge.parent else edge.child
+        children.setdefault(edge.parent, []).append((Ink(name), note))
+    rows: list[tuple[Text, ...]] = []
+    for alike in grouped(children.items(), lambda row: str(row[1])):
+        parents = joined(Ink(parent or "(start)") for parent, _ in alike)
+        rows.append((parents, ("→  ", joined(alike[0][1]))))
+    return Grid(("", ""), tuple(rows))
 
 
-Block = Heading | Paragraph | Labelled | Item | Section | Grid | Excerpt | Verbatim | Graph
+Block = Heading | Paragraph | Labelled | Item | Section | Grid | Excerpt | Verbatim
+
+
+def grouped(items: Iterable[_Item], key: Callable[[_Item], object]) -> list[list[_Item]]:
+    """Return *items* in their order, those with one key in one list."""
+    groups: dict[object, list[_Item]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return list(groups.values())
+
+
+def listed(items: Sequence[Block], most: int | None, noun: str = "") -> tuple[Block, ...]:
+    """Return the first *most* of *items*, and the line that counts the others."""
+    return (*items[:most], *more(len(items) - len(items[:most]), noun))
 
 
 def more(number: int, noun: str = "") -> tuple[Block, ...]:

@@ -1,6 +1,7 @@
-"""Blocks as one HTML page that makes no request and runs no script.
+"""Blocks as one HTML page that makes no request.
 
-The page names the hash of its one style sheet, so a browser applies nothing else.
+The page names the hashes of its one style sheet and, where its rows can be chosen, of its one
+script, so a browser applies and runs nothing else. Without scripts all rows are shown.
 """
 
 from __future__ import annotations
@@ -8,7 +9,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -17,9 +19,11 @@ from policy.core.credentials import masked
 from policy.core.source import visible
 
 _STYLE: Final = Path(__file__).with_name("page.css").read_text("utf-8")
+_SCRIPT: Final = Path(__file__).with_name("page.js").read_text("utf-8")
 
-_HASH: Final = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
-_CONTENT_POLICY: Final = f"default-src 'none'; base-uri 'none'; style-src 'sha256-{_HASH}'"
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 def report_html(report: doc.Report) -> str:
@@ -27,15 +31,19 @@ def report_html(report: doc.Report) -> str:
     return page(report.title, report.blocks(None))
 
 
-def page(title: str, blocks: Iterable[doc.Block]) -> str:
+def page(title: str, blocks: Sequence[doc.Block]) -> str:
     """Return *blocks* as one self-contained file."""
     body = "\n".join(_block(block, 2) for block in (doc.Heading(title, 1), *blocks))
+    chosen = "<tr data-marks" in body
+    script = f"<script>{_SCRIPT}</script>\n" if chosen else ""
+    scripts = f"; script-src {_hash(_SCRIPT)}" if chosen else ""
+    rules = f"default-src 'none'; base-uri 'none'; style-src {_hash(_STYLE)}{scripts}"
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{_text(_CONTENT_POLICY)}">'
+        f'<meta http-equiv="Content-Security-Policy" content="{_text(rules)}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{_text(title.replace('`', ''))}</title><style>{_STYLE}</style></head>\n"
-        f"<body>\n{body}\n</body></html>\n"
+        f"<body>\n{body}\n{script}</body></html>\n"
     )
 
 
@@ -81,7 +89,10 @@ def _blocks(blocks: Iterable[doc.Block], level: int) -> str:
 
 
 def _item(item: doc.Item, level: int) -> str:
-    return f"<li>{inline(item.head)}{_blocks(item.body, level)}</li>"
+    head, body = inline(item.head), _blocks(item.body, level)
+    if item.beside:
+        return f'<li class="beside"><div>{head}</div><div>{body}</div></li>'
+    return f"<li>{head}{body}</li>"
 
 
 def _block(block: doc.Block, level: int) -> str:
@@ -108,22 +119,27 @@ def _block(block: doc.Block, level: int) -> str:
             title = f"<p><code>{_text(name)}</code></p>" if name else ""
             shown = "\n".join(map(_text, text.replace("\t", "    ").splitlines()))
             return f"{title}<pre>{shown}</pre>"
-        case doc.Graph():
-            return _table(block.grid)
 
 
 def _table(table: doc.Grid) -> str:
     heads = "".join(f"<th>{_text(head)}</th>" for head in table.heads)
     rows = []
-    for row in table.rows:
+    for number, row in enumerate(table.rows):
+        mark = table.marks[number] if table.marks else {}
+        shown = {name: [visible(masked(each)) for each in some] for name, some in mark.items()}
+        marks = f' data-marks="{html.escape(json.dumps(shown))}"' if mark else ""
         cells = []
-        for number, cell in enumerate(row):
+        if row[1:] and not any(row[1:]):
+            span = f'<th colspan="{len(row)}">{inline(row[0])}</th>'
+            rows.append(f"<tr>{span}</tr>")
+            continue
+        for column, cell in enumerate(row):
             first = next(iter(doc.pieces(cell)), "")
             role = first.role if isinstance(first, doc.Ink) else ""
-            name = "td" if number else "th"
+            name = "td" if column else "th"
             kind = f' class="{role}"' if role else ""
             cells.append(f"<{name}{kind}>{inline(cell)}</{name}>")
-        rows.append(f"<tr>{''.join(cells)}</tr>")
+        rows.append(f"<tr{marks}>{''.join(cells)}</tr>")
     head = f"<thead><tr>{heads}</tr></thead>" if any(table.heads) else ""
     return f'<div class="scroll"><table>{head}<tbody>{"".join(rows)}</tbody></table></div>'
 

@@ -99,7 +99,8 @@ def _block(block: doc.Block, level: int) -> list[str]:
             )
             return [f"<details><summary>{shown}</summary>", "", *inner, "", "</details>"]
         case doc.Grid(heads, rows) if not any(heads):
-            return [f"- {' · '.join(filter(None, map(inline, row)))}" for row in rows]
+            joined = (" · ".join(filter(None, map(inline, row))) for row in rows)
+            return [f"- {each.replace(' · →', ' →')}" for each in joined]
         case doc.Grid(heads, rows):
             cells = [[inline(cell) for cell in row] for row in rows]
             return [
@@ -110,8 +111,6 @@ def _block(block: doc.Block, level: int) -> list[str]:
             return _fenced("".join(block.line[1:]))
         case doc.Verbatim(text, name):
             return [*([code(name), ""] if name else []), *_fenced(masked(text.rstrip("\n")))]
-        case doc.Graph():
-            return [f"- {' '.join(map(inline, row))}" for row in block.grid.rows]
 
 
 def _fenced(text: str) -> list[str]:

@@ -153,7 +153,7 @@ def _broken(text: str, first: int, rest: int) -> list[str]:
             fitting = text[0]
         # Better between the parts of a command or a path than within a word.
         cut = max(map(fitting.rfind, (" ", "/", "-"))) + 1
-        fitting = fitting[:cut] if cut > len(fitting) // 2 else fitting
+        fitting = fitting[:cut] if 3 * cut >= len(fitting) else fitting
         parts.append(fitting)
         text, room = text[len(fitting) :], rest
     return [*parts, text]
@@ -184,7 +184,7 @@ def _is_loose(block: doc.Block) -> bool:
         return bool(block.body)
     if isinstance(block, doc.Grid):
         return any(block.heads)
-    return isinstance(block, doc.Heading | doc.Section | doc.Verbatim | doc.Graph)
+    return isinstance(block, doc.Heading | doc.Section | doc.Verbatim)
 
 
 def _block(block: doc.Block, page: PageLayout, indent: int) -> list[str]:
@@ -212,23 +212,28 @@ def _block(block: doc.Block, page: PageLayout, indent: int) -> list[str]:
         case doc.Verbatim(text, name):
             top = [head + page.paint(f"--- {visible(name)}", "strong")] if name else []
             return [*top, *(head + visible(masked(line)) for line in text.splitlines())]
-        case doc.Graph():
-            return _table(block.grid, page, indent)
+
+
+def _longest(cell: str) -> int:
+    """Return the columns of the longest part of a cell that is not broken where there is room."""
+    return max(map(width, re.split(r" |(?<=[/-])", cell)))
 
 
 def _table(table: doc.Grid, page: PageLayout, indent: int) -> list[str]:
     """Return the rows below their heads, in columns where the page has room for those."""
-    plain = [[" ".join(page.fill(cell)) for cell in row] for row in table.rows]
+    titles = [row for row in table.rows if len(row) > 1 and not any(row[1:])]
+    columns = [row for row in table.rows if row not in titles]
+    plain = [[" ".join(page.fill(cell)) for cell in row] for row in columns]
     rows = [list(table.heads), *plain]
     wide = [max(width(cell) for cell in column) for column in zip(*rows, strict=True)]
     room = page.width - indent - _GAP * (len(wide) - 1)
-    if room < _LEAST_COLUMN * len(wide):
-        stacked = [doc.Labelled(tuple(zip(table.heads, row, strict=True))) for row in table.rows]
-        return [line for fields in stacked for line in [*_block(fields, page, indent), ""]][:-1]
     words = [
-        min(max(max(map(width, cell.split()), default=0) for cell in column), _LONGEST_WORD)
+        min(max(map(_longest, column), default=0), _LONGEST_WORD)
         for column in zip(*rows, strict=True)
     ]
+    if room < max(_LEAST_COLUMN * len(wide), sum(words)):
+        stacked = [doc.Labelled(tuple(zip(table.heads, row, strict=True))) for row in table.rows]
+        return [line for fields in stacked for line in [*_block(fields, page, indent), ""]][:-1]
     while sum(wide) > room:
         # Better between words than within one.
         spare = [at for at, columns in enumerate(wide) if columns > words[at]]
@@ -237,6 +242,9 @@ def _table(table: doc.Grid, page: PageLayout, indent: int) -> list[str]:
     found = []
     for row in [table.heads, *table.rows] if any(table.heads) else table.rows:
         role = "dim" if row is table.heads else ""
+        if row in titles:
+            found += page.fill(row[0], " " * indent)
+            continue
         cells = [
             PageLayout(columns, page.colour).fill(cell, role=role)
             for cell, columns in zip(row, wide, strict=True)

@@ -14,7 +14,7 @@ from policy.core.credentials import masked
 from policy.core.decision import Because, Decision, Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError, PolicyErrors
-from policy.core.finding import Finding
+from policy.core.finding import Finding, Severity
 from policy.core.source import Span, quoted, visible
 from policy.tables.dialect import relative_path
 
@@ -137,10 +137,6 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}s" if number else f"no {noun}s"
 
 
-# The participle of each effect.
-VERBS: Final = {Effect.ALLOW: "allowed", Effect.ASK: "asked", Effect.DENY: "denied"}
-
-
 @cache
 def sentences() -> dict[str, Any]:
     """Return the sentences for reasons, clauses and codes: `words.toml`, as it was compiled."""
@@ -187,40 +183,46 @@ def _problem(word: str, message: str, span: Span | None, file: str, help_: str) 
     return doc.Item((where, doc.Ink(f"{word}:", word), " ", " ".join(message.split())), tuple(body))
 
 
+def by_severity(findings: Iterable[Finding]) -> list[Finding]:
+    """Return *findings*, errors first, and else in their order."""
+    return sorted(findings, key=lambda finding: [*Severity].index(finding.severity))
+
+
+def is_reached(findings: Iterable[Finding], least: str) -> bool:
+    """Return whether one of *findings* has at least the severity *least*."""
+    order = [*Severity]
+    counting = order[: order.index(Severity(least)) + 1]
+    return any(finding.severity in counting for finding in findings)
+
+
 def finding_lines(findings: Iterable[Finding], most: int) -> list[doc.Block]:
-    """Return a line for each code of *findings* in their order, for at most so many codes."""
-    alike: dict[str, list[Finding]] = {}
-    for finding in findings:
-        alike.setdefault(finding.code, []).append(finding)
+    """Return a line for each code of *findings*, errors first, for at most so many codes."""
+    alike = doc.grouped(by_severity(findings), lambda finding: finding.code)
     found: list[doc.Block] = []
-    for members in list(alike.values())[:most]:
+    for members in alike[:most]:
         first = members[0]
         place = str(first.place) if first.span else first.file
         also = f" and {len(members) - 1:,} more" if len(members) > 1 else ""
         word = doc.Ink(first.severity.value, first.severity.value)
         told = f"{also}  {first.message} [{first.code}]"
         found.append(doc.Item((word, "  ", doc.Ink(place, "file"), told)))
-    return [*found, *doc.more(sum(map(len, list(alike.values())[most:])), "findings")]
+    left = [finding for members in alike[most:] for finding in members]
+    return [*found, *doc.more(len(left), f"({findings_summary(left)})")]
 
 
-def findings_blocks(findings: Sequence[Finding], most: int | None) -> list[doc.Block]:
-    """Return the findings in their order; of many with one code at most *most*.
+def findings_blocks(findings: Iterable[Finding], most: int | None) -> list[doc.Block]:
+    """Return the findings, errors first; of many with one code at most *most*.
 
     Findings that say the same of several places are one.
     """
-    alike: dict[tuple[str, str], list[Finding]] = {}
-    for finding in findings:
-        alike.setdefault((finding.code, finding.message), []).append(finding)
-    totals = Counter(code for code, _ in alike)
-    seen: Counter[str] = Counter()
+    alike = doc.grouped(by_severity(findings), lambda finding: (finding.code, finding.message))
     found: list[doc.Block] = []
-    for (code, _), members in alike.items():
-        seen[code] += 1
-        left = totals[code] - (most or 0)
-        if most is None or seen[code] <= most or left == 1:
-            found.append(_finding_item(members, most))
-        elif seen[code] == most + 1:
-            found.append(doc.Paragraph(f"… {left} more [{code}], shown with --all", "dim"))
+    for groups in doc.grouped(alike, lambda members: members[0].code):
+        code, shown = groups[0][0].code, groups
+        if most is not None and len(groups) > most + 1:
+            shown = groups[:most]
+        found += (_finding_item(members, most) for members in shown)
+        found += doc.more(len(groups) - len(shown), f"[{code}]")
     return found
 
 

@@ -48,7 +48,7 @@ __all__ = [
     "RuleLines",
     "RuleScope",
     "agent_pattern",
-    "allowing",
+    "entries_of",
     "is_set",
     "lost_lists",
     "misnamed",
@@ -679,15 +679,15 @@ def read_rule(text: str, span: Span, effect: Effect, scope: RuleScope) -> RuleLi
     return _read(RuleText(text, matcher, span, effect, scope))
 
 
-def allowing(rule: str, dialect: Dialect) -> tuple[Entry, ...]:
-    """Return the entries of *rule* in a list of project settings that allows.
+def entries_of(rule: str, effect: Effect, dialect: Dialect) -> tuple[Entry, ...]:
+    """Return the entries of *rule* in the list of project settings for *effect*.
 
     Raises:
         PolicyError: it matches no call.
 
     """
     scope = RuleScope(Anchors(dialect.cwd, dialect.home, dialect.cwd))
-    lines = read_rule(rule, Source("<rule>", rule).whole(), Effect.ALLOW, scope).lines
+    lines = read_rule(rule, Source("<rule>", rule).whole(), effect, scope).lines
     if not lines:
         raise PolicyError(f"`{rule}` matches no call")
     return tuple(line.entry for line in lines)

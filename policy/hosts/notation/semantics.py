@@ -121,7 +121,7 @@ def semantics(dialect: Dialect) -> Semantics:
 def dialect_of(tables: Iterable[Table]) -> Dialect:
     """Return how the host of *tables* reads calls."""
     parts = (part for table in tables for part in table.use.parts)
-    found = (part.rules.dialect for part in parts if part.rules.entries)
+    found = (part.rules.dialect for part in parts if part.rules.dialect.name)
     return next(found, SEMANTICS.dialect)
 
 
@@ -159,9 +159,9 @@ def lines(matcher: Matcher, effect: Effect, dialect: Dialect) -> tuple[Entry, ..
     return tuple(entry(pattern) for pattern in patterns)
 
 
-def allowing(rule: str, dialect: Dialect) -> tuple[Entry, ...]:
-    """Return the lines of *rule*, which allows. Raises PolicyError as `lines` does."""
-    return lines(parse_matcher(rule), Effect.ALLOW, dialect)
+def entries_of(rule: str, effect: Effect, dialect: Dialect) -> tuple[Entry, ...]:
+    """Return the lines of *rule* with an *effect*. Raises PolicyError as `lines` does."""
+    return lines(parse_matcher(rule), effect, dialect)
 
 
 def _patterns(

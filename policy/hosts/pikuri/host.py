@@ -394,11 +394,6 @@ BUNDLED: Final = tuple(TOOLS["personas"])
 EXCLUDED: Final = {name: frozenset(tools) for name, tools in TOOLS["excluded"].items()}
 
 
-def excludes(persona: Persona, tools: frozenset[str]) -> bool:
-    """Return whether *persona* has none of *tools*."""
-    return tools.isdisjoint(persona.tool_names)
-
-
 # --- hosts: what they register, in order ----------------------------------------------
 #
 # A list of personas is checked against the tools that were registered before it, in either

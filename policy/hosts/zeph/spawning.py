@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import string
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from typing import Final
 
@@ -44,7 +44,6 @@ from policy.hosts.zeph.session import (
     ZephSession,
     blocked_rules,
     effective_trust,
-    fold,
 )
 from policy.language.parse import parse_matcher
 from policy.patterns import notations
@@ -273,22 +272,6 @@ class ZephOptions:
         return Forward.EFFECTIVE if self.profile is ZephProfile.SPEC else Forward.NOTHING
 
 
-def build_spawn_context(
-    session: ZephSession, universe: Iterable[str], skills: Iterable[TrustLevel] = ()
-) -> SpawnContext:
-    """Return the context that Zeph hands to an agent that the session starts.
-
-    Args:
-        session: the session, whose rules may deny tools.
-        universe: all tools.
-        skills: the trust of each active skill.
-
-    """
-    policy = session.policy
-    left = policy.effective_tool_allowlist(universe) if policy else None
-    return SpawnContext(max_trust_level=fold(skills), inherited_tool_allowlist=left)
-
-
 # --- skills: globs in which only the first `*` is a wildcard --------------------------
 
 
@@ -476,23 +459,6 @@ class SubAgentManager:
 def _shown(member: DelegationMode | SpawnOrigin) -> str:
     """Return a member in the form that Zeph prints, e.g. ``ExplicitRequestOnly``."""
     return str(member.value).title().replace("_", "")
-
-
-def find_transcript(prefix: str, ids: Iterable[str], running: Collection[str] = ()) -> str:
-    """Return the one id that starts with *prefix*, of an agent that has ended.
-
-    Raises:
-        HostError: of kind ``NotFound``, ``AmbiguousId`` or ``StillRunning``.
-
-    """
-    found = [one for one in ids if one.startswith(prefix)]
-    if not found:
-        raise refused("NotFound", name=prefix)
-    if len(found) > 1:
-        raise refused("AmbiguousId", prefix=prefix, number=len(found))
-    if found[0] in running:
-        raise refused("StillRunning", agent=found[0])
-    return found[0]
 
 
 def propagate(tools: ToolPolicy, inherited: Iterable[str] | None) -> ToolPolicy:

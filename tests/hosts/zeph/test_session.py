@@ -38,7 +38,6 @@ from policy.hosts.zeph.session import (
 from policy.hosts.zeph.spawning import (
     SpawnContext,
     ZephOptions,
-    build_spawn_context,
     filter_skills,
     network_rules,
     sees,
@@ -119,9 +118,6 @@ def test_rules_take_a_tool_away_where_they_deny_all_of_it(
 ) -> None:
     policy = _policy(*rules, tool="Bash(x)")
     assert policy.effective_tool_allowlist(["bash", "read"]) == left
-    context = build_spawn_context(ZephSession(policy), ["bash", "read"], [TrustLevel.VERIFIED])
-    assert context.inherited_tool_allowlist == (None if left is None else frozenset(left))
-    assert context.max_trust_level is TrustLevel.VERIFIED
 
 
 def test_a_rule_that_is_no_glob_is_reported() -> None:

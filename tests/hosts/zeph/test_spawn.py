@@ -30,7 +30,6 @@ from policy.hosts.zeph.spawning import (
     SpawnUsage,
     SubAgentManager,
     ZephOptions,
-    find_transcript,
     propagate,
     resume,
 )
@@ -153,25 +152,6 @@ def test_to_go_on_is_not_to_start() -> None:
     with pytest.raises(HostError) as caught:
         SubAgentManager(_named(definition), full, SpawnUsage(active=3)).check_resume("a")
     assert caught.value.kind == "ConcurrencyLimit"
-
-
-def test_a_transcript_is_found_by_the_start_of_its_id() -> None:
-    assert find_transcript("ab", ["abc", "b"]) == "abc"
-    for prefix, ids, running, kind, text in (
-        ("x", ["abc"], [], "NotFound", "agent not found: x"),
-        (
-            "a",
-            ["ab", "ac"],
-            [],
-            "AmbiguousId",
-            "ambiguous id prefix 'a': matches 2 agents",
-        ),
-        ("a", ["ab"], ["ab"], "StillRunning", "ab"),
-    ):
-        with pytest.raises(HostError) as caught:
-            find_transcript(prefix, ids, running)
-        assert caught.value.kind == kind
-        assert text in upstream_text(caught.value)
 
 
 @pytest.mark.parametrize(
