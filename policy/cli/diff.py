@@ -165,25 +165,7 @@ def summary(report: DiffReport) -> str:
     diff = report.diff
     parts = [f"{_side_name(report.old)} → {_side_name(report.new)}: "]
     if diff.changes:
-        widening, narrowing = (
-            {
-                edit
-                for one in report.effects
-                for edit in one.edits
-                if one.widened is widened or any(c.widened is widened for c in one.changes)
-            }
-            for widened in (True, False)
-        )
-        numbers = (
-            (len(widening), ("widens", "widen")),
-            (len(narrowing), ("narrows", "narrow")),
-            (len(report.others), ("without effect", "without effect")),
-        )
-        told = [f"{number:,} {verb[number > 1]}" for number, verb in numbers if number]
-        if both := len(widening & narrowing):
-            told[1] += f" ({both:,} {'do' if both > 1 else 'does'} both)"
-        total = len(widening | narrowing) + len(report.others)
-        parts.append(f"{count(total, 'edit')}: {', '.join(told)}" if total else "")
+        parts.append(_edits(report))
         if not all(effect.edits for effect in report.effects):
             parts.append("; more changes, which no edit of a text explains")
     elif not diff.files:
@@ -202,6 +184,24 @@ def summary(report: DiffReport) -> str:
     if not diff.exact:
         parts.append(f"; not exact: more calls may be decided differently ({'; '.join(diff.why)})")
     return "".join(parts)
+
+
+def _edits(report: DiffReport) -> str:
+    """Return how many edits do what, as many as are shown."""
+    made = [(e, c.widened) for one in report.effects for e in one.edits for c in one.changes]
+    widening, narrowing = ({e for e, widened in made if widened is does} for does in (True, False))
+    idle = sum(edit in report.idle for edit in report.others)
+    numbers = (
+        (len(widening), ("widens", "widen")),
+        (len(narrowing), ("narrows", "narrow")),
+        (len(report.others) - idle, ("only together with others",) * 2),
+        (idle, ("without effect",) * 2),
+    )
+    total, both = len(widening | narrowing) + len(report.others), len(widening & narrowing)
+    told = [f"{n:,} {verb[n > 1]}".removeprefix("1 " * (total == 1)) for n, verb in numbers if n]
+    if both and total > 1:
+        told[1] += f" ({both:,} do{'es' * (both == 1)} both)"
+    return f"{count(total, 'edit')}: {', '.join(told)}" if total else ""
 
 
 def _side_name(name: str) -> str:
@@ -298,7 +298,7 @@ def _ink(key: str) -> doc.Text:
 
 def _cut(text: str) -> str:
     """Return the first line of a text, without the quotes of JSON."""
-    line, _, rest = text.strip().partition("\n")
+    line, _, rest = text.strip().removeprefix("- ").partition("\n")
     line = re.sub(r'"((?:[^"\\]|\\.)*)"', r"\1", " ".join(line.split()))
     return f"{line[:_LONGEST]}…" if rest or len(line) > _LONGEST else line
 

@@ -321,7 +321,7 @@ _KNOWN: Final = tomllib.loads(files(__package__).joinpath("ordinary.toml").read_
 _COMMANDS, _FILES, _WORDS = (_KNOWN[name] for name in ("commands", "files", "words"))
 
 # What searches come up with: short names, and what is odd about a path or a redirection.
-_FOUND: Final = re.compile(r"~\d|worktrees|<|(?<!echo )(?:^|(?<=[\s/'>]))[a-z0](?=[\s/.'>]|$)")
+_FOUND: Final = re.compile(r"~\d|worktrees|-x$|<|(?<!echo )(?:^|(?<=[\s/'>]))[a-z0](?=[\s/.'>]|$)")
 
 # A rule: its tool and its specifier.
 _RULE: Final = re.compile(r"([^\s()]+)\((?:domain:)?(.*)\)", re.DOTALL)

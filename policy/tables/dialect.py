@@ -320,7 +320,7 @@ def _lowered(name: str) -> str:
 
 def relative_path(path: str) -> str:
     """Return *path* relative to the folder of the agent."""
-    for anchor, shown in (("/@project", ""), ("/@home", "~/")):
+    for anchor, shown in (("/@project", ""), ("/@home", "~/"), ("/@temp", "$TMPDIR/")):
         if path == anchor:
             return shown or "."
         if path.startswith(f"{anchor}/"):

@@ -19,6 +19,8 @@ from policy.analysis.lint.commands import of_commands
 from policy.analysis.lint.dead import dead_rule_findings
 from policy.analysis.lint.suppression import suppressions
 from policy.cli import main
+from policy.cli.report.terminal import PageLayout, terminal
+from policy.cli.report.words import finding_lines
 from policy.compare import compare
 from policy.compare.dead_rules import Effort, shadowing
 from policy.core.errors import PolicyError
@@ -758,3 +760,21 @@ def test_a_rule_for_commands_is_compared_once_with_the_files_that_these_open(mon
 def test_every_check_has_a_page_for_each_of_its_codes() -> None:
     registered = {code for checks in (of_rules, of_files, of_commands) for code in checks.by_code}
     assert registered <= set(catalogue.codes())
+
+
+def test_errors_stand_first_in_every_text(run) -> None:
+    Path("a.policy").write_text("root main\nagent main {\n    allow Read, Read, Bash(git *)\n}\n")
+    Path("b.policy").write_text("agent x {\n    alow Read\n")
+    for form in ("text", "markdown"):
+        _, out, _ = run("--format", form)
+        told = re.findall(r"\b(error|warning|note)\b(?=:|\*\*)", out)
+        assert len(set(told)) > 1
+        assert told == sorted(told, key=["error", "warning", "note"].index)
+
+
+def test_a_screen_counts_by_severity_what_it_leaves_out() -> None:
+    severities = (Severity.NOTE, Severity.ERROR, Severity.WARNING, Severity.NOTE)
+    findings = [Finding(f"c{n}", "m", each) for n, each in enumerate(severities)]
+    shown = terminal(finding_lines(findings, 1), PageLayout()).splitlines()
+    assert shown[0].startswith("error")
+    assert shown[1] == "… 3 more (1 warning, 2 notes), shown with --all"

@@ -232,6 +232,16 @@ def test_the_summary_counts_the_edits_that_are_shown(nine, capsys) -> None:
     assert numbers == [str(number + 1) for number in range(len(answer["edits"]))]
 
 
+def test_an_edit_that_widens_and_narrows_is_counted_as_both(tmp_path, capsys) -> None:
+    for name, rules in (("old", "allow Bash(git *)"), ("new", "allow Bash(npm *)")):
+        (tmp_path / name).mkdir()
+        text = f"root main\nagent main {{\n    {rules}\n}}\n"
+        (tmp_path / name / "a.policy").write_text(text)
+    main(["diff", str(tmp_path / "old"), str(tmp_path / "new")])
+    text = " ".join(capsys.readouterr().out.split())
+    assert "1 edit: widens, narrows" in text
+
+
 def test_each_change_has_its_edits_chain_by_chain(nine, capsys) -> None:
     answer = json.loads(nine("json", capsys))
     given = [

@@ -251,3 +251,23 @@ def test_values_of_the_engine_have_a_short_repr() -> None:
     for value in (workspace, project, chain, chain.table, chain.table.use.parts[0].rules):
         assert len(repr(value)) < 200
         assert repr(value).startswith("<")
+
+
+# --- tables -----------------------------------------------------------------------
+
+
+def test_a_row_of_one_cell_spans_the_table() -> None:
+    rows = (("a/long/path/of/a/project", "", ""), ("main", "any", "-"))
+    assert terminal([Grid(("agent", "x", "y"), rows)], PageLayout(30)).splitlines() == [
+        "agent  x    y",
+        "a/long/path/of/a/project",
+        "main   any  -",
+    ]
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 100])
+def test_no_word_of_a_table_is_broken_where_it_fits_a_line(width) -> None:
+    words = ["mcp__github__list", "deployment", "settings.local", "npm run build", "secrets/**"]
+    text = terminal([Grid(tuple("abcde"), (tuple(words),) * 2)], PageLayout(width))
+    for word in " ".join(words).replace("/", "/ ").split():
+        assert text.count(word) == 2

@@ -6,6 +6,7 @@ A verb makes a `Report`: a value for programs, and blocks for people. A format (
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -191,7 +192,7 @@ def listed(items: Sequence[Block], most: int | None, noun: str = "") -> tuple[Bl
 
 def more(number: int, noun: str = "") -> tuple[Block, ...]:
     """Return the line that counts what is left out; nothing for none."""
-    what = f" {noun}" if noun else ""
+    what = f" {re.sub('s$', '', noun) if number == 1 else noun}" if noun else ""
     return (Paragraph(f"… {number:,} more{what}, shown with --all", "dim"),) if number > 0 else ()
 
 
