@@ -8,6 +8,7 @@ from itertools import takewhile
 from typing import Final
 from urllib.parse import urlsplit
 
+from policy.core.credentials import masked
 from policy.core.decision import HIDDEN_TEXT, Clause, Does
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
@@ -170,8 +171,8 @@ def rules_for(chain: Chain, tool: str, call: Mapping[str, object]) -> tuple[str,
         for clause in clauses
         if clause.does in opens and clause.text
     ]
-    # A star would stand for more than itself.
-    if any("*" in text for _, text in rules):
+    # A star would stand for more than itself, and a credential is shown as stars.
+    if any("*" in masked(text) for _, text in rules):
         return ()
     return tuple(dict.fromkeys(f"{name}({_begun(text)})" for name, text in rules))
 

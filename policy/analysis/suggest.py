@@ -19,6 +19,7 @@ from policy.commands.reader import Ambiguity, read_command
 from policy.commands.words import in_home
 from policy.compare.tables import differences
 from policy.compare.witness import Difference
+from policy.core.credentials import masked
 from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
@@ -174,14 +175,15 @@ def _call(record: Record | LogProblem, decider: RecordDecider | None, root: str)
 
 
 def _check_rules(call: UsedCall, dialect: Dialect) -> None:
-    """Raise PolicyError for a command that no rule can allow."""
-    tool = dialect.canonical(call.tool)
-    argument = dialect.argument(tool)
-    if argument.kind is not ArgumentKind.COMMAND:
-        return
+    """Raise PolicyError for a call that no rule can allow, or should name."""
+    argument = dialect.argument(dialect.canonical(call.tool))
     try:
         text = argument_text(argument, dialect, call.arguments)
     except Unreadable:
+        return
+    if masked(text) != text:
+        raise PolicyError("no rule may hold a credential")
+    if argument.kind is not ArgumentKind.COMMAND:
         return
     command = read_command(text, dialect.shell)
     if command.unread or command.opaque or not all(part.grantable for part in command.parts):

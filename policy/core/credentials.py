@@ -1,14 +1,15 @@
 """Keys and passwords as they look in a text, and the text without them.
 
 What files of others hold is shown to people, in comments of forges and in logs: a
-credential among it is never repeated there.
+credential among it is never repeated there. `credentials.txt` says how they look.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import Callable, Iterator
+from functools import cache, lru_cache
+from pathlib import Path
 from typing import Final
 
 __all__ = ["REDACTIONS", "credentials", "masked"]
@@ -16,37 +17,78 @@ __all__ = ["REDACTIONS", "credentials", "masked"]
 # What becomes of the values of arguments in a log, the least first.
 REDACTIONS: Final = ("none", "credentials", "all")
 
-# What it is, and how it looks. Only forms that nothing else has: a wrong alarm
-# teaches people to look away.
-_FORMS: Final = {
-    "a private key": r"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----(?:[A-Za-z0-9+/=\s]|\\[nr])*",
-    "a token of GitHub": r"\b(?:gh[opsur]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{60,})",
-    "a token of GitLab": r"\bglpat-[A-Za-z0-9_-]{20,}",
-    "an access key of AWS": r"\b(?:AKIA|ASIA)[A-Z2-7]{16}\b",
-    "a key of Anthropic": r"\bsk-ant-[A-Za-z0-9_-]{20,}",
-    "a key of OpenAI": r"\bsk-(?:proj-|svcacct-)?[A-Za-z0-9_-]{32,}",
-    "a key of Google": r"\bAIza[A-Za-z0-9_-]{35}\b",
-    "a key of Stripe": r"\b[rs]k_live_[A-Za-z0-9]{20,}",
-    "a token of Slack": r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}",
-    "a token of npm": r"\bnpm_[A-Za-z0-9]{36}\b",
-    "a token of PyPI": r"\bpypi-[A-Za-z0-9_-]{50,}",
-    "a token of Hugging Face": r"\bhf_[A-Za-z0-9]{30,}",
-    "a JSON web token": r"\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}",
-    "a bearer token": r"(?i:\bbearer[ \t]+)[A-Za-z0-9._~+/-]{20,}=*",
-    "a password in a URL": r"\b[a-z][a-z0-9+.-]*://[^\s/:@\"'$*{<]+:[^\s/:@\"'$*{<]{3,}@",
-    "a password": r"(?i:\b(?:\w*_)?(?:password|passwd|secret|api_?key|access_token))"
-    r"=[^\s\"'$*{<&|;()\\]{8,}",
-}
-_ANY: Final = re.compile(
-    "|".join(f"(?P<f{number}>{form})" for number, form in enumerate(_FORMS.values()))
+# What a shell, JSON or a program takes for one value: quoted, with blanks, or plain.
+_VALUE: Final = (
+    r"(?:\\*\"([^\"\\$*{<\n]{4,200}+)(?=\\*\")|'([^'\\$*{<\n]{4,200}+)(?=')"
+    r"|([^\s\"'`$*{}<>&|;()\\,]{4,200}+)(?![$({*`]))"
 )
-_NAMES: Final = tuple(_FORMS)
+_Form = tuple[str, bool, tuple[str, ...], re.Pattern[str], Callable[[str], bool]]
 
 
-def credentials(text: str) -> Iterator[tuple[str, int, int]]:
-    """Yield what looks like a credential in *text*: what it is, where it starts and ends."""
-    for match in _ANY.finditer(text):
-        yield _NAMES[int((match.lastgroup or "f0")[1:])], *match.span()
+@cache
+def _forms() -> tuple[_Form, ...]:
+    """Return what each form is of, whether nothing else has it, its hints, how it looks.
+
+    The last of each says whether a value may be one.
+    """
+    lines = Path(__file__).with_suffix(".txt").read_text("utf-8").splitlines()
+    said = [line.split(" | ", 3) for line in lines if line and line[0] != "#"]
+    harmless = re.compile(
+        "|".join(form for kind, *_, form in said if kind == "harmless"), re.IGNORECASE
+    )
+
+    def token(value: str) -> bool:
+        return _REPEATED.search(value) is None
+
+    def password(value: str) -> bool:
+        return not harmless.search(value) and len(set(value)) > 1 and value.count(" ") < _WORDS
+
+    def key(value: str) -> bool:
+        varied = len(set(value)) >= _DIFFERENT
+        return varied and _RANDOM.match(value) is not None and password(value)
+
+    kinds = {"token": token, "key": key, "password": password}
+    return tuple(
+        (
+            name,
+            kind == "token",
+            tuple(hints.split(",")),
+            re.compile(form.replace("VALUE", _VALUE)),
+            kinds[kind],
+        )
+        for kind, name, hints, form in said
+        if kind in kinds
+    )
+
+
+_REPEATED: Final = re.compile(r"(.)\1{7}")
+_DIFFERENT: Final = 5  # characters, at least, of a key
+_WORDS: Final = 4
+_RANDOM: Final = re.compile(r"(?=\S*\d)(?=\S*[A-Za-z])\S{8,}\Z")
+
+
+def credentials(text: str, prose: int | None = None) -> Iterator[tuple[str, int, int]]:
+    """Yield what looks like a credential in *text*: what it is, where it starts and ends.
+
+    Args:
+        text: any.
+        prose: where in it text for people begins, whose passwords are examples.
+
+    """
+    small = text.lower()
+    found: list[tuple[int, int, str]] = []
+    for name, alone, hints, form, may in _forms():
+        if any(hint in small for hint in hints):
+            for match in form.finditer(text, 0, len(text) if alone or prose is None else prose):
+                group = next((n for n, value in enumerate(match.groups(), 1) if value), 0)
+                if may(match[group]):
+                    start, end = match.span(group)
+                    found.append((start, -end, name))
+    last = 0
+    for start, end, name in sorted(found):
+        if start >= last:
+            last = -end
+            yield name, start, last
 
 
 def masked(text: str) -> str:
@@ -58,7 +100,9 @@ _SHORT: Final = 200
 
 
 def _starred(text: str) -> str:
-    return _ANY.sub(lambda match: "*" * len(match[0]), text)
+    for _, start, end in credentials(text):
+        text = text[:start] + "*" * (end - start) + text[end:]
+    return text
 
 
 # The same rules are shown over and over.

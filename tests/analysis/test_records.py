@@ -117,6 +117,13 @@ def test_credentials_are_kept_from_records_wherever_they_are(tmp_path):
     assert set(read.redacted) >= {"command", "env"}
 
 
+def test_a_name_shows_that_a_value_is_a_credential():
+    call = {"password": "hunter22", "env": {"API_KEY": "a8f3c2b1d0"}, "token": "two words"}
+    kept = redacted(Record(("main",), "T", call), "credentials").call
+    shown = {"password": "*" * 8, "env": {"API_KEY": "*" * 10}, "token": "two words"}
+    assert kept == shown
+
+
 def test_all_leaves_the_names_of_arguments():
     record = redacted(Record(("main",), "Bash", {"command": "ls", "n": 1}), "all")
     assert record.call == {"command": None, "n": None}

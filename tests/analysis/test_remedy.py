@@ -92,3 +92,9 @@ def test_a_chain_is_denied_by_its_last_agent() -> None:
 def test_no_rule_with_a_star_of_its_own_is_proposed_to_deny() -> None:
     text = TEAM.replace("Bash(git diff *)", "Bash")
     assert denial(chain(text, "main"), "Bash", {"command": "ls *"}) is None
+
+
+def test_no_rule_holds_a_credential() -> None:
+    # Shown with stars it would grant more.
+    call = {"command": "sshpass -p hunter22 ssh x"}
+    assert remedy(chain(TEAM, "main"), "Bash", call) is None

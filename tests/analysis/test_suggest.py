@@ -353,3 +353,14 @@ def test_a_command_is_not_allowed_and_asked_for_at_once():
         Record(("main",), "Bash", {"command": "jq . | rm x"}, Effect.ASK),
     ]
     assert lines(propose(usage_of(records))) == ["allow Bash(jq .)", "ask Bash(rm x)"]
+
+
+def test_no_rule_holds_a_credential():
+    usage = usage_of(
+        [
+            Record(("main",), "Bash", {"command": "sshpass -p hunter22 ssh x"}, Effect.ALLOW),
+            Record(("main",), "Bash", {"command": "make"}, Effect.ALLOW),
+        ]
+    )
+    assert list(usage.left_out) == ["no rule may hold a credential"]
+    assert lines(propose(usage)) == ["allow Bash(make)"]

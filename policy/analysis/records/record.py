@@ -179,7 +179,7 @@ def redacted(record: Record, redact: str) -> Record:
     kept: dict[str, object] = {}
     changed: list[str] = []
     for name, value in record.call.items():
-        kept_name, shown = masked(name), None if redact == "all" else _masked(value)
+        kept_name, shown = masked(name), None if redact == "all" else _masked(value, name)
         if (kept_name, shown) != (name, value):
             changed.append(kept_name)
         kept[kept_name] = shown
@@ -191,11 +191,13 @@ def redacted(record: Record, redact: str) -> Record:
     )
 
 
-def _masked(value: object) -> object:
+def _masked(value: object, name: str = "") -> object:
     if isinstance(value, str):
-        return masked(value)
+        # The name may be what shows it: `password`.
+        before = "" if " " in value else f"{name}="
+        return masked(before + value)[len(before) :]
     if isinstance(value, Mapping):
-        return {masked(str(name)): _masked(each) for name, each in value.items()}
+        return {masked(str(key)): _masked(each, str(key)) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_masked(each) for each in value]
+        return [_masked(each, name) for each in value]
     return value
