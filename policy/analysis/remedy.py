@@ -8,6 +8,8 @@ from itertools import takewhile
 from typing import Final
 from urllib.parse import urlsplit
 
+from policy.commands.reader import DIFFER, UNKNOWN, UNSEEN
+from policy.commands.words import SOME_VALUE
 from policy.core.credentials import masked
 from policy.core.decision import HIDDEN_TEXT, Clause, Does
 from policy.core.effect import Effect
@@ -16,13 +18,14 @@ from policy.core.values import frozen
 from policy.hosts.front_ends import entries_of
 from policy.hosts.notation.semantics import dialect_of
 from policy.tables.chain import Chain, Decider
-from policy.tables.dialect import ArgumentKind
+from policy.tables.dialect import ArgumentKind, Dialect
 from policy.tables.placement import ProjectFolders
 from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Ceiling, LinkedRules, Table
 
 __all__ = [
     "Remedy",
+    "begun",
     "clauses_of",
     "denial",
     "folders_of",
@@ -30,6 +33,7 @@ __all__ = [
     "remedy",
     "remedy_of",
     "rules_for",
+    "spelled",
     "with_rules",
 ]
 
@@ -162,24 +166,63 @@ def rules_for(chain: Chain, tool: str, call: Mapping[str, object]) -> tuple[str,
         texts = [f"domain:{urlsplit(text).hostname or ''}" for text in texts]
     elif argument.kind is ArgumentKind.PATH:
         texts = [_path(text, chain) for text in texts]
-    if not texts and not call:
+    if not texts and (not call or argument.kind not in _ALONE):
         return (tool,)
     opens = {Does.READS: "Read", Does.WRITES: "Edit"}
-    rules = [(tool, text) for text in texts]
-    rules += [
+    named = [(tool, text) for text in texts]
+    named += [
         (opens[clause.does], _path(clause.text, chain))
         for clause in clauses
         if clause.does in opens and clause.text
     ]
+    rules = [spelled(name, begun(text), dialect) for name, text in named]
     # A star would stand for more than itself, and a credential is shown as stars.
-    if any("*" in masked(text) for _, text in rules):
+    if any(
+        rule is None or (rule[1] and "*" in masked(text))
+        for rule, (_, text) in zip(rules, named, strict=True)
+    ):
         return ()
-    return tuple(dict.fromkeys(f"{name}({_begun(text)})" for name, text in rules))
+    return tuple(
+        dict.fromkeys(
+            rule[0] if rule[1] is None else f"{rule[0]}({rule[1]})" for rule in rules if rule
+        )
+    )
 
 
-def _begun(text: str) -> str:
+# Tools with one of these are never allowed as a whole instead.
+_ALONE: Final = frozenset(
+    {ArgumentKind.COMMAND, ArgumentKind.POWERSHELL, ArgumentKind.PATH, ArgumentKind.URL}
+)
+
+
+def spelled(tool: str, text: str, dialect: Dialect) -> tuple[str, str | None] | None:
+    """Return the narrowest rule that the host reads for calls of *tool*: a tool and its text.
+
+    A host may know files by the rules of another tool, or have no rules about arguments: then
+    the text is None. Returns None where it has no such rule.
+    """
+    kind = dialect.argument(tool).kind
+    forms: list[tuple[str, str | None]] = [(tool, text)]
+    if kind is ArgumentKind.PATH:
+        forms += [("Read", text), ("Edit", text)]
+    elif kind not in _ALONE:
+        forms.append((tool, None))
+    return next((form for form in forms if _is_read(form, tool, dialect)), None)
+
+
+def _is_read(form: tuple[str, str | None], tool: str, dialect: Dialect) -> bool:
+    name, text = form
+    try:
+        rule = name if text is None else f"{name}({text})"
+        entries = entries_of(rule, Effect.ALLOW, dialect)
+    except PolicyError:
+        return False
+    return any(entry.tool == tool for entry in entries)
+
+
+def begun(text: str) -> str:
     """Return *text* with a star from the first substitution on, which stands for any text."""
-    known, hidden, _ = text.partition(HIDDEN_TEXT)
+    known, hidden, _ = text.replace(SOME_VALUE, HIDDEN_TEXT).partition(HIDDEN_TEXT)
     return f"{known}*" if hidden and known else text
 
 
@@ -283,4 +326,16 @@ def hidden_kind(text: str, why: str) -> str:
     for begins, kind in _HIDDEN:
         if text.startswith(begins):
             return kind
-    return f"a command that {why}" if why else "a command that is not read"
+    return _KINDS.get(why) or (f"text that {why}" if why else "a command that is not read")
+
+
+# What is said of a text that no rule can know -> what the text is.
+_KINDS: Final = {
+    "is no plain name of a program": "a program behind an assignment, or whose name is not plain",
+    "goes to more than one folder": "a command that goes to more than one folder",
+    "starts a background command": "a command in the background",
+    "does not quote its word": "a here-document whose last word is not quoted",
+    UNSEEN: "syntax that is not looked into",
+    UNKNOWN: "text that is not known before it runs",
+    DIFFER: "text that not all shells read alike",
+}

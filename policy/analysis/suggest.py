@@ -11,10 +11,11 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
+from policy.analysis.lint import lint
 from policy.analysis.records.logs import LogProblem
 from policy.analysis.records.record import Record
 from policy.analysis.records.replay import RecordDecider, Undecided, decidable
-from policy.analysis.remedy import hidden_kind
+from policy.analysis.remedy import begun, clauses_of, hidden_kind, spelled
 from policy.commands.reader import Ambiguity, read_command
 from policy.commands.words import in_home
 from policy.compare.tables import differences
@@ -23,6 +24,7 @@ from policy.core.credentials import masked
 from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
+from policy.core.finding import Severity
 from policy.core.source import Source
 from policy.core.values import evolve, field, frozen
 from policy.files.opening import Memory
@@ -84,6 +86,7 @@ class UsedCall:
         cwd: the folder of the project, or "".
         project: whose agents they are, as the log says, or "".
         times: how often it was made.
+        why: why no rule covers it, or "".
 
     """
 
@@ -94,6 +97,12 @@ class UsedCall:
     cwd: str = ""
     project: str = ""
     times: int = field(default=1, eq=False)
+    why: str = field(default="", eq=False)
+
+    @property
+    def record(self) -> Record:
+        """The call as a line of a log."""
+        return Record(self.chain, self.tool, self.arguments, cwd=self.cwd)
 
 
 @frozen
@@ -148,7 +157,9 @@ def usage_of(
             left_out.add(record, error)
             continue
         if call.tool in _SPAWNS:
-            continue  # the chains say who is started
+            said = "the chains of the other calls say which agents are started"
+            left_out.add(record, PolicyError(said))
+            continue
         if file is not None:
             call = evolve(call, chain=call.chain[:1])
         key = (
@@ -243,7 +254,7 @@ def _candidates_of(calls: Iterable[UsedCall], dialect: Dialect, least: int) -> I
             continue
         kind = dialect.argument(tool).kind
         for pattern, members in _groups(texts, kind, least):
-            yield from _written(tool, effect, kind, pattern, members)
+            yield from _written(tool, effect, dialect, pattern, members)
 
 
 def _effects(
@@ -265,9 +276,8 @@ def _effects(
 
 def _exact(candidate: _Candidate, dialect: Dialect) -> Iterator[_Candidate]:
     """Yield a rule for each of the calls that *candidate* was made of."""
-    kind = dialect.argument(candidate.tool).kind
     for text in candidate.texts:
-        yield from _written(candidate.tool, candidate.effect, kind, "", (text,))
+        yield from _written(candidate.tool, candidate.effect, dialect, "", (text,))
 
 
 def _units(call: UsedCall, dialect: Dialect) -> Iterator[tuple[str, str | None]]:
@@ -369,15 +379,19 @@ def _beginning(text: str) -> str:
 
 
 def _written(
-    tool: str, effect: Effect, kind: ArgumentKind, pattern: str, texts: tuple[str, ...]
+    tool: str, effect: Effect, dialect: Dialect, pattern: str, texts: tuple[str, ...]
 ) -> Iterator[_Candidate]:
-    written = _path(pattern or texts[0]) if kind is ArgumentKind.PATH else pattern or texts[0]
+    kind = dialect.argument(tool).kind
+    written = (
+        _path(pattern or texts[0]) if kind is ArgumentKind.PATH else begun(pattern or texts[0])
+    )
     if kind is ArgumentKind.URL:
         written = f"domain:{written}"
     special = _GLOBS if kind is ArgumentKind.PATH else "*"
-    if not written.strip() or any(character in text for text in texts for character in special):
+    rule = spelled(tool, written, dialect) if written.strip() else None
+    if rule is None or (rule[1] and any(each in text for text in texts for each in special)):
         return  # as a pattern it would match other calls
-    yield _Candidate(effect, _matcher(tool, written), texts, tool)
+    yield _Candidate(effect, _matcher(*rule), texts, tool)
 
 
 # What means more than itself in the pattern of a path.
@@ -386,9 +400,9 @@ _GLOBS = "*?[]\\!#"
 
 def _path(text: str) -> str:
     """Return a path as rules write it: from the project, the home folder or the root."""
-    for anchor, written in (("/@project/", "/"), ("/@home/", "~/")):
-        if text.startswith(anchor):
-            return written + text.removeprefix(anchor)
+    for anchor, written, itself in (("/@project/", "/", "."), ("/@home/", "~/", "~")):
+        if f"{text}/".startswith(anchor):
+            return written + text.removeprefix(anchor) if text.startswith(anchor) else itself
     return f"/{text}"
 
 
@@ -414,13 +428,87 @@ class _Draft:
         self.agents = list(dict.fromkeys(chain[-1] for chain in self._chains))
         self._candidates: dict[str, list[_Candidate]] = {}
         self._carved: dict[str, dict[_Granted, None]] = {agent: {} for agent in self.agents}
+        alone = _decisions(usage, file.write({}), file) if file is not None else []
+        # Which calls the host allows without a rule.
+        self.needless = [each.effect is Effect.ALLOW for each in alone] or [False] * len(
+            usage.calls
+        )
+        needing = [
+            call for call, is_one in zip(usage.calls, self.needless, strict=True) if not is_one
+        ]
         for agent in self.agents:
-            calls = [call for call in usage.calls if call.chain[-1] == agent]
-            found = _candidates_of(calls, self._dialect, least)
-            # The host asks for what no rule allows.
-            self._candidates[agent] = [
-                each for each in found if file is None or each.effect is Effect.ALLOW
-            ]
+            calls = [call for call in needing if call.chain[-1] == agent]
+            self._candidates[agent] = list(_candidates_of(calls, self._dialect, least))
+        # Texts that calls of the log were asked for.
+        self._asked = {
+            (each.tool, text)
+            for found in self._candidates.values()
+            for each in found
+            if each.effect is Effect.ASK
+            for text in each.texts
+        }
+        if file is not None:
+            self._leave_asking_to_host(usage)
+        self._narrow_what_lint_finds()
+
+    def why_not(self, call: UsedCall, got: Decision) -> str:
+        """Return why *call* gets something else than it did."""
+        rules = [because.rule for because in got.because if because.place is not None]
+        if rules:
+            does = {Effect.ALLOW: "allows it", Effect.ASK: "asks for it", Effect.DENY: "denies it"}
+            return f"`{rules[0]}` {does[got.effect]}"
+        for tool, text in _units(call, self._dialect):
+            if (tool, text) in self._asked:
+                return f"another call with `{text}` was asked for"
+        return "no rule can name it alone"
+
+    def _narrow_what_lint_finds(self) -> None:
+        """Write rules for single calls instead of wide ones that lint warns of."""
+        for _ in range(2):  # then those of single calls are taken out
+            tree = _tree(self.text(), self._file)
+            found = lint(tree, load_tree(tree), most=0).findings
+            shown = {
+                each.span.text for each in found if each.span and each.severity is not Severity.NOTE
+            }
+            for agent, candidates in self._candidates.items():
+                blamed = [
+                    str(each.matcher)
+                    for each in candidates
+                    if not shown.isdisjoint({str(each.matcher), json.dumps(str(each.matcher))})
+                ]
+                if blamed:
+                    self._candidates[agent] = list(self._narrowed(agent, blamed, ""))
+
+    def _leave_asking_to_host(self, usage: Usage) -> None:
+        """Take out the rules that ask, but for calls that a rule would allow then."""
+        candidates, asked = self._candidates, self.decisions(usage)
+        self._keep(lambda each: each.effect is Effect.ALLOW)
+        needed = {
+            because.rule
+            for call, before, after in zip(usage.calls, asked, self.decisions(usage), strict=True)
+            if call.effect is before.effect is Effect.ASK and after.effect is Effect.ALLOW
+            for because in before.because
+        }
+        self._candidates = candidates
+        self._keep(lambda each: each.effect is Effect.ALLOW or str(each.matcher) in needed)
+
+    def drop_needless(self, usage: Usage) -> None:
+        """Take out the rules that allow no call of the log."""
+        candidates, before = self._candidates, self.decisions(usage)
+        printed = _printed(self.text(), self._file)
+        named = {rule for call in usage.calls for rule in _named(printed, call)}
+        self._keep(lambda each: each.effect is not Effect.ALLOW or str(each.matcher) in named)
+        if [each.effect for each in self.decisions(usage)] != [each.effect for each in before]:
+            self._candidates = candidates
+
+    def _keep(self, kept: Callable[[_Candidate], bool]) -> None:
+        self._candidates = {
+            agent: list(filter(kept, found)) for agent, found in self._candidates.items()
+        }
+
+    def decisions(self, usage: Usage) -> list[Decision]:
+        """Return what each call gets of the policy as it is printed."""
+        return _decisions(usage, self.text(), self._file)
 
     def mend(self) -> tuple[str, ...]:
         """Take away what the policy in force does not grant, and return why not all was found."""
@@ -663,11 +751,11 @@ def propose(
         raise PolicyError(msg, help="name other logs, or the agent that starts chains with --root")
     draft = _Draft(usage, decider, least, file)
     why = draft.mend()
-    text = draft.text()
-    uncovered = tuple(_uncovered(usage, text, file))
+    draft.drop_needless(usage)
+    uncovered = tuple(_uncovered(usage, draft))
     missing = sum(call.times for call in uncovered)
     return Proposal(
-        text=text,
+        text=draft.text(),
         agents=len(draft.agents),
         rules=draft.rules,
         covered=sum(call.times for call in usage.calls) - missing,
@@ -676,11 +764,33 @@ def propose(
     )
 
 
-def _uncovered(usage: Usage, text: str, file: RuleFile | None) -> Iterator[UsedCall]:
-    """Yield the calls that do not get what they got, of the policy as it is printed."""
-    path, reading = (file.path, "enforced") if file else ("suggested.policy", "attenuated")
-    printed = RecordDecider(load_tree(Memory({path: text})), reading)
-    for call in usage.calls:
-        asked = Record(call.chain, call.tool, call.arguments, cwd=call.cwd)
-        if printed.decide(asked).effect is not call.effect:
-            yield call
+def _tree(text: str, file: RuleFile | None) -> Memory:
+    return Memory({file.path if file else "suggested.policy": text})
+
+
+def _decisions(usage: Usage, text: str, file: RuleFile | None) -> list[Decision]:
+    """Return what each call gets of *text*, a policy or the settings of a host."""
+    printed = _printed(text, file)
+    return [printed.decide(call.record) for call in usage.calls]
+
+
+def _printed(text: str, file: RuleFile | None) -> RecordDecider:
+    return RecordDecider(load_tree(_tree(text, file)), "enforced" if file else "attenuated")
+
+
+def _named(printed: RecordDecider, call: UsedCall) -> Iterator[str]:
+    """Yield the rules that decide *call*, or a part of it."""
+    chain = printed.chain(call.chain, call.cwd)
+    parts = clauses_of(chain, call.tool, call.arguments) if isinstance(chain, Chain) else ()
+    for decision in (printed.decide(call.record), *(part.decision for part in parts)):
+        yield from (because.rule for because in decision.because)
+
+
+def _uncovered(usage: Usage, draft: _Draft) -> Iterator[UsedCall]:
+    """Yield the calls that do not get what they got, each with the reason."""
+    for call, got, needless in zip(
+        usage.calls, draft.decisions(usage), draft.needless, strict=True
+    ):
+        if got.effect is call.effect or (needless and got.effect is Effect.ALLOW):
+            continue
+        yield evolve(call, why=draft.why_not(call, got))

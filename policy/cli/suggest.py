@@ -48,7 +48,8 @@ def _notes(proposal: Proposal, usage: Usage, *, proven: bool) -> Iterator[doc.Bl
     yield doc.Paragraph(f"covered: {count(proposal.covered, 'call')}, by {rules}")
     for each in proposal.uncovered[:_MOST]:
         told = call(each.tool, each.arguments)
-        yield doc.Paragraph((f"not covered: {each.effect} ", told, f"  ({chain_text(each.chain)})"))
+        why = f"  ({chain_text(each.chain)}): {each.why}"
+        yield doc.Paragraph((f"not covered: {each.effect} ", told, why))
     if len(proposal.uncovered) > _MOST:
         yield doc.Paragraph(f"not covered: {len(proposal.uncovered) - _MOST:,} more")
     for why, (number, first) in usage.left_out.items():
@@ -56,7 +57,7 @@ def _notes(proposal: Proposal, usage: Usage, *, proven: bool) -> Iterator[doc.Bl
     if not proven:
         yield doc.Paragraph("not compared with a policy in force: name one with --policy")
     for why in proposal.why:
-        yield doc.Paragraph(f"not proven to exceed nothing: {why}")
+        yield doc.Paragraph(f"not proven that nothing exceeds the policy in force: {why}")
     if proven and not proposal.why:
         yield doc.Paragraph("proven: no chain is granted more than by the policy in force")
 

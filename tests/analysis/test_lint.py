@@ -109,6 +109,17 @@ def test_a_tool_that_is_nearly_one_of_a3s_is_named() -> None:
         ("Bash(docker run --rm mine *)", False),
         ("Bash(git *)", True),
         ("Bash(git log *)", False),
+        ("Bash(perl -ne *)", True),
+        ("Bash(node -e ' *)", True),
+        ('Bash(python3 -c "import json; *)', True),
+        ("Bash(python3 -c 'print(1)')", False),
+        ("Bash(awk '{print $1}' *)", False),
+        ("Bash(psql *)", True),
+        ("Bash(psql -l *)", False),
+        ("Bash(npm install *)", True),
+        ("Bash(npm install left-pad)", False),
+        ("Bash(npm run *)", False),
+        ("Bash(cargo build *)", False),
         # These say openly that any command is allowed.
         ("Bash", False),
         ("Bash(*)", False),
@@ -116,6 +127,21 @@ def test_a_tool_that_is_nearly_one_of_a3s_is_named() -> None:
 )
 def test_a_rule_that_allows_a_program_which_runs_anything_is_found(allow, found) -> None:
     assert ("rule-runs-anything" in codes(team(allow))) is found
+
+
+@pytest.mark.parametrize(
+    "program",
+    "go test,make,tar,vim,psql,rsync,man,parallel,gdb,npm install,cargo run,pip install,git rebase"
+    ",docker compose exec,sqlite3,fd,rg,timeout,go run,ansible-playbook".split(","),
+)
+def test_the_finding_shows_the_call_by_which_a_program_runs_anything(program) -> None:
+    files = settings(allow=[f"Bash({program} *)"])
+    shown = [f.message for f in linted(files).findings if f.code == "rule-runs-anything"]
+    assert len(shown) == 1
+    command = shown[0].split("allows `")[1].partition("`, and")[0]
+    assert "policy-witness" in command
+    chain = load_tree(Memory(files)).chain("main", reading="enforced")
+    assert chain.decide("Bash", {"command": command}).effect == "allow"
 
 
 def test_a_program_that_another_rule_denies_runs_nothing() -> None:
@@ -351,7 +377,7 @@ def test_an_edit_is_made_in_a_file_with_a_credential(run, tmp_path) -> None:
 
 AUDITED = """root main
 agent main {
-    allow Bash(python *), Bash(make *), Bash(make test)
+    allow Bash(python *), Bash(cc *), Bash(cc test)
     # policy: ignore[read-through-shell] python is sandboxed
     deny Read(.env)
 }

@@ -364,3 +364,90 @@ def test_no_rule_holds_a_credential():
     )
     assert list(usage.left_out) == ["no rule may hold a credential"]
     assert lines(propose(usage)) == ["allow Bash(make)"]
+
+
+def called(tool: str, effect: Effect = Effect.ALLOW, **arguments: object) -> Record:
+    return Record(("main",), tool, arguments, effect, cwd="/p", source="log:1")
+
+
+def settings_of(*records: Record) -> dict[str, list[str]]:
+    found = propose(usage_of(records, file=CLAUDE), file=CLAUDE)
+    permissions: dict[str, list[str]] = json.loads(found.text).get("permissions", {})
+    return {effect: sorted(rules) for effect, rules in permissions.items()}
+
+
+def test_settings_name_tools_as_the_host_reads_them():
+    rules = settings_of(
+        called("Write", file_path="/p/docs/a.md", content="x"),
+        called("NotebookEdit", notebook_path="/p/a.ipynb", new_source="x"),
+        called("Grep", pattern="x", path="/etc"),
+        called("mcp__github__get_issue", number=1),
+        called("WebSearch", query="x"),
+        # The host allows these by itself.
+        called("Read", file_path="/p/a.py"),
+        called("Glob", pattern="*.py"),
+        called("Skill", skill="pdf"),
+    )
+    assert rules == {
+        "allow": [
+            "Edit(/a.ipynb)",
+            "Edit(/docs/a.md)",
+            "Read(//etc)",
+            "WebSearch",
+            "mcp__github__get_issue",
+        ]
+    }
+
+
+def test_a_rule_of_our_notation_names_the_project_as_people_do():
+    found = propose(usage_of([called("Glob", pattern="*.py")]))
+    assert lines(found) == ["allow Glob(.)"]
+
+
+def test_a_rule_ends_in_a_star_where_a_command_is_not_known_before_it_runs():
+    command = "gh pr create --title x --body \"$(cat <<'EOF'\n# Summary\n- `a` (b)\nEOF\n)\""
+    assert settings_of(called("Bash", command=command)) == {
+        "allow": ["Bash(gh pr create --title x --body *)"]
+    }
+
+
+def test_a_call_that_was_asked_for_is_asked_for_under_a_wide_rule():
+    rules = settings_of(
+        called("Bash", Effect.ASK, command="gh pr merge 3"),
+        called("Bash", Effect.ASK, command="gh issue close 3"),
+        *(called("Bash", command=f"gh pr view {n}") for n in range(3)),
+    )
+    assert rules == {"allow": ["Bash(gh pr *)"], "ask": ["Bash(gh pr merge 3)"]}
+
+
+@pytest.mark.parametrize("file", [None, CLAUDE])
+def test_no_wide_rule_is_proposed_that_runs_anything(file):
+    commands = [f"docker compose {verb}" for verb in ("up", "down", "build")]
+    usage = usage_of([called("Bash", command=command) for command in commands], file=file)
+    found = propose(usage, file=file)
+    assert (found.rules, found.covered, "*" in found.text) == (3, 3, False)
+
+
+def test_a_rule_that_allows_no_call_of_the_log_is_left_out():
+    rules = settings_of(called("Bash", command="xargs rm < list"), called("Bash", command="make"))
+    assert rules == {"allow": ["Bash(make)"]}
+
+
+def test_each_call_that_is_not_covered_has_a_reason():
+    records = [
+        called("Bash", Effect.ASK, command="npm test"),
+        called("Bash", command="ls && npm test"),
+        called("Bash", command="find . -name '*.py'"),
+    ]
+    found = propose(usage_of(records))
+    assert [call.why for call in found.uncovered] == [
+        "`Bash(npm test)` asks for it",
+        "no rule can name it alone",
+    ]
+    (found,) = propose(usage_of(records[:2], file=CLAUDE), file=CLAUDE).uncovered
+    assert found.why == "another call with `npm test` was asked for"
+
+
+def test_a_line_that_starts_an_agent_is_named():
+    usage = usage_of([called("Agent", subagent_type="x"), called("Bash", command="make")])
+    assert list(usage.left_out) == ["the chains of the other calls say which agents are started"]

@@ -33,12 +33,14 @@ __all__ = ["command_findings", "of_commands"]
 _ANYTHING: Final = "policy-witness"
 
 _DATA: Final = data_table(__package__, "commands")
-# A command that runs what its arguments say -> the program that does that.
+# A command that runs what its arguments say -> the case of the finding, and the program.
 _RUNNERS: Final = {
-    text.replace("ANY", _ANYTHING): name
-    for name, texts in _DATA["runners"].items()
+    text.replace("ANY", _ANYTHING): (case, name)
+    for case in ("runners", "installers")
+    for name, texts in _DATA[case].items()
     for text in texts
 }
+_LANGUAGES: Final[tuple[str, ...]] = tuple(f"{name} " for name in _DATA["languages"]["options"])
 _READERS: Final = [text.replace("ANY", _ANYTHING) for text in _DATA["shell"]["readers"]]
 _SUBCOMMANDED: Final = frozenset(f"{name} " for name in _DATA["shell"]["subcommanded"])
 
@@ -141,6 +143,24 @@ class Commands:
                     if path and self.table.decide(tool, call).effect is Effect.DENY:
                         yield entry, path
 
+    def running(self, tool: str) -> dict[str, tuple[str, str]]:
+        """Return the commands of `_RUNNERS` that may be allowed, and those of rules for code."""
+        allowed = {
+            (_head(entry.pattern), entry.pattern)
+            for entry in self.entries(tool)
+            if entry.effect is Effect.ALLOW and entry.pattern is not None and not entry.field
+        }
+        heads = tuple({head for head, _ in allowed})
+        found = {text: case for text, case in _RUNNERS.items() if text.startswith(heads)}
+        for head, pattern in allowed:
+            quote = next((each for each in "'\"" if each in _QUOTED.sub("", head)), "")
+            program = next((name for name in _LANGUAGES if head.startswith(name)), "")
+            # Behind a quote that ends stands what is given to the program.
+            if program and not pattern.exact and (quote or head == program):
+                text = freeze(pattern, _ANYTHING) + quote
+                found.setdefault(text, ("languages", program.strip()))
+        return found
+
     def printing(self, tool: str) -> list[str]:
         """Return the forms of `_READERS` that may be allowed for some file."""
         allowed = [
@@ -165,7 +185,7 @@ def rule_runs_anything(commands: Commands) -> Iterator[Finding]:
     """Yield the rules that allow a program which runs any command it is given."""
     known: set[Because] = set()
     for tool in commands.shells:
-        for command, program in _RUNNERS.items():
+        for command, (case, program) in commands.running(tool).items():
             decision = commands.decide(tool, command)
             if decision.effect is not Effect.ALLOW or decision.reason is not Reason.RULE:
                 continue
@@ -173,7 +193,7 @@ def rule_runs_anything(commands: Commands) -> Iterator[Finding]:
                 if because in known or _allows_all(commands.positions, because):
                     continue
                 known.add(because)
-                words = {"command": command, "program": program}
+                words = {"case": case, "command": command, "program": program}
                 yield commands.positions.finding("rule-runs-anything", because, **words)
 
 
