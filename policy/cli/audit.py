@@ -13,6 +13,7 @@ from policy.analysis.reach.audit import (
     Audit,
     GapGroup,
     ProjectAudit,
+    access_by_mode,
     audit,
     dead_rules,
     escalations,
@@ -52,6 +53,7 @@ from policy.core.finding import Severity
 from policy.core.source import Span, quoted
 from policy.core.values import evolve
 from policy.files.opening import is_unreadable
+from policy.hosts.project import Project
 from policy.language.mistakes import closest
 from policy.tables.chain import READINGS
 
@@ -78,8 +80,8 @@ def run(options: argparse.Namespace, console: Console) -> int:
     own = [agent for one in audited.projects for agent in one.agents if one.is_own(agent)]
     report = doc.Report(
         f"Audit of `{audited.label}`",
-        partial(as_json, audited),
-        partial(blocks, audited, agent=options.agent),
+        partial(as_json, audited, modes=options.modes),
+        partial(blocks, audited, agent=options.agent, modes=options.modes),
         _MOST,
         partial(_results, audited, found.spans),
         path_prefix(found.tree),
@@ -257,10 +259,13 @@ def _spawns(agent: AgentAudit, startable: set[str], tools: Sequence[ToolAccess])
 # --- blocks --------------------------------------------------------------------------------
 
 
-def blocks(audited: Audit, most: int | None, *, agent: str = "") -> list[doc.Block]:
+def blocks(
+    audited: Audit, most: int | None, *, agent: str = "", modes: bool = False
+) -> list[doc.Block]:
     """Return the audit: findings, gaps, the matrix; of one *agent*, everything it may do.
 
-    Without a bound, each agent follows with everything.
+    Without a bound, each agent follows with everything. With *modes* the matrix is there for each
+    permission mode.
     """
     if agent:
         return [
@@ -271,6 +276,8 @@ def blocks(audited: Audit, most: int | None, *, agent: str = "") -> list[doc.Blo
     by_host = doc.grouped(audited.projects, lambda each: each.project.profile)
     found: list[doc.Block] = [doc.Paragraph(_summary(some)) for some in by_host]
     found += [*_findings(audited, most), *_gaps(audited, most), *_matrices(audited, most)]
+    if modes:
+        found += [block for each in audited.projects for block in _by_mode(each.project)]
     if most is None:
         found += [block for project in audited.projects for block in _details(project)]
     if audited.unread:
@@ -284,6 +291,23 @@ def blocks(audited: Audit, most: int | None, *, agent: str = "") -> list[doc.Blo
     if most is not None:
         found.append(doc.Paragraph(_NEXT, "dim"))
     return found
+
+
+def _by_mode(project: Project) -> Iterator[doc.Block]:
+    """Yield what the agents that start chains do without confirmation, a row for each mode."""
+    rows = tuple(
+        (
+            doc.Ink(mode, "strong"),
+            names((name for name in some if name in project.starts), _LEAST, "agent"),
+            *(cell(*each) for each in by_class(tools, project.tool_classes, CLASSES).items()),
+        )
+        for mode, found in access_by_mode(project).items()
+        for some, tools in found.items()
+        if not {*project.starts}.isdisjoint(some)
+    )
+    if rows:
+        grid = doc.Grid(("mode", "agent", *CLASSES.values()), rows)
+        yield doc.Section("in each permission mode", (grid,))
 
 
 _NEXT: Final = "more: `--agent NAME`, `--all`, `--format html`; `policy lint` shows lines and fixes"
@@ -433,8 +457,8 @@ def _results(audited: Audit, spans: _Spans) -> list[Result]:
     return found
 
 
-def as_json(audited: Audit) -> Object:
-    """Return the JSON shape of an audit."""
+def as_json(audited: Audit, *, modes: bool = False) -> Object:
+    """Return the JSON shape of an audit, with *modes* also by permission mode."""
     projects = [
         {
             "project": each.project.title,
@@ -443,6 +467,7 @@ def as_json(audited: Audit) -> Object:
             "root": each.project.root,
             "starts": list(each.project.starts),
             "agents": [_agent_json(agent) for agent in each.agents],
+            **({"modes": _modes_json(each.project)} if modes else {}),
             "files": shape(each.project.files),
             "elsewhere": list(each.project.elsewhere),
             "exact": each.exact,
@@ -451,6 +476,17 @@ def as_json(audited: Audit) -> Object:
     ]
     exact = all(project.exact for project in audited.projects)
     return {**shape(evolve(audited, projects=())), "projects": projects, "exact": exact}
+
+
+def _modes_json(project: Project) -> Object:
+    """Return permission mode -> what agents may do in it, by classes of tools."""
+    return {
+        mode: [
+            {"agents": list(names), **shape(by_class(tools, project.tool_classes, CLASSES))}
+            for names, tools in rows.items()
+        ]
+        for mode, rows in access_by_mode(project).items()
+    }
 
 
 def _agent_json(agent: AgentAudit) -> Object:

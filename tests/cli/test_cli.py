@@ -561,3 +561,33 @@ def test_check_decides_in_every_mode(run, tmp_path) -> None:
     assert status == 0
     status, _, err = run("check", str(tmp_path / "p.json"), "--modes", "Edit(docs/a)")
     assert (status, "holds one mode" in err) == (2, True)
+
+
+def test_an_audit_shows_what_agents_may_do_in_each_mode(run, tmp_path) -> None:
+    settings = tmp_path / ".claude" / "settings.json"
+    settings.parent.mkdir()
+    settings.write_text('{"permissions": {"allow": ["Edit(docs/**)"]}}')
+    _, out, _ = run("audit", str(tmp_path), "--modes", "--format", "json")
+    edits = {
+        mode: next(
+            (tool["allowed"], tool["otherwise"])
+            for row in rows
+            if "main" in row["agents"]
+            for tool in row["change"]
+            if tool["name"] == "Edit"
+        )
+        for mode, rows in json.loads(out)["projects"][0]["modes"].items()
+    }
+    assert edits == {
+        "default": (["docs/**"], "ask"),
+        "acceptEdits": (["a work tree", "mode acceptEdits"], "ask"),
+        "plan": ([], "ask"),
+        "auto": (["a work tree", "mode auto"], "ask"),
+        "dontAsk": (["docs/**"], "deny"),
+        "bypassPermissions": ([], "allow"),
+    }
+    _, out, _ = run("audit", str(tmp_path), "--modes")
+    (row,) = [line for line in out.splitlines() if line.startswith("  dontAsk ")]
+    assert "docs/**" in row
+    _, out, _ = run("audit", str(tmp_path), "--format", "json")
+    assert "modes" not in json.loads(out)["projects"][0]

@@ -15,7 +15,15 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Final
 
-from policy.analysis.reach.privileges import AtMost, Privilege, at_most, lines, privileges
+from policy.analysis.reach.privileges import (
+    AtMost,
+    Privilege,
+    ToolAccess,
+    at_most,
+    lines,
+    privileges,
+    tool_access,
+)
 from policy.analysis.reach.worklist import (
     MANY_CHAINS,
     Reach,
@@ -51,6 +59,7 @@ __all__ = [
     "Gaps",
     "ProjectAudit",
     "ReadingGap",
+    "access_by_mode",
     "audit",
     "dead_rules",
     "escalations",
@@ -214,6 +223,31 @@ def audit(workspace: Workspace) -> Audit:
     known: Known = {}
     projects = tuple(_Auditor(project, known).run() for project in workspace.projects)
     return Audit(workspace.label, projects, workspace.findings, workspace.unread)
+
+
+def access_by_mode(project: Project) -> dict[str, dict[tuple[str, ...], list[ToolAccess]]]:
+    """Return permission mode -> agents -> what each of them may do, as the host enforces it.
+
+    Nothing for a host without modes.
+    """
+    found: dict[str, dict[tuple[str, ...], list[ToolAccess]]] = {}
+    for each in (project, *project.modes.values()):
+        if not each.mode:
+            continue
+        real = reach(each, each.enforced, alone=each.asides)
+        alike: dict[object, list[str]] = {}
+        tables: dict[object, list[Table]] = {}
+        for name, chains in real.widest.items():
+            some = [chain.table for chain in chains]
+            some += [real.most[name]] if name in real.most else []
+            key = tuple(map(lines, some))
+            alike.setdefault(key, []).append(name)
+            tables.setdefault(key, some)
+        found[each.mode] = {
+            tuple(names): tool_access(at_most(tables[key]), *map(privileges, tables[key]))
+            for key, names in alike.items()
+        }
+    return found
 
 
 class _Auditor:

@@ -433,7 +433,7 @@ def _may_meet(one: Pattern, other: Pattern) -> bool:
 ANY_OTHER: Final = "any other tool"
 
 # Calls that no rule has words for.
-SOME: Final = "some"
+SOME: Final = "some calls"
 
 # A rule: its tool, and its specifier or, of a built-in rule, why the host has it.
 _RULE: Final = re.compile(r"[^\s()]+( ?)\((.*)\)", re.DOTALL)

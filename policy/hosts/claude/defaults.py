@@ -178,7 +178,7 @@ def led_out_names(
 ) -> Iterator[Entry]:
     """Yield *effect* for the names in *folders* that lead out of them to Windows."""
     for folder in folders:
-        yield built_in(tool, effect, leading_out(folder), reason, "odd name")
+        yield built_in(tool, effect, leading_out(folder), reason, "ambiguous name")
 
 
 def is_judged(session: ClaudeSession, mode: str) -> bool:
@@ -317,7 +317,7 @@ def known_hosts(session: ClaudeSession) -> tuple[Entry, ...]:
 @lru_cache(maxsize=64)
 def _fetched_from(hosts: tuple[str, ...]) -> tuple[Entry, ...]:
     return tuple(
-        built_in("WebFetch", Effect.ALLOW, pattern, why="known host")
+        built_in("WebFetch", Effect.ALLOW, pattern, why="documentation sites")
         for name in hosts
         for pattern in (
             (Pattern.exactly(name, PatternKind.HOST),) if "/" in name else notations.hosts(name)

@@ -191,7 +191,7 @@ def misread(session: ClaudeSession, mode: str) -> Iterator[Entry]:
     reason = by_default(session, mode)
     for tool in known.FILE_TOOLS["Read"] if not is_judged(session, mode) else ():
         for pattern in misread_files():
-            yield built_in(tool, Effect.ASK, pattern, reason, "odd name")
+            yield built_in(tool, Effect.ASK, pattern, reason, "ambiguous name")
     for tool in (*known.READING, *known.EDITING):
         yield from led_out_names(session.folders, tool, Effect.ASK, reason)
 
