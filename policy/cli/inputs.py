@@ -70,12 +70,12 @@ def load(
             that is not called *empty*.
 
     """
-    from policy.files.opening import Folder, open_tree  # noqa: PLC0415  # as above
+    from policy.files.opening import open_tree  # noqa: PLC0415  # as above
 
     place = hosts.place
     if place is None:
         return read(open_tree(text), hosts, root, empty=empty)
-    found = read(Folder(place.top), hosts, root, empty=empty)
+    found = read(place.tree, hosts, root, empty=empty)
     there = tuple(each for each in found.workspace.projects if each.root == place.folder)
     return evolve(found, workspace=evolve(found.workspace, projects=there))
 

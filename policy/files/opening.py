@@ -7,6 +7,8 @@ diff, so that silence about them is never taken for an answer.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from itertools import takewhile
 from pathlib import Path
 
 from policy.core import expressions as re
@@ -149,12 +151,20 @@ class StartPlace:
         top: of the checkout that the folder is in; the folder itself where it is in none.
         folder: relative to the top, "" for the top.
         main: the main checkout, where the top is that of a linked worktree.
+        above: the folders above one that is in no checkout, the nearest first, up to that of
+            the user or the root.
 
     """
 
     top: Path
     folder: str
     main: Path | None = None
+    above: tuple[Path, ...] = ()
+
+    @property
+    def tree(self) -> Folder:
+        """The files of the checkout, and those that links of hosts' folders lead to."""
+        return Folder(self.top, follows=_OF_SESSIONS)
 
 
 def start_place(folder: str | Path) -> StartPlace:
@@ -162,7 +172,10 @@ def start_place(folder: str | Path) -> StartPlace:
     here = Path(folder).resolve()
     if not here.is_dir():
         raise PolicyError("expected a folder", file=str(folder))
-    top = next((each for each in (here, *here.parents) if (each / ".git").exists()), here)
+    top = next((each for each in (here, *here.parents) if (each / ".git").exists()), None)
+    home = Path.home().resolve()
+    above = () if top or here == home else tuple(takewhile(home.__ne__, here.parents))
+    top = top or here
     try:
         # A linked worktree has a file there: `gitdir: MAIN/.git/worktrees/NAME`.
         link = (top / ".git").read_text("utf-8").strip().removeprefix("gitdir:").strip()
@@ -171,7 +184,11 @@ def start_place(folder: str | Path) -> StartPlace:
     except (OSError, ValueError):  # no file, or not such a one
         main = None
     inside = here.relative_to(top).as_posix()
-    return StartPlace(top, "" if inside == "." else inside, main)
+    return StartPlace(top, "" if inside == "." else inside, main, above)
+
+
+# Folders whose links a host follows where it is started.
+_OF_SESSIONS = frozenset({".claude"})
 
 
 # A path, and what such a file is.
@@ -234,7 +251,7 @@ def near_name(path: str) -> str:
         given = segments[-len(wanted) :]
         same = given[0] == wanted[0] or not wanted[0].startswith(".")
         if same and len(given) == len(wanted) and all(map(_is_near, given, wanted)):
-            return "" if given == wanted else "/".join(wanted)
+            return "" if fnmatchcase("/".join(given), "/".join(wanted)) else "/".join(wanted)
     return ""
 
 

@@ -174,13 +174,14 @@ class Folder(Tree):
 
     Attributes:
         path: where it is.
-        follows: whether links are followed out of it, as in a folder of the user's own.
+        follows: the names of folders whose links are followed out of it; True is every link, as
+            in a folder of the user's own.
         top: the names in it that are looked at; None is all.
 
     """
 
     path: Path = field(converter=Path)
-    follows: bool = False
+    follows: bool | frozenset[str] = False
     top: frozenset[str] | None = None
 
     @property
@@ -205,7 +206,8 @@ class Folder(Tree):
         """Return the bytes at *path*."""
         if path not in self._known:
             raise self.unread(path)
-        return _read_file(self.path / path, None if self.follows else self._root, path, limit)
+        root = None if _is_followed(path, follows=self.follows) else self._root
+        return _read_file(self.path / path, root, path, limit)
 
     @cached_property
     def _root(self) -> Path:
@@ -265,7 +267,7 @@ class _Walk:
 
     root: Path
     label: str
-    follows: bool = False
+    follows: bool | frozenset[str] = False
     top: frozenset[str] | None = None
     files: list[str] = field(factory=list)
     problems: list[Problem] = field(factory=list)
@@ -325,7 +327,7 @@ class _Walk:
         elif str(target) in inside:
             self.problems.append(Problem(path, "a link to a folder it stands in"))
         elif not target.is_relative_to(self.root):
-            if self.follows:
+            if _is_followed(path, follows=self.follows):
                 return True
             self.problems.append(Problem(path, "a link that leads out of the folder"))
         elif is_skipped(f"{target.relative_to(self.root).as_posix()}/"):
@@ -333,6 +335,11 @@ class _Walk:
         else:
             return True
         return False
+
+
+def _is_followed(path: str, *, follows: bool | frozenset[str]) -> bool:
+    """Return whether a link at *path* may lead anywhere."""
+    return follows if isinstance(follows, bool) else not follows.isdisjoint(path.split("/"))
 
 
 def _is_of_worktree(entry: os.DirEntry[str]) -> bool:

@@ -126,7 +126,15 @@ def front_ends(
     if start is not None:
         main = start.main and start.main / ".claude"
         files = Folder(main, follows=True, top=claude.OF_MAIN) if main and main.is_dir() else None
-        options = evolve(options, start=start.folder, main_files=files)
+        above = (each / ".claude" for each in start.above)
+        options = evolve(
+            options,
+            start=start.folder,
+            main_files=files,
+            above_files=tuple(
+                Folder(each, follows=True, top=claude.OF_ABOVE) for each in above if each.is_dir()
+            ),
+        )
     for profile in profiles:
         host, _, version = profile.partition("@")
         if host != claude.HOST:

@@ -28,11 +28,13 @@ from policy.hosts.claude.settings import looks_like_settings
 from policy.hosts.claude.skills import looks_like_skill
 
 __all__ = [
+    "OF_ABOVE",
     "OF_ADMINISTRATORS",
     "OF_MAIN",
     "OF_USERS",
     "FoundProject",
     "Role",
+    "above_roles",
     "command_name",
     "discover",
     "kind_of",
@@ -507,7 +509,8 @@ def _mentions_rules(text: str) -> bool:
 
 # The names in each folder that are read.
 OF_MAIN: Final = frozenset({"agents", "settings.local.json"})
-OF_USERS: Final = frozenset({"agents", "commands", "settings.json", "skills"})
+OF_ABOVE: Final = frozenset({"agents", "commands", "skills"})
+OF_USERS: Final = OF_ABOVE | {"settings.json"}
 OF_ADMINISTRATORS: Final = frozenset({".claude", "managed-settings.d", "managed-settings.json"})
 
 _HOME: Final = "~"
@@ -558,9 +561,13 @@ def main_roles(tree: Tree) -> list[Role]:
 
     These are its agents and its local settings, in the place of those of the worktree's top.
     """
+    return [role for role in above_roles(tree) if role.kind == "agent" or role.scope == "local"]
+
+
+def above_roles(tree: Tree) -> list[Role]:
+    """Return what *tree* holds, ``.claude`` of a folder above that is in no checkout."""
     folder = "" if tree.root is None else tree.root.parent.as_posix()
-    roles = _roles(_Placed(tree, f"{folder}/{FOLDER}"), folder)
-    return [role for role in roles if role.kind == "agent" or role.scope == "local"]
+    return _roles(_Placed(tree, f"{folder}/{FOLDER}"), folder)
 
 
 def managed_roles(tree: Tree) -> list[Role]:

@@ -21,11 +21,13 @@ from policy.hosts.claude.data.guarded import MANAGED
 from policy.hosts.claude.data.tools import BUILT_IN, MODES, TOOL_CLASSES
 from policy.hosts.claude.dialect import dialect
 from policy.hosts.claude.discovery import (
+    OF_ABOVE,
     OF_ADMINISTRATORS,
     OF_MAIN,
     OF_USERS,
     FoundProject,
     Role,
+    above_roles,
     discover,
     kind_of,
     main_roles,
@@ -53,6 +55,7 @@ from policy.tables.table import Ceiling, LinkedRules, Table
 
 __all__ = [
     "HOST",
+    "OF_ABOVE",
     "OF_ADMINISTRATORS",
     "OF_MAIN",
     "OF_USERS",
@@ -307,6 +310,9 @@ class _Files:
         main = options.main_files
         for role in main_roles(main) if main is not None else ():
             self._take(role, 3)
+        for rank, tree in enumerate(options.above_files, 4):
+            for role in _unread_last(above_roles(tree)):
+                self._take(role, rank)
         for role in _unread_last(user_roles(user)) if user is not None else ():
             self._take(role, 1)
 

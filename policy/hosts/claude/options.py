@@ -47,6 +47,7 @@ class ClaudeOptions:
         start: the folder, relative to the tree, in which a session is started; None is each that
             has files of the host.
         main_files: ``.claude`` of the main checkout, where the tree is a linked worktree.
+        above_files: ``.claude`` of the folders above a folder that is in no checkout.
         managed_files: the folder of an administrator, e.g. ``/etc/claude-code``.
         command_line: rules given as flags, as settings.
         flag: the file given as settings, whose name is its path where that is known: absolute,
@@ -83,6 +84,7 @@ class ClaudeOptions:
     managed: Source | None = None
     start: str | None = None
     main_files: Tree | None = field(default=None, hash=False)
+    above_files: tuple[Tree, ...] = field(default=(), hash=False)
     user_files: Tree | None = field(default=None, hash=False)
     managed_files: Tree | None = field(default=None, hash=False)
     command_line: Source | None = None

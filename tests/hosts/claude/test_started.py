@@ -32,6 +32,9 @@ FILES = {
     "subl": "srv/app/src/sub/.claude/settings.local.json",
     "wt": "data/wt/.claude/settings.json",
     "wtl": "data/wt/.claude/settings.local.json",
+    "plain": "srv/plain/.claude/settings.json",
+    "plainl": "srv/plain/.claude/settings.local.json",
+    "agent-plain": "srv/plain/.claude/agents/c.md",
     "agent-above": "srv/.claude/agents/a.md",
     "agent-top": "srv/app/.claude/agents/b.md",
     "agent-src": "srv/app/src/.claude/agents/b.md",
@@ -41,6 +44,9 @@ STARTED = {
     "srv/app/src": {"topl", "src", "srcl", "agent-top", "agent-src"},
     "srv/app/src/sub": {"topl", "sub", "subl", "agent-top", "agent-src"},
     "srv": {"above", "abovel", "agent-above"},
+    # In no checkout, all folders above count, for what are no settings.
+    "srv/plain": {"plain", "plainl", "agent-plain", "agent-above"},
+    "srv/plain/deep": {"agent-plain", "agent-above"},
     "data/wt": {"topl", "wt", "wtl", "agent-top"},
     "data/wt/src": {"topl", "agent-top"},
 }
@@ -60,6 +66,7 @@ def texts(root: str) -> dict[str, str]:
         **found,
         "data/wt/.git": f"gitdir: {root}srv/app/.git/worktrees/wt\n",
         "data/wt/src/x": "x\n",
+        "srv/plain/deep/x": "x\n",
         "srv/app/.git/worktrees/wt/gitdir": f"{root}data/wt/.git\n",
         "srv/app/.git/worktrees/wt/commondir": "../..\n",
         "srv/app/.git/worktrees/wt/HEAD": "ref: refs/heads/x\n",
@@ -76,7 +83,7 @@ def places(tmp_path: Path) -> Path:
 
 def started(folder: Path) -> Any:
     place = start_place(folder)
-    workspace = load_tree(Folder(place.top), front_ends=front_ends(start=place))
+    workspace = load_tree(place.tree, front_ends=front_ends(start=place))
     (project,) = (each for each in workspace.projects if each.host == "claude-code")
     return project
 
@@ -192,3 +199,33 @@ def test_a_folder_that_is_not_there_is_an_error(places, monkeypatch, capsys) -> 
     monkeypatch.chdir(places)
     assert main(["audit", "--from", "nowhere"]) == 2
     assert "expected a folder" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("link", "to"),
+    [
+        (".claude", "dot"),
+        (".claude/agents", "dot/agents"),
+        (".claude/agents/b.md", "dot/agents/a.md"),
+        (".claude/settings.json", "dot/settings.json"),
+    ],
+)
+def test_a_session_follows_links_of_its_folder_as_the_program_does(tmp_path, link, to) -> None:
+    agents = tmp_path / "dot" / "agents"
+    agents.mkdir(parents=True)
+    (agents / "a.md").write_text("---\nname: linked\ndescription: d\n---\nx\n")
+    (tmp_path / "dot" / "settings.json").write_text('{"permissions": {"allow": ["Bash(make)"]}}')
+    place = tmp_path / "home" / link
+    place.parent.mkdir(parents=True)
+    place.symlink_to(tmp_path / to)
+    (tmp_path / "home" / "other").symlink_to(tmp_path / "dot")  # is no folder of the host
+    project = started(tmp_path / "home")
+    decided = Chain.start("main", project.enforced).decide("Bash", {"command": "make"})
+    found = ("linked" in project.agents, str(decided.effect))
+    assert found == (link != ".claude/settings.json", "ask" if "agents" in link else "allow")
+    assert not [finding for finding in project.findings if finding.code == "unreadable-file"]
+
+
+def test_a_file_of_a_folder_below_has_a_name_that_the_host_reads(places, capsys) -> None:
+    main(["audit", "--from", str(places / "srv/app")])
+    assert "name-not-read" not in capsys.readouterr().out
