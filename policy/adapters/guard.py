@@ -36,6 +36,8 @@ from policy.adapters.messages import (
 from policy.analysis.records.record import Record, Recorder
 from policy.core.decision import Decision
 from policy.core.effect import Effect
+from policy.core.errors import PolicyError
+from policy.core.source import quoted, visible
 from policy.core.values import evolve, field, frozen
 from policy.tables.chain import NOTHING_SAID, Chain, SpawnDenied
 from policy.tables.placement import PlacedTable, ProjectPlace, Rooted, Rootless, folders_here
@@ -272,6 +274,14 @@ class _Program:
         return found
 
 
+def _check_known(chain: Chain, agent: str) -> None:
+    known = dict.fromkeys((*chain.names, *chain.reading.agents))
+    if agent not in known:
+        raise PolicyError(
+            f"there is no agent `{visible(agent)}`", help=f"there are {quoted([*known])}"
+        )
+
+
 _FAILED: Final = Verdict(Effect.DENY, FAILED)
 
 
@@ -291,6 +301,9 @@ class Guard:
         home: the home folder, for the same rules.
         recorder: records every decision; a call that cannot be recorded is denied.
 
+    Raises:
+        PolicyError: the policy has no agent that *starts* names.
+
     """
 
     __slots__ = ("_agent", "_fixed", "_program")
@@ -306,6 +319,8 @@ class Guard:
         home: str | os.PathLike[str] = "~",
         recorder: Recorder | None = None,
     ) -> None:
+        for started in (starts or {}).values():
+            _check_known(chain, started)
         place = Rootless() if project is None else Rooted(folders_here(project, home))
         self._program = _Program(
             chain, dict(names or {}), prefix, dict(starts or {}), place, recorder
@@ -314,7 +329,13 @@ class Guard:
         self._fixed: Chain | None = None
 
     def agent(self, name: str) -> Guard:
-        """Return the guard of agents called *name*, whichever agent starts them."""
+        """Return the guard of agents called *name*, whichever agent starts them.
+
+        Raises:
+            PolicyError: the policy has no such agent.
+
+        """
+        _check_known(self._program.chain, name)
         return self._other(name, None)
 
     def at(self, chain: Chain) -> Guard:

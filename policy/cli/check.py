@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain as chained
 from pathlib import Path
 
 from policy.analysis.checking import CallRequest, CheckAnswer, Checker, chain_of, requests_of
 from policy.cli.console import Console, publish
-from policy.cli.inputs import DecidingPolicy, compiled_at, load_here, read
+from policy.cli.inputs import DecidingPolicy, InputTree, compiled_at, load_here, read
 from policy.cli.options import Hosts
 from policy.cli.report import document as doc
 from policy.cli.report.as_json import Object, dumps, shape
@@ -26,7 +27,7 @@ from policy.cli.report.words import (
 from policy.core.decision import Clause, Decision, Does, Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
-from policy.core.source import quoted
+from policy.core.source import quoted, visible
 from policy.core.values import Final, evolve
 from policy.files.writing import file_errors
 from policy.tables.chain import READINGS
@@ -96,8 +97,22 @@ def _path_and_words(options: argparse.Namespace) -> tuple[DecidingPolicy, list[s
     if found is None:
         every = bool(options.chain or options.calls)
         files = load_here(".", Hosts.of(options), options.root, every=every)
+        _check_first(words, files)
         found = DecidingPolicy(files.workspace, files)
     return found, words
+
+
+def _check_first(words: Sequence[str], here: InputTree) -> None:
+    """Raise PolicyError where the first of several words is a path that is not there."""
+    named = {
+        tool for each in here.workspace.projects for tool in chained(*each.tool_classes.values())
+    }
+    first = words[0] if len(words) > 1 else ""
+    if first and first == first.lower() and "(" not in first and first not in named:
+        raise PolicyError(
+            f"{quoted([first])} is neither a folder nor a file, a revision or a known tool",
+            help=f"if it is a tool, name the folder before it: `policy check . {visible(first)}`",
+        )
 
 
 def _files(word: str, options: argparse.Namespace) -> DecidingPolicy | None:

@@ -7,6 +7,7 @@ library that is not installed has its tests skipped, and says so.
 from __future__ import annotations
 
 from importlib.util import find_spec
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -38,6 +39,7 @@ class Broken:
     """A chain whose table fails."""
 
     names = ("main",)
+    reading = SimpleNamespace(agents=("explore",))
 
     @property
     def table(self) -> object:

@@ -18,6 +18,7 @@ from policy.adapters import CallDenied, Guard, Verdict
 from policy.adapters.guard import Seals
 from policy.analysis.records.record import Recorder
 from policy.core.effect import Effect
+from policy.core.errors import PolicyError
 from policy.tables.chain import Chain
 from tests.adapters import Broken
 from tests.adapters.conftest import STARTS
@@ -381,3 +382,10 @@ def test_a_missing_library_is_named_with_the_extra_that_brings_it() -> None:
     assert ended.returncode == 1
     assert "this adapter needs `fastmcp`, which is not installed" in ended.stderr
     assert "pip install 'agent-policy[fastmcp]'" in ended.stderr
+
+
+def test_an_agent_that_the_policy_does_not_have_has_no_guard(chain: Chain) -> None:
+    with pytest.raises(PolicyError, match="there is no agent `explorer`"):
+        Guard(chain).agent("explorer")
+    with pytest.raises(PolicyError, match="there is no agent `explorer`"):
+        Guard(chain, starts={"ask": "explorer"})

@@ -541,6 +541,16 @@ def test_no_public_name_is_that_of_a_module() -> None:
     assert modules.isdisjoint(policy.__all__)
 
 
+def test_a_folder_that_is_not_there_is_no_call(run, tmp_path, monkeypatch) -> None:
+    (tmp_path / "t.policy").write_text("agent m {\n    allow Read, bash\n}\n")
+    monkeypatch.chdir(tmp_path)
+    status, out, err = run("check", "nofolder", "Read(a)")
+    assert (status, out) == (2, "")
+    assert "`nofolder` is neither a folder nor a file" in err
+    assert run("check", ".", "nofolder", "Read(a)")[0] == 1
+    assert run("check", "Read", "Read(a)")[0] == 0
+
+
 def test_check_decides_in_every_mode(run, tmp_path) -> None:
     settings = tmp_path / ".claude" / "settings.json"
     settings.parent.mkdir()
