@@ -229,7 +229,8 @@ def _says_more(clauses: Sequence[Clause], call: Mapping[str, object], decision: 
         return False
     first = clauses[0]
     alone = first.does is Does.RUNS and first.text in call.values()
-    return len(clauses) > 1 or not alone or first.decision != decision
+    one, other = ((each.effect, each.because) for each in (first.decision, decision))
+    return len(clauses) > 1 or not alone or one != other
 
 
 # Clauses of one command that are shown; a hostile command has thousands.
