@@ -353,7 +353,7 @@ def _matrices(audited: Audit, most: int | None) -> Iterator[doc.Block]:
 
     Of several projects the agents of the files alone are shown, where there is a bound.
     """
-    projects = audited.projects[: most and _MOST_PROJECTS]
+    projects = audited.projects[: most and min(most, _MOST_PROJECTS)]
     several = len(audited.projects) > 1
     hosts = {project.project.host for project in audited.projects}
     rows: list[tuple[doc.Text, ...]] = []
@@ -373,7 +373,8 @@ def _matrices(audited: Audit, most: int | None) -> Iterator[doc.Block]:
     agents = [agent for each in audited.projects for agent in each.agents]
     idle = [agent.name for agent in agents if not agent.enforced and not agent.attenuated]
     if idle:
-        yield doc.Paragraph(("no chain reaches ", names(idle, most and 2 * most, "agent")))
+        shown = names(dict.fromkeys(idle), most and 2 * most, "agent")
+        yield doc.Paragraph(("no chain reaches ", shown))
     if not all(project.exact for project in audited.projects):
         told = "not exact: there are more chains than are compared; further ones may differ"
         yield doc.Paragraph(told, "warning")

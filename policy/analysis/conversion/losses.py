@@ -21,7 +21,7 @@ from policy.compare.compare import Comparison, compare
 from policy.compare.compare import Known as Lines
 from policy.compare.pair import remembered
 from policy.compare.tables import Tools, compare_others, glob_pattern, internal_tools
-from policy.compare.witness import Call, Difference, witness_call
+from policy.compare.witness import Call, Difference, ordinary, witness_call
 from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
 from policy.core.values import evolve, field, frozen
@@ -232,7 +232,7 @@ class KnownComparisons:
         found += (one for one in read if not _NO_NAME.search(one.tool))
         if not (others.exact and tools.exact):
             unproven.append(Unproven("*", _OTHER_TOOLS))
-        return found, unproven
+        return [*ordinary(found, before, after)], unproven
 
 
 def _compared(tool: str, before: Lookup, after: Lookup, lines: Lines) -> Comparison:
