@@ -12,10 +12,10 @@ from policy.compare.compare import DIFFERENT_KINDS, Comparison, Known, compare
 from policy.compare.lists import ListSide, View
 from policy.compare.pair import TextPair, remembered
 from policy.compare.witness import Call, CallShape, Difference, ordinary
-from policy.core.decision import Reason
+from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
 from policy.core.memory import Key, alive, seldom_collecting
-from policy.core.values import frozen
+from policy.core.values import evolve, frozen
 from policy.patterns.automaton import AutomatonState
 from policy.patterns.domains import DEAD, Domain
 from policy.patterns.families import classes
@@ -600,4 +600,27 @@ def told(differences: Iterable[Difference], *tables: Table) -> tuple[Difference,
         key = (name, str(difference.call), difference.before, difference.after)
         if key not in once or tool == name:
             once[key] = difference
-    return tuple(once.values())
+    spoken = {key for key, d in once.items() if _is_spoken(d.before) or _is_spoken(d.after)}
+    if not spoken:
+        return tuple(once.values())
+    outcomes = {(name, d.before, d.after) for (name, *_), d in once.items()}
+    return tuple(
+        d
+        for key, d in once.items()
+        if key not in spoken or (key[0], _plain(d.before), _plain(d.after)) not in outcomes
+    )
+
+
+def _is_spoken(decision: Decision) -> bool:
+    """Return whether a host asks by a line of its own, as it does where no line speaks."""
+    return (
+        decision.reason is Reason.DEFAULT
+        and decision.effect is Effect.ASK
+        and bool(decision.because)
+        and all(rule.place is None for rule in decision.because)
+    )
+
+
+def _plain(decision: Decision) -> Decision:
+    """Return what a call gets as if no line spoke of it that a host asks by all the same."""
+    return evolve(decision, because=()) if _is_spoken(decision) else decision
