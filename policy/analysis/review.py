@@ -6,7 +6,6 @@ which no call is decided differently.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -20,6 +19,7 @@ from policy.analysis.reach.worklist import reach
 from policy.compare.compare import Known
 from policy.compare.tables import differences
 from policy.compare.witness import is_ordinary
+from policy.core import expressions as re
 from policy.core.decision import EVERY_TOOL, Reason
 from policy.core.effect import VERBS, Effect
 from policy.core.finding import Finding, Severity

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 from pathlib import Path
@@ -32,6 +31,7 @@ from policy.cli.report.words import (
     sentences,
     why_rows,
 )
+from policy.core import expressions as re
 from policy.core.finding import Severity
 from policy.core.source import Span, quoted
 from policy.files.opening import is_unreadable, sides

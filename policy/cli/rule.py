@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -11,6 +10,7 @@ from policy.analysis import catalogue
 from policy.cli.console import Console, publish
 from policy.cli.report import document as doc
 from policy.cli.report.as_json import Object
+from policy.core import expressions as re
 from policy.core.errors import PolicyError
 from policy.language.mistakes import closest
 

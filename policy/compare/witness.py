@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 import tomllib
 from collections.abc import Container, Iterable, Iterator, Mapping
-from importlib.resources import files
 from itertools import product
+from pathlib import Path
 from typing import Final
 
+from policy.core import expressions as re
 from policy.core.decision import Decision
 from policy.core.effect import Effect
 from policy.core.values import field, frozen
@@ -317,7 +317,7 @@ def stronger(changes: Container[Effects]) -> set[Effects]:
 _MOST: Final = 100
 
 # Words that people complete rules with.
-_KNOWN: Final = tomllib.loads(files(__package__).joinpath("ordinary.toml").read_text("utf-8"))
+_KNOWN: Final = tomllib.loads(Path(__file__).with_name("ordinary.toml").read_text("utf-8"))
 _COMMANDS, _FILES, _WORDS = (_KNOWN[name] for name in ("commands", "files", "words"))
 
 # What searches come up with: short names, and what is odd about a path or a redirection.

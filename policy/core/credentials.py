@@ -22,12 +22,12 @@ _VALUE: Final = (
     r"(?:\\*\"([^\"\\$*{<\n]{4,200}+)(?=\\*\")|'([^'\\$*{<\n]{4,200}+)(?=')"
     r"|([^\s\"'`$*{}<>&|;()\\,]{4,200}+)(?![$({*`]))"
 )
-_Form = tuple[str, bool, tuple[str, ...], re.Pattern[str], Callable[[str], bool]]
+_Form = tuple[str, bool, tuple[str, ...], str, Callable[[str], bool]]
 
 
 @cache
 def _forms() -> tuple[_Form, ...]:
-    """Return what each form is of, whether nothing else has it, its hints, how it looks.
+    """Return what each form is of, whether nothing else has it, its hints, its expression.
 
     The last of each says whether a value may be one.
     """
@@ -53,7 +53,7 @@ def _forms() -> tuple[_Form, ...]:
             name,
             kind == "token",
             tuple(hints.split(",")),
-            re.compile(form.replace("VALUE", _VALUE)),
+            form.replace("VALUE", _VALUE),
             kinds[kind],
         )
         for kind, name, hints, form in said
@@ -79,7 +79,8 @@ def credentials(text: str, prose: int | None = None) -> Iterator[tuple[str, int,
     found: list[tuple[int, int, str]] = []
     for name, alone, hints, form, may in _forms():
         if any(hint in small for hint in hints):
-            for match in form.finditer(text, 0, len(text) if alone or prose is None else prose):
+            end = len(text) if alone or prose is None else prose
+            for match in re.compile(form).finditer(text, 0, end):
                 group = next((n for n, value in enumerate(match.groups(), 1) if value), 0)
                 if may(match[group]):
                     start, end = match.span(group)

@@ -1,7 +1,7 @@
 """`re`, with expressions that are compiled when they are first used.
 
-The readers of commands have 150 of them, of which a command needs some. Compiling them all takes
-as long as Python takes to start.
+The package has hundreds, of which a command needs some. Compiling them all takes longer than Python
+takes to start.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ import re
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from re import compile
+    from re import compile, finditer, match, sub
     from typing import Any
 
-__all__ = ["compile"]
+__all__ = ["compile", "finditer", "match", "sub"]
 
 
 class _Expression:

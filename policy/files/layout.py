@@ -20,7 +20,6 @@ from policy.files.frontmatter import HeaderLanguage, split_front_matter
 from policy.files.json_nodes import read_json
 from policy.files.nodes import MappingNode, Node, NodeEntry, ScalarNode, SequenceNode, walk
 from policy.files.text import BYTE_ORDER_MARK, has_byte_order_mark
-from policy.files.yaml_nodes import read_yaml
 
 __all__ = ["layout_json_file", "layout_markdown_file", "layout_yaml_file"]
 
@@ -37,6 +36,8 @@ def layout_yaml(source: Source, start: int = 0, end: int | None = None) -> str:
         PolicyError: it cannot be read, or not laid out without loss.
 
     """
+    from policy.files.yaml_nodes import read_yaml  # noqa: PLC0415  # where there is YAML alone
+
     end = len(source.text) if end is None else end
     node = read_yaml(source, start, end)
     comments = _comments(source, node, start, end)
@@ -106,6 +107,8 @@ def _after_blank(source: Source, at: int, start: int) -> bool:
 
 
 def _says_the_same(printed: str, node: Node, comments: list[_Comment]) -> bool:
+    from policy.files.yaml_nodes import read_yaml  # noqa: PLC0415  # where there is YAML alone
+
     again = Source("", printed)
     try:
         read = read_yaml(again)

@@ -15,12 +15,12 @@ for the mistakes people make, the commonest first, and the first that explains i
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from typing import Final
 
 import yaml
 
+from policy.core import expressions as re
 from policy.core import limits
 from policy.core.errors import PolicyError, PolicyErrors
 from policy.core.source import Source, Span

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from policy.analysis.review import ChangeRow
@@ -10,6 +9,7 @@ from policy.cli.report.as_json import Object
 from policy.cli.report.document import Ink, Text, joined
 from policy.cli.report.words import call, count, sentences
 from policy.compare.witness import is_ordinary
+from policy.core import expressions as re
 from policy.core.effect import VERBS
 from policy.core.source import visible
 

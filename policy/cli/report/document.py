@@ -6,10 +6,10 @@ A verb makes a `Report`: a value for programs, and blocks for people. A format (
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from policy.core import expressions as re
 from policy.core.credentials import masked
 from policy.core.source import Span, visible
 from policy.core.values import frozen

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import html
-import re
 from collections.abc import Iterable
 from typing import Final
 
 from policy.cli.report import document as doc
+from policy.core import expressions as re
 from policy.core.credentials import masked
 from policy.core.source import visible
 

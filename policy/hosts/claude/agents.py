@@ -19,7 +19,6 @@ from policy.core.values import define, field, frozen
 from policy.files.frontmatter import HeaderLanguage, misplaced_front_matter, split_front_matter
 from policy.files.nodes import MappingNode, Node, NodeEntry, ScalarNode, SequenceNode, ShapeMistake
 from policy.files.text import cite
-from policy.files.yaml_nodes import read_loosely, read_yaml
 from policy.files.yaml_traps import find_traps
 from policy.hosts.claude.data import find
 from policy.hosts.claude.data import settings as known_hooks
@@ -44,6 +43,8 @@ READ_ANYWAY: Final = "the host reads it anyway, with quotes around what needs th
 
 def read_header(header: Span) -> tuple[Node | None, PolicyError | None]:
     """Return what the host reads of *header*, None for nothing, and what is wrong with it."""
+    from policy.files.yaml_nodes import read_yaml  # noqa: PLC0415  # where there are agents alone
+
     error = None
     try:
         read_yaml(header.source, header.start, header.end)
@@ -53,6 +54,8 @@ def read_header(header: Span) -> tuple[Node | None, PolicyError | None]:
 
 
 def _salvaged(header: Span) -> Node | None:
+    from policy.files.yaml_nodes import read_loosely  # noqa: PLC0415  # where there are agents alone
+
     try:
         return read_loosely(header.source, header.start, header.end)
     except PolicyError:
@@ -79,6 +82,8 @@ def _needs_quotes(value: str) -> bool:
 
 
 def _loosely(text: str) -> Node | None:
+    from policy.files.yaml_nodes import read_loosely  # noqa: PLC0415  # where there are agents alone
+
     try:
         return read_loosely(Source("", text), 0, len(text))
     except PolicyError:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Final
 
+from policy.core import expressions as re
 from policy.core.effect import Effect
 from policy.core.finding import Finding
 from policy.core.memory import OnDemand

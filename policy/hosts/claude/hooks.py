@@ -6,10 +6,10 @@ observed). Hooks are read, never run.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
+from policy.core import expressions as re
 from policy.core.source import Span
 from policy.core.values import field, frozen
 from policy.files.nodes import MappingNode, Node, ScalarNode, SequenceNode, ShapeMistake, ValueKind

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import enum
 import json
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cached_property, partial
 from itertools import takewhile
@@ -16,6 +15,7 @@ from typing import Final
 
 from policy.commands.knowledge import FileTools, Shell, Wrapping
 from policy.compare.dead_rules import placed
+from policy.core import expressions as re
 from policy.core.decision import Decision
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError

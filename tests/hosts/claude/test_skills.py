@@ -197,7 +197,7 @@ def test_an_audit_tells_what_skills_allow_as_an_escalation_by_itself() -> None:
     found = audit(load_tree(Memory(skilled(DEPLOY))))
     agents = {agent.name: agent for project in found.projects for agent in project.agents}
     gaps = agents["main+skills"].escalations
-    assert {gap.call.get("command") for gap in gaps} == {"git push"}
+    assert {gap.call.get("command") for gap in gaps} == {"git push origin main"}
     assert {b.place.file for gap in gaps for b in gap.after.because if b.place} == {
         ".claude/skills/deploy/SKILL.md"
     }

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from policy.commands.knowledge import Files, Program, Programs, Wrapper, Wrappers
+from policy.core import expressions as re
 from policy.core.values import evolve
 from policy.hosts.claude.data import table
 from policy.hosts.claude.data.unchecked import SETTLED, UNCHECKED, UNEXPANDED
