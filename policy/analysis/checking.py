@@ -226,10 +226,7 @@ class Checker:
             confirm={link.name: link.confirm for link in chain.links if link.confirm},
             instead=instead if instead.effect is not decision.effect else None,
             clauses=() if denied else chain.account(tool, call),
-            # A stream of calls asks for no advice on what is allowed.
-            remedy=None
-            if denied or (decision.effect is Effect.ALLOW and not asked.text)
-            else self._remedy(chain, tool, call, decision),
+            remedy=None if denied else self._remedy(asked, project.host, chain, tool, call),
             modes=self._by_mode(project, names, tool, call) if self.modes else None,
             starts=() if first in starting else project.starts,
         )
@@ -249,17 +246,24 @@ class Checker:
         return {mode: chain.decide(tool, call).effect for mode, chain in chains.items()}
 
     def _remedy(
-        self, chain: Chain, tool: str, call: dict[str, object], decision: Decision
+        self, asked: CallRequest, host: str, chain: Chain, tool: str, call: dict[str, object]
     ) -> Remedy | None:
         """Return what would allow the call, or deny it, for a policy whose files can be changed."""
+        decision = chain.decide(tool, call)
         allowed = decision.effect is Effect.ALLOW
-        if isinstance(self.projects, Compiled) or not (
-            allowed or decision.reason is Reason.DEFAULT
-        ):
+        # A stream of calls asks for no advice on what is allowed.
+        wanted = asked.text if allowed else decision.reason is Reason.DEFAULT
+        if isinstance(self.projects, Compiled) or not wanted:
             return None
         from policy.analysis.remedy import denial, remedy  # noqa: PLC0415  # loads parsers
+        from policy.hosts.front_ends import RULE_FILES  # noqa: PLC0415  # as above
 
-        return (denial if allowed else remedy)(chain, tool, call)
+        # Other hosts spell denials in ways of their own.
+        if allowed and host not in {*RULE_FILES, "policy"}:
+            return None
+        found = (denial if allowed else remedy)(chain, tool, call)
+        # There the rules of one file are those of every agent.
+        return evolve(found, links=()) if found and host in RULE_FILES else found
 
     def _otherwise(self, title: str, names: tuple[str, ...]) -> _CheckedChain | None:
         """Return the chain in the other reading; None where it was not compiled."""

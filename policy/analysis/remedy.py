@@ -44,7 +44,7 @@ class Remedy:
 
     Attributes:
         rules: as matchers.
-        links: the agents whose rules they have to be among.
+        links: the agents whose rules they have to be among; () where all have the same.
 
     """
 

@@ -321,7 +321,12 @@ def review(
     if isinstance(old_tree, SingleFile) and isinstance(new_tree, SingleFile):
         renamed = {new_tree.path.name: old_tree.path.name}
     edits = Edits(old_tree, new_tree, diff.files, renamed)
-    excess, why = _excess(maximum, new, readings)
+    excess: tuple[tuple[Excess, ...], tuple[str, ...]] = ((), ())
+    if maximum is not None:
+        # Only a maximum needs the parser of our notation.
+        from policy.analysis.reach.query import exceeds, read_maximum  # noqa: PLC0415
+
+        excess = exceeds(new, read_maximum(maximum), readings=readings)
     # Rules that decide nothing are left out: to find them takes longer than a diff.
     was, now = (lint(*side, most=0).findings for side in zip(trees, workspaces, strict=True))
     report = DiffReport(
@@ -334,23 +339,11 @@ def review(
         classes={each.title: each.tool_classes for each in (*old.projects, *new.projects)},
         grants=_grants(diff, old, new),
         spawns=spawn_changes(old, new),
-        excess=excess,
-        more_excess=why,
+        excess=excess[0],
+        more_excess=excess[1],
         findings=new_findings(was, now, renamed),
     )
     return evolve(report, idle=without_effect(report.others, edits, new, load, known))
-
-
-def _excess(
-    maximum: Source | None, workspace: Workspace, readings: Sequence[str]
-) -> tuple[tuple[Excess, ...], tuple[str, ...]]:
-    """Return what is granted beyond the policy in a file, and why it may be more."""
-    if maximum is None:
-        return (), ()
-    # Only a maximum needs the parser of our notation.
-    from policy.analysis.reach.query import exceeds, read_maximum  # noqa: PLC0415
-
-    return exceeds(workspace, read_maximum(maximum), readings=readings)
 
 
 def _paired(

@@ -187,8 +187,8 @@ def blocks(answer: CheckAnswer, found: DecidingPolicy) -> list[doc.Block]:
     if answer.remedy is not None:
         verb = "allow" if decision.effect is not Effect.ALLOW else "deny"
         rules = doc.joined((doc.Ink(each, "code") for each in answer.remedy.rules), " and ")
-        whose = quoted(answer.remedy.links) if answer.remedy.links else "the policy"
-        rows.append((f"to {verb}", ("add ", rules, f" to `{verb}` of {whose}")))
+        whose = f" of {quoted(answer.remedy.links)}" if answer.remedy.links else ""
+        rows.append((f"to {verb}", ("add ", rules, f" to `{verb}`{whose}")))
     if answer.modes is not None:
         rows.append(("modes", _modes(answer.modes)))
     rows.append(("chain", who))

@@ -50,8 +50,8 @@ def _notes(proposal: Proposal, usage: Usage, *, proven: bool) -> Iterator[doc.Bl
         told = call(each.tool, each.arguments)
         why = f"  ({chain_text(each.chain)}): {each.why}"
         yield doc.Paragraph((f"not covered: {each.effect} ", told, why))
-    if len(proposal.uncovered) > _MOST:
-        yield doc.Paragraph(f"not covered: {len(proposal.uncovered) - _MOST:,} more")
+    if (left := len(proposal.uncovered) - _MOST) > 0:
+        yield doc.Paragraph(f"not covered: {left:,} more")
     for why, (number, first) in usage.left_out.items():
         yield doc.Paragraph(f"left out: {count(number, 'line')}, first {first}: {why}")
     if not proven:

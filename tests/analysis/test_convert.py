@@ -668,4 +668,4 @@ def test_several_files_are_shown_with_what_is_lost(run) -> None:
     status, out, _ = run(
         "convert", str(FIXTURES / "command/team"), "--to", "a3s", "--format", "markdown"
     )
-    assert "- **ask** → **deny**  `Bash(git push)`\n" in out
+    assert "- **ask** → **deny**  `Bash(git push origin main)`\n" in out

@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from policy.analysis.remedy import denial, remedy
+from policy.cli import main
 from policy.core.effect import Effect
 from policy.files.trees import Memory
 from policy.hosts.workspace import load_tree
+from tests.conftest import FIXTURES
 
 TEAM = """\
 root main
@@ -98,3 +100,12 @@ def test_no_rule_holds_a_credential() -> None:
     # Shown with stars it would grant more.
     call = {"command": "sshpass -p hunter22 ssh x"}
     assert remedy(chain(TEAM, "main"), "Bash", call) is None
+
+
+def test_no_denial_is_proposed_in_the_words_of_another_host(capsys) -> None:
+    for host, call, told in (
+        ("pikuri-two-pools", "read(/srv/app/x)", False),
+        ("team", "Read(a)", True),
+    ):
+        assert main(["check", str(FIXTURES / host), call]) == 0
+        assert ("to deny" in capsys.readouterr().out) is told
