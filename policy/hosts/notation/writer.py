@@ -170,6 +170,7 @@ def _asked_of_allowed(tool_rules: ToolRules) -> Iterator[PortableLine]:
                 yield line
 
 
+@lru_cache(maxsize=4096)  # most agents of a project have the same rules
 def _is_shared(pattern: Pattern, others: tuple[Pattern, ...]) -> bool:
     """Return whether *pattern* and one of *others* match a common text, or may do so."""
     tokens = tokens_of((pattern, *others))
