@@ -70,8 +70,8 @@ class ErrorTexts:
     ) -> HostError:
         """Return the error of a *kind*, where *words* stand for the names in braces."""
         text = host_table(self.host, "errors")[kind][case]
-        message, *mends = [text] if isinstance(text, str) else text
-        help_ = "".join(mends).format(**words)
+        message, *helps = [text] if isinstance(text, str) else text
+        help_ = "".join(helps).format(**words)
         return HostError(kind, message.format(**words), span, help=help_, file=file)
 
 
@@ -417,6 +417,11 @@ class Fields:
             self.wrong(name, "keys and values", node)
         return evolve(self, node=keys, path=f"{self.path}{name}.")
 
+    def each(self, name: str) -> Iterator[Fields]:
+        """Yield the keys of each item of the list at *name*."""
+        for index, node in enumerate(self.sequence(name)):
+            yield self.item(node, f"{name}[{index}]")
+
     def text(self, name: str, default: str | None = None) -> str:
         """Return the text at *name*. Without a default it must be there."""
         node = self.get(name)
@@ -461,14 +466,24 @@ class Fields:
 
     def number(self, name: str, default: int, least: int = 0) -> int:
         """Return the whole number at *name*, from *least* to the most that 32 bits hold."""
-        node = self._single(name)
-        if node is None:
-            return default
-        number = node.value if self.typed else _whole(node)
-        if type(number) is int and least <= number <= U32:
-            return number
-        self.wrong(name, f"a whole number from {least} to {U32}", node)
-        return default
+        expected = f"a whole number from {least} to {U32}"
+        found = self._value(name, expected, lambda v: type(v) is int and least <= v <= U32)
+        return default if found is None else int(found)
+
+    def optional_number(self, name: str) -> int | None:
+        """Return the whole number at *name*, or None where it is null or absent."""
+        return None if is_null(self.get(name)) else self.number(name, 0)
+
+    def fraction(self, name: str) -> float | None:
+        """Return the number from 0 to 1 at *name*, or None where it is absent."""
+        expected = "a number from 0 to 1"
+        found = self._value(name, expected, lambda v: type(v) in (int, float) and 0 <= v <= 1)
+        return None if found is None else float(found)
+
+    def truth(self, name: str, *, default: bool = False) -> bool:
+        """Return the truth value at *name*."""
+        found = self._value(name, "`true` or `false`", lambda value: isinstance(value, bool))
+        return default if found is None else bool(found)
 
     def values(self, usual: _T, known: Collection[str] | None = None) -> _T:
         """Return *usual* with the value of every key that is called like one of its attributes.
@@ -491,6 +506,8 @@ class Fields:
     def _of_type(self, kind: Any, name: str, default: Any) -> object:  # noqa: ANN401
         if kind == tuple[str, ...]:
             return self.texts(name)
+        if kind == str | None:
+            return self.optional(name)
         if kind is bool:
             return self.truth(name, default=default)
         if kind is int:
@@ -502,30 +519,6 @@ class Fields:
         if default is None:
             return self.optional_choice(name, get_args(kind)[0])
         return self.choice(name, default)
-
-    def fraction(self, name: str) -> float | None:
-        """Return the number from 0 to 1 at *name*, or None where it is absent."""
-        node = self._single(name)
-        value = node.value if node else None
-        if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1:
-            return float(value)
-        if node is not None:
-            self.wrong(name, "a number from 0 to 1", node)
-        return None
-
-    def optional_number(self, name: str) -> int | None:
-        """Return the whole number at *name*, or None where it is null or absent."""
-        return None if is_null(self.get(name)) else self.number(name, 0)
-
-    def truth(self, name: str, *, default: bool = False) -> bool:
-        """Return the truth value at *name*."""
-        node = self._single(name)
-        if node is None:
-            return default
-        if isinstance(node.value, bool):
-            return node.value
-        self.wrong(name, "`true` or `false`", node)
-        return default
 
     def choice(self, name: str, default: _E, among: Iterable[_E] | None = None) -> _E:
         """Return the member that the text at *name* is, of the kind of *default* or of *among*."""
@@ -570,14 +563,19 @@ class Fields:
     def _is_empty(self, node: Node) -> bool:
         return not self.typed and isinstance(node, ScalarNode) and not node.raw
 
-    def _single(self, name: str) -> ScalarNode | None:
+    def _value(self, name: str, expected: str, accepts: Callable[[Any], bool]) -> Any:  # noqa: ANN401
+        """Return the value at *name*, or None where it is absent or is not *expected*."""
         node = self.get(name)
         if node is None:
             return None
         self.spans[self.path + name] = node.span
-        if isinstance(node, ScalarNode):
-            return node
-        self.wrong(name, "a single value", node)
+        if not isinstance(node, ScalarNode):
+            self.wrong(name, "a single value", node)
+            return None
+        value = node.value if self.typed or isinstance(node.value, bool) else _whole(node)
+        if accepts(value):
+            return value
+        self.wrong(name, expected, node)
         return None
 
     def _text(self, node: Node, name: str) -> str:

@@ -11,8 +11,8 @@ import policy
 
 ROOT = Path(policy.__file__).parent
 
-LINES = 65491
-MODULES = 231
+LINES = 65_402
+MODULES = 230
 ENTRIES = 15  # files and folders directly in `policy/`
 PRIVATE_WORDS = 1
 

@@ -27,9 +27,10 @@ from policy.hosts.pikuri.host import (
     Untrusted,
     configure,
     confirmation,
+    declared_reading,
+    enforced_reading,
     walk,
 )
-from policy.hosts.pikuri.reading import declared_reading, enforced_reading
 from policy.tables.chain import Chain, SpawnDenied
 from tests.conformance.suite import Case
 

@@ -30,7 +30,7 @@ from policy.hosts.zeph.definition import (
     parse,
     upstream_text,
 )
-from policy.hosts.zeph.session import RAW, ZephSession
+from policy.hosts.zeph.session import RAW, ZephSession, network_rules
 from policy.hosts.zeph.spawning import (
     AgentsConfig,
     DelegationMode,
@@ -41,7 +41,6 @@ from policy.hosts.zeph.spawning import (
     SpawnUsage,
     SubAgentManager,
     ZephOptions,
-    network_rules,
     resume,
     sees,
 )

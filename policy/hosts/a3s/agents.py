@@ -11,7 +11,7 @@ from policy.core import expressions as re
 from policy.core.effect import Effect
 from policy.core.source import Source, Span
 from policy.core.values import Any, attributes, evolve, field, frozen
-from policy.files.nodes import MappingNode, Node, ScalarNode, SequenceNode, describe, plain
+from policy.files.nodes import MappingNode, Node, ScalarNode, SequenceNode, describe
 from policy.files.opening import Tree
 from policy.files.yaml_nodes import read_yaml
 from policy.hosts.a3s.rules import (
@@ -364,23 +364,14 @@ def header_of(source: Source) -> tuple[int, int, int]:
     return opening + len(_FENCE), closing, closing + len(_FENCE)
 
 
-def read_agent(
-    source: Source, profile: A3sProfile = NEWEST, *, markdown: bool | None = None
-) -> AgentDefinition:
-    """Return the agent that *source* defines.
-
-    Args:
-        source: the text; the end of its name tells YAML from Markdown.
-        profile: the version that reads it.
-        markdown: whether it is Markdown, if the name does not tell.
+def read_agent(source: Source, profile: A3sProfile = NEWEST) -> AgentDefinition:
+    """Return the agent that *source* defines, a file of Markdown or YAML.
 
     Raises:
         HostError: every mistake for which the host skips the file.
 
     """
-    if markdown is None:
-        markdown = source.name.endswith(".md")
-    whole = len(source.text)
+    markdown, whole = source.name.endswith(".md"), len(source.text)
     start, end, body = header_of(source) if markdown else (0, whole, whole)
     at = None if source.text[start:end].strip() else source.whole()
     what = "Failed to parse {} frontmatter: " if markdown else "Failed to parse {} YAML: "
@@ -526,7 +517,6 @@ class McpTool:
     """A server of tools, whose tools are bound like all others."""
 
     name: str
-    transport: object = field(hash=False)
     span: Span | None = field(default=None, eq=False, repr=False)
     unapplied: tuple[Unapplied, ...] = field(default=(), eq=False, repr=False)
 
@@ -626,12 +616,11 @@ def _script(fields: Fields, what: str, stem: str, body: str) -> ScriptToolSpec:
 
 
 def _mcp(fields: Fields) -> McpTool:
-    name, transport = fields.text("name"), fields.get("transport")
-    if transport is None:
+    name = fields.text("name")
+    if fields.get("transport") is None:
         fields.missing("transport")
     fields.check()
-    transports = transport and repr(plain(transport))
-    return McpTool(name, transports, fields.span("name"), fields.unapplied(_SERVER_KEYS))
+    return McpTool(name, fields.span("name"), fields.unapplied(_SERVER_KEYS))
 
 
 # A server has more keys than these; a schedule may.

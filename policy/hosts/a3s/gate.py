@@ -6,12 +6,15 @@ Permissions are one stage. No later stage lifts a denial, and no earlier stage g
 from __future__ import annotations
 
 import enum
+import json
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NoReturn
 
 from policy.core import expressions as re
 from policy.core.effect import Effect
-from policy.core.values import frozen
+from policy.core.source import Source
+from policy.core.values import field, frozen
+from policy.files.json_nodes import read_json
 from policy.hosts.a3s.agents import AgentDefinition, Provider, ScriptToolSpec, excluded
 from policy.hosts.a3s.rules import (
     MODES,
@@ -26,6 +29,7 @@ from policy.hosts.a3s.rules import (
     refused,
 )
 from policy.hosts.data import host_table
+from policy.hosts.fields import Fields
 from policy.tables.ruleset import RuleSet
 from policy.tables.table import Table
 
@@ -182,6 +186,10 @@ class Passage:
         raise TypeError("a Passage is neither true nor false; compare its effect")
 
 
+def _asked(effect: Effect | None) -> Effect:
+    return Effect.ASK if effect is None else effect
+
+
 @frozen
 class GateScope:
     """One scope that a call passes: a session, or an agent that it started.
@@ -194,7 +202,7 @@ class GateScope:
     """
 
     name: str
-    effect: Effect | None
+    effect: Effect = field(converter=_asked)
     provider: Provider
 
 
@@ -230,22 +238,20 @@ def evaluate(
     """Return the decision on a call of *tool* that passes *scopes*, the outermost first."""
     if facts.host_direct:
         return Passage(Effect.ALLOW, GateReason.HOST_DIRECT)
-    passed = list(scopes)
     if facts.pre_tool_block is not None:
         return Passage(Effect.DENY, GateReason.HOOK)
     if _skill_restricts(tool, facts.active_skills or ()):
         return Passage(Effect.DENY, GateReason.SKILL)
-    passage = _permitted(passed, facts, profile)
+    passage = _permitted(list(scopes), facts, profile)
     if passage.effect is not Effect.DENY and facts.budget_denied:
         return Passage(Effect.DENY, GateReason.BUDGET)
     return passage
 
 
 def _permitted(scopes: list[GateScope], facts: Facts, profile: A3sProfile) -> Passage:
-    effects = [Effect.ASK if scope.effect is None else scope.effect for scope in scopes]
-    if Effect.DENY in effects:
+    if any(scope.effect is Effect.DENY for scope in scopes):
         return Passage(Effect.DENY, GateReason.DENIED)
-    asking = [s for s, effect in zip(scopes, effects, strict=True) if effect is Effect.ASK]
+    asking = [scope for scope in scopes if scope.effect is Effect.ASK]
     if not asking and not facts.needs_confirmation:
         return Passage(Effect.ALLOW, GateReason.ALLOWED)
     # If only the tool itself requires confirmation, the outermost scope confirms.
@@ -334,7 +340,7 @@ def delegate(  # a parent, who confirms for it, an agent and a call
         for name, rules, provider in child_scopes(above, agent, confirmation)
     ]
     if only_permissions:
-        effect = min(Effect.ASK if scope.effect is None else scope.effect for scope in scopes)
+        effect = min(scope.effect for scope in scopes)
         return Passage(effect, GateReason.DENIED if effect is Effect.DENY else GateReason.ALLOWED)
     facts = Facts(needs_confirmation=needs_confirmation)
     if needs_confirmation and scopes[0].name != "parent":
@@ -583,8 +589,8 @@ def _git_changes(args: Mapping[str, Any]) -> bool:
 # --- starting agents ------------------------------------------------------------------
 
 _TASK_NEEDS: Final = ("agent", "description", "prompt")
-_TASK_FIELDS: Final = frozenset({*_TASK_NEEDS, "background", "max_steps", "output_schema"})
-_CALL_FIELDS: Final = frozenset(
+_TASK_FIELDS: Final = (*_TASK_NEEDS, "background", "max_steps", "output_schema")
+_CALL_FIELDS: Final = (
     "tasks allow_partial_failure timeout_ms timeoutMs min_success_count minSuccessCount".split()
 )
 _MOST_TASKS: Final = 32
@@ -597,30 +603,19 @@ def check_task(args: Mapping[str, Any], profile: A3sProfile = NEWEST) -> tuple[s
         HostError: there is no task, there are too many, or a field is unknown or missing.
 
     """
-    if not profile.one_search:
-        return (_task(args),)
-    _no_others(args, _CALL_FIELDS)
-    tasks = args.get("tasks")
-    if not isinstance(tasks, (list, tuple)) or not 1 <= len(tasks) <= _MOST_TASKS:
-        raise refused("task_arguments", None, "number", most=_MOST_TASKS)
-    return tuple(map(_task, tasks))
-
-
-def _task(given: object) -> str:
-    if not isinstance(given, Mapping):
-        raise refused("task_arguments", None, "mapping")
-    _no_others(given, _TASK_FIELDS)
-    for field in _TASK_NEEDS:
-        if not isinstance(given.get(field), str):
-            raise refused("task_arguments", None, "missing", field=field)
-    return str(given["agent"])
-
-
-def _no_others(given: Mapping[str, Any], known: frozenset[str]) -> None:
-    unknown = sorted(set(given) - known)
-    if unknown:
-        names = ", ".join(f"`{field}`" for field in sorted(known))
-        raise refused("task_arguments", None, "unknown", field=unknown[0], known=names)
+    source = Source("<task>", json.dumps(args, default=str))
+    call = Fields.read(lambda: read_json(source), "task_arguments")
+    items = [call]
+    if profile.one_search:
+        call.known(*_CALL_FIELDS)
+        items = [*call.each("tasks")]
+        if not 1 <= len(items) <= _MOST_TASKS:
+            call.note(f"expected 1 to {_MOST_TASKS} entries in `tasks`")
+    for task in items:
+        task.known(*_TASK_FIELDS)
+    texts = [[task.text(name) for name in _TASK_NEEDS] for task in items]
+    call.check()
+    return tuple(agent for agent, *_ in texts)
 
 
 # What a started agent inherits from the agent that starts it, apart from permissions.

@@ -24,6 +24,7 @@ from policy.hosts.data import tool_classes
 from policy.hosts.fields import Fields, HostError, is_null
 from policy.hosts.pikuri.host import (
     BUNDLED,
+    FILES,
     NEWEST,
     STEPS,
     TOOLS,
@@ -47,10 +48,11 @@ from policy.hosts.pikuri.host import (
     Workspace,
     bundled,
     configure,
+    declared_reading,
+    enforced_reading,
     find,
     trifecta,
 )
-from policy.hosts.pikuri.reading import FILES, declared_reading, enforced_reading
 from policy.hosts.project import Project, ReadFile, agent_entries
 from policy.tables.chain import Attenuated
 
@@ -208,8 +210,7 @@ def _persona(item: Node, fields: Fields, name: str, profile: PikuriProfile) -> P
     keys = fields.item(item, name)
     keys.known(*_PERSONA)
     tools, own = keys.items("tool_names"), keys.text("name")
-    texts = (keys.text(key, "") for key in ("description", "system_prompt"))
-    description, prompt = texts
+    description, prompt = keys.text("description", ""), keys.text("system_prompt", "")
     steps, temp = keys.number("max_steps", STEPS, least=1), keys.truth("needs_temp_workspace")
     if temp and not profile.has_temp_workspaces:
         keys.note(f"{profile} has no temporary workspaces", keys.span("needs_temp_workspace"))

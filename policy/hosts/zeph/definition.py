@@ -358,16 +358,11 @@ def _tools(fields: Fields, profile: ZephProfile) -> tuple[ToolPolicy, tuple[str,
 
 def _matchers(fields: Fields, event: str) -> tuple[HookMatcher, ...]:
     matchers = []
-    for index, item in enumerate(fields.sequence(event)):
-        below = fields.item(item, f"{event}[{index}]")
+    for below in fields.each(event):
         name = below.text("matcher")
         if below.node is not None and below.entry("hooks") is None:
             below.missing("hooks")
-        hooks = tuple(
-            _hook(below.item(hook, f"hooks[{number}]"))
-            for number, hook in enumerate(below.sequence("hooks"))
-        )
-        matchers.append(HookMatcher(name, hooks))
+        matchers.append(HookMatcher(name, tuple(map(_hook, below.each("hooks")))))
     return tuple(matchers)
 
 
@@ -418,14 +413,3 @@ def _validate(definition: SubAgentDef, profile: ZephProfile) -> None:
         raise refused("Invalid", span("description"), "control")
     if definition.tools.is_both and profile is not ZephProfile.ISSUE_970:
         raise refused("Invalid", span("tools.conflict"), "lists")
-
-
-def check_size(size: int, file: str) -> None:
-    """Refuse a file that is too large for Zeph.
-
-    Raises:
-        HostError: of kind ``Parse``.
-
-    """
-    if size > DEFINITION_BYTES:
-        raise refused("Parse", None, "size", file=file)

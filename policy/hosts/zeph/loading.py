@@ -29,27 +29,15 @@ from policy.hosts.fields import Fields, HostError, HostErrors, Keys, as_host_err
 from policy.hosts.project import ReadFile
 from policy.hosts.zeph.definition import (
     DEFINITION_BYTES,
-    PROGRAMS,
     PermissionMode,
     SubAgentDef,
     ZephProfile,
-    check_size,
     find,
     parse,
     refused,
 )
 from policy.hosts.zeph.findings import entry_findings
-from policy.hosts.zeph.session import (
-    FILE_BYTES,
-    Autonomy,
-    BlockedCommand,
-    PolicyEnforcer,
-    SessionPermissions,
-    SessionRule,
-    ZephSession,
-    read_rules,
-    rules_at,
-)
+from policy.hosts.zeph.session import FILE_BYTES, NOTHING, Open, ZephSession, session_at
 from policy.hosts.zeph.spawning import AgentsConfig, ZephOptions
 
 # --- definitions that were read -------------------------------------------------------
@@ -265,7 +253,8 @@ def load(
     if boundary is not None and not real.is_relative_to((folder / boundary).resolve()):
         raise refused("Parse", None, "outside", file=name, boundary=boundary)
     try:
-        check_size(real.stat().st_size, name)
+        if real.stat().st_size > DEFINITION_BYTES:
+            raise refused("Parse", None, "size", file=name)
         data = real.read_bytes()
     except OSError as error:
         raise refused("Parse", None, "unread", file=name, why=error.strerror) from None
@@ -469,19 +458,19 @@ def _configured(path: str, root: Fields, options: ZephOptions, opened: Open) -> 
     spans = agents.spans
     usual = AgentsConfig(enabled=False, spans=spans)
     config = agents.values(usual, SECTIONS["agents"].known)
-    read = _session(root, opened)
+    session, files, findings = session_at(root, opened)
     if root.errors:
         return _unreadable(path, HostErrors(root.errors))
     folders = tuple(posixpath.normpath(folder) for folder in extra)
     user = posixpath.normpath(user) if user else user
-    found = [*_findings(path, root, config, options), *read.findings]
+    found = [*_findings(path, root, config, options), *findings]
     for name, folder in (("user_agents_dir", user), *(("extra_dirs", one) for one in folders)):
         if folder and _is_elsewhere(folder):
             found.append(find("folder-elsewhere", spans.get(f"agents.{name}"), folder=folder))
     return Configured(
-        (_read(path), *read.files),
+        (_read(path), *files),
         config,
-        read.session,
+        session,
         "" if user and _is_elsewhere(user) else user,
         tuple(folder for folder in folders if not _is_elsewhere(folder)),
         tuple(found),
@@ -509,101 +498,6 @@ def _findings(
 
 # A configuration of Zeph has at least one of these.
 _SECTIONS: Final = ("agents", "tools", "security")
-
-
-# --- the sections `[tools]` and `[security]` ------------------------------------------
-
-
-Open = Callable[[str], Source]
-
-
-def _session(root: Fields, opened: Open) -> Configured:
-    """Return the session in the sections. Values of a wrong type are noted in *root*."""
-    tools, security = root.below("tools"), root.below("security")
-    if tools.node is None and security.node is None:
-        return Configured()
-    shell = tools.below("shell")
-    autonomy = security.choice("autonomy_level", Autonomy.SUPERVISED)
-    policy = evolve(_permissions(tools, shell), autonomy=autonomy)
-    session = ZephSession(policy, blocked=tuple(_blocked(shell)))
-    section = tools.below("policy")
-    enabled = section.truth("enabled")
-    rules, default = rules_at(section)
-    name = section.text("policy_file", "")
-    spans = section.spans
-    if not enabled:
-        span = spans.get("tools.policy.enabled") or spans.get("tools.policy")
-        off = (find("policy-switched-off", span),) if rules or name else ()
-        return Configured(session=session, findings=off)
-    files: tuple[ReadFile, ...] = ()
-    try:
-        if name:
-            source = opened(name)
-            files = (ReadFile(source.name, "policy"),)
-            rules = read_rules(source)
-        # Rules that deny hold in every environment, since none is known here.
-        held = (evolve(rule, env=()) if rule.effect is Effect.DENY else rule for rule in rules)
-        session = evolve(session, rules=PolicyEnforcer.of(held, default))
-    except PolicyError as error:
-        span = spans.get("tools.policy.policy_file")
-        placed = error if error.span else PolicyError(error.message, span, help=error.help)
-        findings = Finding.of(placed, "unreadable-config", consequence=_ALL_DENIED)
-        return Configured(files, session=evolve(session, rules=NOTHING), findings=findings)
-    return Configured(files, session=session)
-
-
-# Used if the policy rules cannot be read, since those might deny any call.
-NOTHING: Final = PolicyEnforcer.of(())
-_ALL_DENIED: Final = "every call is denied here, since the policy rules cannot be read"
-
-
-# --- permissions ----------------------------------------------------------------------
-
-
-def _permissions(tools: Fields, shell: Fields) -> SessionPermissions:
-    """Return the rules of each tool: ``permissions``, or else the lists of the shell."""
-    denied = _legacy(shell, "blocked_commands", Effect.DENY, ())
-    asked = _legacy(shell, "confirm_patterns", Effect.ASK, PROGRAMS["confirmed"])
-    if tools.entry("permissions") is None:
-        listed = (*denied, *asked, SessionRule("*", Effect.ALLOW))
-        return SessionPermissions(rules={"bash": listed}, ordered=False)
-    section = tools.below("permissions")
-    rules: dict[str, list[SessionRule]] = {}
-    for entry in section.entries:
-        own = rules.setdefault(entry.name, [])
-        for index, node in enumerate(section.sequence(entry.name)):
-            item = section.item(node, f"{entry.name}[{index}]")
-            if item.node and item.entry("action") is None:
-                item.missing("action")
-            text, effect = item.text("pattern"), item.choice("action", Effect.ASK, Effect)
-            own.append(SessionRule(text, effect, item.node.span if item.node else None))
-    # The shell asks for every command if no rules are for it.
-    rules.setdefault("bash", [SessionRule("*", Effect.ASK)])
-    return SessionPermissions(rules=rules)
-
-
-def _legacy(shell: Fields, key: str, effect: Effect, usual: Iterable[str]) -> list[SessionRule]:
-    """Return the rules of a list of texts that commands may contain."""
-    texts = shell.optional_texts(key)
-    return [
-        SessionRule(f"*{text}*", effect, shell.spans.get(f"tools.shell.{key}[{index}]"))
-        for index, text in enumerate(usual if texts is None else texts)
-    ]
-
-
-def _blocked(shell: Fields) -> list[BlockedCommand]:
-    """Return the commands that the shell refuses, whatever rules allow."""
-    allowed = {text.strip().lower() for text in shell.texts("allowed_commands")}
-    written = shell.texts("blocked_commands")
-    found = [BlockedCommand(text) for text in PROGRAMS["blocked"] if text not in allowed]
-    if not shell.truth("allow_network", default=True):
-        span = shell.spans.get("tools.shell.allow_network")
-        found += [BlockedCommand(text, span) for text in PROGRAMS["network"]]
-    found += [
-        BlockedCommand(text, shell.spans.get(f"tools.shell.blocked_commands[{index}]"))
-        for index, text in enumerate(written)
-    ]
-    return [each for each in found if each.text.split()]
 
 
 # --- definitions in a tree of files ---------------------------------------------------

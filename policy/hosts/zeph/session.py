@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import enum
 import json
+import string
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cached_property, partial
-from itertools import takewhile
+from itertools import product, takewhile
 from pathlib import Path
 from typing import Final
 
 from policy.commands.knowledge import FileTools, Shell, Wrapping
 from policy.compare.dead_rules import placed
 from policy.core import expressions as re
-from policy.core.decision import Decision
+from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding
@@ -28,6 +29,7 @@ from policy.files.text import decode
 from policy.files.toml_nodes import read_toml
 from policy.hosts.data import Grade, arguments_of
 from policy.hosts.fields import Fields, as_host_errors
+from policy.hosts.project import ReadFile
 from policy.hosts.zeph.definition import GROUPS, PROGRAMS, SHELLS, TOOLS, find, normalize, refused
 from policy.patterns.notations import Unusable, characters_of, is_glob
 from policy.patterns.pattern import Pattern, PatternKind
@@ -215,26 +217,17 @@ def _policy(read: Callable[[], Node]) -> tuple[tuple[PolicyRule, ...], Effect]:
 
 def rules_at(section: Fields) -> tuple[tuple[PolicyRule, ...], Effect]:
     """Return the ``rules`` of a section and its ``default_effect``; mistakes are noted in it."""
-    rules = tuple(
-        _rule(section.item(item, f"rules[{index}]"))
-        for index, item in enumerate(section.sequence("rules"))
-    )
+    rules = tuple(map(_rule, section.each("rules")))
     return rules, section.choice("default_effect", Effect.DENY, _EFFECTS)
 
 
 def _rule(fields: Fields) -> PolicyRule:
     if fields.entry("effect") is None:
         fields.missing("effect")
-    return PolicyRule(
-        fields.choice("effect", Effect.DENY, _EFFECTS),
-        fields.text("tool"),
-        fields.texts("paths"),
-        fields.texts("env"),
-        fields.optional_choice("trust_level", TrustLevel),
-        fields.optional("args_match"),
-        fields.node.span if fields.node else None,
-        tuple((path.rpartition(".")[2], span) for path, span in fields.unknown(*_KEYS)),
-    )
+    effect, span = fields.choice("effect", Effect.DENY, _EFFECTS), fields.span("")
+    ignored = tuple((path.rpartition(".")[2], at) for path, at in fields.unknown(*_KEYS))
+    usual = PolicyRule(effect, fields.text("tool"), span=span, ignored=ignored)
+    return fields.values(usual, ("paths", "env", "trust_level", "args_match"))
 
 
 # --- policy rules in force ------------------------------------------------------------
@@ -408,13 +401,15 @@ def _expression(number: int, rule: PolicyRule) -> re.Pattern[str] | None:
         return None
     if len(text.encode()) > _REGEX_BYTES:
         raise refused("RegexTooLong", rule.span, number=number, most=_REGEX_BYTES)
-    why = "it could take too long"
-    if not _COSTLY.search(text):
-        try:
-            return re.compile(text)
-        except (re.error, RecursionError, OverflowError) as error:
-            why = str(error)
-    raise refused("InvalidRegex", rule.span, number=number, why=why)
+    why = "it could take too long" if _COSTLY.search(text) else ""
+    expression = re.compile(text)
+    try:
+        expression.search("")  # it is compiled when it is first used
+    except (re.error, RecursionError, OverflowError) as error:
+        why = str(error)
+    if why:
+        raise refused("InvalidRegex", rule.span, number=number, why=why)
+    return expression
 
 
 # --- the parts of a call that rules match ---------------------------------------------
@@ -632,20 +627,15 @@ _BRACES: Final = re.compile(r"\{([^{}]*)\}")
 
 def _options_of_scopes(pattern: str) -> Iterator[str]:
     """Yield the globs of a pattern with ``{a,b}``; ``**`` within a part is one star."""
-    waiting, done = [pattern], 0
-    while waiting:
-        text = waiting.pop()
-        braces = _BRACES.search(text)
-        if braces is not None:
-            before, after = text[: braces.start()], text[braces.end() :]
-            waiting += (f"{before}{choice}{after}" for choice in braces[1].split(","))
-        elif "{" in text or "}" in text:
-            raise Unusable("`{` is never closed" if "{" in text else "`}` closes nothing")
-        else:
-            yield text if set(text) == {"*"} else _STARS.sub("*", text)
-        done += 1
-        if done > _CHOICES:
+    texts = _BRACES.split(pattern)  # every second one is what stands between braces
+    if set("{}") & set("".join(texts)):
+        raise Unusable("`{` and `}` enclose choices, and no braces")
+    options = (text.split(",") if index % 2 else [text] for index, text in enumerate(texts))
+    for number, option in enumerate(product(*options)):
+        if number >= _CHOICES:
             raise Unusable("it has too many `{…}`")
+        text = "".join(option)
+        yield text if set(text) == {"*"} else _STARS.sub("*", text)
 
 
 # --- dialects: how tools are named and calls are read ---------------------------------
@@ -721,9 +711,8 @@ def blocked_rules(commands: Iterable[BlockedCommand], dialect: Dialect) -> RuleS
     entries: list[Entry] = []
     for command in commands:
         place = command.span.place if command.span else None
-        made = partial(
-            Entry, "bash", Effect.DENY, rule=f"blocked command: {command.text}", place=place
-        )
+        rule = f"blocked command: {command.text}"
+        made = partial(Entry, "bash", Effect.DENY, rule=rule, place=place)
         words = command.text.lower().split()
         text, ends = [*cased(" ".join(words))], _AFTER if len(words) == 1 else _FURTHER
         patterns = [Pattern.of(PatternKind.TEXT, [*b, *text, *e]) for b in _BEFORE for e in ends]
@@ -736,6 +725,46 @@ def blocked_rules(commands: Iterable[BlockedCommand], dialect: Dialect) -> RuleS
 _BEFORE: Final[tuple[list[Token], ...]] = ([], [Gap.ANY, "/"])
 _AFTER: Final[tuple[list[Token], ...]] = ([], [" ", Gap.ANY], [".", Gap.ANY])
 _FURTHER: Final[tuple[list[Token], ...]] = ([Gap.ANY],)
+
+
+# --- commands and tools that reach the network ------------------------------------------
+
+# A character that ends the name of a program.
+_END: Final = OneOf(frozenset(string.ascii_letters + string.digits + "_-."), negated=True)
+
+
+def network_rules(dialect: Dialect) -> RuleSet:
+    """Return the rules that deny the tools and commands that reach the network.
+
+    They do not apply to tools of servers, as in Zeph.
+    """
+    rule = "network denied"
+    mentioned = [(text, _mentions(text.split())) for text in PROGRAMS["reaching"]]
+    mentioned += [(text, iter([Pattern.text(f"*{text}*")])) for text in PROGRAMS["devices"]]
+    commands = (
+        Entry("bash", Effect.DENY, pattern, rule=f"{rule}: {text}")
+        for text, patterns in mentioned
+        for pattern in patterns
+    )
+    tools = (Entry(name, Effect.DENY, rule=rule) for name in GROUPS["network"])
+    return RuleSet((*tools, *commands), Effect.ALLOW, dialect)
+
+
+def _mentions(words: list[str]) -> Iterator[Pattern]:
+    """Yield patterns for commands that contain *words* in this order."""
+    middles: list[list[Token]] = [[words[0]]]
+    for word in words[1:]:
+        middles = [[*middle, *gap, word] for middle in middles for gap in _GAPS]
+    for before in _START:
+        for middle in middles:
+            for after in _REST:
+                yield Pattern.of(PatternKind.TEXT, [*before, *middle, *after])
+
+
+# What may be between two words, before the first and after the last.
+_GAPS: Final[tuple[list[Token], ...]] = ([_END], [_END, Gap.ANY, _END])
+_START: Final[tuple[list[Token], ...]] = ([], [Gap.ANY, _END])
+_REST: Final[tuple[list[Token], ...]] = ([], [_END, Gap.ANY])
 
 
 # --- trust ------------------------------------------------------------------------------
@@ -783,16 +812,11 @@ class TrustGate:
         """Return the gate as rules. A loose dialect compares names loosely."""
         if self.level >= TrustLevel.VERIFIED:
             return RuleSet((), Effect.ALLOW, dialect)
-        rule = f"trust: {self.level.value}"
-        spawns = Entry(SPAWN_TOOL, Effect.ALLOW, rule=rule)
-        if self.level is TrustLevel.BLOCKED:
-            return RuleSet((spawns, Entry("*", Effect.DENY, rule=rule)), Effect.DENY, dialect)
+        rule, blocked = f"trust: {self.level.value}", self.level is TrustLevel.BLOCKED
         names = [*self.quarantined, *(f"*_{name}" for name in self.quarantined), *self.servers]
-        return RuleSet(
-            (spawns, *(Entry(name, Effect.DENY, rule=rule) for name in names)),
-            Effect.ALLOW,
-            dialect,
-        )
+        denied = (Entry(name, Effect.DENY, rule=rule) for name in (["*"] if blocked else names))
+        spawns = Entry(SPAWN_TOOL, Effect.ALLOW, rule=rule)
+        return RuleSet((spawns, *denied), Effect.DENY if blocked else Effect.ALLOW, dialect)
 
 
 # --- autonomy, and the ordered rules of a session -------------------------------------
@@ -976,3 +1000,122 @@ class ZephSession:
     env: tuple[str, ...] = ()
     grants: PermissionGrants = PermissionGrants()
     blocked: tuple[BlockedCommand, ...] = ()
+
+    def rule_sets(self, dialect: Dialect, cap: TrustLevel | None = None) -> tuple[RuleSet, ...]:
+        """Return the rule sets of the gates.
+
+        Args:
+            dialect: how calls are read.
+            cap: a cap on the trust of the caller; None is no cap.
+
+        """
+        sets = []
+        if self.rules is not None:
+            trust = effective_trust(self.trust or TrustLevel.TRUSTED, cap)
+            sets.append(self.rules.rule_set(trust, self.env))
+        if self.grants.records:
+            sets.append(self.grants.rule_set(dialect))
+        if self.blocked:
+            sets.append(blocked_rules(self.blocked, dialect))
+        if self.policy is not None:
+            sets.append(self.policy.rule_set(dialect, gated=True))
+        if self.trust is not None:
+            sets.append(TrustGate(self.trust, self.servers).rules(dialect))
+        if self.scope is not None:
+            names = {*self.scope.tools, *(n.removeprefix(_BUILT_IN) for n in self.scope.tools)}
+            entries = (Entry(name, Effect.ALLOW, rule="in scope") for name in sorted(names))
+            sets.append(RuleSet((STARTING, *entries), Effect.DENY, dialect, Reason.UNAVAILABLE))
+        return tuple(sets)
+
+
+# --- the sections `[tools]` and `[security]` ------------------------------------------
+
+
+# Opens the file of that name.
+Open = Callable[[str], Source]
+
+
+def session_at(root: Fields, opened: Open) -> tuple[ZephSession, list[ReadFile], list[Finding]]:
+    """Return the session of a configuration, the files that it names, and its findings.
+
+    Values of a wrong type are noted in *root*.
+    """
+    files: list[ReadFile] = []
+    tools, security = root.below("tools"), root.below("security")
+    if tools.node is None and security.node is None:
+        return ZephSession(), files, []
+    shell, section = tools.below("shell"), tools.below("policy")
+    autonomy = security.choice("autonomy_level", Autonomy.SUPERVISED)
+    policy = evolve(_permissions(tools, shell), autonomy=autonomy)
+    session = ZephSession(policy, blocked=tuple(_blocked(shell)))
+    rules, default = rules_at(section)
+    name, spans = section.text("policy_file", ""), section.spans
+    if not section.truth("enabled"):
+        span = spans.get("tools.policy.enabled") or spans.get("tools.policy")
+        return session, files, [find("policy-switched-off", span)] if rules or name else []
+    try:
+        if name:
+            source = opened(name)
+            files.append(ReadFile(source.name, "policy"))
+            rules = read_rules(source)
+        # Rules that deny hold in every environment, since none is known here.
+        held = (evolve(rule, env=()) if rule.effect is Effect.DENY else rule for rule in rules)
+        return evolve(session, rules=PolicyEnforcer.of(held, default)), files, []
+    except PolicyError as error:
+        span = spans.get("tools.policy.policy_file")
+        placed = error if error.span else PolicyError(error.message, span, help=error.help)
+        findings = Finding.of(placed, "unreadable-config", consequence=_ALL_DENIED)
+        return evolve(session, rules=NOTHING), files, [*findings]
+
+
+# Used if the policy rules cannot be read, since those might deny any call.
+NOTHING: Final = PolicyEnforcer.of(())
+_ALL_DENIED: Final = "every call is denied here, since the policy rules cannot be read"
+
+
+# --- permissions ----------------------------------------------------------------------
+
+
+def _permissions(tools: Fields, shell: Fields) -> SessionPermissions:
+    """Return the rules of each tool: ``permissions``, or else the lists of the shell."""
+    denied = _legacy(shell, "blocked_commands", Effect.DENY, ())
+    asked = _legacy(shell, "confirm_patterns", Effect.ASK, PROGRAMS["confirmed"])
+    if tools.entry("permissions") is None:
+        listed = (*denied, *asked, SessionRule("*", Effect.ALLOW))
+        return SessionPermissions(rules={"bash": listed}, ordered=False)
+    section = tools.below("permissions")
+    rules: dict[str, list[SessionRule]] = {}
+    for entry in section.entries:
+        own = rules.setdefault(entry.name, [])
+        for item in section.each(entry.name):
+            if item.node and item.entry("action") is None:
+                item.missing("action")
+            text, effect = item.text("pattern"), item.choice("action", Effect.ASK, Effect)
+            own.append(SessionRule(text, effect, item.node.span if item.node else None))
+    # The shell asks for every command if no rules are for it.
+    rules.setdefault("bash", [SessionRule("*", Effect.ASK)])
+    return SessionPermissions(rules=rules)
+
+
+def _legacy(shell: Fields, key: str, effect: Effect, usual: Iterable[str]) -> list[SessionRule]:
+    """Return the rules of a list of texts that commands may contain."""
+    texts = shell.optional_texts(key)
+    return [
+        SessionRule(f"*{text}*", effect, shell.spans.get(f"tools.shell.{key}[{index}]"))
+        for index, text in enumerate(usual if texts is None else texts)
+    ]
+
+
+def _blocked(shell: Fields) -> list[BlockedCommand]:
+    """Return the commands that the shell refuses, whatever rules allow."""
+    allowed = {text.strip().lower() for text in shell.texts("allowed_commands")}
+    written = shell.texts("blocked_commands")
+    found = [BlockedCommand(text) for text in PROGRAMS["blocked"] if text not in allowed]
+    if not shell.truth("allow_network", default=True):
+        span = shell.spans.get("tools.shell.allow_network")
+        found += [BlockedCommand(text, span) for text in PROGRAMS["network"]]
+    found += [
+        BlockedCommand(text, shell.spans.get(f"tools.shell.blocked_commands[{index}]"))
+        for index, text in enumerate(written)
+    ]
+    return [each for each in found if each.text.split()]

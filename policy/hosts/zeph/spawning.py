@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import string
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from typing import Final
@@ -20,7 +19,6 @@ from policy.hosts.project import EnforcedReading
 from policy.hosts.zeph.definition import (
     EDITING,
     GROUPS,
-    PROGRAMS,
     SESSION,
     WORKING_DIRECTORY,
     MemoryScope,
@@ -42,13 +40,11 @@ from policy.hosts.zeph.session import (
     TrustGate,
     TrustLevel,
     ZephSession,
-    blocked_rules,
-    effective_trust,
+    network_rules,
 )
 from policy.language.parse import parse_matcher
 from policy.patterns import notations
-from policy.patterns.pattern import Pattern, PatternKind
-from policy.patterns.tokens import Gap, OneOf, Token
+from policy.patterns.pattern import Pattern
 from policy.tables.chain import SPAWN_TOOL, Attenuated, Link, SpawnDenied, attenuate
 from policy.tables.dialect import ArgumentKind, Dialect
 from policy.tables.ruleset import Entry, RuleSet
@@ -496,80 +492,12 @@ def memory_grants(tools: ToolPolicy, disallowed: Iterable[str]) -> tuple[str, ..
 # This model calls a start `Task`. Zeph's lists do not govern it, and Zeph's own tool ``task`` is a
 # different one.
 
-# A character that ends the name of a program.
-_END: Final = OneOf(frozenset(string.ascii_letters + string.digits + "_-."), negated=True)
-
-
-def network_rules(dialect: Dialect) -> RuleSet:
-    """Return the rules that deny the tools and commands that reach the network.
-
-    They do not apply to tools of servers, as in Zeph.
-    """
-    rule = "network denied"
-    mentioned = [(text, _mentions(text.split())) for text in PROGRAMS["reaching"]]
-    mentioned += [(text, iter([Pattern.text(f"*{text}*")])) for text in PROGRAMS["devices"]]
-    commands = (
-        Entry("bash", Effect.DENY, pattern, rule=f"{rule}: {text}")
-        for text, patterns in mentioned
-        for pattern in patterns
-    )
-    tools = (Entry(name, Effect.DENY, rule=rule) for name in GROUPS["network"])
-    return RuleSet((*tools, *commands), Effect.ALLOW, dialect)
-
-
-def _mentions(words: list[str]) -> Iterator[Pattern]:
-    """Yield patterns for commands that contain *words* in this order."""
-    middles: list[list[Token]] = [[words[0]]]
-    for word in words[1:]:
-        middles = [[*middle, *gap, word] for middle in middles for gap in _GAPS]
-    for before in _BEFORE:
-        for middle in middles:
-            for after in _AFTER:
-                yield Pattern.of(PatternKind.TEXT, [*before, *middle, *after])
-
-
-# What may be between two words, before the first and after the last.
-_GAPS: Final[tuple[list[Token], ...]] = ([_END], [_END, Gap.ANY, _END])
-_BEFORE: Final[tuple[list[Token], ...]] = ([], [Gap.ANY, _END])
-_AFTER: Final[tuple[list[Token], ...]] = ([], [_END, Gap.ANY])
-
-
 # --- the gates of the session, and the lists of agents as Zeph enforces them ----------
 
 
 # The text of a list entry, and its place.
 _Written = tuple[str, Place | None]
 _Ids = Mapping[tuple[str, Effect], Sequence[_Written]]
-
-
-def _session_rules(
-    session: ZephSession, dialect: Dialect, cap: TrustLevel | None = None
-) -> tuple[RuleSet, ...]:
-    """Return the rule sets of the gates of a session.
-
-    Args:
-        session: the session.
-        dialect: how calls are read.
-        cap: a cap on the trust of the caller; None is no cap.
-
-    """
-    sets = []
-    if session.rules is not None:
-        trust = effective_trust(session.trust or TrustLevel.TRUSTED, cap)
-        sets.append(session.rules.rule_set(trust, session.env))
-    if session.grants.records:
-        sets.append(session.grants.rule_set(dialect))
-    if session.blocked:
-        sets.append(blocked_rules(session.blocked, dialect))
-    if session.policy is not None:
-        sets.append(session.policy.rule_set(dialect, gated=True))
-    if session.trust is not None:
-        sets.append(TrustGate(session.trust, session.servers).rules(dialect))
-    if session.scope is not None:
-        names = {*session.scope.tools, *(n.removeprefix("builtin:") for n in session.scope.tools)}
-        entries = (Entry(name, Effect.ALLOW, rule="in scope") for name in sorted(names))
-        sets.append(RuleSet((STARTING, *entries), Effect.DENY, dialect, Reason.UNAVAILABLE))
-    return tuple(sets)
 
 
 def _plan_rules(
@@ -806,7 +734,7 @@ def declared_reading(definitions: Mapping[str, SubAgentDef], options: ZephOption
     """Return the attenuated reading: the session, and what every agent of a chain declares."""
     context = options.context
     cap = context.max_trust_level
-    sets = _session_rules(options.session, ENFORCED, cap)
+    sets = options.session.rule_sets(ENFORCED, cap)
     if context.inherited_tool_allowlist is not None:
         inherited = sorted(context.inherited_tool_allowlist)
         named = (_read_name(n, Effect.ALLOW, rule=f"inherited: {n}") for n in inherited)
@@ -864,7 +792,7 @@ def enforced_reading(
 
     def start(agent: str) -> Link:
         state = ZephState(options.context)
-        table = _table(_session_rules(options.session, RAW), MAIN)
+        table = _table(options.session.rule_sets(RAW), MAIN)
         root = Link(MAIN, bounded(table, state), 0, state)
         return root if agent == MAIN else evolve(step(root, agent), depth=0)
 
@@ -912,7 +840,7 @@ def resume(
 
 def _enforced_table(effective: Effective, options: ZephOptions, trust: TrustLevel | None) -> Table:
     session = options.session
-    sets = _session_rules(session, RAW, trust)
+    sets = session.rule_sets(RAW, trust)
     if trust is not None:
         sets += (TrustGate(trust, session.servers).rules(RAW),)
     parts = [LinkedRules(rules, (MAIN,)) for rules in sets]

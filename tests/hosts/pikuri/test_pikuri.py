@@ -87,7 +87,7 @@ def test_p5_p7_p20_p33_its_prompt_and_its_budget_change_no_decision() -> None:
     assert loud.replaces_parent
     assert loud.fresh_context
     assert loud.returns == "final_message"
-    tables = [pikuri.reading.declared_reading(h, configure(h)).tables for h in (one, two)]
+    tables = [pikuri.host.declared_reading(h, configure(h)).tables for h in (one, two)]
     assert tables[0] == tables[1]
 
 
@@ -453,7 +453,7 @@ def test_p38_p44_tables_and_workspaces_open_the_same_files(
 ) -> None:
     workspace = Filesystem(root, readable, writable, links)
     own = Host("host", (READ, Tool("edit")), workspace)
-    table = pikuri.reading.declared_reading(own, configure(own)).tables["host"]
+    table = pikuri.host.declared_reading(own, configure(own)).tables["host"]
 
     for path in paths:
         for tool in ("read", "edit"):
@@ -542,7 +542,7 @@ def test_p50_p54_what_a_server_brings_is_assumed_and_nothing_is_refused() -> Non
     report = trifecta(found, configure(found))
 
     assert report.verdict is TrifectaVerdict.LOUD
-    table = pikuri.reading.declared_reading(found, configure(found)).tables["host"]
+    table = pikuri.host.declared_reading(found, configure(found)).tables["host"]
     assert table.decide("issues", {}).effect is Effect.ALLOW
 
 
