@@ -6,7 +6,7 @@ allows. Calls with the same obstacle that the same rule would allow are one grou
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from policy.analysis.records.logs import LogProblem
@@ -25,6 +25,7 @@ from policy.analysis.remedy import (
 )
 from policy.compare.tables import differences
 from policy.compare.witness import Difference
+from policy.core.credentials import masked
 from policy.core.decision import Because, Clause, Decision, Does, Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
@@ -64,6 +65,7 @@ ONE_PART: Final = "no rule for one command of several"
 FOLDER: Final = "`cd` before it"
 REDIRECTED: Final = "a redirection"
 OUTSIDE: Final = "a path outside the project"
+CREDENTIAL: Final = "a credential"
 
 
 @define
@@ -169,12 +171,18 @@ def _grouped(
         return None
     obstacle = _obstacle(chain, record, decision)
     rules = rules_for(chain, record.tool, record.call) if obstacle.has_rules else ()
+    if obstacle.has_rules and not rules and any(each != masked(each) for each in _texts(record)):
+        obstacle = Obstacle(CREDENTIAL, text="…")
     what = obstacle.kind, obstacle.because, tuple(map(program, rules))
     key = record.chain, record.cwd, record.project, what
     group = groups.setdefault(key, FrictionGroup(obstacle, record.chain, record))
     group.members.append(record)
     group.distinct += 1
     return group
+
+
+def _texts(record: Record) -> Iterator[str]:
+    yield from (value for value in record.call.values() if isinstance(value, str))
 
 
 def _is_final(decision: Decision) -> bool:

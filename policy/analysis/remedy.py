@@ -17,7 +17,7 @@ from policy.core.errors import PolicyError
 from policy.core.values import frozen
 from policy.hosts.front_ends import entries_of
 from policy.hosts.notation.semantics import dialect_of
-from policy.tables.chain import Chain, Decider
+from policy.tables.chain import Attenuated, Chain, Decider
 from policy.tables.dialect import ArgumentKind, Dialect
 from policy.tables.placement import ProjectFolders
 from policy.tables.ruleset import Entry, RuleSet
@@ -45,11 +45,13 @@ class Remedy:
     Attributes:
         rules: as matchers.
         links: the agents whose rules they have to be among; () where all have the same.
+        delegating: those of them that have a list of what they hand on, where they belong.
 
     """
 
     rules: tuple[str, ...]
     links: tuple[str, ...]
+    delegating: tuple[str, ...] = ()
 
 
 # Rules of which each is left out in turn.
@@ -90,7 +92,17 @@ def remedy_of(
     for rule in kept if len(kept) <= _TRIED else ():
         fewer = tuple(each for each in kept if each != rule)
         kept = fewer if allow(fewer) else kept
-    return Remedy(kept, tuple(dict.fromkeys(link for part in parts for link in part.links)))
+    links = tuple(dict.fromkeys(link for part in parts for link in part.links))
+    return Remedy(kept, links, tuple(link for link in links if _hands_on_a_list(chain, link)))
+
+
+def _hands_on_a_list(chain: Chain, link: str) -> bool:
+    """Return whether what *link* allows itself is not what agents behind it may get."""
+    reading = chain.reading
+    if link == chain.names[-1] or not isinstance(reading, Attenuated):
+        return False
+    own = reading.roots.get(link) or reading.tables.get(link)
+    return own is not None and own.delegate is not None
 
 
 def denial(chain: Chain, tool: str, call: Mapping[str, object]) -> Remedy | None:

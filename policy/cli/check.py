@@ -28,9 +28,12 @@ from policy.core.decision import Clause, Decision, Does, Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.source import quoted, visible
-from policy.core.values import Final, evolve
+from policy.core.values import TYPE_CHECKING, Final, evolve
 from policy.files.writing import file_errors
 from policy.tables.chain import READINGS
+
+if TYPE_CHECKING:
+    from policy.analysis.remedy import Remedy
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
@@ -168,6 +171,14 @@ _OPTIONAL = frozenset(
 _SAID: Final = {"attenuated": "declared", "enforced": "enforced"}
 
 
+def _lists(remedy: Remedy, verb: str) -> str:
+    """Return the lists of agents that a rule belongs to."""
+    own = [link for link in remedy.links if link not in remedy.delegating]
+    found = {verb: own, "delegate": remedy.delegating}
+    told = [f"`{name}` of {quoted(links)}" for name, links in found.items() if links]
+    return " and to ".join(told) or f"`{verb}`"
+
+
 def blocks(answer: CheckAnswer, found: DecidingPolicy) -> list[doc.Block]:
     """Return an answer, with the lines of the rules of *found* behind it."""
     decision = answer.decision
@@ -187,8 +198,7 @@ def blocks(answer: CheckAnswer, found: DecidingPolicy) -> list[doc.Block]:
     if answer.remedy is not None:
         verb = "allow" if decision.effect is not Effect.ALLOW else "deny"
         rules = doc.joined((doc.Ink(each, "code") for each in answer.remedy.rules), " and ")
-        whose = f" of {quoted(answer.remedy.links)}" if answer.remedy.links else ""
-        rows.append((f"to {verb}", ("add ", rules, f" to `{verb}`{whose}")))
+        rows.append((f"to {verb}", ("add ", rules, f" to {_lists(answer.remedy, verb)}")))
     if answer.modes is not None:
         rows.append(("modes", _modes(answer.modes)))
     rows.append(("chain", who))

@@ -71,6 +71,10 @@ GROUPS = [
     ([file("Edit", f"{CWD}/docs/a.md")], "no rule", ["Edit(/docs/a.md)"]),
     ([file("Edit", f"{CWD}/docs/{n}.md") for n in range(3)], "no rule", ["Edit(/docs/**)"]),
     ([file("Read", "/etc/hosts")], "a path outside the project", ["Read(//etc/hosts)"]),
+    # Files are known by the rules of another tool, tools of servers by their names alone.
+    ([file("Write", f"{CWD}/docs/a.md")], "no rule", ["Edit(/docs/a.md)"]),
+    ([Record(("main",), "mcp__x__y", {"n": 1}, cwd=CWD)], "no rule", ["mcp__x__y"]),
+    ([bash("PGPASSWORD=hunter22 psql")], "a credential", []),
 ]
 
 

@@ -109,3 +109,14 @@ def test_no_denial_is_proposed_in_the_words_of_another_host(capsys) -> None:
     ):
         assert main(["check", str(FIXTURES / host), call]) == 0
         assert ("to deny" in capsys.readouterr().out) is told
+
+
+def test_what_an_agent_hands_on_by_a_list_belongs_to_that_list() -> None:
+    text = TEAM.replace("Task(helper)\n", "Task(helper)\n    delegate  Read\n")
+    call = {"command": "npm test"}
+    found = remedy(chain(text, "main", "helper"), "Bash", call)
+    assert found is not None
+    assert (set(found.links), found.delegating) == ({"main", "helper"}, ("main",))
+    text = text.replace("delegate  Read", "delegate  Read, Bash(npm test)")
+    text = text.replace("    allow     Read\n}", "    allow     Read, Bash(npm test)\n}")
+    assert chain(text, "main", "helper").decide("Bash", call).effect is Effect.ALLOW

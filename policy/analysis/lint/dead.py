@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from policy.analysis.lint.checks import Positions, find
+from policy.analysis.reach.worklist import is_met_alike
 from policy.compare.compare import Known
 from policy.compare.dead_rules import Effort, RuleStanding, shadowing
 from policy.core.decision import Because
@@ -22,6 +23,7 @@ from policy.core.progress import steps
 from policy.core.source import Place, visible
 from policy.core.values import define, field
 from policy.files.text import removal
+from policy.tables.chain import Chain
 from policy.tables.table import Table
 
 __all__ = ["dead_rule_findings"]
@@ -64,6 +66,7 @@ def dead_rule_findings(
         if _is_reported(positions, standings) and not _is_kept(mark, left):
             yield _finding(positions, standings)
     live = trials.live
+    yield from _not_handed_on(positions, trials)
     yield from _undecided(
         {
             (place, rule): why
@@ -72,6 +75,40 @@ def dead_rule_findings(
             if place is not None and positions.source(place.file) and (place, rule) not in live
         }
     )
+
+
+def _not_handed_on(positions: Positions, alone: _Trials) -> Iterator[Finding]:
+    """Yield the rules that grant something alone, and nothing in any chain that has them.
+
+    So it is where the agents above may not hand it on, and where both readings meet the rules
+    of all agents.
+    """
+    project = positions.project
+    if not is_met_alike(project.attenuated, project.enforced):
+        return
+    started = [e.declared for name, e in project.agents.items() if name not in project.all_starts]
+    granting = {
+        mark
+        for mark in alone.live & {mark for table in started for mark in _marks_of(table)}
+        if alone.found[mark][0].rule.effect is not Effect.DENY
+    }
+    chains = _Trials(alone.compared, alone.most, alone.effort)
+    by: dict[_Mark, Chain] = {}
+    for chain in (each for each in positions.chains if granting and len(each.names) > 1):
+        marks = granting & _marks_of(chain.table)
+        by = dict.fromkeys(marks, chain) | by
+        chains.take(chain.table, marks)
+    for mark, standings in chains.dead.items():
+        if _is_reported(positions, standings):
+            above = _withholding(by[mark], alone.found[mark][0])
+            yield positions.finding("not-handed-on", standings[0].rule, above=above)
+
+
+def _withholding(chain: Chain, standing: RuleStanding) -> str:
+    """Return the agent of *chain* that does not grant what a rule of its last one does."""
+    shown = standing.witness
+    links = chain.table.decide(shown.tool, shown.call).links if shown else ()
+    return (links or chain.names)[0]
 
 
 @define
