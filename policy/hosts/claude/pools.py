@@ -20,6 +20,7 @@ from policy.hosts.claude.paths import Anchors
 from policy.hosts.claude.rules import RuleScope, agent_pattern, read_rule
 from policy.hosts.claude.session import ClaudeSession
 from policy.language.syntax import Agents, DeclaredTools, Matcher, Presence
+from policy.patterns.notations import names
 from policy.patterns.pattern import Pattern
 from policy.tables.dialect import Dialect
 from policy.tables.ruleset import Entry, RuleSet
@@ -74,14 +75,15 @@ def pool(
     definition: Definition, session: ClaudeSession, position: PoolPosition, dialect: Dialect
 ) -> RuleSet:
     """Return the tools the host gives an agent at *position*: every call of them, or none."""
-    entries = [
+    entries = [*_taken_away(session)]
+    entries += [
         Entry(tool, Effect.DENY, reason=Reason.UNAVAILABLE, rule=rule, place=place)
         for tool, rule, place in _removed(definition)
     ]
     # What is taken away a memory does not give back: those lines stand before its own.
     memory = known.MEMORY_TOOLS if definition.memory else ()
     entries += _elsewhere(definition, session)
-    available = _available(session, position)
+    available = _available(session.named, session, position)
     if position.main and session.enters:
         entries.append(Entry(known.ENTER, Effect.ALLOW, rule="the user"))
     for tool, rule, place in _listed(definition):
@@ -91,13 +93,23 @@ def pool(
         elif tool.startswith("mcp__"):
             entries += (
                 Entry(name, Effect.ALLOW, rule=rule, place=place)
-                for name in _offered(tool, session)
+                for name in _of_servers(tool, session)
             )
     if session.options.teammate and not position.main:
         team = sorted(known.OF_TEAMS & available)
         entries += (Entry(tool, Effect.ALLOW, rule="a member of a team") for tool in team)
     entries += (Entry(tool, Effect.ALLOW, rule="memory", place=definition.place) for tool in memory)
     return RuleSet(tuple(entries), Effect.DENY, dialect, Reason.UNAVAILABLE)
+
+
+def _taken_away(session: ClaudeSession) -> Iterator[Entry]:
+    """Yield what denies the tools that a rule takes away from every agent, as that rule."""
+    for entry in session.removing:
+        pattern = names(entry.tool)
+        if entry.tool.startswith(("mcp__", _ANY)):
+            yield evolve(entry, tool=_SERVERS if entry.tool == _ANY else entry.tool)
+        taken = (name for name in sorted(session.named) if pattern.matches(name))
+        yield from (evolve(entry, tool=name) for name in taken if session.is_removed(name))
 
 
 def _elsewhere(definition: Definition, session: ClaudeSession) -> Iterator[Entry]:
@@ -112,8 +124,9 @@ def _elsewhere(definition: Definition, session: ClaudeSession) -> Iterator[Entry
                 )
 
 
-def _available(session: ClaudeSession, position: PoolPosition) -> frozenset[str]:
-    tools = session.offered
+def _available(
+    tools: frozenset[str], session: ClaudeSession, position: PoolPosition
+) -> frozenset[str]:
     if position.main:
         return tools
     kept = tools - known.NEVER_BELOW
@@ -128,19 +141,14 @@ def _available(session: ClaudeSession, position: PoolPosition) -> frozenset[str]
     return kept if position.may_start else kept - {"Agent"}
 
 
-def _offered(tool: str, session: ClaudeSession) -> Iterator[str]:
+def _of_servers(tool: str, session: ClaudeSession) -> Iterator[str]:
     """Yield *tool*, or what of it servers offer where that is known."""
     servers = session.options.servers
     if servers is None:
-        if not session.is_removed(tool):
-            yield tool
+        yield tool
         return
-    pattern = Pattern.text(tool)
-    for server, names in servers.items():
-        for name in names:
-            full = f"mcp__{server}__{name}"
-            if pattern.matches(full) and not session.is_removed(full):
-                yield full
+    known_names = (f"mcp__{server}__{name}" for server, names in servers.items() for name in names)
+    yield from filter(Pattern.text(tool).matches, known_names)
 
 
 _Tool = tuple[str, str, Place | None]
@@ -200,12 +208,13 @@ def has_no_tools(definition: Definition, session: ClaudeSession, position: PoolP
         return False
     if definition.memory:
         return False
-    available = _available(session, position)
+    available = _available(session.offered, session, position)
     taken = [Pattern.text(tool) for tool, _, _ in _removed(definition)]
     found = (
         name
         for tool, _, _ in _listed(definition)
-        for name in (_offered(tool, session) if tool.startswith("mcp__") else available & {tool})
+        for name in (_of_servers(tool, session) if tool.startswith("mcp__") else available & {tool})
+        if not session.is_removed(name)
     )
     return not any(all(not pattern.matches(name) for pattern in taken) for name in found)
 

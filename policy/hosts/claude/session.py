@@ -439,9 +439,14 @@ class ClaudeSession:
         return self.silent or is_silent(mode)
 
     @cached_property
+    def removing(self) -> tuple[Entry, ...]:
+        """What rules take away from every agent."""
+        entries = (line.entry for line in self.lines)
+        return tuple(entry for entry in entries if entry.reason is Reason.UNAVAILABLE)
+
+    @cached_property
     def _removals(self) -> Automaton:
-        removing = (line.entry for line in self.lines if line.entry.reason is Reason.UNAVAILABLE)
-        tools = dict.fromkeys(entry.tool for entry in removing)
+        tools = dict.fromkeys(entry.tool for entry in self.removing)
         return Automaton([names(tool).tokens for tool in tools])
 
     def is_removed(self, tool: str) -> bool:
@@ -451,10 +456,14 @@ class ClaudeSession:
         return tool != known.LAST or self._ends
 
     @cached_property
+    def named(self) -> frozenset[str]:
+        """The built-in tools that are offered, whatever rules take away."""
+        return known.NAMES if self.tools is None else known.NAMES & self.tools
+
+    @cached_property
     def offered(self) -> frozenset[str]:
         """The built-in tools that are offered, and that no rule takes away from every agent."""
-        names = known.NAMES if self.tools is None else known.NAMES & self.tools
-        return frozenset(name for name in names if not self.is_removed(name))
+        return frozenset(name for name in self.named if not self.is_removed(name))
 
     @cached_property
     def enters(self) -> frozenset[Effect]:

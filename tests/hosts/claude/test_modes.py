@@ -141,3 +141,9 @@ def test_a_rule_that_does_nothing_in_any_mode_is_taken_out() -> None:
     said = {"ask": ["Edit(.claude/*)", "Edit(.claude/settings.json)"], "allow": ["Edit"]}
     assert json.loads(mended(written(said)))["permissions"]["ask"] == ["Edit(.claude/*)"]
     assert decided(mended(written(said))) == decided(written(said))
+
+
+@pytest.mark.parametrize("tool", ["WebSearch", "Bash", "Read", "Skill", "mcp__hub", "mcp__*"])
+def test_a_rule_that_takes_a_tool_away_decides_something(tool: str) -> None:
+    tree = Memory({PATH: written({"deny": [tool]})})
+    assert not [each for each in lint(tree, load_tree(tree)).findings if each.code in DEAD]
