@@ -447,6 +447,7 @@ class _Draft:
             if each.effect is Effect.ASK
             for text in each.texts
         }
+        self._exceeding: set[tuple[str, str | None]] = set()
         if file is not None:
             self._leave_asking_to_host(usage)
         self._narrow_what_lint_finds()
@@ -457,10 +458,18 @@ class _Draft:
         if rules:
             does = {Effect.ALLOW: "allows it", Effect.ASK: "asks for it", Effect.DENY: "denies it"}
             return f"`{rules[0]}` {does[got.effect]}"
-        for tool, text in _units(call, self._dialect):
-            if (tool, text) in self._asked:
-                return f"another call with `{text}` was asked for"
+        units = [*_units(call, self._dialect)]
+        for unit in units:
+            if unit in self._asked:
+                return f"another call with `{unit[1]}` was asked for"
+        if not self._exceeding.isdisjoint(units):
+            return "its rule would grant more than the policy in force"
         return "no rule can name it alone"
+
+    def _texts(self) -> set[tuple[str, str | None]]:
+        """Return what the rules are made of: tools and arguments."""
+        every = (each for found in self._candidates.values() for each in found)
+        return {(each.tool, text) for each in every for text in each.texts}
 
     def _narrow_what_lint_finds(self) -> None:
         """Write rules for single calls instead of wide ones that lint warns of."""
@@ -512,15 +521,19 @@ class _Draft:
 
     def mend(self) -> tuple[str, ...]:
         """Take away what the policy in force does not grant, and return why not all was found."""
-        if self._decider is None:
-            return ()
+        drafted = self._texts()
+        why = () if self._decider is None else self._mended(self._decider)
+        self._exceeding = drafted - self._texts()
+        return why
+
+    def _mended(self, decider: RecordDecider) -> tuple[str, ...]:
         why: tuple[str, ...] = ()
         for _ in range(_ROUNDS):
             excess: list[tuple[str, Difference]] = []
             why = ()
             for chain in self._chains:
                 for project in self._projects[chain]:
-                    found, unproven = self._compared(chain, project, self._decider)
+                    found, unproven = self._compared(chain, project, decider)
                     excess += ((chain[-1], difference) for difference in found)
                     why = tuple(dict.fromkeys((*why, *unproven)))
             if not excess:

@@ -47,7 +47,7 @@ _READ = {"w": "z", "y": "y", "z": "x"}
 # A quote that stands within a word.
 _QUOTE = re.compile(r"(?<=[^\s'\"])['\"]")
 
-_UNREAD = "some commands that rules tell apart cannot be taken apart, and others may be"
+_UNREAD = "some commands that rules decide differently cannot be read, and are not compared"
 _FILES = "the files that some commands open decide beside what rules say of them"
 
 

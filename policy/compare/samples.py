@@ -52,7 +52,7 @@ __all__ = ["SAMPLED", "sampled_differences"]
 
 # Why an answer is not exact.
 SAMPLED: Final = (
-    "rules know some commands by other texts, or with others: of these samples are tried"
+    "rules match some commands by other texts, as behind a wrapper; samples of these were compared"
 )
 
 # Commands that are tried before the answer is no longer exact, and those of one line.

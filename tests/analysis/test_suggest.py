@@ -451,3 +451,11 @@ def test_each_call_that_is_not_covered_has_a_reason():
 def test_a_line_that_starts_an_agent_is_named():
     usage = usage_of([called("Agent", subagent_type="x"), called("Bash", command="make")])
     assert list(usage.left_out) == ["the chains of the other calls say which agents are started"]
+
+
+def test_a_rule_that_would_exceed_the_policy_in_force_is_the_reason():
+    settings = json.dumps({"permissions": {"allow": ["Bash(make *)"]}})
+    current = RecordDecider(load_tree(Memory({".claude/settings.json": settings})), "enforced")
+    usage = usage_of([bash("cat x | jq ."), bash("make a")], current)
+    why = {call.why for call in propose(usage, current).uncovered}
+    assert why == {"its rule would grant more than the policy in force"}
