@@ -46,9 +46,8 @@ _LINES = 60  # of the first screen
 _MOST = 6  # edits, and entries of any other list
 _LEAST = 2  # edits that narrow, beside many that widen
 _MOST_ROWS = (6, 3)  # of one edit, where there are few or many
-_MOST_RULES = 3
 _MOST_APART = 2  # edits of equal texts with equal effects
-_MOST_CALLS = 3
+_MOST_EACH = 3  # rules of an edit, and calls of a row
 _LONGEST = 60  # characters of a line that holds no rule
 
 
@@ -251,7 +250,7 @@ def _effect_item(
         (
             changes.phrase(row),
             changes.arrow(row),
-            changes.witnesses(row, most and _MOST_CALLS),
+            changes.witnesses(row, most and _MOST_EACH),
             changes.who(row) + (" and others" if others else ""),
         )
         for row in shown
@@ -283,7 +282,7 @@ def edit_text(report: DiffReport, edit: TextEdit) -> doc.Text:
             told = [(_ink(str(effect)), doc.Ink(rule, "rule")) for rule, effect, _ in rules]
             place = rules[0][2]
         mark = doc.Ink("-+"[side], ("removed", "added")[side])
-        parts.append((mark, " ", doc.joined(told, most=_MOST_RULES)))
+        parts.append((mark, " ", doc.joined(told, most=_MOST_EACH)))
     return (doc.joined(parts, "  "), "  ", doc.Ink(f"{place.file}:{place.line}", "file"))
 
 
@@ -360,7 +359,7 @@ def _beyond(report: DiffReport, most: int | None) -> list[doc.Block]:
         difference = one.difference
         also = f", and {count(others, 'more chain')}" if others else ""
         rows = [
-            *why_rows("granted", difference.after, one.chain[-1], _MOST_RULES),
+            *why_rows("granted", difference.after, one.chain[-1], _MOST_EACH),
             ("chain", f"{chain_text(one.chain)} in {one.project}{also}"),
             *_only({each.reading for each in group}),
         ]
@@ -454,7 +453,7 @@ def results(report: DiffReport, new: InputTree) -> list[Result]:
         spans = [None if edit.is_file else edit.added for edit in edits]
         file = edits[0].place.file if edits else elsewhere
         for row in change_rows(effect, report.classes):
-            calls = quoted([call_text(*each) for each in row.calls], _MOST_CALLS)
+            calls = quoted([call_text(*each) for each in row.calls], _MOST_EACH)
             by = f", by {changes.who(row)}" if row.agents else ""
             told = doc.plain((changes.phrase(row), ": ", changes.arrow(row))).replace("→", "->")
             detail = "\n".join(doc.plain(edit_text(report, edit)) for edit in effect.edits)

@@ -183,6 +183,16 @@ def test_a_cell_says_what_an_agent_may_do_at_most() -> None:
     assert found["idle", "change files"] == "-"
 
 
+def test_a_cell_names_hosts_alone_and_cuts_long_patterns() -> None:
+    long = "git log " + "--oneline " * 8 + "*"
+    text = (
+        f"root main\nagent main {{\n    allow WebFetch(domain:docs.example.com), Bash({long})\n}}\n"
+    )
+    found = cells({"team.policy": text})
+    assert found["main", "network"] == "docs.example.com"
+    assert found["main", "run commands"] == f"{long[:31]}…"
+
+
 def test_equal_agents_share_a_row() -> None:
     agents = "".join(f"agent a{n} {{\n    allow Read, Grep\n}}\n" for n in range(50))
     (project,) = audited(

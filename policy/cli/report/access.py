@@ -34,7 +34,7 @@ def cell(kind: str, tools: Sequence[ToolAccess]) -> doc.Text:
     """Return what *tools* of one class do without confirmation, in a few words."""
     if kind == "other":
         return _names(tools)
-    parts = dict.fromkeys(part for tool in tools for part in _allowed(tool))
+    parts = dict.fromkeys(part.removeprefix("domain:") for tool in tools for part in _allowed(tool))
     allowed = sorted(parts, key=SOME.__eq__)
     denied = dict.fromkeys(part for tool in tools[:1] for part in tool.denied)
     mark = _mark(tools)
