@@ -95,7 +95,8 @@ def _pair(one: str, other: str, fresh: str) -> Iterator[str]:
 Part = tuple[Token, ...] | Gap
 
 
-def within(pattern: Pattern, names: Sequence[str]) -> tuple[Pattern, ...]:
+@lru_cache(maxsize=4096)  # several tools have the patterns of one rule
+def within(pattern: Pattern, names: tuple[str, ...]) -> tuple[Pattern, ...]:
     """Return the patterns of all that *pattern* matches in, or as, ``**/names``.
 
     Args:
@@ -108,7 +109,7 @@ def within(pattern: Pattern, names: Sequence[str]) -> tuple[Pattern, ...]:
         for each in pattern.spelled_out
         for parts in (_parts(each.tokens),)
         for number, part in enumerate(parts)
-        for way in _behind(parts[: number + (part is Gap.DEEP)], parts[number:], tuple(names))
+        for way in _behind(parts[: number + (part is Gap.DEEP)], parts[number:], names)
     )
     found = dict.fromkeys(Pattern.of(PatternKind.PATH, tokens) for tokens in _tokens(ways))
     return tuple(one for one in found if not any(one <= o for o in found if o is not one))

@@ -125,7 +125,12 @@ def paths(
     return (Pattern.of(PatternKind.PATH, tokens),)
 
 
+_ACTED_ON = frozenset("*?[\\")
+
+
 def _segment(text: str) -> list[Token]:
+    if _ACTED_ON.isdisjoint(text):
+        return [text]
     tokens: list[Token] = []
     position = 0
     while position < len(text):

@@ -29,6 +29,7 @@ from policy.patterns.tokens import (
     Run,
     Token,
     canonical,
+    fits,
     pieces,
     plainness,
     spelled_out,
@@ -174,11 +175,14 @@ class Pattern:
     @classmethod
     def text(cls, stars: str) -> Pattern:
         """Return the pattern of plain text in which ``*`` is any text."""
-        literals = stars.split("*")
-        tokens: list[Token] = [literals[0]]
-        for literal in literals[1:]:
-            tokens += [Gap.ANY, literal]
-        return cls.of(PatternKind.TEXT, tokens)
+        first, *literals = stars.split("*")
+        tokens: list[Token] = [first] if first else []
+        for literal in literals:
+            if not tokens or tokens[-1] is not Gap.ANY:
+                tokens.append(Gap.ANY)
+            if literal:
+                tokens.append(literal)
+        return cls.canonical(PatternKind.TEXT, tuple(tokens))
 
     @classmethod
     def exactly(cls, text: str, kind: PatternKind = PatternKind.TEXT) -> Pattern:
@@ -206,7 +210,8 @@ class Pattern:
 
     def matches(self, text: str) -> bool:
         """Return whether *text* is in the set; linear in its length."""
-        return self.automaton.first(text) == 0
+        separator = self.kind.separator
+        return any(fits(way, text, separator) for way in spelled_out(self.tokens))
 
     def __le__(self, other: Pattern | Meet) -> bool:
         """Return whether *other* matches all that *self* matches.

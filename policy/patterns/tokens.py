@@ -30,6 +30,7 @@ __all__ = [
     "Run",
     "Token",
     "canonical",
+    "fits",
     "folded",
     "in_any_case",
     "pieces",
@@ -183,6 +184,45 @@ def pieces(tokens: Iterable[Token]) -> Iterator[str | Gap | OneOf | Run]:
                 yield from pieces(each)
         else:
             yield token
+
+
+def fits(tokens: Iterable[Token], text: str, separator: str) -> bool:
+    """Return whether *tokens*, none of them an `Alternatives`, match all of *text*.
+
+    It takes at most as many steps as there are tokens, each linear in the text.
+    """
+    places = {0}  # where in the text the tokens so far may end
+    for token in tokens:
+        if isinstance(token, str):
+            size = len(token)
+            places = {place + size for place in places if text.startswith(token, place)}
+        else:
+            places = _places_behind(token, text, separator, places)
+        if not places:
+            return False
+    return len(text) in places
+
+
+def _places_behind(token: Token, text: str, separator: str, places: set[int]) -> set[int]:
+    """Return where in *text* a token that is no literal may end that begins at one of *places*."""
+    length = len(text)
+    if token is Gap.DEEP:
+        starts = [place for place in places if separator and text.startswith(separator, place)]
+        return places.union(range(min(starts) + 1, length + 1)) if starts else places
+    if token is Gap.ONE or isinstance(token, OneOf):
+        group = token if isinstance(token, OneOf) else _ANY_ONE
+        inside = (place for place in places if place < length and text[place] != separator)
+        return {at + 1 for at in inside if (text[at] in group.characters) is not group.negated}
+    ends = token.excluded if isinstance(token, Run) else separator if token is Gap.PART else ""
+    found, last = set[int](), -1
+    for place in sorted(places):
+        if place > last:  # the places before it in the same run are among those of the first
+            last = min((at for end in ends if (at := text.find(end, place)) >= 0), default=length)
+            found.update(range(place, last + 1))
+    return found
+
+
+_ANY_ONE = OneOf(frozenset(), negated=True)
 
 
 def _joined(tokens: Iterable[Token]) -> Iterator[Token]:

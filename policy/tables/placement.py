@@ -221,25 +221,31 @@ class Anywhere(_Moved):
     @staticmethod
     def _read(rules: RuleSet, granting: Effect) -> RuleSet:
         """Return *rules* where an effect from *granting* on must hold in every folder."""
-        entries = tuple(
-            entry if pattern is entry.pattern else evolve(entry, pattern=pattern)
-            for entry in rules.entries
-            for pattern in _everywhere(entry, rules.dialect, granting)
-        )
-        return RuleSet(entries, rules.default, rules.dialect, rules.default_reason)
+        dialect = rules.dialect
+        cwd, home = _folded(dialect.cwd, dialect), _folded(dialect.home, dialect)
+        entries: list[Entry] = []
+        for entry in rules.entries:
+            pattern = entry.pattern
+            if pattern is None or pattern.kind is not _PATH or _names_folder(pattern, cwd):
+                entries.append(entry)
+            else:
+                found = _everywhere(pattern, cwd, home, in_all=entry.effect >= granting)
+                entries += (
+                    entry if each is pattern else evolve(entry, pattern=each) for each in found
+                )
+        return RuleSet(tuple(entries), rules.default, dialect, rules.default_reason)
 
 
-def _everywhere(entry: Entry, dialect: Dialect, granting: Effect) -> Iterable[Pattern | None]:
-    """Return the patterns of an entry, for a project in any folder."""
-    pattern, cwd = entry.pattern, _folded(dialect.cwd, dialect)
-    if pattern is None or pattern.kind is not PatternKind.PATH or _names_folder(pattern, cwd):
-        return (pattern,)
-    if entry.effect >= granting:
+_PATH: Final = PatternKind.PATH
+
+
+def _everywhere(pattern: Pattern, cwd: str, home: str, *, in_all: bool) -> Iterable[Pattern]:
+    """Return what *pattern* matches in some folder of a project, or *in_all*: what in every one."""
+    if in_all:
         # A pattern that also matches itself below any folder matches wherever the project lies.
         below = Pattern.of(PatternKind.PATH, [Gap.DEEP, *pattern.tokens])
         inside = Pattern.of(PatternKind.PATH, [cwd, *pattern.tokens])
         return (inside,) if _is_within(below, pattern) else ()
-    home = _folded(dialect.home, dialect)
     ends = [end for each in pattern.spelled_out for end in _ends(each, home)]
     return dict.fromkeys((pattern, *(Pattern.of(PatternKind.PATH, [cwd, *end]) for end in ends)))
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterator, Sequence
 from functools import cached_property, lru_cache, partial
 from itertools import chain, groupby
-from operator import attrgetter
+from operator import attrgetter, eq
 from weakref import WeakValueDictionary
 
 from policy.core import values
@@ -112,6 +112,26 @@ class EntriesOnDemand:
     def __iter__(self) -> Iterator[Entry]:
         """Return all of them."""
         return map(self.__getitem__, range(len(self)))
+
+
+@frozen(eq=False)
+class _Written:
+    """All of a rule set, the wording and places of its entries included.
+
+    Hashed by its patterns alone: hardly two sets share these and differ otherwise.
+    """
+
+    entries: Sequence[Entry]
+    others: tuple[object, ...]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, _Written) or len(self.entries) != len(other.entries):
+            return False
+        mine, theirs = map(_WRITTEN, self.entries), map(_WRITTEN, other.entries)
+        return self.others == other.others and all(map(eq, mine, theirs))
+
+    def __hash__(self) -> int:
+        return hash(tuple([entry.pattern for entry in self.entries]))
 
 
 @frozen(slots=False, eq=False, repr=False)
@@ -314,8 +334,8 @@ class RuleSet:
         Many projects and agents say the same; its rows are built once. The reference to it is
         weak, so its key must not be the set itself.
         """
-        key = tuple(map(_WRITTEN, self.entries)), self.default, self.default_reason, self.dialect
-        return _INTERNED.setdefault(key, self)
+        others = self.default, self.default_reason, self.dialect
+        return _INTERNED.setdefault(_Written(self.entries, others), self)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, RuleSet):

@@ -166,6 +166,9 @@ def _guarded(files: tuple[Pattern, ...], effect: Effect, reason: Reason) -> tupl
     )
 
 
+_LEFT_OPEN: Final = tuple(LEFT_OPEN.split("/"))
+
+
 def _of_work_trees(session: ClaudeSession, mode: str) -> Iterator[Entry]:
     """Yield what rules and the mode allow of the one folder that no guard is on."""
     elsewhere = session.options.links.keys() - LINKED.keys()
@@ -173,7 +176,7 @@ def _of_work_trees(session: ClaudeSession, mode: str) -> Iterator[Entry]:
         entry = line.entry
         if entry.effect is Effect.ALLOW and entry.tool in known.EDITING and not line.borrowed:
             above = entry.pattern or below("")
-            for trees in within(above, LEFT_OPEN.split("/")):
+            for trees in within(above, _LEFT_OPEN):
                 yield evolve(entry, pattern=trees)
     for folder in session.folders if mode in EDITING_MODES else ():
         for trees in notations.paths("**/" + LEFT_OPEN, folder, fold=True):

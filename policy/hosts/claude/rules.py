@@ -38,6 +38,7 @@ from policy.patterns import notations
 from policy.patterns.notations import is_glob, names
 from policy.patterns.pattern import Pattern, PatternKind
 from policy.patterns.tokens import BLANKS, Gap, OneOf, Token
+from policy.tables.command_row import PARTING
 from policy.tables.dialect import Dialect
 from policy.tables.entry import Form
 from policy.tables.ruleset import Entry
@@ -279,7 +280,7 @@ def _starts_others(rule: RuleText, text: str) -> RuleLines:
 
 def _compound(rule: RuleText, text: str, *, is_prefix: bool) -> RuleLines:
     """Return the finding that a rule for a compound command matches no single command."""
-    script = read_plain(text)
+    script = None if PARTING.isdisjoint(text) else read_plain(text)
     if script is None or len(script.commands) < 2:  # no compound command
         return RuleLines()
     if script.split and rule.effect is Effect.ALLOW:
