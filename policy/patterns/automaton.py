@@ -14,6 +14,7 @@ states, and few of them.
 from __future__ import annotations
 
 from _thread import allocate_lock
+from bisect import bisect_right
 from functools import cached_property
 
 from policy.core import limits
@@ -447,8 +448,8 @@ def _needed(nodes: Sequence[TrieNode], looping: Iterable[TrieNode]) -> Sequence[
 
 # Which of many star patterns is the first that matches a text, by what each starts and ends with.
 #
-# That takes a lookup for each length of a start, and one for each length of an end behind it,
-# however many patterns there are. Nothing is built for the text.
+# That takes a search among all starts in their order, and one among all ends behind each start
+# that the text has. Nothing is built for the text.
 
 # Patterns that are tried one by one: more of them are walked all at once.
 _ALIKE: Final = 256
@@ -471,7 +472,7 @@ class Indexed(Automaton):
 class Ends:
     """Patterns of letters and of gaps for any text alone, canonical, in order."""
 
-    __slots__ = ("_behind", "_sizes", "_texts")
+    __slots__ = ("_behind", "_starts", "_texts")
 
     def __init__(self, patterns: Sequence[Sequence[Token]]) -> None:
         self._texts: dict[str, list[int]] = {}  # one text -> its patterns
@@ -487,9 +488,10 @@ class Ends:
             if literals:
                 behind.several.append((index, literals, end))
             else:
-                behind.ends.setdefault(end, []).append(index)
-                behind.sizes[len(end)] = None
-        self._sizes = [*dict.fromkeys(map(len, self._behind))]
+                behind.ends.setdefault(end[::-1], []).append(index)
+        self._starts = _Starts(self._behind)
+        for behind in self._behind.values():
+            behind.backwards = _Starts(behind.ends)
 
     @classmethod
     def of(cls, patterns: Sequence[Sequence[Token]]) -> Ends | None:
@@ -506,14 +508,12 @@ class Ends:
     def matching(self, text: str) -> Iterator[int]:
         """Yield the index of each pattern that matches all of *text*, in no order."""
         yield from self._texts.get(text, ())
-        length = len(text)
-        for size in self._sizes:
-            behind = self._behind.get(text[:size]) if size <= length else None
-            if behind is None:
-                continue
-            for end in behind.sizes:
-                if size + end <= length:
-                    yield from behind.ends.get(text[length - end :], ())
+        length, backwards = len(text), text[::-1]
+        for start in self._starts.of(text):
+            size, behind = len(start), self._behind[start]
+            for end in behind.backwards.of(backwards):
+                if size + len(end) <= length:
+                    yield from behind.ends[end]
             for index, literals, ending in behind.several:
                 if text.endswith(ending) and _follow(literals, text, size, length - len(ending)):
                     yield index
@@ -523,18 +523,45 @@ class _Behind:
     """Patterns that start with the same text.
 
     Attributes:
-        ends: what those with a single gap end with -> their indices.
-        sizes: how long these ends are.
+        ends: what those with a single gap end with, backwards -> their indices.
+        backwards: the same, to be searched.
         several: of each with several gaps its index, what stands between these, and its end.
 
     """
 
-    __slots__ = ("ends", "several", "sizes")
+    __slots__ = ("backwards", "ends", "several")
+
+    backwards: _Starts
 
     def __init__(self) -> None:
         self.ends: dict[str, list[int]] = {}
-        self.sizes: dict[int, None] = {}
         self.several: list[tuple[int, list[str], str]] = []
+
+
+class _Starts:
+    """Texts in their order. Those that another begins with lead to one another."""
+
+    __slots__ = ("_ordered", "_shorter")
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._ordered = sorted(texts)
+        self._shorter: dict[str, str | None] = {}  # each -> the longest other that it begins with
+        open_: list[str] = []
+        for text in self._ordered:
+            while open_ and not text.startswith(open_[-1]):
+                open_.pop()
+            self._shorter[text] = open_[-1] if open_ else None
+            open_.append(text)
+
+    def of(self, text: str) -> list[str]:
+        """Return those that *text* begins with: the last in front of it begins with all of them."""
+        at = bisect_right(self._ordered, text)
+        found, start = [], self._ordered[at - 1] if at else None
+        while start is not None:
+            if text.startswith(start):
+                found.append(start)
+            start = self._shorter[start]
+        return found
 
 
 def _follow(literals: Iterable[str], text: str, at: int, end: int) -> bool:

@@ -19,7 +19,7 @@ from policy.patterns.pattern import (
     tokens_of,
 )
 from policy.patterns.search import fresh_character
-from policy.patterns.tokens import Gap, Token
+from policy.patterns.tokens import Gap, Token, fits
 
 __all__ = ["classes", "members", "moved", "within"]
 
@@ -144,14 +144,8 @@ def _behind(
     if isinstance(first, Gap):
         yield from _behind(named, parts, names[1:])
         yield from _behind(before, others, names)
-    elif _matches(first, names[0]):
+    elif fits(first, names[0], "/"):
         yield from _behind(named, others, names[1:])
-
-
-def _matches(part: tuple[Token, ...], name: str) -> bool:
-    if len(part) == 1 and isinstance(part[0], str):
-        return part[0] == name
-    return Pattern.of(PatternKind.PATH, ("/", *part)).matches("/" + name)
 
 
 def _parts(tokens: Sequence[Token]) -> tuple[Part, ...]:
