@@ -8,13 +8,15 @@ The rules behind both decisions say which edits are tried first.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import cached_property
+from itertools import chain, combinations, count
+from math import comb
 from typing import Final
 
 from policy.analysis.diff import Change, Diff, FileChange, without
-from policy.core.decision import Because
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.source import Place, Source, Span
@@ -32,6 +34,9 @@ _BETWEEN: Final = ", \t\r\n"
 
 # Edits that are taken back one by one where no rule says which of them makes a change.
 _MOST_ALONE: Final = 60
+
+# Sets of edits each of which is taken back by itself: of more, several at once.
+_FEW: Final = 8
 
 # Trees that are loaded for a search. After that edits are told together that are not all needed.
 _MOST_LOADED: Final = 120
@@ -447,10 +452,11 @@ def effects_of_edits(
 
     """
     search = _Search(sides, edits, load)
+    search.take_back_together((one, names) for one in diff.changes for names in chains_of(one))
     found: dict[frozenset[TextEdit], list[Change]] = {}
     for change in diff.changes:
         chains: dict[frozenset[TextEdit], list[tuple[str, ...]]] = {}
-        for names in (change.chain, *change.also):
+        for names in chains_of(change):
             chains.setdefault(search.making(change, names, [*chains]), []).append(names)
         for making, (first, *others) in chains.items():
             one = evolve(change, chain=first, also=tuple(others))
@@ -465,8 +471,37 @@ def effects_of_edits(
     )
 
 
+def chains_of(change: Change) -> tuple[tuple[str, ...], ...]:
+    """Return the chains that have a change."""
+    return (change.chain, *change.also)
+
+
 _Making = frozenset[TextEdit]
 _NONE: _Making = frozenset()
+
+
+def _in_halves(sets: Iterable[_Making]) -> Iterator[list[_Making]]:
+    """Yield rounds in each of which some of *sets* are taken back.
+
+    What all rounds with a set have in common is that set alone, where it is in any: of sets
+    without a common edit, or with one that all of them have, each is in another half of some
+    rounds.
+    """
+    left, common = [*sets], _NONE
+    while len(left) > _FEW:
+        apart, edits = list[_Making](), set[TextEdit]()
+        for each in left:
+            if common <= each and edits.isdisjoint(each - common):
+                apart.append(each)
+                edits |= each - common
+        left = [each for each in left if each not in {*apart}]
+        common = frozenset(edit for edit, _ in Counter(chain(*left)).most_common(1))
+        number = next(n for n in count(2, 2) if comb(n, n // 2) >= len(apart))
+        rounds: list[list[_Making]] = [[] for _ in range(number)]
+        for each, half in zip(apart, combinations(range(number), number // 2), strict=False):
+            for one in half:
+                rounds[one].append(each)
+        yield from filter(None, rounds)
 
 
 class _Search:
@@ -484,7 +519,8 @@ class _Search:
         self._sides = sides
         self._unreadable = {each for side in sides for each in _unreadable(side)}
         self._loaded: dict[_Making, Workspace | None] = {}
-        self._chains: dict[object, Chains] = {}
+        self._loads = 0
+        self._chains: dict[tuple[_Making, str, str], Chains] = {}
         self._found: dict[_Making, None] = {}
         self._defining = {
             (name, entry.place.file)
@@ -493,50 +529,95 @@ class _Search:
             for name, entry in project.agents.items()
             if entry.place is not None
         }
+        self._at: dict[tuple[int, Place | None], _Making] = {}
+        # change and chain -> what is known to make it
+        self._known: dict[tuple[int, tuple[str, ...]], _Making] = {}
         # project and agent -> what makes changes of its own
         self._of_agent: dict[tuple[str, str], dict[_Making, None]] = {}
+
+    def take_back_together(self, changes: Iterable[tuple[Change, tuple[str, ...]]]) -> None:
+        """Find out of many changes at once that the edits of the rules which decide make them.
+
+        To take these back alone is to load all files again for each change. A change that is
+        gone in each of some rounds is made by what they have in common.
+        """
+        by_edits: dict[_Making, list[tuple[Change, tuple[str, ...], Change]]] = {}
+        for change, names in changes:
+            one, named = self._in_one_reading(change, names), self._named(change)
+            if one is not None and named:
+                by_edits.setdefault(named, []).append((change, names, one))
+        known: dict[_Making, None] = {}
+        for together in _in_halves(by_edits):
+            edits = _NONE.union(*together)
+            for each in together:
+                found = by_edits[each]
+                by_edits[each] = [
+                    (change, names, one)
+                    for change, names, one in found
+                    if self._effect(edits, one, names) is one.difference.before.effect
+                ]
+                known[each] = None
+            # Each tree takes as much memory as those that are compared.
+            self._loaded.pop(edits, None)
+            self._chains = {key: found for key, found in self._chains.items() if key[0] != edits}
+        for each in known:
+            for change, names, _ in by_edits[each]:
+                self._known[id(change), names] = each
+
+    def _in_one_reading(self, change: Change, names: tuple[str, ...]) -> Change | None:
+        """Return a change in the first reading in which this chain has it, if there is one."""
+        everything = frozenset(self._all)
+        for reading in change.readings:
+            one = evolve(change, readings=(reading,))
+            sides = (self._effect(edits, one, names) for edits in (everything, _NONE))
+            if (*sides,) == change.difference.effects:
+                return one
+        return None
 
     def making(
         self, change: Change, names: tuple[str, ...], likely: Iterable[_Making] = ()
     ) -> _Making:
         """Return the edits without which a chain has the effect from before the change."""
-        everything = frozenset(self._all)
-        effects = (change.difference.before.effect, change.difference.after.effect)
-        # A reading may concern other chains alone.
-        for reading in change.readings:
-            one = evolve(change, readings=(reading,))
-            sides = (
-                self._effect(edits, one, names) for edits in (everything, frozenset[TextEdit]())
-            )
-            if (*sides,) == effects:
-                break
-        else:
-            return frozenset()
+        own = self._of_agent.setdefault((change.project, names[-1]), {})
+        found = self._known.get((id(change), names)) or self._tried(change, names, likely, own)
+        if found:
+            own[found] = self._found[found] = None
+        return found
+
+    def _tried(
+        self,
+        change: Change,
+        names: tuple[str, ...],
+        likely: Iterable[_Making],
+        own: Iterable[_Making],
+    ) -> _Making:
+        """Return the same, by what files say where some edits are taken back."""
+        one = self._in_one_reading(change, names)
+        if one is None:
+            return _NONE
 
         def undone(edits: _Making) -> bool:
-            return self._effect(edits, one, names) is effects[0]
+            return self._effect(edits, one, names) is change.difference.before.effect
 
         named = self._named(change)
-        own = self._of_agent.setdefault((change.project, names[-1]), {})
-        tried = (named, *likely, *(edits for edits in own if len(edits) == 1))
+        alone = (e for e in own if len(e) == 1 and self._loads <= _MOST_LOADED)
+        tried = chain((named, *likely), alone)
         found = next((edits for edits in tried if edits and undone(edits)), None)
-        if found is None:
-            found = self._searched(one, names, undone)
-        own[found] = self._found[found] = None
-        return found
+        return self._searched(one, names, undone) if found is None else found
 
     def _named(self, change: Change) -> _Making:
         """Return the edits of the rules that decide: those that went, and those that came."""
         decisions = (change.difference.before, change.difference.after)
-        rules: list[tuple[int, Because]] = [
-            (side, because) for side in (0, 1) for because in decisions[side].because
-        ]
-        return frozenset(
-            edit
-            for side, because in rules
-            for edit in self._all
-            if edit.covers(side, because.place)
-        )
+        rules = ((side, because) for side in (0, 1) for because in decisions[side].because)
+        return _NONE.union(*(self._covering(side, because.place) for side, because in rules))
+
+    def _covering(self, side: int, place: Place | None) -> _Making:
+        """Return the edits of a rule at *place* of the old (0) or new (1) text."""
+        found = self._at.get((side, place))
+        if found is None:
+            covering = frozenset(edit for edit in self._all if edit.covers(side, place))
+            found = self._at[side, place] = covering
+        return found
 
     def _searched(
         self, change: Change, names: tuple[str, ...], undone: Callable[[_Making], bool]
@@ -544,7 +625,7 @@ class _Search:
         candidates = self._near(change, names)
         if not candidates or not undone(frozenset(candidates)):
             candidates = self._all
-        if len(candidates) <= _MOST_ALONE and len(self._loaded) <= _MOST_LOADED:
+        if len(candidates) <= _MOST_ALONE and self._loads <= _MOST_LOADED:
             before, after = change.difference.effects
             effects = {e: self._effect(frozenset({e}), change, names) for e in candidates}
             alone = frozenset(e for e, got in effects.items() if got is before)
@@ -554,11 +635,11 @@ class _Search:
                     return edits
         else:
             for edits in sorted(self._found, key=len):
-                if edits and undone(edits):
+                if edits and self._loads <= _MOST_LOADED and undone(edits):
                     return edits
         # No edit alone: halves, quarters and so on are left out while the rest suffices.
         left, size = candidates, len(candidates)
-        while size > 1 and len(self._loaded) <= _MOST_LOADED:
+        while size > 1 and self._loads <= _MOST_LOADED:
             size = (size + 1) // 2
             for start in range(0, len(left), size)[::-1]:
                 rest = [*left[:start], *left[start + size :]]
@@ -580,6 +661,7 @@ class _Search:
         """
         if taken_back not in self._loaded:
             workspace = self._load(self._edits.without(taken_back))
+            self._loads += 1
             is_readable = self._unreadable.issuperset(_unreadable(workspace))
             self._loaded[taken_back] = workspace if is_readable else None
         loaded = self._loaded[taken_back]
