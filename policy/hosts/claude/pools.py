@@ -21,7 +21,7 @@ from policy.hosts.claude.rules import RuleScope, agent_pattern, read_rule
 from policy.hosts.claude.session import ClaudeSession
 from policy.language.syntax import Agents, DeclaredTools, Matcher, Presence
 from policy.patterns.notations import names
-from policy.patterns.pattern import Pattern
+from policy.patterns.pattern import Pattern, is_glob
 from policy.tables.dialect import Dialect
 from policy.tables.ruleset import Entry, RuleSet
 
@@ -103,13 +103,20 @@ def pool(
 
 
 def _taken_away(session: ClaudeSession) -> Iterator[Entry]:
-    """Yield what denies the tools that a rule takes away from every agent, as that rule."""
+    """Yield what denies the tools that a rule takes away from every agent, as that rule.
+
+    Where no servers are known, those that deny some of their tools stand among the rules alone.
+    """
+    servers = session.options.servers is not None
     for entry in session.removing:
-        pattern = names(entry.tool)
-        if entry.tool.startswith(("mcp__", _ANY)):
-            yield evolve(entry, tool=_SERVERS if entry.tool == _ANY else entry.tool)
-        taken = (name for name in sorted(session.named) if pattern.matches(name))
-        yield from (evolve(entry, tool=name) for name in taken if session.is_removed(name))
+        matches = names(entry.tool).matches
+        if is_glob(entry.tool):
+            if matches(_SERVERS) or (servers and entry.tool.startswith(("mcp__", _ANY))):
+                yield evolve(entry, tool=_SERVERS if entry.tool == _ANY else entry.tool)
+            taken = (n for n in sorted(session.named) if matches(n) and session.is_removed(n))
+            yield from (evolve(entry, tool=name) for name in taken)
+        elif (servers or entry.tool in session.named) and session.is_removed(entry.tool):
+            yield entry
 
 
 def _elsewhere(definition: Definition, session: ClaudeSession) -> Iterator[Entry]:
