@@ -56,8 +56,8 @@ SAMPLED: Final = (
 )
 
 # Commands that are tried before the answer is no longer exact, and those of one line.
-_MOST: Final = 4_000
-_OF_LINE: Final = 1_500
+_MOST: Final = 1_000
+_OF_LINE: Final = 300
 
 # Lines whose words are tried with those of another.
 _BESIDE: Final = 48

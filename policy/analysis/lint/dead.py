@@ -46,7 +46,7 @@ def dead_rule_findings(
     trials = _Trials({} if compared is None else compared, most, Effort())
     first = _tables(positions)
     for table in steps(first.values(), "looking for rules that decide nothing"):
-        trials.take(table, _marks_of(table))
+        trials.take(table, _marks_of(table) - trials.live)  # one call of one table is enough
     dead = {mark for mark, some in trials.dead.items() if _is_reported(positions, some)}
     for key, table in _chain_tables(positions).items() if dead else ():
         if key not in first:
@@ -121,6 +121,7 @@ class _Trials:
         effort: how many lines may still be compared.
         found: each rule that was tried, with what became of it in each table.
         open: those of which that is not known of all tables, and why.
+        live: those that some call of some table needs.
 
     """
 
@@ -129,6 +130,7 @@ class _Trials:
     effort: Effort
     found: dict[_Mark, list[RuleStanding]] = field(factory=dict)
     open: dict[_Mark, tuple[str, ...]] = field(factory=dict)
+    live: set[_Mark] = field(factory=set)
 
     def take(self, table: Table, marks: set[_Mark]) -> set[_Mark]:
         """Try some rules of a table, and return those that a call of it needs."""
@@ -146,12 +148,8 @@ class _Trials:
                 self.open[mark] = standing.why
             elif standing.what == "live":
                 live.add(mark)
+        self.live |= live
         return live
-
-    @property
-    def live(self) -> set[_Mark]:
-        """The rules that some call of some table needs."""
-        return {m for m, some in self.found.items() if any(s.what == "live" for s in some)}
 
     @property
     def dead(self) -> dict[_Mark, list[RuleStanding]]:
