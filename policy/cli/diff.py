@@ -116,7 +116,7 @@ def blocks(report: DiffReport, most: int | None) -> list[doc.Block]:
         told = (*findings_blocks(full, most), *finding_lines(rest, most or 0))
         found.append(doc.Section(title, told))
     for title, is_idle in (
-        ("changes something only together with the edits above", False),
+        ("changes something only together with other edits", False),
         ("without effect", True),
     ):
         edits = [edit for edit in report.others if (edit in report.idle) is is_idle]

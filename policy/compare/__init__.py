@@ -20,7 +20,7 @@ Of commands more is told apart than the text that is written:
 
 - `auto_allowed`: commands that a host runs where no rule applies to them. ~
 - `prefixes`: wrapped forms, and words in quotes.
-- `opening`: commands that open files of which both sides say different things. ~
+- `opening`: redirections, and commands that open files, of which both sides say different things. ~
 - `commands`: the commands of one tool, by their text; and auto-allowed ones.
 - `samples`: commands that rules know by other texts as well, behind `sudo`, in quotes, joined or in
   scripts. Of each changed line it is known which changes may come so; one that no sample shows
