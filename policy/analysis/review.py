@@ -168,7 +168,8 @@ def without_effect(
     """Return those of *some* edits without which every call is decided as in *after*.
 
     All of them where nothing changes without all; else each that changes nothing alone. Each agent
-    by itself decides as before, too, so that no other edit can bring such a rule to life.
+    by itself decides as before, too, so that no other edit can bring such a rule to life. In other
+    permission modes of the host it is enough that no change is found.
 
     Args:
         some: which.
@@ -182,10 +183,15 @@ def without_effect(
 
     def changes_nothing(taken_back: frozenset[TextEdit]) -> bool:
         before = load(edits.without(taken_back))
-        if not all(old and new and _is_same(old, new) for old, new in paired(before, after)):
-            return False
-        diff = diff_workspaces(before, after, known=known)
-        return diff.exact and not diff.changes
+        for was, now in ((before, after), *_in_modes(before, after).values()):
+            proven = now is after
+            pairs = paired(was, now)
+            if not all(old and new and _is_same(old, new, proven=proven) for old, new in pairs):
+                return False
+            diff = diff_workspaces(was, now, known=known)
+            if diff.changes or (proven and not diff.exact):
+                return False
+        return True
 
     if not some or changes_nothing(frozenset(some)):
         return frozenset(some)
@@ -193,15 +199,25 @@ def without_effect(
     return frozenset(edit for edit in alone if changes_nothing(frozenset({edit})))
 
 
-def _is_same(before: Project, after: Project) -> bool:
-    """Return whether each agent by itself decides the same, and the same agents start chains."""
+def _in_modes(old: Workspace, new: Workspace) -> dict[str, tuple[Workspace, Workspace]]:
+    """Return both sides in each permission mode that the second may start in, but for its own."""
+    return {mode: (old.modes.get(mode, old), new.modes[mode]) for mode in new.modes if mode}
+
+
+def _is_same(before: Project, after: Project, *, proven: bool) -> bool:
+    """Return whether each agent by itself decides the same, and the same agents start chains.
+
+    Where that is not to be *proven*, it is enough that no call is found that differs.
+    """
     if before.agents.keys() != after.agents.keys() or before.starts != after.starts:
         return False
     for name, entry in before.agents.items():
         one, other = entry.declared, after.agents[name].declared
         delegated = Table(one.delegated), Table(other.delegated)
         found = [differences(*pair) for pair in ((one, other), delegated)]
-        if one.bounds != other.bounds or any(c.differences or not c.exact for c in found):
+        if one.bounds != other.bounds:
+            return False
+        if any(c.differences or (proven and not c.exact) for c in found):
             return False
     return True
 
@@ -238,6 +254,8 @@ class DiffReport:
         excess: what the new side grants beyond a maximum.
         more_excess: why it may be more; nothing where it is not.
         findings: of the new side alone (`new_findings`).
+        modes: other permission modes in which calls change that do not where sessions start, and
+            whether more is granted.
 
     """
 
@@ -254,6 +272,7 @@ class DiffReport:
     excess: tuple[Excess, ...] = ()
     more_excess: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
+    modes: Mapping[str, bool] = field(factory=dict)
 
     def rules_of(self, edit: TextEdit, side: int) -> list[Rule]:
         """Return the rules that *edit* removes (0) or adds (1)."""
@@ -343,7 +362,13 @@ def review(
         more_excess=excess[1],
         findings=new_findings(was, now, renamed),
     )
-    return evolve(report, idle=without_effect(report.others, edits, new, load, known))
+    idle = without_effect(report.others, edits, new, load, known)
+    modes: dict[str, bool] = {}
+    for mode, both in _in_modes(old, new).items() if {*report.others} - idle else ():
+        there = diff_workspaces(*both, readings=readings, known=known)
+        if (there.widened and not diff.widened) or (there.changes and not diff.changes):
+            modes[mode] = there.widened > 0
+    return evolve(report, idle=idle, modes=modes)
 
 
 def _paired(

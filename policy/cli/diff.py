@@ -88,7 +88,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     failed = {
         "none": False,
         "any": bool(report.diff.changes) or not report.diff.exact,
-        "widened": report.diff.widened > 0 or not report.diff.exact,
+        "widened": bool(report.diff.widened or any(report.modes.values())) or not report.diff.exact,
     }
     return int(failed[options.fail_on] or bool(report.excess or report.more_excess))
 
@@ -115,8 +115,9 @@ def blocks(report: DiffReport, most: int | None) -> list[doc.Block]:
         rest = [finding for finding in report.findings if finding not in full]
         told = (*findings_blocks(full, most), *finding_lines(rest, most or 0))
         found.append(doc.Section(title, told))
+    elsewhere = ", or in another permission mode" if report.modes else ""
     for title, is_idle in (
-        ("changes something only together with other edits", False),
+        (f"changes something only together with other edits{elsewhere}", False),
         ("without effect", True),
     ):
         edits = [edit for edit in report.others if (edit in report.idle) is is_idle]
@@ -172,7 +173,8 @@ def summary(report: DiffReport) -> str:
     elif {"unread", "error"} & {*map(report.effect, diff.files)}:
         parts.append("no change of decisions in the files that were read")
     else:
-        parts.append("no call is decided differently")
+        mode = " in the permission mode that sessions start in" if report.modes else ""
+        parts.append(f"no call is decided differently{mode}")
     for effect_, what in (("error", "not understood"), ("unread", "not read")):
         if files := report.files(effect_):
             parts.append(f"; {count(len(files), 'changed file')} {what}")
@@ -180,6 +182,9 @@ def summary(report: DiffReport) -> str:
         parts.append(f"; {sum(map(_chains, beyond)):,} beyond the maximum")
     if report.findings:
         parts.append(f"; {count(len(report.findings), 'new finding')}")
+    for verb, widened in (("widens", True), ("narrows", False)):
+        if modes := [mode for mode, widens in report.modes.items() if widens is widened]:
+            parts.append(f"; {verb} in {', '.join(modes)}")
     if not diff.exact:
         parts.append(f"; not exact: more calls may be decided differently ({'; '.join(diff.why)})")
     return "".join(parts)
@@ -193,7 +198,7 @@ def _edits(report: DiffReport) -> str:
     numbers = (
         (len(widening), ("widens", "widen")),
         (len(narrowing), ("narrows", "narrow")),
-        (len(report.others) - idle, ("only together with others",) * 2),
+        (len(report.others) - idle, (_OTHERWISE[bool(report.modes)],) * 2),
         (idle, ("without effect",) * 2),
     )
     total, both = len(widening | narrowing) + len(report.others), len(widening & narrowing)
@@ -201,6 +206,9 @@ def _edits(report: DiffReport) -> str:
     if both and total > 1:
         told[1] += f" ({both:,} do{'es' * (both == 1)} both)"
     return f"{count(total, 'edit')}: {', '.join(told)}" if total else ""
+
+
+_OTHERWISE: Final = ("only together with others", "only in another permission mode")
 
 
 def _side_name(name: str) -> str:
@@ -414,6 +422,9 @@ def as_json(report: DiffReport) -> Object:
         },
         "excess": shape(report.excess),
         "findings": shape(report.findings),
+        "modes": {
+            mode: "widened" if widens else "narrowed" for mode, widens in report.modes.items()
+        },
         "widened": diff.widened,
         "narrowed": diff.narrowed,
         "exact": diff.exact,

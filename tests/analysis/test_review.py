@@ -133,7 +133,8 @@ def test_a_rule_by_which_alone_a_script_is_doubtful_is_not_idle() -> None:
     both = ("Bash(git push *)", "Bash(xargs git push *)")
     for old, new in (((), both[:1]), (both[:1], ())):
         assert reviewed(settings(*old), settings(*new)).without_effect == []
-    assert reviewed(settings(both[0]), settings(*both)).without_effect == [f"+ deny `{both[1]}`"]
+    # `xargs xargs git push` is asked for where edits are accepted, and denied by the second rule.
+    assert reviewed(settings(both[0]), settings(*both)).without_effect == []
 
 
 def test_a_rule_that_is_there_twice_and_then_once_has_no_effect() -> None:
@@ -445,3 +446,18 @@ def test_a_tool_given_back_is_reported_by_a_file_people_may_have_and_once(tmp_pa
     assert [(each["tool"], each["witness"]["input"], each["to"]) for each in changes] == [
         ("Write", {"file_path": "src/app.py"}, "ask")
     ]
+
+
+def test_an_edit_that_widens_in_another_permission_mode_alone_is_no_edit_without_effect(
+    tmp_path, capsys
+) -> None:
+    for side, ask in (("old", ["Bash(rm *)"]), ("new", [])):
+        file = tmp_path / side / ".claude" / "settings.json"
+        file.parent.mkdir(parents=True)
+        file.write_text(json.dumps({"permissions": {"ask": ask, "allow": ["Read"]}}))
+    arguments = ["diff", str(tmp_path / "old"), str(tmp_path / "new")]
+    assert main([*arguments, "--fail-on", "widened"]) == 1
+    assert "without effect" not in capsys.readouterr().out
+    main([*arguments, "--format", "json"])
+    modes = json.loads(capsys.readouterr().out)["modes"]
+    assert modes == dict.fromkeys(("acceptEdits", "auto", "bypassPermissions"), "widened")
