@@ -84,20 +84,24 @@ def new_findings(
 ) -> tuple[Finding, ...]:
     """Return errors and warnings of *new* that *old* has not, by severity and place.
 
-    They are compared by file, code and message: a finding whose line moved is not new. *renamed*
-    is a file of *new* -> the file of *old* in its place.
+    They are compared by file, code and text: a finding whose line moved, or that shows another
+    call, is not new. *renamed* is a file of *new* -> the file of *old* in its place.
     """
-    known = Counter((each.place.file, each.code, each.message) for each in old)
+    known = Counter((each.place.file, each.code, _text(each)) for each in old)
     found = []
     for finding in new:
         file = finding.place.file
-        mark = renamed.get(file, file), finding.code, finding.message
+        mark = renamed.get(file, file), finding.code, _text(finding)
         if known[mark] > 0:
             known[mark] -= 1
         elif finding.severity is not Severity.NOTE:
             found.append(finding)
     order = list(Severity)
     return tuple(sorted(found, key=lambda each: (order.index(each.severity), each.place)))
+
+
+def _text(finding: Finding) -> str:
+    return finding.span.text if finding.span and finding.span.text else finding.message
 
 
 # --- rules ---------------------------------------------------------------------------------
