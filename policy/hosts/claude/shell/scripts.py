@@ -254,6 +254,10 @@ class ScriptReading:
         text, known, written = facts.texts
         if not text and self._followed and len(command.words) == 1 and _SETS.match("".join(known)):
             known = ()  # the host knows that it sets a variable
+        if "!" in self.text and command.words:
+            whole = as_written(command.words)
+            if re.search(rf"![ \t]+{re.escape(whole)}", self.text):
+                known = (*known, f"! {whole}")  # so rules that deny or ask match it in a pipe
         if command.fed:
             known = (*known, *with_text(command.fed, as_written(command.words), (text, *known)))
         return text, known, written

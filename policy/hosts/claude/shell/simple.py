@@ -249,9 +249,8 @@ def may_be_set(name: str, shell: Shell) -> bool:
 _ODD_BLANK = re.compile("[" + "".join(sorted(ODD_BLANKS)) + "]")
 
 # A comment behind a target, or behind an operator.
-_COMMENT = (
-    r"[<>]&?[ \t]*(?:[^\s;|&<>'\"]|'[^']*'|\"(?:\\.|[^\\\"])*\")+(?:[ \t]|\\\n)+#|(?:&&|\|\|)\s*#"
-)
+_TARGET = r"[<>][&|]?[ \t]*(?:[^\s;|&<>'\"]|'[^']*'|\"(?:\\.|[^\\\"])*\")+"
+_COMMENT = rf"{_TARGET}(?:[ \t]|\\\n)+#|(?:&&|\|\|)\s*#"
 
 # Text that the host finds by its letters, wherever it stands, and asks for.
 _DOUBTFUL = re.compile(
