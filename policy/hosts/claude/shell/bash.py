@@ -899,6 +899,8 @@ class TreeReader:
             self._add(SimpleCommand([Word()]))
         if body is None or body.type.startswith(("variable_assignment", "negated_command")):
             self._know_as_written(node)
+        if body is not None and _last(body).type == "test_command":
+            self.script.note(self.text_of(node), UNSEEN)  # `a | [ b ] >&2`
         count, inner = len(self.script.commands), len(self.script.targets)
         if count > first:
             self._direct(self.script.commands[-1], body)
@@ -934,9 +936,7 @@ class TreeReader:
 
         The grammar has no node for it, or takes it for a part of the operator.
         """
-        end = body.end_byte
-        while body.type in ("negated_command", "pipeline", "list"):
-            body = body.children[-1]
+        end, body = body.end_byte, _last(body)
         for start, stop in self.lost:
             between = self.source[end:stop]
             if between[:1] in (b" ", b"\t") and between.strip(b" \t") == b"-" and start >= end:
@@ -945,6 +945,13 @@ class TreeReader:
                     self.lost.remove((start, stop))
                     self.recovered.append((start, stop))
                 return
+
+
+def _last(body: Node) -> Node:
+    """Return the last statement of a pipe or a list, to which a redirection belongs."""
+    while body.type in ("negated_command", "pipeline", "list"):
+        body = body.children[-1]
+    return body
 
 
 # `{fd}>a`, which sets a variable: a grammar takes it for a word.
