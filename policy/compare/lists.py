@@ -17,7 +17,8 @@ from policy.commands.knowledge import Program, Programs, Shell
 from policy.core.effect import Effect
 from policy.core.memory import Key
 from policy.core.values import evolve, frozen
-from policy.patterns.automaton import NO_MATCH, Automaton, Indexed
+from policy.patterns.automaton import NO_MATCH, Automaton
+from policy.patterns.index import Indexed
 from policy.patterns.pattern import (
     Pattern,
     PatternKind,

@@ -14,7 +14,6 @@ states, and few of them.
 from __future__ import annotations
 
 from _thread import allocate_lock
-from bisect import bisect_right
 from functools import cached_property
 
 from policy.core import limits
@@ -23,15 +22,14 @@ from policy.patterns.tokens import Alternatives, Gap, OneOf, Run, canonical, spe
 TYPE_CHECKING = False  # `typing` takes longer to import than a hook has
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Sequence
     from typing import Any, Final
 
     from policy.patterns.tokens import Token
 
-    Edges = dict[str, "Edges | AutomatonState"]
     Key = int | frozenset[int]
 
-__all__ = ["NO_MATCH", "Automaton", "AutomatonState", "Ends", "Indexed"]
+__all__ = ["NO_MATCH", "Automaton", "AutomatonState"]
 
 
 # The index of a match that is not there: larger than any.
@@ -97,10 +95,7 @@ class AutomatonState:
     """Where a text has led.
 
     Attributes:
-        edges: the edges of the next state, for each character seen so far;
-            under the empty text, the state itself. A walk goes from edges to
-            edges, since CPython looks a character up in a plain dictionary in
-            half the time that any object of ours would take.
+        edges: the next state for each character seen so far.
         first: index of the first pattern that matches the text so far.
         forever: index of the first pattern that matches whatever further text follows.
         alive: some pattern may still match.
@@ -112,7 +107,7 @@ class AutomatonState:
     __slots__ = ("_automaton", "_nodes", "_possible", "alive", "edges", "first", "forever", "key")
 
     def __init__(self, automaton: Automaton | None, nodes: Sequence[TrieNode], key: Key) -> None:
-        self.edges: Edges = {"": self}
+        self.edges: dict[str, AutomatonState] = {}
         self.key = key
         self._automaton = automaton
         self._nodes = nodes
@@ -140,13 +135,11 @@ class AutomatonState:
 
     def after(self, character: str) -> AutomatonState:
         """Return the state behind one more character."""
-        edges: Any = self.edges.get(character)
-        state: AutomatonState | None = edges.get("") if edges else None
-        if state is None:  # not seen before, or forgotten since
+        state = self.edges.get(character)
+        if state is None:
             if self._automaton is None:
                 raise NotImplementedError
-            state = self._automaton.step(self._nodes, character)
-            self.edges[character] = state.edges
+            state = self.edges[character] = self._automaton.step(self._nodes, character)
         return state
 
     def letters(self) -> set[str]:
@@ -171,7 +164,6 @@ class Automaton:
     Attributes:
         patterns: the patterns.
         separator: between the parts of a text, or "".
-        edges: those of `start`; none before the first text is walked.
 
     """
 
@@ -190,7 +182,6 @@ class Automaton:
         self._states: dict[Key, AutomatonState] = {}
         # Many automata never see a text.
         self._start: AutomatonState | None = None
-        self.edges: Edges = {}
 
     @property
     def start(self) -> AutomatonState:
@@ -199,14 +190,7 @@ class Automaton:
 
     def first(self, text: str) -> int:
         """Return the index of the first pattern that matches all of *text*, or NO_MATCH."""
-        edges: Any = self.edges
-        try:
-            for character in text:
-                edges = edges[character]
-            state: AutomatonState = edges[""]
-        except KeyError:
-            state = self.walk(text)
-        return state.first
+        return self.walk(text).first
 
     def walk(self, text: str) -> AutomatonState:
         """Return the state behind *text*, building what has not been walked before."""
@@ -214,7 +198,10 @@ class Automaton:
         if self._remembered > limits.CACHE_ENTRIES:
             state = self._forget()
         for character in text:
-            state = state.after(character)
+            following = state.edges.get(character)
+            state = state.after(character) if following is None else following
+            if not state.alive:
+                break  # so is what follows
         return state
 
     def ranks(self, node: TrieNode) -> frozenset[int]:
@@ -260,7 +247,6 @@ class Automaton:
         forgotten, self._states = self._states, {}
         self._remembered = 0
         start = self._start = self._state([self._root])
-        self.edges = start.edges
         # States lead to one another in circles, and a few large ones fill the memory
         # long before the collector would look for them.
         for state in forgotten.values():
@@ -444,131 +430,3 @@ def _needed(nodes: Sequence[TrieNode], looping: Iterable[TrieNode]) -> Sequence[
         deepest = parts.get
         nodes = [node for node in nodes if node.depth >= deepest(node.part, 0)]
     return nodes
-
-
-# Which of many star patterns is the first that matches a text, by what each starts and ends with.
-#
-# That takes a search among all starts in their order, and one among all ends behind each start
-# that the text has. Nothing is built for the text.
-
-# Patterns that are tried one by one: more of them are walked all at once.
-_ALIKE: Final = 256
-
-
-class Indexed(Automaton):
-    """An automaton that is walked for states alone: which pattern is the first is looked up."""
-
-    @cached_property
-    def _ends(self) -> Ends | None:
-        return Ends.of(self.patterns)
-
-    def first(self, text: str) -> int:
-        """Return the index of the first pattern that matches all of *text*, or NO_MATCH."""
-        if self._ends is None:
-            return super().first(text)
-        return min(self._ends.matching(text), default=NO_MATCH)
-
-
-class Ends:
-    """Patterns of letters and of gaps for any text alone, canonical, in order."""
-
-    __slots__ = ("_behind", "_starts", "_texts")
-
-    def __init__(self, patterns: Sequence[Sequence[Token]]) -> None:
-        self._texts: dict[str, list[int]] = {}  # one text -> its patterns
-        self._behind: dict[str, _Behind] = {}  # what others start with -> the rest of them
-        for index, tokens in enumerate(patterns):
-            literals = [token for token in tokens if type(token) is str]
-            if len(literals) == len(tokens):
-                self._texts.setdefault("".join(literals), []).append(index)
-                continue
-            start = "" if tokens[0] is _ANY else literals.pop(0)
-            end = "" if tokens[-1] is _ANY else literals.pop()
-            behind = self._behind.get(start) or self._behind.setdefault(start, _Behind())
-            if literals:
-                behind.several.append((index, literals, end))
-            else:
-                behind.ends.setdefault(end[::-1], []).append(index)
-        self._starts = _Starts(self._behind)
-        for behind in self._behind.values():
-            behind.backwards = _Starts(behind.ends)
-
-    @classmethod
-    def of(cls, patterns: Sequence[Sequence[Token]]) -> Ends | None:
-        """Return those of *patterns*; None where one has other gaps, or sets, or many are alike.
-
-        Of those that have several gaps, and start with the same, each is tried.
-        """
-        if any(type(token) is not str and token is not _ANY for each in patterns for token in each):
-            return None
-        found = cls(patterns)
-        alike = max((len(behind.several) for behind in found._behind.values()), default=0)
-        return found if alike <= _ALIKE else None
-
-    def matching(self, text: str) -> Iterator[int]:
-        """Yield the index of each pattern that matches all of *text*, in no order."""
-        yield from self._texts.get(text, ())
-        length, backwards = len(text), text[::-1]
-        for start in self._starts.of(text):
-            size, behind = len(start), self._behind[start]
-            for end in behind.backwards.of(backwards):
-                if size + len(end) <= length:
-                    yield from behind.ends[end]
-            for index, literals, ending in behind.several:
-                if text.endswith(ending) and _follow(literals, text, size, length - len(ending)):
-                    yield index
-
-
-class _Behind:
-    """Patterns that start with the same text.
-
-    Attributes:
-        ends: what those with a single gap end with, backwards -> their indices.
-        backwards: the same, to be searched.
-        several: of each with several gaps its index, what stands between these, and its end.
-
-    """
-
-    __slots__ = ("backwards", "ends", "several")
-
-    backwards: _Starts
-
-    def __init__(self) -> None:
-        self.ends: dict[str, list[int]] = {}
-        self.several: list[tuple[int, list[str], str]] = []
-
-
-class _Starts:
-    """Texts in their order. Those that another begins with lead to one another."""
-
-    __slots__ = ("_ordered", "_shorter")
-
-    def __init__(self, texts: Iterable[str]) -> None:
-        self._ordered = sorted(texts)
-        self._shorter: dict[str, str | None] = {}  # each -> the longest other that it begins with
-        open_: list[str] = []
-        for text in self._ordered:
-            while open_ and not text.startswith(open_[-1]):
-                open_.pop()
-            self._shorter[text] = open_[-1] if open_ else None
-            open_.append(text)
-
-    def of(self, text: str) -> list[str]:
-        """Return those that *text* begins with: the last in front of it begins with all of them."""
-        at = bisect_right(self._ordered, text)
-        found, start = [], self._ordered[at - 1] if at else None
-        while start is not None:
-            if text.startswith(start):
-                found.append(start)
-            start = self._shorter[start]
-        return found
-
-
-def _follow(literals: Iterable[str], text: str, at: int, end: int) -> bool:
-    """Return whether *literals* stand in *text* one behind the other, from *at* to *end*."""
-    for literal in literals:
-        at = text.find(literal, at, end)
-        if at < 0:
-            return False
-        at += len(literal)
-    return at <= end

@@ -21,7 +21,8 @@ from weakref import WeakValueDictionary
 
 from policy.core import limits
 from policy.core.values import TYPE_CHECKING, Final, frozen
-from policy.patterns.automaton import NO_MATCH, Automaton, Indexed
+from policy.patterns.automaton import NO_MATCH, Automaton
+from policy.patterns.index import Indexed
 from policy.patterns.tokens import (
     Alternatives,
     Gap,

@@ -186,13 +186,13 @@ def pieces(tokens: Iterable[Token]) -> Iterator[str | Gap | OneOf | Run]:
             yield token
 
 
-def fits(tokens: Iterable[Token], text: str, separator: str) -> bool:
+def fits(tokens: Sequence[Token], text: str, separator: str) -> bool:
     """Return whether *tokens*, none of them an `Alternatives`, match all of *text*.
 
     It takes at most as many steps as there are tokens, each linear in the text.
     """
     places = {0}  # where in the text the tokens so far may end
-    for token in tokens:
+    for token in tokens[:-1]:
         if isinstance(token, str):
             size = len(token)
             places = {place + size for place in places if text.startswith(token, place)}
@@ -200,7 +200,14 @@ def fits(tokens: Iterable[Token], text: str, separator: str) -> bool:
             places = _places_behind(token, text, separator, places)
         if not places:
             return False
-    return len(text) in places
+    last = tokens[-1] if tokens else ""
+    if isinstance(last, str):
+        return text.endswith(last) and len(text) - len(last) in places
+    if last is Gap.ANY:
+        return True
+    if last is Gap.DEEP and separator and any(text.startswith(separator, at) for at in places):
+        return True
+    return len(text) in _places_behind(last, text, separator, places)
 
 
 def _places_behind(token: Token, text: str, separator: str, places: set[int]) -> set[int]:

@@ -15,7 +15,8 @@ from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.memory import Memo
 from policy.core.values import TYPE_CHECKING, Any, Final
-from policy.patterns.automaton import NO_MATCH, Automaton, Indexed
+from policy.patterns.automaton import NO_MATCH, Automaton
+from policy.patterns.index import Indexed
 from policy.patterns.pattern import PatternKind
 from policy.patterns.tokens import Token
 from policy.tables.dialect import ArgumentKind, Inputs
@@ -154,17 +155,18 @@ class Row:
     def _outcome_of_text(
         self, text: str, call: Mapping[str, object], read: ReadCommand | None
     ) -> Outcome:
-        if self.argument.kind is ArgumentKind.COMMAND and len(text) <= self._longest_command:
-            # A command that is one part as it stands needs no reading.
-            from policy.commands.reader import is_plain  # noqa: PLC0415  # for commands alone
-
-            if is_plain(text, self.ruleset.dialect.shell):
-                return self.at(self.first(text))
+        if self.argument.kind is ArgumentKind.COMMAND and self._is_plain(text):
+            return self.at(self.first(text))
         return self._outcome_by_reading(call, read)
 
-    @property
-    def _longest_command(self) -> int:
-        return self.ruleset.dialect.shell.longest or limits.CALL_CHARACTERS
+    @cached_property
+    def _is_plain(self) -> Callable[[str], bool]:
+        """Whether a command is one part as it stands, which needs no reading."""
+        from policy.commands.reader import is_plain  # noqa: PLC0415  # for commands alone
+
+        shell = self.ruleset.dialect.shell
+        longest = shell.longest or limits.CALL_CHARACTERS
+        return lambda text: len(text) <= longest and is_plain(text, shell)
 
     def _outcome_by_reading(self, call: Mapping[str, object], read: ReadCommand | None) -> Outcome:
         """Return the same of a call whose argument must be read first."""
@@ -178,7 +180,7 @@ class Row:
         try:
             text = calls.argument_text(self.argument, dialect, call)
             other = text
-            if kind is ArgumentKind.PATH:
+            if kind is ArgumentKind.PATH and dialect.cased:
                 other = calls.argument_text(self.argument, dialect, call, variant=True)
         except calls.Unreadable as unreadable:
             asked = self.indices or dialect.shell.whole

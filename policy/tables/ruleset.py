@@ -19,8 +19,8 @@ from policy.core.effect import Effect
 from policy.core.memory import Key
 from policy.core.source import Place
 from policy.core.values import Final, frozen
-from policy.patterns.automaton import Ends
-from policy.patterns.pattern import Pattern, is_glob, is_stars
+from policy.patterns.index import Index
+from policy.patterns.pattern import Pattern, is_glob
 from policy.tables.dialect import Dialect
 from policy.tables.entry import Form, RowEntry
 from policy.tables.row import Row
@@ -213,21 +213,17 @@ class RuleSet:
         return by_name
 
     @cached_property
-    def _globs(self) -> tuple[Ends, list[list[int]], list[tuple[Pattern, list[int]]]]:
-        """The globs of stars with the numbers of their entries, and the others with theirs."""
-        found = [(_glob(tool), self._by_tool[tool]) for tool in self.globs]
-        stars = [(glob, numbers) for glob, numbers in found if is_stars(glob.tokens)]
-        others = [(glob, numbers) for glob, numbers in found if not is_stars(glob.tokens)]
-        return Ends([glob.tokens for glob, _ in stars]), [numbers for _, numbers in stars], others
+    def _globs(self) -> tuple[Index, list[list[int]]]:
+        """The globs, and the numbers of the entries of each."""
+        return Index([_glob(tool).tokens for tool in self.globs]), [
+            self._by_tool[tool] for tool in self.globs
+        ]
 
     def _globbing(self, name: str) -> Iterator[int]:
         """Yield the numbers of the entries whose glob matches *name*."""
-        ends, stars, others = self._globs
-        for index in ends.matching(name):
-            yield from stars[index]
-        for glob, numbers in others:
-            if glob.matches(name):
-                yield from numbers
+        index, numbers = self._globs
+        for number in index.matching(name):
+            yield from numbers[number]
 
     @cached_property
     def _rows(self) -> dict[str, Row]:

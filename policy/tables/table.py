@@ -20,7 +20,7 @@ from functools import cache, cached_property
 
 from policy.core.decision import Clause, Decision, Reason
 from policy.core.effect import Effect
-from policy.core.memory import Memo, seldom_collecting
+from policy.core.memory import Memo
 from policy.core.values import Final, evolve, field, frozen
 from policy.tables.dialect import Dialect
 from policy.tables.lookup import Lookup, not_arguments
@@ -279,10 +279,8 @@ class Table:
         """Return what the table says of *tool*."""
         lookup = self._lookups.get(tool)
         if lookup is None:
-            with seldom_collecting:
-                rows = ((part.rules.row(tool), part.links) for part in self.use.parts)
-                lookup = Lookup(rows, self.origin or self)
-            self._lookups.keep(tool, lookup)
+            rows = ((part.rules.row(tool), part.links) for part in self.use.parts)
+            lookup = self._lookups.keep(tool, Lookup(rows, self.origin or self))
         return lookup
 
     def __repr__(self) -> str:

@@ -15,12 +15,13 @@ import policy
 from policy.files.opening import Memory
 from policy.hosts.workspace import load_tree
 
-# Modules of ours that are loaded to read a table, make a chain of it and decide a call.
-PLAIN = 25
+# Modules of ours that are loaded with chains, and to read a table and decide a call besides.
+DECIDING = 25
+PLAIN = DECIDING + 1
 COMMAND = PLAIN + 1  # and `policy.commands.reader`, which tells that a command is plain
 
 # The same to answer `policy check` of a file of our notation, and what it needs nothing of.
-CHECK = 68
+CHECK = 69
 NOT_FOR_CHECK = (
     "attr",
     "datetime",
@@ -37,8 +38,8 @@ NOT_FOR_CHECK = (
     "yaml",
 )
 # To lint and to audit it.
-LINT = 131
-AUDIT = 134
+LINT = 132
+AUDIT = 135
 NOT_FOR_LINT = ("attr", "lark", "policy.hosts.portable", "xml", "yaml")
 
 # What plain decisions need nothing of.
@@ -98,6 +99,13 @@ def decided(table: str, tool: str, call: dict[str, object]) -> tuple[str, list[s
     )
     effect, modules = json.loads(done.stdout)
     return effect, modules
+
+
+def test_what_decides_is_few_modules() -> None:
+    code = "import json, sys, policy.tables.chain; print(json.dumps([*sys.modules]))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    ours = [name for name in json.loads(done.stdout) if name.partition(".")[0] == "policy"]
+    assert len(ours) <= DECIDING, ours
 
 
 @pytest.mark.parametrize(

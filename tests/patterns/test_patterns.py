@@ -19,8 +19,10 @@ import pytest
 
 from policy.core import limits
 from policy.patterns import automaton as automata
-from policy.patterns.automaton import NO_MATCH, Automaton, Ends, Indexed
+from policy.patterns import index as indexes
+from policy.patterns.automaton import NO_MATCH, Automaton
 from policy.patterns.domains import ANY_TEXT, COMMANDS, HOSTS, PATHS, Domain
+from policy.patterns.index import Index, Indexed
 from policy.patterns.pattern import (
     Meet,
     Pattern,
@@ -454,19 +456,25 @@ def test_neighbouring_gaps_of_any_kind_keep_their_meaning() -> None:
 STRANGE = ["", "\n", "a\n", "\U0001f600", "a\U0001f600b", "é", "\ue000", "\x00", "*", "?", "a" * 50]
 
 
+@pytest.mark.parametrize("tried", [0, 6, 64])
 @families
-def test_the_first_match_is_that_of_a_loop_over_the_patterns(family: Family) -> None:
-    dice = random.Random(family.name)
-    for raws in family.samples(1_000, 8):
+def test_the_first_match_is_that_of_a_loop_over_the_patterns(
+    family: Family, tried: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(indexes, "_TRIED", tried)
+    dice = random.Random(f"{family.name} {tried}")
+    for raws in family.samples(400, 8):
         patterns = [family.pattern(raw).tokens for raw in raws]
         automaton, indexed = (
             each(patterns, family.kind.separator) for each in (Automaton, Indexed)
         )
         for text in (*dice.choices(family.universe.texts, k=25), *dice.choices(STRANGE, k=3)):
-            naive = next((i for i, raw in enumerate(raws) if family.match([raw], text)), NO_MATCH)
+            matching = {i for i, raw in enumerate(raws) if family.match([raw], text)}
+            naive = min(matching, default=NO_MATCH)
             # Twice: walked for the first time, and remembered.
             assert automaton.first(text) == indexed.first(text) == naive, (raws, text)
             assert automaton.first(text) == indexed.first(text) == naive
+            assert {*indexed.index.matching(text)} == matching
 
 
 @pytest.mark.parametrize("entries", [0, 1, 3, 17])
@@ -854,21 +862,22 @@ def test_ten_thousand_patterns_are_one_walk(work: dict[str, int]) -> None:
 
 
 def test_what_is_looked_up_builds_nothing_for_its_text(work: dict[str, int]) -> None:
-    patterns = [Pattern.text(f"a{index % 7} *{index} *").tokens for index in range(1_000)]
+    patterns = [Pattern.text(f"a{index % 200} *{index} *").tokens for index in range(1_000)]
     patterns += [Pattern.text(f"a *-{index}").tokens for index in range(9_000)]
     automaton = Indexed(patterns)
     assert automaton.first("a x-8999") == automaton.first("a -8999") == 9_999
-    assert automaton.first("a6 b13 c") == 13
-    assert automaton.first("a6 b13") == automaton.first("a6 c 14 ") == NO_MATCH
+    assert automaton.first("a13 b13 c") == 13
+    assert automaton.first("a13 b13") == automaton.first("a6 c 14 ") == NO_MATCH
     assert work["states"] == 0
 
 
 def test_many_patterns_that_start_alike_are_not_tried_one_by_one(work: dict[str, int]) -> None:
     patterns = [Pattern.text(f"*x{index}-*").tokens for index in range(1_000)]
-    assert Ends.of(patterns) is None
-    assert Ends.of(patterns[:100]) is not None
+    assert Indexed(patterns[:5]).first("a x4- b") == 4
+    assert work["states"] == 0
     assert Indexed(patterns).first("a x999- b") == 999
     assert work["states"] > 0
+    assert sorted(Index(patterns).matching("x7-x900-")) == [7, 900]
 
 
 def test_a_pattern_as_long_as_allowed_is_a_value_like_any_other(work: dict[str, int]) -> None:

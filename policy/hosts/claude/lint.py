@@ -32,7 +32,8 @@ from policy.hosts.claude.skills import Skill
 from policy.language.parse import parse_matcher
 from policy.language.syntax import Matcher, Presence
 from policy.patterns import notations
-from policy.patterns.automaton import NO_MATCH, Indexed
+from policy.patterns.automaton import NO_MATCH
+from policy.patterns.index import Indexed
 from policy.patterns.pattern import Pattern, freeze, named, tokens_of
 from policy.patterns.search import fresh_character
 from policy.tables.ruleset import RuleSet

@@ -1,0 +1,173 @@
+"""Which of many patterns is the first that matches a text, by what each starts and ends with.
+
+Nothing is built for a text. It costs a search among all starts in their order, one among the ends
+behind each start that the text has, and a try of the few patterns that have both. Where too many
+have the same start and end, an automaton is walked for these.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from functools import cached_property
+from itertools import chain
+from operator import itemgetter
+
+from policy.patterns.automaton import NO_MATCH, Automaton
+from policy.patterns.tokens import Alternatives, Gap, canonical, fits, spelled_out
+
+TYPE_CHECKING = False  # `typing` takes longer to import than a hook has
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import Final
+
+    from policy.patterns.tokens import Token
+
+__all__ = ["Index", "Indexed"]
+
+# Pieces of the patterns with one start and one end that are tried one by one.
+_TRIED: Final = 24
+
+
+class Index:
+    """Canonical patterns, in order, over texts with a *separator* between their parts."""
+
+    __slots__ = ("_behind", "_crowd", "_separator", "_starts", "_texts", "_walked")
+
+    def __init__(self, patterns: Iterable[Sequence[Token]], separator: str = "") -> None:
+        self._separator = separator
+        self._texts: dict[str, list[int]] = {}  # one text -> its patterns
+        self._behind: dict[str, _Ends] = {}  # what others start with -> the rest of them
+        for index, tokens in enumerate(patterns):
+            if Alternatives in map(type, tokens):
+                for way in spelled_out(tokens):
+                    self._add(index, canonical(way, separator))
+            else:
+                self._add(index, tokens)
+        self._starts = _Starts(self._behind)
+        crowd = chain.from_iterable(behind.close() for behind in self._behind.values())
+        self._crowd = sorted(crowd, key=itemgetter(0))
+        self._walked = Automaton([tokens for _, tokens in self._crowd], separator)
+
+    def _add(self, index: int, tokens: Sequence[Token]) -> None:
+        start = tokens[0] if tokens and type(tokens[0]) is str else ""
+        gaps = len(tokens) - 1 if start else len(tokens)
+        if not gaps:
+            self._texts.setdefault(start, []).append(index)
+            return
+        behind = self._behind.get(start)
+        if behind is None:
+            behind = self._behind[start] = _Ends()
+        end = ""
+        if type(tokens[-1]) is str:
+            end, gaps = tokens[-1][::-1], gaps - 1
+        if gaps == 1 and tokens[1 if start else 0] is Gap.ANY:
+            behind.certain.setdefault(end, []).append(index)
+        else:
+            behind.tried.setdefault(end, []).append((index, tokens))
+
+    def first(self, text: str) -> int:
+        """Return the index of the first pattern that matches all of *text*, or NO_MATCH."""
+        found = min(self._outside_crowds(text), default=NO_MATCH)
+        if self._crowd:
+            walked = self._walked.first(text)
+            if walked != NO_MATCH:
+                return min(found, self._crowd[walked][0])
+        return found
+
+    def matching(self, text: str) -> Iterator[int]:
+        """Yield the index of each pattern that matches all of *text*, in no order."""
+        yield from self._outside_crowds(text)
+        yield from self._fitting(self._crowd, text)
+
+    def _outside_crowds(self, text: str) -> Iterator[int]:
+        yield from self._texts.get(text, ())
+        length, backwards = len(text), text[::-1]
+        for start in self._starts.of(text):
+            behind, left = self._behind[start], length - len(start)
+            if behind.ends is None:
+                yield from behind.certain[""]
+                continue
+            for end in behind.ends.of(backwards):
+                if len(end) <= left:
+                    yield from behind.certain.get(end, ())
+                    yield from self._fitting(behind.tried.get(end, ()), text)
+
+    def _fitting(self, patterns: Iterable[_Numbered], text: str) -> Iterator[int]:
+        for index, tokens in patterns:
+            if fits(tokens, text, self._separator):
+                yield index
+
+
+class Indexed(Automaton):
+    """An automaton that is walked for states alone: which pattern is the first is looked up."""
+
+    @cached_property
+    def index(self) -> Index:
+        """The index of its patterns."""
+        return Index(self.patterns, self.separator)
+
+    def first(self, text: str) -> int:
+        """Return the index of the first pattern that matches all of *text*, or NO_MATCH."""
+        return self.index.first(text)
+
+
+if TYPE_CHECKING:
+    _Numbered = tuple[int, Sequence[Token]]
+
+
+class _Ends:
+    """Patterns that start with the same text, by what they end with, backwards.
+
+    Attributes:
+        certain: those of which that is all: between both is one gap for any text.
+        tried: the others.
+        ends: the ends of both, to be searched; None where none has an end and none is tried.
+
+    """
+
+    __slots__ = ("certain", "ends", "tried")
+
+    def __init__(self) -> None:
+        self.certain: dict[str, list[int]] = {}
+        self.tried: dict[str, list[_Numbered]] = {}
+        self.ends: _Starts | None = None
+
+    def close(self) -> list[_Numbered]:
+        """Return, and take out, those that are too many to be tried; no pattern comes after."""
+        crowds = [
+            end
+            for end, patterns in self.tried.items()
+            if sum(len(tokens) for _, tokens in patterns) > _TRIED
+        ]
+        taken = [pattern for end in crowds for pattern in self.tried.pop(end)]
+        if self.tried or self.certain.keys() != {""}:
+            self.ends = _Starts({*self.certain, *self.tried})
+        return taken
+
+
+class _Starts:
+    """Texts in their order. Those that another begins with lead to one another."""
+
+    __slots__ = ("_ordered", "_shorter")
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._ordered = sorted(texts)
+        self._shorter: dict[str, str | None] = {}  # each -> the longest other that it begins with
+        open_: list[str] = []
+        for text in self._ordered:
+            while open_ and not text.startswith(open_[-1]):
+                open_.pop()
+            self._shorter[text] = open_[-1] if open_ else None
+            open_.append(text)
+
+    def of(self, text: str) -> list[str]:
+        """Return those that *text* begins with: the last in front of it begins with all of them."""
+        at = bisect_right(self._ordered, text)
+        found: list[str] = []
+        start = self._ordered[at - 1] if at else None
+        while start is not None:
+            if found or text.startswith(start):
+                found.append(start)
+            start = self._shorter[start]
+        return found
