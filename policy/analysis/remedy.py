@@ -8,8 +8,7 @@ from itertools import takewhile
 from typing import Final
 from urllib.parse import urlsplit
 
-from policy.commands.reader import DIFFER, UNKNOWN, UNSEEN
-from policy.commands.words import SOME_VALUE
+from policy.commands.reader import DIFFER, SOME_VALUE, UNKNOWN, UNSEEN
 from policy.core.credentials import masked
 from policy.core.decision import HIDDEN_TEXT, Clause, Does
 from policy.core.effect import Effect

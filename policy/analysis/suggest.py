@@ -16,8 +16,7 @@ from policy.analysis.records.logs import LogProblem
 from policy.analysis.records.record import Record
 from policy.analysis.records.replay import RecordDecider, Undecided, decidable
 from policy.analysis.remedy import begun, clauses_of, hidden_kind, spelled
-from policy.commands.reader import Ambiguity, read_command
-from policy.commands.words import in_home
+from policy.commands.reader import Ambiguity, in_home, read_command
 from policy.compare.tables import differences
 from policy.compare.witness import Difference
 from policy.core.credentials import masked

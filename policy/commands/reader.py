@@ -21,9 +21,11 @@ if TYPE_CHECKING:
 __all__ = [
     "BOXES",
     "DIFFER",
+    "HOME_MARK",
     "KEYWORDS",
     "NO_COMMAND",
     "SHELLS",
+    "SOME_VALUE",
     "UNCLOSED",
     "UNKNOWN",
     "UNSEEN",
@@ -34,6 +36,7 @@ __all__ = [
     "Redirection",
     "has_half",
     "host_shell",
+    "in_home",
     "is_plain",
     "read_command",
     "reader_of",
@@ -92,6 +95,18 @@ class CommandPart:
     grant_texts: tuple[str, ...] = ()
     inexact: bool = False
     possible_texts: tuple[str, ...] = ()
+
+
+# In the texts of a part: a value that is not known.
+SOME_VALUE: Final = "\x1f"
+
+# In the name of a file: the home folder. It is half a character, which no name has.
+HOME_MARK: Final = "\udc1e"
+
+
+def in_home(name: str, home: str) -> str:
+    """Return the name of a file with *home* for the home folder."""
+    return name.replace(HOME_MARK, home)
 
 
 @frozen

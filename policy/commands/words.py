@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache, lru_cache
 
-from policy.commands.reader import KEYWORDS, Ambiguity
+from policy.commands.reader import HOME_MARK, KEYWORDS, Ambiguity
 from policy.core import expressions as re
 from policy.core import limits
 from policy.core.values import TYPE_CHECKING, Any, Final, define, evolve, field, frozen
@@ -18,7 +18,6 @@ __all__ = [
     "DESCRIPTOR",
     "FOLDERS",
     "HARMLESS_TARGETS",
-    "SOME_VALUE",
     "VANISHING",
     "VANISHING_FIRST",
     "CommandPrefix",
@@ -33,7 +32,6 @@ __all__ = [
     "basename",
     "command_prefix",
     "expression",
-    "in_home",
     "is_assignment",
     "is_evaluated",
     "is_expanded",
@@ -48,9 +46,6 @@ __all__ = [
 
 ASSIGNMENT: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\[[^]]*\])?\+?=")
 
-# In texts that rules are held against: a value that is not known.
-SOME_VALUE: Final = "\x1f"
-
 HARMLESS_TARGETS: Final = frozenset({"/dev/null"})
 DESCRIPTOR: Final = re.compile(r"(?:[0-9]+|-)\Z")
 
@@ -59,10 +54,6 @@ FOLDERS: Final = {"HOME": "~", "PWD": "."}
 
 # Parameters of a shell that nothing in a text sets: `$?` is how the last command ended.
 SET_BY_SHELL: Final = frozenset("?$#-")
-
-# What stands in the name of a file for the home folder that is put into it: half a character, which
-# no name has.
-_PUT_IN_HOME: Final = "\udc1e"
 
 
 @define
@@ -108,14 +99,9 @@ def is_pattern(name: str) -> bool:
 
 def with_home(word: Word) -> str | None:
     """Return a name into which nothing but the home folder is put, as names have it; else None."""
-    name = word.plain.replace("$HOME", _PUT_IN_HOME)
+    name = word.plain.replace("$HOME", HOME_MARK)
     homed = word.vetted and not word.known and name != word.plain
     return name if homed and _EXPANDING.isdisjoint(name) else None
-
-
-def in_home(name: str, home: str) -> str:
-    """Return the name of a file with *home* where `with_home` left room for it."""
-    return name.replace(_PUT_IN_HOME, home)
 
 
 _EXPANDING: Final = frozenset("$`")
@@ -123,7 +109,7 @@ _EXPANDING: Final = frozenset("$`")
 
 def targets_of(word: Word, *, writes: bool) -> list[Target]:
     """Return the files that a redirection to *word* may open; of a pattern itself, and any."""
-    name = word.plain.replace(_PUT_IN_HOME, "\ud800")  # which no name has either
+    name = word.plain.replace(HOME_MARK, "\ud800")  # which no name has either
     if word.literal and not re.search(r"[*?\[~$`]|\A=|\A//", name):
         patterned = writes and is_pattern(name)
         return [Target(name, writes), *[Target(None, writes)] * patterned]

@@ -6,14 +6,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 
 from policy.commands.reader import (
+    SOME_VALUE,
     Ambiguity,
     Command,
     CommandPart,
     Redirection,
     host_shell,
+    in_home,
     read_command,
 )
-from policy.commands.words import SOME_VALUE, in_home
 from policy.core.decision import Clause, Decision, Does, Reason
 from policy.core.effect import Effect
 from policy.core.values import TYPE_CHECKING, Final

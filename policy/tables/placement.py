@@ -377,8 +377,7 @@ class _FileArguments:
                 text = argument_text(argument, dialect, call)
             except Unreadable:
                 continue  # which is denied
-            from policy.commands.reader import is_plain, read_command  # noqa: PLC0415  # for these
-            from policy.commands.words import in_home  # noqa: PLC0415
+            from policy.commands.reader import in_home, is_plain, read_command  # noqa: PLC0415
 
             if not is_plain(text, dialect.shell):
                 files = (file.target for file in read_command(text, dialect.shell).redirections)

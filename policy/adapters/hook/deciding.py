@@ -159,7 +159,7 @@ class HookDecider:
             found = [self._from_sources(places, environment, files)]
         projects = [project for compiled in found for project in compiled.projects]
         place = self._place(places, event)
-        known = (self.package, *(compiled.hash for compiled in found))
+        known = (self.package, repr(place.folders), *(compiled.hash for compiled in found))
         remains = partial(_remainder, Store.of(environment), known)
         call = _hook_call(event, projects, place, remains, options.given["root"])
         answer = call.answer()
@@ -326,9 +326,14 @@ class Standing:
     denial: SpawnDenied | None = None
 
 
-def _remainder(store: Store | None, known: tuple[str, ...], table: Table, tool: str) -> str:
+def _remainder(
+    store: Store | None, known: tuple[str, ...], standing: Standing, table: Table, tool: str
+) -> str:
     """Return what remains allowed by *table*; finding it takes longer than all the rest."""
-    texts = ("remainder", *known, table.hash, tool)
+    project = standing.project
+    which = (project.host, project.root, standing.title, *standing.names)
+    # Where the chain is certain, its names stand for the table, whose hash takes long to make.
+    texts = ("remainder", *known, *(which if standing.names else [table.hash]), tool)
     name = digest_of(text.encode("utf-8", "surrogatepass") for text in texts)
     data = _REMAINDERS.get(name) or (store.get(name) if store else None)
     if data is None:
@@ -346,7 +351,7 @@ class HookCall:
 
     event: Event
     standings: tuple[Standing, ...]
-    remains: Callable[[Table, str], str]
+    remains: Callable[[Standing, Table, str], str]
 
     def answer(self) -> HookAnswer:
         """Return what the host is answered."""
@@ -357,10 +362,10 @@ class HookCall:
             # The strictest of one project; among equals, one with a rule.
             strictest = min(verdicts, key=lambda verdict: (verdict.effect, verdict.is_default))
             verdict = evolve(strictest, chain=standing.names, project=standing.title)
+            if verdict.effect is Effect.DENY:
+                return verdict.answer(Effect.DENY)
             (ours if standing.project.host == _OURS else theirs).append(verdict)
         strictest = min((*ours, *theirs), key=lambda verdict: verdict.effect)
-        if strictest.effect is Effect.DENY:
-            return strictest.answer(Effect.DENY)
         if not ours:
             return strictest.answer(None)
         own = min(ours, key=lambda verdict: verdict.effect)
@@ -374,7 +379,7 @@ class HookCall:
         """Yield the verdict of the table, if there is one."""
         if standing.table is not None:
             decision = standing.table.decide(self.event.tool, self.event.call, checked=True)
-            yield ProjectVerdict(decision, partial(self._message, standing.table, decision))
+            yield ProjectVerdict(decision, partial(self._message, standing, decision))
 
     def _from_start(self, standing: Standing) -> Iterator[ProjectVerdict]:
         """Yield the verdicts on a start of an agent, for the caller and for the agent."""
@@ -386,17 +391,17 @@ class HookCall:
             except SpawnDenied as denied:
                 yield _denied(denied)
 
-    def _message(self, table: PlacedTable, decision: Decision) -> str:
+    def _message(self, standing: Standing, decision: Decision) -> str:
         """Return the message for the *decision* of a table."""
-        tool, call = self.event.tool, self.event.call
-        if decision.effect is Effect.ALLOW:
+        tool, call, table = self.event.tool, self.event.call, standing.table
+        if table is None or decision.effect is Effect.ALLOW:
             return ""
         from policy.adapters.messages import question, refusal  # noqa: PLC0415  # compares tables
 
         clauses = table.account(tool, call)
         if decision.effect is Effect.ASK:
             return question(tool, call, decision, clauses)
-        return refusal(tool, decision, clauses) + self.remains(table.moved, tool)
+        return refusal(tool, decision, clauses) + self.remains(standing, table.moved, tool)
 
     def _question(self, started: Decision) -> str:
         from policy.adapters.messages import question  # noqa: PLC0415  # as above
@@ -430,7 +435,7 @@ def _hook_call(
     event: Event,
     projects: Iterable[Offered],
     place: Rooted,
-    remains: Callable[[Table, str], str],
+    remains: Callable[[Standing, Table, str], str],
     root: str = "",
 ) -> HookCall:
     """Return a call with the standing of its agent in each project.

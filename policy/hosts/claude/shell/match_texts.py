@@ -16,10 +16,9 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import dropwhile, islice, takewhile
 
-from policy.commands.reader import KEYWORDS, Command, CommandPart, Redirection
+from policy.commands.reader import KEYWORDS, SOME_VALUE, Command, CommandPart, Redirection
 from policy.commands.words import (
     ASSIGNMENT,
-    SOME_VALUE,
     VANISHING,
     VANISHING_FIRST,
     Word,

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import chain, product
 
-from policy.commands.reader import Command, CommandPart, Redirection
-from policy.commands.words import basename, in_home
+from policy.commands.reader import Command, CommandPart, Redirection, in_home
+from policy.commands.words import basename
 from policy.core import expressions as re
 from policy.core import limits
 from policy.core.decision import Reason
