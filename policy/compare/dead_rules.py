@@ -20,9 +20,11 @@ from policy.core.decision import Because, Decision, Reason
 from policy.core.effect import Effect
 from policy.core.source import Place
 from policy.core.values import define, evolve, frozen
+from policy.patterns.index import Index
 from policy.patterns.notations import is_glob, names
 from policy.patterns.pattern import Pattern, freeze
 from policy.tables.dialect import ArgumentKind, Dialect
+from policy.tables.entry import KINDS
 from policy.tables.lookup import Lookup
 from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Ceiling, LinkedRules, Table
@@ -56,6 +58,7 @@ class ToolLines:
         commands = rules.dialect.argument(tool).kind in _COMMANDS
         self._shell = rules.dialect.shell if commands else None
         self._opened = tool in rules.dialect.shell.files.opening
+        self._separator = KINDS[rules.dialect.argument(tool).kind].separator
         self.named = frozenset(entry.field for entry in self.entries if entry.field)
         self._numbers = {id(entry): number for number, entry in enumerate(self.entries)}
         self._index = LineIndex((n, _seen(e), e.effect) for n, e in enumerate(self.entries))
@@ -188,18 +191,23 @@ class ToolLines:
         return self.entries[first].effect if first < len(self.entries) else self.rules.default
 
     def _first(self, text: str, but: Sequence[Entry]) -> int:
-        near = self._meeting(Pattern.exactly(text))
-        matching = (number for number in near if _matches(self.entries[number], text, but))
+        found = (self._looking[at] for at in self._by_text.matching(text))
+        left = {id(entry) for entry in but}
+        matching = (number for number in found if id(self.entries[number]) not in left)
         return min(matching, default=len(self.entries))
+
+    @cached_property
+    def _looking(self) -> list[int]:
+        """The lines about the argument itself."""
+        return [number for number, entry in enumerate(self.entries) if not entry.field]
+
+    @cached_property
+    def _by_text(self) -> Index:
+        patterns = [_seen(self.entries[number]) for number in self._looking]
+        return Index([pattern.tokens for pattern in patterns], self._separator)
 
 
 _COMMANDS: Final = frozenset({ArgumentKind.COMMAND, ArgumentKind.POWERSHELL})
-
-
-def _matches(entry: Entry, text: str, but: Sequence[Entry]) -> bool:
-    if entry.field or any(entry is other for other in but):
-        return False
-    return entry.pattern is None or entry.pattern.matches(text)
 
 
 def _seen(entry: Entry) -> Pattern:

@@ -1,8 +1,9 @@
 """Which of many patterns is the first that matches a text, by what each starts and ends with.
 
 Nothing is built for a text. It costs a search among all starts in their order, one among the ends
-behind each start that the text has, and a try of the few patterns that have both. Where too many
-have the same start and end, an automaton is walked for these.
+behind each start that the text has, and a try of the few patterns that have both. Patterns that
+start with letters in any case have a start in small letters. Where too many have the same start
+and end, an automaton is walked for these.
 """
 
 from __future__ import annotations
@@ -13,7 +14,15 @@ from itertools import chain
 from operator import itemgetter
 
 from policy.patterns.automaton import NO_MATCH, Automaton
-from policy.patterns.tokens import Alternatives, Gap, canonical, fits, spelled_out
+from policy.patterns.tokens import (
+    Alternatives,
+    Gap,
+    OneOf,
+    canonical,
+    fits,
+    folded,
+    spelled_out,
+)
 
 TYPE_CHECKING = False  # `typing` takes longer to import than a hook has
 
@@ -25,28 +34,44 @@ if TYPE_CHECKING:
 
 __all__ = ["Index", "Indexed"]
 
-# Pieces of the patterns with one start and one end that are tried one by one.
+# Pieces of the patterns with one start and one end that are tried one by one, and patterns that
+# start alike in small letters: of these, hardly a text has the start.
 _TRIED: Final = 24
+_TRIED_SMALL: Final = 8
 
 
 class Index:
     """Canonical patterns, in order, over texts with a *separator* between their parts."""
 
-    __slots__ = ("_behind", "_crowd", "_separator", "_starts", "_texts", "_walked")
+    __slots__ = (
+        "_any_case",
+        "_behind",
+        "_crowd",
+        "_separator",
+        "_small",
+        "_starts",
+        "_texts",
+        "_walked",
+    )
 
     def __init__(self, patterns: Iterable[Sequence[Token]], separator: str = "") -> None:
         self._separator = separator
         self._texts: dict[str, list[int]] = {}  # one text -> its patterns
         self._behind: dict[str, _Ends] = {}  # what others start with -> the rest of them
+        self._any_case: dict[str, list[_Numbered]] = {}  # the same in small letters -> patterns
         for index, tokens in enumerate(patterns):
             if Alternatives in map(type, tokens):
                 for way in spelled_out(tokens):
                     self._add(index, canonical(way, separator))
             else:
                 self._add(index, tokens)
-        self._starts = _Starts(self._behind)
-        crowd = chain.from_iterable(behind.close() for behind in self._behind.values())
-        self._crowd = sorted(crowd, key=itemgetter(0))
+        self._starts, self._small = _Starts(self._behind), _Starts(self._any_case)
+        crowds = [behind.close() for behind in self._behind.values()]
+        for small, alike in self._any_case.items():
+            if len(alike) > _TRIED_SMALL:
+                crowds.append(alike)
+                self._any_case[small] = []
+        self._crowd = sorted(chain.from_iterable(crowds), key=itemgetter(0))
         self._walked = Automaton([tokens for _, tokens in self._crowd], separator)
 
     def _add(self, index: int, tokens: Sequence[Token]) -> None:
@@ -54,6 +79,9 @@ class Index:
         gaps = len(tokens) - 1 if start else len(tokens)
         if not gaps:
             self._texts.setdefault(start, []).append(index)
+            return
+        if type(tokens[1 if start else 0]) is OneOf and len(small := _small(tokens)) > len(start):
+            self._any_case.setdefault(small, []).append((index, tokens))
             return
         behind = self._behind.get(start)
         if behind is None:
@@ -78,7 +106,8 @@ class Index:
     def matching(self, text: str) -> Iterator[int]:
         """Yield the index of each pattern that matches all of *text*, in no order."""
         yield from self._outside_crowds(text)
-        yield from self._fitting(self._crowd, text)
+        if self._crowd and self._walked.first(text) != NO_MATCH:
+            yield from self._fitting(self._crowd, text)
 
     def _outside_crowds(self, text: str) -> Iterator[int]:
         yield from self._texts.get(text, ())
@@ -92,6 +121,9 @@ class Index:
                 if len(end) <= left:
                     yield from behind.certain.get(end, ())
                     yield from self._fitting(behind.tried.get(end, ()), text)
+
+        for start in self._small.of(folded(text)) if self._any_case else ():
+            yield from self._fitting(self._any_case[start], text)
 
     def _fitting(self, patterns: Iterable[_Numbered], text: str) -> Iterator[int]:
         for index, tokens in patterns:
@@ -114,6 +146,22 @@ class Indexed(Automaton):
 
 if TYPE_CHECKING:
     _Numbered = tuple[int, Sequence[Token]]
+
+
+def _small(tokens: Iterable[Token]) -> str:
+    """Return what *tokens* start with in small letters: letters in one case, and in any."""
+    start = ""
+    for token in tokens:
+        if isinstance(token, str):
+            start += folded(token)
+        elif isinstance(token, OneOf) and not token.negated:
+            letters = {*map(folded, token.characters)}
+            if len(letters) != 1:
+                break
+            start += letters.pop()
+        else:
+            break
+    return start
 
 
 class _Ends:

@@ -23,6 +23,7 @@ from policy.patterns import index as indexes
 from policy.patterns.automaton import NO_MATCH, Automaton
 from policy.patterns.domains import ANY_TEXT, COMMANDS, HOSTS, PATHS, Domain
 from policy.patterns.index import Index, Indexed
+from policy.patterns.notations import paths
 from policy.patterns.pattern import (
     Meet,
     Pattern,
@@ -33,7 +34,7 @@ from policy.patterns.pattern import (
     tokens_of,
 )
 from policy.patterns.search import SearchResult, fresh_character, search
-from policy.patterns.tokens import Gap, OneOf, Token
+from policy.patterns.tokens import Gap, OneOf, Token, in_any_case
 from tests import brute_force
 from tests.brute_force import Raw, Universe, parts
 
@@ -462,6 +463,7 @@ def test_the_first_match_is_that_of_a_loop_over_the_patterns(
     family: Family, tried: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(indexes, "_TRIED", tried)
+    monkeypatch.setattr(indexes, "_TRIED_SMALL", tried // 8)
     dice = random.Random(f"{family.name} {tried}")
     for raws in family.samples(400, 8):
         patterns = [family.pattern(raw).tokens for raw in raws]
@@ -475,6 +477,27 @@ def test_the_first_match_is_that_of_a_loop_over_the_patterns(
             assert automaton.first(text) == indexed.first(text) == naive, (raws, text)
             assert automaton.first(text) == indexed.first(text) == naive
             assert {*indexed.index.matching(text)} == matching
+
+
+@pytest.mark.parametrize("tried", [1, 8])
+def test_letters_in_any_case_are_looked_up_as_they_match(
+    tried: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(indexes, "_TRIED_SMALL", tried)
+    dice = random.Random(tried)
+    segments = ["a", "A", "ab", "aB", "é", "É", "ß", "\u017f", "s", "", "*", "?", "[aB]", "**"]
+    texts = ["/".join(["", *dice.choices(segments[:9], k=dice.randint(1, 4))]) for _ in range(200)]
+    for _ in range(60):
+        globs = ["/".join(dice.choices(segments, k=dice.randint(1, 3))) or "x" for _ in range(6)]
+        found = [paths(glob, "/a/É", any_case=dice.random() < 0.7) for glob in globs]
+        moved = [in_any_case(pattern.tokens) for (pattern,) in found]
+        patterns = [Pattern.of(PatternKind.PATH, tokens) for tokens in moved]
+        patterns += [pattern for (pattern,) in found]
+        looked_up = Index([pattern.tokens for pattern in patterns], "/")
+        for text in texts:
+            matching = {n for n, pattern in enumerate(patterns) if pattern.matches(text)}
+            assert {*looked_up.matching(text)} == matching, (text, globs)
+            assert looked_up.first(text) == min(matching, default=NO_MATCH)
 
 
 @pytest.mark.parametrize("entries", [0, 1, 3, 17])
