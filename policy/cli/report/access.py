@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 from policy.analysis.reach.audit import AgentAudit
@@ -40,7 +40,7 @@ def cell(kind: str, tools: Sequence[ToolAccess]) -> doc.Text:
     mark = _mark(tools)
     if not allowed:
         return doc.Ink("?", "ask") if mark else NOTHING
-    within = [each for each in denied if any(_holds(kind, wide, each) for wide in allowed)]
+    within = _within(kind, allowed, denied)
     unless = f" but {_listed(within)}" if within else ""
     if "any" in allowed:
         risky = kind in {"change", "run", "network"}
@@ -48,11 +48,13 @@ def cell(kind: str, tools: Sequence[ToolAccess]) -> doc.Text:
     return (doc.Ink(_listed(allowed) + unless, "allow"), mark)
 
 
-def _holds(kind: str, wide: str, pattern: str) -> bool:
-    """Return whether what is *wide* may hold a *pattern*: by its start, or in words of a host."""
-    if wide == "any" or (kind in {"read", "change"} and _WORDS.fullmatch(wide)):
-        return True
-    return wide.endswith("*") and pattern.startswith(wide.rstrip("*").rstrip(" :"))
+def _within(kind: str, allowed: Collection[str], denied: Collection[str]) -> Collection[str]:
+    """Return what of *denied* may lie in what is *allowed*."""
+    files = kind in {"read", "change"}
+    if any(wide == "any" or (files and _WORDS.fullmatch(wide)) for wide in allowed):
+        return denied
+    starts = tuple([wide.rstrip("*").rstrip(" :") for wide in allowed if wide.endswith("*")])
+    return [each for each in denied if each.startswith(starts)]
 
 
 def _mark(tools: Sequence[ToolAccess]) -> doc.Text:
