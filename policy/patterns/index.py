@@ -121,7 +121,6 @@ class Index:
                 if len(end) <= left:
                     yield from behind.certain.get(end, ())
                     yield from self._fitting(behind.tried.get(end, ()), text)
-
         for start in self._small.of(folded(text)) if self._any_case else ():
             yield from self._fitting(self._any_case[start], text)
 
@@ -183,15 +182,17 @@ class _Ends:
 
     def close(self) -> list[_Numbered]:
         """Return, and take out, those that are too many to be tried; no pattern comes after."""
-        crowds = [
-            end
-            for end, patterns in self.tried.items()
-            if sum(len(tokens) for _, tokens in patterns) > _TRIED
-        ]
-        taken = [pattern for end in crowds for pattern in self.tried.pop(end)]
+        crowd: list[_Numbered] = []
+        for end, patterns in self.tried.items():
+            room = _TRIED
+            kept: list[_Numbered] = []
+            for pattern in sorted(patterns, key=lambda each: len(each[1])):
+                room -= len(pattern[1])
+                (kept if room >= 0 else crowd).append(pattern)
+            self.tried[end] = kept
         if self.tried or self.certain.keys() != {""}:
             self.ends = _Starts({*self.certain, *self.tried})
-        return taken
+        return crowd
 
 
 class _Starts:
