@@ -21,6 +21,7 @@ from policy.patterns.tokens import (
     canonical,
     fits,
     folded,
+    in_one_case,
     spelled_out,
 )
 
@@ -58,7 +59,7 @@ class Index:
         self._separator = separator
         self._texts: dict[str, list[int]] = {}  # one text -> its patterns
         self._behind: dict[str, _Ends] = {}  # what others start with -> the rest of them
-        self._any_case: dict[str, list[_Numbered]] = {}  # the same in small letters -> patterns
+        self._any_case: dict[str, list[_Tried]] = {}  # the same in small letters -> patterns
         for index, tokens in enumerate(patterns):
             if Alternatives in map(type, tokens):
                 for way in spelled_out(tokens):
@@ -72,7 +73,7 @@ class Index:
                 crowds.append(alike)
                 self._any_case[small] = []
         self._crowd = sorted(chain.from_iterable(crowds), key=itemgetter(0))
-        self._walked = Automaton([tokens for _, tokens in self._crowd], separator)
+        self._walked = Automaton([tokens for _, tokens, _ in self._crowd], separator)
 
     def _add(self, index: int, tokens: Sequence[Token]) -> None:
         start = tokens[0] if tokens and type(tokens[0]) is str else ""
@@ -80,19 +81,22 @@ class Index:
         if not gaps:
             self._texts.setdefault(start, []).append(index)
             return
-        if type(tokens[1 if start else 0]) is OneOf and len(small := _small(tokens)) > len(start):
-            self._any_case.setdefault(small, []).append((index, tokens))
-            return
+        has_start = 1 if start else 0
+        if type(tokens[has_start]) is OneOf:
+            small, count = _small(tokens)
+            if count > has_start:
+                self._any_case.setdefault(small, []).append((index, tokens, tokens[count:]))
+                return
         behind = self._behind.get(start)
         if behind is None:
             behind = self._behind[start] = _Ends()
         end = ""
         if type(tokens[-1]) is str:
             end, gaps = tokens[-1][::-1], gaps - 1
-        if gaps == 1 and tokens[1 if start else 0] is Gap.ANY:
+        if gaps == 1 and tokens[has_start] is Gap.ANY:
             behind.certain.setdefault(end, []).append(index)
         else:
-            behind.tried.setdefault(end, []).append((index, tokens))
+            behind.tried.setdefault(end, []).append((index, tokens, tokens[has_start:]))
 
     def first(self, text: str) -> int:
         """Return the index of the first pattern that matches all of *text*, or NO_MATCH."""
@@ -107,7 +111,9 @@ class Index:
         """Yield the index of each pattern that matches all of *text*, in no order."""
         yield from self._outside_crowds(text)
         if self._crowd and self._walked.first(text) != NO_MATCH:
-            yield from self._fitting(self._crowd, text)
+            for index, tokens, _ in self._crowd:
+                if fits(tokens, text, self._separator):
+                    yield index
 
     def _outside_crowds(self, text: str) -> Iterator[int]:
         yield from self._texts.get(text, ())
@@ -120,14 +126,15 @@ class Index:
             for end in behind.ends.of(backwards):
                 if len(end) <= left:
                     yield from behind.certain.get(end, ())
-                    yield from self._fitting(behind.tried.get(end, ()), text)
+                    for index, _, rest in behind.tried.get(end, ()):
+                        if fits(rest, text[len(start) :], self._separator):
+                            yield index
         for start in self._small.of(folded(text)) if self._any_case else ():
-            yield from self._fitting(self._any_case[start], text)
-
-    def _fitting(self, patterns: Iterable[_Numbered], text: str) -> Iterator[int]:
-        for index, tokens in patterns:
-            if fits(tokens, text, self._separator):
-                yield index
+            for index, tokens, rest in self._any_case[start]:
+                first = tokens[0]  # a text at the front is matched as it is written
+                as_written = type(first) is not str or text.startswith(first)
+                if as_written and fits(rest, text[len(start) :], self._separator):
+                    yield index
 
 
 class Indexed(Automaton):
@@ -144,23 +151,24 @@ class Indexed(Automaton):
 
 
 if TYPE_CHECKING:
-    _Numbered = tuple[int, Sequence[Token]]
+    # The index of a pattern, its tokens, and those behind what it starts with.
+    _Tried = tuple[int, Sequence[Token], Sequence[Token]]
 
 
-def _small(tokens: Iterable[Token]) -> str:
-    """Return what *tokens* start with in small letters: letters in one case, and in any."""
+def _small(tokens: Sequence[Token]) -> tuple[str, int]:
+    """Return what *tokens* start with in small letters, and how many of them that is.
+
+    That is a text, and then letters in any case and texts that have none.
+    """
     start = ""
-    for token in tokens:
-        if isinstance(token, str):
+    for count, token in enumerate(tokens):
+        if type(token) is str and (not count or folded(token) == token == token.swapcase()):
             start += folded(token)
-        elif isinstance(token, OneOf) and not token.negated:
-            letters = {*map(folded, token.characters)}
-            if len(letters) != 1:
-                break
-            start += letters.pop()
+        elif type(token) is OneOf and (letter := in_one_case(token)):
+            start += letter
         else:
-            break
-    return start
+            return start, count
+    return start, len(tokens)
 
 
 class _Ends:
@@ -177,15 +185,15 @@ class _Ends:
 
     def __init__(self) -> None:
         self.certain: dict[str, list[int]] = {}
-        self.tried: dict[str, list[_Numbered]] = {}
+        self.tried: dict[str, list[_Tried]] = {}
         self.ends: _Starts | None = None
 
-    def close(self) -> list[_Numbered]:
+    def close(self) -> list[_Tried]:
         """Return, and take out, those that are too many to be tried; no pattern comes after."""
-        crowd: list[_Numbered] = []
+        crowd: list[_Tried] = []
         for end, patterns in self.tried.items():
             room = _TRIED
-            kept: list[_Numbered] = []
+            kept: list[_Tried] = []
             for pattern in sorted(patterns, key=lambda each: len(each[1])):
                 room -= len(pattern[1])
                 (kept if room >= 0 else crowd).append(pattern)

@@ -33,6 +33,7 @@ __all__ = [
     "fits",
     "folded",
     "in_any_case",
+    "in_one_case",
     "pieces",
     "plainness",
     "spelled_out",
@@ -312,6 +313,12 @@ def in_any_case(tokens: Iterable[Token], folders: Iterable[str] = ()) -> Iterato
             yield Alternatives.of(*map(in_any_case, token.alternatives))
         else:
             yield token
+
+
+def in_one_case(token: OneOf) -> str:
+    """Return the small letter of which a set is all cases; "" where it is another set."""
+    letter = folded(min(token.characters, default=""))
+    return letter if letter and not token.negated and token.characters == _alike(letter) else ""
 
 
 def _any_case(letter: str) -> Token:
