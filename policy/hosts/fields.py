@@ -206,6 +206,12 @@ class Unapplied:
         message = f"`{self.name}` {why}, and is not applied"
         return Finding("key-not-applied", message, Severity.WARNING, self.span, help=self.help)
 
+    @property
+    def with_rules(self) -> Finding:
+        """The same where rules that deny or ask are lost by the key."""
+        message = f"{self.finding.message}: its rules that deny or ask are not in force"
+        return evolve(self.finding, severity=Severity.ERROR, message=message)
+
 
 def unapplied_keys(node: Node, sections: Mapping[str, Keys]) -> Iterator[Unapplied]:
     """Yield the keys of *node* that are not applied.

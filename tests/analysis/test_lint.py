@@ -171,6 +171,67 @@ def test_a_file_is_not_reachable_where_the_host_holds_commands_to_its_rules_on_f
     assert "read-through-shell" in codes(settings(allow=["Bash(xxd *)"], deny=["Read(.env)"]))
 
 
+@pytest.mark.parametrize(
+    ("allow", "deny", "found"),
+    [
+        ("Read, Grep", "Read(.env)", True),
+        ("Read, Grep(secrets/**)", "Read(secrets/**)", True),
+        ("Read, Grep", "Read(.env), Grep(.env)", False),
+        ("Read, Grep(src/**)", "Read(.env)", False),
+        ("Read, Grep", "Edit(.env)", False),
+        ("Read, Glob", "Read(.env)", False),
+    ],
+)
+def test_a_read_that_is_denied_and_reachable_by_a_search_is_found(allow, deny, found) -> None:
+    assert ("read-through-search" in codes(team(allow, deny))) is found
+
+
+def test_a_search_is_held_to_the_rules_on_reading_where_its_host_does_so() -> None:
+    assert "read-through-search" not in codes(settings(allow=["Grep"], deny=["Read(.env)"]))
+
+
+@pytest.mark.parametrize(
+    ("allow", "deny", "found"),
+    [
+        ([], "Bash(history | grep -i password*)", True),
+        (["Bash(curl *)", "Bash(sh *)"], "Bash(curl * | sh*)", True),
+        (["Bash"], "Bash(curl * | sh*)", False),
+        ([], "Bash(curl * | sh*)", False),
+        ([], "Bash(ls | wc -l)", False),
+        ([], "Bash(rm *)", False),
+    ],
+)
+def test_a_denied_pipe_that_runs_all_the_same_is_found(allow, deny, found) -> None:
+    files = settings(allow=allow, deny=[deny])
+    assert ("guard-misses-command" in codes(files)) is found
+
+
+@pytest.mark.parametrize(
+    ("written", "severity"),
+    [
+        ({"permisions": {"deny": ["Bash(rm *)"]}}, "error"),
+        ({"permisions": {"ask": ["Bash(rm *)"]}}, "error"),
+        ({"permisions": {"allow": ["Bash(ls)"]}}, "warning"),
+        ({"permisions": {"deny": []}}, "warning"),
+        ({"permissions": {"denny": ["Bash(rm *)"]}}, "error"),
+        ({"permissions": {"alow": ["Bash(ls)"]}}, "warning"),
+        ({"deny": ["Bash(rm *)"]}, "error"),
+        ({"allow": ["Bash(ls)"]}, "warning"),
+    ],
+)
+def test_a_misspelt_key_is_an_error_where_rules_that_guard_are_lost_by_it(
+    written, severity
+) -> None:
+    (finding,) = linted({".claude/settings.json": json.dumps(written)}).findings
+    assert finding.severity.value == severity
+
+
+def test_rules_of_another_host_are_no_settings_of_claude_code() -> None:
+    rules = json.dumps({"permissions": {"allow": ["Shell(ls)"], "deny": ["Write(**/.env)"]}})
+    assert codes({"cli.json": rules})
+    assert not codes({".cursor/cli.json": rules})
+
+
 def test_a_command_that_a_twin_of_the_shell_may_run_is_found() -> None:
     assert "twin-shell" in codes(team("Bash, PowerShell", "Bash(rm *)"))
     assert "twin-shell" not in codes(team("Bash, PowerShell", "Bash(rm *), PowerShell(rm *)"))

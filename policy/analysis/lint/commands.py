@@ -42,6 +42,7 @@ _RUNNERS: Final = {
 }
 _LANGUAGES: Final[tuple[str, ...]] = tuple(f"{name} " for name in _DATA["languages"]["options"])
 _READERS: Final = [text.replace("ANY", _ANYTHING) for text in _DATA["shell"]["readers"]]
+_SEARCHERS: Final[tuple[str, ...]] = tuple(_DATA["shell"]["searchers"])
 _SUBCOMMANDED: Final = frozenset(f"{name} " for name in _DATA["shell"]["subcommanded"])
 
 # What may be a subcommand.
@@ -100,7 +101,7 @@ class Commands:
             tool
             for part in self.table.use.parts
             for tool in part.rules.dialect.arguments
-            if tool.casefold() in _READING
+            if tool.casefold() in _READING or tool in _SEARCHERS
         }
         lookups = [self.table.lookup(tool) for tool in sorted({*self.shells, *readers})]
         return tuple((frozenset(id(row) for row, _ in one.rows), one.floor) for one in lookups)
@@ -131,7 +132,7 @@ class Commands:
             if text is not None:
                 yield entry, text
 
-    def unreadable(self) -> Iterator[tuple[RowEntry, str]]:
+    def unreadable(self) -> Iterator[tuple[RowEntry, str, Dialect]]:
         """Yield the written rules that deny reading, each with a path that it denies."""
         for dialect in {part.rules.dialect for part in self.table.use.parts}:
             for tool, argument in dialect.arguments.items():
@@ -141,7 +142,7 @@ class Commands:
                     call = witness_call(dialect, argument, text)
                     path = next((v for v in call.values() if isinstance(v, str)), "")
                     if path and self.table.decide(tool, call).effect is Effect.DENY:
-                        yield entry, path
+                        yield entry, path, dialect
 
     def running(self, tool: str) -> dict[str, tuple[str, str]]:
         """Return the commands of `_RUNNERS` that may be allowed, and those of rules for code."""
@@ -224,7 +225,7 @@ def wildcard_before_subcommand(commands: Commands) -> Iterator[Finding]:
 def read_through_shell(commands: Commands) -> Iterator[Finding]:
     """Yield the rules that deny reading a file which a command that is allowed prints."""
     printing = {tool: commands.printing(tool) for tool in commands.shells}
-    for entry, path in commands.unreadable():
+    for entry, path, _ in commands.unreadable():
         for tool, forms in printing.items():
             printed = [
                 (command, decision)
@@ -234,11 +235,29 @@ def read_through_shell(commands: Commands) -> Iterator[Finding]:
             if not printed:
                 continue
             command, decision = printed[0]
-            by = "".join(f" by `{one.rule}`" for one in decision.because[:1])
+            by = _by(decision)
             more = f" (and {len(printed) - 1} more)" if len(printed) > 1 else ""
             words = {"command": command, "by": by, "more": more, "tool": tool}
             yield commands.positions.finding("read-through-shell", _because(entry), **words)
             break
+
+
+@of_commands("read-through-search")
+def read_through_search(commands: Commands) -> Iterator[Finding]:
+    """Yield the rules that deny reading a file which a tool may search that prints its lines."""
+    for entry, path, dialect in commands.unreadable():
+        for tool in _SEARCHERS:
+            argument = dialect.argument(tool)
+            if argument.kind is not ArgumentKind.PATH:
+                continue
+            decision = commands.table.decide(tool, witness_call(dialect, argument, path))
+            if decision.effect is Effect.ALLOW:
+                words = {"call": f"{tool}({path})", "by": _by(decision)}
+                yield commands.positions.finding("read-through-search", _because(entry), **words)
+
+
+def _by(decision: Decision) -> str:
+    return "".join(f" by `{one.rule}`" for one in decision.because[:1])
 
 
 @of_commands("twin-shell")
@@ -253,6 +272,26 @@ def twin_shell(commands: Commands) -> Iterator[Finding]:
                     continue
                 words = {"command": command, "tool": tool, "twin": twin}
                 yield commands.positions.finding("twin-shell", _because(entry), **words)
+
+
+@of_commands("guard-misses-command")
+def guard_misses_command(commands: Commands) -> Iterator[Finding]:
+    """Yield the rules that deny or ask for a command they spell, which is allowed all the same."""
+    for tool in commands.shells:
+        for entry in commands.entries(tool):
+            pattern = entry.pattern
+            if entry.effect is Effect.ALLOW or entry.place is None or pattern is None:
+                continue
+            spelled = {freeze(pattern, ""), freeze(pattern, "x")} if not entry.field else set()
+            for text in sorted(filter(pattern.matches, spelled)):
+                if text == text.strip() and commands.decide(tool, text).effect is Effect.ALLOW:
+                    words = {"does": _GUARDS[entry.effect], "command": text}
+                    because = _because(entry)
+                    yield commands.positions.finding("guard-misses-command", because, **words)
+                    break
+
+
+_GUARDS: Final = {Effect.DENY: "denies", Effect.ASK: "asks for"}
 
 
 # --- rules that no command matches ------------------------------------------------

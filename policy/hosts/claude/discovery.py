@@ -207,8 +207,10 @@ FOLDER: Final = ".claude"
 # Folders of other hosts, whose agents have front matter of their own.
 _OTHERS: Final = frozenset(
     ".a3s .agents .codex .continue .copilot .cursor .gemini .github .kiro .opencode .pikuri"
-    " .windsurf .zeph".split()
+    " .qwen .windsurf .zeph".split()
 )
+# Those in which settings of this host are kept too.
+_SHARED: Final = frozenset({".agents", ".github"})
 _CONFIGURED: Final = frozenset({(".config", "zeph"), (".config", "opencode")})
 _STRAY: Final = "the host looks for agents in `.claude/agents` and in plugins"
 _STRAY_SKILL: Final = (
@@ -478,6 +480,8 @@ class _Discovery:
             yield "", evolve(role, assumed=_ALONE)
 
     def _stray_settings(self, path: str, segments: list[str]) -> Iterator[tuple[str, Role]]:
+        if not _OTHERS.isdisjoint({*segments} - _SHARED):
+            return  # rules of another host look alike
         try:
             source = self.tree.source(path, limits.AGENT_BYTES)
         except PolicyError:

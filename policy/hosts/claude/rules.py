@@ -283,14 +283,14 @@ def _compound(rule: RuleText, text: str, *, is_prefix: bool) -> RuleLines:
     script = None if PARTING.isdisjoint(text) else read_plain(text)
     if script is None or len(script.commands) < 2:  # no compound command
         return RuleLines()
+    which = "that the host looks into"
     if script.split and rule.effect is Effect.ALLOW:
         why = "each part of a pipe is looked at by itself"
     elif script.split or is_prefix:
         return RuleLines()
     elif "*" in text:
-        why = (
-            "its star takes none of several commands, but where one opens a file that is asked for"
-        )
+        why = "its star takes none of several commands"
+        which = which if rule.effect is Effect.ALLOW else "of which every part is allowed"
     elif rule.effect is Effect.ASK:
         why = "what asks for one of several commands must name it"
     else:
@@ -298,6 +298,7 @@ def _compound(rule: RuleText, text: str, *, is_prefix: bool) -> RuleLines:
     return rule.finding(
         "dead-compound-rule",
         does=_DOES[rule.effect],
+        which=which,
         why=why,
         rules=", ".join(f"`Bash({part})`" for part in _parts(script)),
         severity=rule.lost,

@@ -395,15 +395,12 @@ class PermissionsReader:
         for entry in node.entries:
             if entry.name not in keys:
                 near = difflib.get_close_matches(entry.name, sorted(keys), 1)
-                lists = "the lists are allow, ask and deny"
-                self.mistakes.findings.append(
-                    find(
-                        "unknown-key",
-                        entry.key.span,
-                        name=entry.name,
-                        help=f"did you mean `{near[0]}`?" if near else lists,
-                    )
+                help_ = (
+                    f"did you mean `{near[0]}`?" if near else "the lists are allow, ask and deny"
                 )
+                case = _case("".join(near), entry.value)
+                found = find("unknown-key", entry.key.span, case=case, name=entry.name, help=help_)
+                self.mistakes.findings.append(found)
 
     def _rules(self, node: MappingNode) -> tuple[SettingsRule, ...] | None:
         """Return the rules of all lists; None of too many, which is an error."""
@@ -680,7 +677,9 @@ def _read(node: MappingNode, mistakes: Mistakes, behaves: Behaviour) -> Settings
     for mistake in wrong:
         mistakes.reject("wrong-type", mistake.message, mistake.node.span)
     mistakes.findings += _misplaced(node)
-    mistakes.findings += (key.finding for key in unapplied_keys(node, SECTIONS))
+    for key in unapplied_keys(node, SECTIONS):
+        lost = bool(_case("", node.get(key.name)))
+        mistakes.findings.append(key.with_rules if lost else key.finding)
     mistakes.findings += variable_findings(node.get("env"))
     tools = node.get("tools") if scope == "cli" else None
     offered = None if tools is None else tuple(t for t, _ in mistakes.strings(tools, "tools"))
@@ -724,7 +723,17 @@ def _is_true(node: Node) -> bool:
 def _misplaced(node: MappingNode) -> Iterator[Finding]:
     for entry in node.entries:
         if entry.name in LISTS and isinstance(entry.value, SequenceNode):
-            yield find("misplaced-list", entry.key.span, name=entry.name)
+            case = _case(entry.name, entry.value)
+            yield find("misplaced-list", entry.key.span, case=case, name=entry.name)
+
+
+def _case(name: str, value: Node | None) -> str:
+    """Return ``lost`` for a list *name* that means nothing here, if it denies or asks."""
+    if isinstance(value, MappingNode):
+        lists = [each.value for each in value.entries if each.name in {"deny", "ask"}]
+    else:
+        lists = [value] if value is not None and name in {"deny", "ask"} else []
+    return "lost" if any(isinstance(e, SequenceNode) and e.items for e in lists) else ""
 
 
 def _switched_on(node: Node | None) -> Iterator[Span]:
