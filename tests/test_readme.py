@@ -83,8 +83,11 @@ def test_the_steps_of_a_guide_print_what_it_says(
         if language == "console":
             found, expected = printed(text, capsys)
             assert found == expected
-        elif name := re.match(r"# (\S+\.policy)\n", text):
-            (folder / name[1]).write_text(text)
+        elif name := re.match(r"# (\S+\.policy)(, at the end)?\n", text):
+            path = folder / name[1]
+            path.parent.mkdir(exist_ok=True)
+            before = path.read_text() + "\n" if name[2] else ""
+            path.write_text(before + text.partition("\n")[2] if name[2] else text)
         elif language == "python":
             exec(compile(text, str(page), "exec"), {})  # noqa: S102  # code of our own pages
 

@@ -7,20 +7,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from itertools import chain as chained
+from typing import TYPE_CHECKING, Any, Final
 
+from policy.core import expressions as re
 from policy.core import limits
 from policy.core.decision import Clause, Decision, Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
-from policy.core.source import quoted
+from policy.core.source import cited, quoted
 from policy.core.values import evolve, field, frozen
 from policy.language.mistakes import closest
-from policy.tables.chain import READINGS, Chain, SpawnDenied
+from policy.tables.chain import READINGS, SPAWN_TOOL, Chain, SpawnDenied
 from policy.tables.projects import Compiled, Offered, Projects, told_apart
 
 if TYPE_CHECKING:
     from policy.analysis.remedy import Remedy
+    from policy.tables.dialect import Dialect
+    from policy.tables.table import Table
 
 __all__ = ["CallRequest", "CheckAnswer", "Checker", "chain_of", "requests_of"]
 
@@ -118,6 +122,7 @@ class CheckAnswer:
             allowed call one that would deny it.
         modes: permission mode -> what the call gets in it; None where that was not asked.
         starts: the agents that start chains, if the first of the chain is none of them.
+        hint: what is probably wrong with the call as a person wrote it, or "".
 
     """
 
@@ -137,6 +142,7 @@ class CheckAnswer:
     remedy: Remedy | None = None
     modes: Mapping[str, Effect] | None = None
     starts: tuple[str, ...] = ()
+    hint: str = ""
 
     @property
     def agent(self) -> str:
@@ -201,14 +207,19 @@ class Checker:
         checked = self._of(project.title, names, self.reading)
         chain, denied = checked.chain, checked.denied
         tool, call = asked.tool, asked.call
+        hint = ""
         if asked.text:
             # Written as a matcher, so reading it takes a parser.
             from policy.hosts.claims import call_of  # noqa: PLC0415
             from policy.hosts.notation.semantics import dialect_of  # noqa: PLC0415
             from policy.language.parse import parse_matcher  # noqa: PLC0415
 
-            tool, call = call_of(parse_matcher(asked.text), dialect_of([chain.table]))
+            dialect = dialect_of([chain.table])
+            tool, call = call_of(parse_matcher(asked.text), dialect)
+            hint = _misspelt(project, chain.table, dialect, tool, call)
         decision = checked.decide(tool, call)
+        if decision.reason is Reason.MALFORMED:
+            hint = _unreadable(chain.table, tool, call) or hint
         other = self._otherwise(project.title, names)
         instead = other.decide(tool, call) if other else decision
         # A person may start more agents; a compiled policy does not hold them.
@@ -226,9 +237,10 @@ class Checker:
             confirm={link.name: link.confirm for link in chain.links if link.confirm},
             instead=instead if instead.effect is not decision.effect else None,
             clauses=() if denied else chain.account(tool, call),
-            remedy=None if denied else self._remedy(asked, project.host, chain, tool, call),
+            remedy=None if denied or hint else self._remedy(asked, project.host, chain, tool, call),
             modes=self._by_mode(project, names, tool, call) if self.modes else None,
             starts=() if first in starting else project.starts,
+            hint=hint,
         )
 
     def _by_mode(
@@ -303,6 +315,49 @@ class Checker:
             raise PolicyError(f"no agent starts a chain{why}", file=label)
         msg = f"{len(starts)} agents start chains"
         raise PolicyError(msg, file=label, help=f"name one of {quoted(starts)} with --chain")
+
+
+# The end of a call, and the start of another one.
+_NEXT_CALL: Final = re.compile(r"\)[\s,;]+[A-Z]\w*\(")
+
+
+def _misspelt(
+    project: Offered, table: Table, dialect: Dialect, tool: str, call: Mapping[str, object]
+) -> str:
+    """Return what is probably wrong with a call that a person wrote, or ""."""
+    text = next((value for value in call.values() if isinstance(value, str)), "")
+    # Behind `(` and before `)`, which belong to the call.
+    if _NEXT_CALL.search(f"({text})"):
+        return "this is one call: write each call as an argument of its own"
+    classes = getattr(project, "tool_classes", {})
+    named = {*dialect.arguments, *dialect.aliases, *chained(*classes.values())}
+    for part in table.use.parts:
+        named |= part.rules.names
+    if dialect.canonical(tool) not in named and not tool.startswith("mcp__"):
+        same = [name for name in sorted(named) if name.casefold() == tool.casefold()]
+        alike = [name for name in sorted(named) if abs(len(name) - len(tool)) < 2]
+        near = f"did you mean `{same[0]}`?" if same else closest(tool, alike)
+        return f"no rule names a tool `{tool}`; {near}" if near else ""
+    agents = project.reading("attenuated").agents
+    starts = dialect.canonical(tool) == dialect.canonical(SPAWN_TOOL)
+    near = closest(text, agents) if starts and text and text not in agents else ""
+    return f"there is no agent `{text}`; {near}" if near else ""
+
+
+def _unreadable(table: Table, tool: str, call: Mapping[str, object]) -> str:
+    """Return which argument of a call cannot be read, or ""."""
+    for row, _ in table.lookup(tool).rows:
+        fields = row.argument.fields
+        given = [name for name in fields if name in call]
+        if fields and not given:
+            found = quoted(list(call)) if call else "no argument"
+            return f"expected {quoted(fields, last='or')}, found {found}"
+        for name in given:
+            value = call[name]
+            if value == "" or not isinstance(value, str):
+                found = "an empty one" if value == "" else f"{cited(value)}"
+                return f"expected a text as `{name}`, found {found}"
+    return ""
 
 
 @frozen

@@ -253,11 +253,20 @@ def _remedy(group: FrictionGroup, decider: RecordDecider, least: int) -> None:
 
 def _compare(group: FrictionGroup, exact: Sequence[str], chain: Chain) -> None:
     """Find a call that the rules of *group* allow beside its own."""
-    if not any("*" in rule for rule in group.rules):
-        return  # each is a call of the group
     example = group.example
+    is_file = dialect_of([chain.table]).argument(example.tool).kind is ArgumentKind.PATH
+    if not is_file and not any("*" in rule for rule in group.rules):
+        return  # each is a call of the group
     parts = lacking(chain, example.tool, example.call)
-    own = [rule for rule in exact if "*" not in rule]
+    # A rule about a file may be one for several tools, so nothing of it is the call alone.
+    own = [rule for rule in exact if not is_file and "*" not in rule]
     found = differences(with_rules(chain, own, parts), with_rules(chain, group.rules, parts))
-    group.grants = next((each for each in found.differences if each.widened), None)
+    known = [(each.tool, {*map(str, each.call.values())}) for each in group.members]
+    group.grants = next((each for each in found.differences if _is_new(each, known)), None)
     group.exact = found.exact
+
+
+def _is_new(one: Difference, known: Iterable[tuple[str, set[str]]]) -> bool:
+    """Return whether a call is allowed that is none of those *known*: tools and arguments."""
+    said = {*map(str, one.call.values())}
+    return one.widened and not any(one.tool == tool and said <= texts for tool, texts in known)

@@ -340,9 +340,8 @@ def review(
     known: Known = {}
     files = changed_files(*zip(trees, workspaces, strict=True))
     diff = diff_workspaces(old, new, readings=readings, files=files, known=known)
-    renamed = {}
-    if isinstance(old_tree, SingleFile) and isinstance(new_tree, SingleFile):
-        renamed = {new_tree.path.name: old_tree.path.name}
+    one, other = (tree.path.name if isinstance(tree, SingleFile) else "" for tree in trees)
+    renamed = {other: one} if one and other and one != other else {}
     edits = Edits(old_tree, new_tree, diff.files, renamed)
     excess: tuple[tuple[Excess, ...], tuple[str, ...]] = ((), ())
     if maximum is not None:

@@ -23,13 +23,7 @@ from policy.cli.console import Console, publish
 from policy.cli.inputs import InputTree, load_here
 from policy.cli.options import Hosts
 from policy.cli.report import document as doc
-from policy.cli.report.access import (
-    CLASSES,
-    NOTHING,
-    access_of,
-    access_table,
-    cell,
-)
+from policy.cli.report.access import CLASSES, NOTHING, access_of, access_table, cell
 from policy.cli.report.as_json import Object, shape
 from policy.cli.report.results import Result, path_prefix, result
 from policy.cli.report.words import (
@@ -100,12 +94,8 @@ def _audited(found: InputTree) -> Audit:
     """Return the audit with the findings of lint, and without suppressed ones."""
     audited = audit(found.workspace)
     linted = lint(found.tree, found.workspace, most=_MOST_TRIED)
-    return evolve(
-        audited,
-        findings=linted.findings,
-        suppressed=len(linted.suppressed),
-        rules=linted.rules,
-    )
+    audited = evolve(audited, findings=linted.findings, rules=linted.rules)
+    return evolve(audited, suppressed=len(linted.suppressed))
 
 
 def _check_agent(audited: Audit, name: str) -> None:
@@ -249,7 +239,7 @@ def _spawns(agent: AgentAudit, startable: set[str], tools: Sequence[ToolAccess])
     named = [name for text in patterns for name in text.split(", ") if name in started]
     if any(tool.otherwise == "allow" for tool in tools) or (patterns and not named):
         named = [*started]
-    everyone = startable <= {*named} and len(named) > 2
+    everyone = startable <= {*named} and len(named) > 3
     shown = doc.Ink(f"any ({len(named)})", "allow") if everyone else names(named, 3, "allow")
     mark = [*doc.pieces(cell("start", tools))][-1]
     asks = isinstance(mark, doc.Ink) and mark.role == "ask" and {*named} != {*started}
@@ -281,9 +271,8 @@ def blocks(
     if most is None:
         found += [block for project in audited.projects for block in _details(project)]
     if audited.unread:
-        files = [
-            doc.Item((doc.Ink(file.path, "file"), f" ({file.what})")) for file in audited.unread
-        ]
+        unread = [(doc.Ink(file.path, "file"), f" ({file.what})") for file in audited.unread]
+        files = [doc.Item(each) for each in unread]
         title = "files that may set permissions and are not read"
         found.append(doc.Section(title, doc.listed(files, most)))
     if missing := elsewhere(audited):
@@ -447,10 +436,9 @@ def _results(audited: Audit, spans: _Spans) -> list[Result]:
             for group in groups:
                 declared, real = group.gaps[0].before, group.gaps[0].after
                 calls = ", ".join(f"`{call_text(gap.tool, gap.call)}`" for gap in group.gaps)
-                message = (
-                    f"{quoted(group.agents)}: {calls} {VERBS[real.effect]} by the host,"
-                    f" declared {VERBS[declared.effect]}"
-                )
+                by_host, by_files = (VERBS[one.effect] for one in (real, declared))
+                message = f"{quoted(group.agents)}: {calls} {by_host} by the host"
+                message += f", declared {by_files}"
                 span = next(iter(spans((*declared.because, *real.because)).values()), None)
                 places = [a.place for a in project.agents if a.name in group.agents]
                 file = next((place.file for place in places if place), "")
@@ -463,10 +451,7 @@ def as_json(audited: Audit, *, modes: bool = False) -> Object:
     projects = [
         {
             "project": each.project.title,
-            "host": each.project.host,
-            "profile": each.project.profile,
-            "root": each.project.root,
-            "starts": list(each.project.starts),
+            **{name: shape(getattr(each.project, name)) for name in _SHOWN},
             "agents": [_agent_json(agent) for agent in each.agents],
             **({"modes": _modes_json(each.project)} if modes else {}),
             "files": shape(each.project.files),
@@ -477,6 +462,9 @@ def as_json(audited: Audit, *, modes: bool = False) -> Object:
     ]
     exact = all(project.exact for project in audited.projects)
     return {**shape(evolve(audited, projects=())), "projects": projects, "exact": exact}
+
+
+_SHOWN: Final = ("host", "profile", "root", "starts")
 
 
 def _modes_json(project: Project) -> Object:

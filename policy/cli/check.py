@@ -84,6 +84,9 @@ def _path_and_words(options: argparse.Namespace) -> tuple[DecidingPolicy, list[s
     The first word is a path before it is a revision, and a revision before it is a call.
     """
     words: list[str] = options.words
+    # The path may stand last, as `policy query` has it.
+    if len(words) > 1 and "(" in words[0] and Path(words[-1]).exists():
+        words = [words[-1], *words[:-1]]
     found: DecidingPolicy | None = None
     if options.start:
         words = words[1:] if words and Path(words[0]).is_dir() else words
@@ -162,9 +165,7 @@ def _json(answer: CheckAnswer) -> Object:
     return {key: value for key, value in found.items() if value or key not in _OPTIONAL}
 
 
-_OPTIONAL = frozenset(
-    {"clauses", "confirm", "denied", "instead", "modes", "problem", "remedy", "starts"}
-)
+_OPTIONAL = frozenset("clauses confirm denied hint instead modes problem remedy starts".split())
 
 
 # What a reading says that a call gets.
@@ -199,6 +200,8 @@ def blocks(answer: CheckAnswer, found: DecidingPolicy) -> list[doc.Block]:
         verb = "allow" if decision.effect is not Effect.ALLOW else "deny"
         rules = doc.joined((doc.Ink(each, "code") for each in answer.remedy.rules), " and ")
         rows.append((f"to {verb}", ("add ", rules, f" to {_lists(answer.remedy, verb)}")))
+    if answer.hint:
+        rows.append(("note", answer.hint))
     if answer.modes is not None:
         rows.append(("modes", _modes(answer.modes)))
     rows.append(("chain", who))
@@ -250,20 +253,28 @@ _LONGEST = 60
 
 
 def clause_rows(clauses: Sequence[Clause]) -> list[tuple[str, doc.Text]]:
-    """Return what a command does in its order; files only where they are not simply allowed.
+    """Return what a command does in its order; files that it reads only where that is not allowed.
 
     Of many clauses the strictest are shown, and the others counted.
     """
     told = [
         clause
         for clause in clauses
-        if clause.does is Does.RUNS or clause.decision.effect is not Effect.ALLOW
+        if clause.does is Does.RUNS
+        or clause.decision.effect is not Effect.ALLOW
+        or _is_ruled(clause)
     ]
     strict = sorted(range(len(told)), key=lambda number: (told[number].decision.effect, number))
     texts = [_clause(told[number]) for number in sorted(strict[:_MOST])]
     if len(told) > _MOST:
         texts.append(f"and {len(told) - _MOST:,} more, none of them stricter")
     return [("" if number else "parts", text) for number, text in enumerate(texts)]
+
+
+def _is_ruled(clause: Clause) -> bool:
+    """Return whether a written rule allows that a file is changed."""
+    written = any(because.place for because in clause.decision.because)
+    return written and clause.does in {Does.WRITES, Does.REMOVES}
 
 
 def _clause(clause: Clause) -> doc.Text:
@@ -290,5 +301,6 @@ def _why(clause: Clause) -> doc.Text:
         return doc.joined(rules, " and ")
     if clause.does is Does.HIDES:
         return "it may hold commands that were not found"
-    reason = clause.decision.reason.value
-    return str(sentences()["parts"].get(reason, reason))
+    reason, allowed = clause.decision.reason, clause.decision.effect is Effect.ALLOW
+    key = "allowed" if allowed and reason is Reason.DEFAULT else reason.value
+    return str(sentences()["parts"].get(key, reason.value))

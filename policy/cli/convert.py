@@ -106,11 +106,8 @@ def _blocks(
 
 
 def _summary(conversion: Conversion) -> str:
-    parts = [
-        f"{len(conversion.looser):,} looser",
-        f"{len(conversion.stricter):,} stricter",
-        f"{len(conversion.dropped):,} dropped",
-    ]
+    kinds = ("looser", "stricter", "dropped")
+    parts = [f"{len(getattr(conversion, kind)):,} {kind}" for kind in kinds]
     if conversion.unproven:
         parts.append(f"not proven for {', '.join(one.tool for one in conversion.unproven)}")
     files = count(len(conversion.files), "file")

@@ -65,7 +65,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
         maximum=decode(str(maximum), SingleFile(maximum).read(maximum.name)) if maximum else None,
     )
     answer = doc.Report(
-        f"Changes from `{report.old}` to `{report.new}`",
+        "Changes of what agents may do",
         partial(as_json, report),
         partial(blocks, report),
         _MOST,
@@ -397,7 +397,7 @@ def as_json(report: DiffReport) -> Object:
         "new": report.new,
         "edits": [
             {
-                "direction": "widened" if effect.widened else "narrowed",
+                "direction": _DIRECTIONS[effect.widened],
                 "edits": [_edit_json(edit) for edit in effect.edits],
                 "effects": [changes.row_json(row) for row in change_rows(effect, report.classes)],
                 # By their number in `changes`, each with the chains of which they make it.
@@ -422,15 +422,16 @@ def as_json(report: DiffReport) -> Object:
         },
         "excess": shape(report.excess),
         "findings": shape(report.findings),
-        "modes": {
-            mode: "widened" if widens else "narrowed" for mode, widens in report.modes.items()
-        },
+        "modes": {mode: _DIRECTIONS[widens] for mode, widens in report.modes.items()},
         "widened": diff.widened,
         "narrowed": diff.narrowed,
         "exact": diff.exact,
         "why": list(diff.why),
         "files": [{**shape(file), "effect": report.effect(file)} for file in diff.files],
     }
+
+
+_DIRECTIONS: Final = ("narrowed", "widened")
 
 
 def _edit_json(edit: TextEdit) -> Object:

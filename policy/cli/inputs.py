@@ -54,11 +54,7 @@ class InputTree:
 
 
 def load(
-    text: str,
-    hosts: Hosts = AS_OBSERVED,
-    root: str | None = None,
-    *,
-    empty: bool = False,
+    text: str, hosts: Hosts = AS_OBSERVED, root: str | None = None, *, empty: bool = False
 ) -> InputTree:
     """Return the files that *text* names: a folder, a file or a revision.
 
@@ -81,11 +77,7 @@ def load(
 
 
 def load_here(
-    text: str,
-    hosts: Hosts = AS_OBSERVED,
-    root: str | None = None,
-    *,
-    every: bool,
+    text: str, hosts: Hosts = AS_OBSERVED, root: str | None = None, *, every: bool
 ) -> InputTree:
     """Return the files that *text* names, or those of a session started where one stands.
 
@@ -110,11 +102,7 @@ def load_here(
 
 
 def read(
-    tree: Tree,
-    hosts: Hosts = AS_OBSERVED,
-    root: str | None = None,
-    *,
-    empty: bool = False,
+    tree: Tree, hosts: Hosts = AS_OBSERVED, root: str | None = None, *, empty: bool = False
 ) -> InputTree:
     """Return the files of *tree*. Raises PolicyError as `load` does."""
     from policy.hosts.workspace import load_tree  # noqa: PLC0415  # as above
@@ -130,15 +118,17 @@ def with_something(found: InputTree) -> InputTree:
     workspace = found.workspace
     if workspace.projects or workspace.findings:
         return found
-    from policy.files.opening import near_name  # noqa: PLC0415  # as above
+    from policy.files.opening import near_name, start_place  # noqa: PLC0415  # as above
 
+    inside = found.tree.root is not None and start_place(found.tree.root).folder
     near = [path for path in found.tree.paths() if near_name(path)]
     unread = ", ".join((near or [file.path for file in workspace.unread])[:3])
     raise PolicyError(
         "no file here says what an agent may do",
         file=workspace.label,
         help="name the folder that holds `*.policy`, or the settings or agents of a host"
-        + (f"; not read: {unread}" if unread else ""),
+        + (f"; not read: {unread}" if unread else "")
+        + ("; `policy audit --from` shows what a session reads that starts here" if inside else ""),
     )
 
 
@@ -175,11 +165,7 @@ class DecidingPolicy:
         return (*workspace.problems, *(each for project in projects for each in project.findings))
 
 
-def open_policy(
-    text: str,
-    hosts: Hosts = AS_OBSERVED,
-    root: str | None = None,
-) -> DecidingPolicy:
+def open_policy(text: str, hosts: Hosts = AS_OBSERVED, root: str | None = None) -> DecidingPolicy:
     """Return the policy that *text* names: a compiled policy, a folder, a file or a revision.
 
     Raises:

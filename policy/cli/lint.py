@@ -9,14 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from policy.analysis.lint import (
-    Linted,
-    Mended,
-    baseline_text,
-    compare_with_baseline,
-    lint,
-    mend,
-)
+from policy.analysis.lint import Linted, Mended, baseline_text, compare_with_baseline, lint, mend
 from policy.cli.console import Console, publish
 from policy.cli.inputs import InputTree, read, with_something
 from policy.cli.options import Hosts

@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Sequence
 from functools import partial
+from pathlib import Path
 
 from policy.analysis.reach.query import Answer, CallRefusal, Query, query
 from policy.cli.console import Console, publish
-from policy.cli.inputs import load
+from policy.cli.inputs import load_here
 from policy.cli.options import Hosts
 from policy.cli.report import document as doc
 from policy.cli.report.as_json import Object, shape
@@ -49,10 +50,14 @@ class Asked:
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Print the agents, and return the exit status."""
-    matcher = parse_matcher(options.matcher)
-    workspace = load(options.path, Hosts.of(options)).workspace
+    text, path = options.matcher, options.path
+    # The path may stand first, as `policy check` has it.
+    if not Path(path).exists() and (Path(text).exists() or "(" in path):
+        text, path = path, text
+    matcher = parse_matcher(text)
+    workspace = load_here(path, Hosts.of(options), every=True).workspace
     found = query(workspace, matcher, readings=(options.reading,) if options.reading else READINGS)
-    asked = Asked(options.matcher, found, without=options.without)
+    asked = Asked(text, found, without=options.without)
     report = doc.Report(
         f"Agents that can make a call of `{asked.matcher}`",
         partial(as_json, asked),

@@ -17,15 +17,7 @@ from policy.cli.inputs import open_policy
 from policy.cli.options import Hosts
 from policy.cli.report import document as doc
 from policy.cli.report.as_json import Object, shape
-from policy.cli.report.words import (
-    arrow,
-    because_text,
-    call,
-    chain_text,
-    count,
-    logged_call,
-    rule,
-)
+from policy.cli.report.words import arrow, because_text, call, chain_text, count, logged_call, rule
 from policy.core.effect import VERBS, Effect
 from policy.core.source import quoted
 from policy.core.values import evolve
@@ -140,13 +132,10 @@ def _row(each: Replayed) -> tuple[doc.Text, ...]:
 def _json(found: Replay) -> Object:
     return {
         "changes": [
-            {**shape(each), "direction": "widened" if each.outcome.widened else "narrowed"}
+            {**shape(each), "direction": ("narrowed", "widened")[each.outcome.widened]}
             for each in found.changes
         ],
-        "widened": found.widened,
-        "narrowed": found.narrowed,
-        "lines": found.lines,
-        "distinct": found.distinct,
+        **{name: getattr(found, name) for name in ("widened", "narrowed", "lines", "distinct")},
         "unsaid": {effect.value: number for effect, number in _unsaid(found).items()},
         "undecided": found.undecided.as_json(),
     }
@@ -160,9 +149,8 @@ _RULES = 4
 def _friction_blocks(found: Friction, most: int | None) -> list[doc.Block]:
     """Return the groups, the most frequent first."""
     distinct = sum(group.distinct for group in found.groups)
-    told = (
-        f"{found.held:,} of {count(found.calls, 'call')} do not run unasked ({distinct:,} distinct)"
-    )
+    calls = count(found.calls, "call")
+    told = f"{found.held:,} of {calls} do not run unasked ({distinct:,} distinct)"
     blocks: list[doc.Block] = [doc.Paragraph(told, "strong"), *_undecided_lines(found.undecided)]
     rows = tuple(_friction_row(group, most) for group in found.groups[:most])
     if rows:
@@ -173,9 +161,7 @@ def _friction_blocks(found: Friction, most: int | None) -> list[doc.Block]:
 
 def _friction_row(group: FrictionGroup, most: int | None) -> tuple[doc.Text, ...]:
     distinct = f" ({group.distinct:,} distinct)" if group.distinct > 1 else ""
-    rules = doc.joined(
-        (doc.Ink(each, "rule") for each in group.rules), most=_RULES if most else None
-    )
+    rules = doc.joined((doc.Ink(each, "rule") for each in group.rules), most=most and _RULES)
     above = [link for link in group.links if link != group.chain[-1]]
     lacking: doc.Text = (rules, f", of {quoted(group.links)}") if above and group.rules else rules
     return (

@@ -63,8 +63,5 @@ def _notes(proposal: Proposal, usage: Usage, *, proven: bool) -> Iterator[doc.Bl
 
 
 def _json(proposal: Proposal, usage: Usage) -> Object:
-    return {
-        **shape(proposal),
-        "left_out": usage.left_out.as_json(),
-        "exact": not proposal.why,
-    }
+    left_out = usage.left_out.as_json()
+    return {**shape(proposal), "left_out": left_out, "exact": not proposal.why}

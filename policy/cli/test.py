@@ -125,13 +125,10 @@ def _json(tested: Sequence[_Tested], totals: Counter[bool | None]) -> Object:
 
 def _results(tested: Sequence[_Tested]) -> list[Result]:
     """Return the claims that do not hold, or are not proven."""
-    kinds = {
-        False: ("claim-fails", Severity.ERROR),
-        None: ("claim-not-proven", Severity.WARNING),
-    }
+    failed, open_ = ("claim-fails", Severity.ERROR), ("claim-not-proven", Severity.WARNING)
     found = []
     for verdict in (one for _, verdicts in tested for one in verdicts if not one.holds):
-        kind, severity = kinds[verdict.holds]
+        kind, severity = open_ if verdict.holds is None else failed
         message = f"{verdict.claim}: {verdict.why}"
         found.append(result(kind, message, severity, verdict.span))
     return found

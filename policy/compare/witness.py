@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Container, Iterable, Iterator, Mapping
-from itertools import product
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from itertools import islice, product
 from pathlib import Path
 from typing import Final
 
@@ -376,7 +376,7 @@ def is_ordinary(call: Call) -> bool:
     return not any(isinstance(text, str) and _FOUND.search(text) for text in call.values())
 
 
-def _texts(dialect: Dialect, kind: ArgumentKind, rules: Iterable[str]) -> Iterator[str]:
+def _texts(dialect: Dialect, kind: ArgumentKind, rules: Sequence[str]) -> Iterator[str]:
     """Yield arguments that rules may match, those of their own words first."""
     for rule in rules:
         found = _RULE.fullmatch(rule)
@@ -399,6 +399,9 @@ def _texts(dialect: Dialect, kind: ArgumentKind, rules: Iterable[str]) -> Iterat
     match kind:
         case ArgumentKind.COMMAND:
             yield from _KNOWN["any_command"]
+            # What runs without a rule needs one behind a program that starts it.
+            for found in filter(None, map(_RULE.fullmatch, rules)):
+                yield from (f"time {text}" for text in islice(_commands(found[2]), 2))
         case ArgumentKind.PATH:
             yield from _KNOWN["any_file"]
         case ArgumentKind.URL:
@@ -414,6 +417,15 @@ def _commands(pattern: str) -> Iterator[str]:
         words = _KNOWN["programs"] if start[0] == "*" else _WORDS
         words = ("", *words) if re.search(r"\w\*", start) else words
         words = ("push origin", *words) if start.startswith("git *") else words
+        words = ("cat ", *words) if re.match(r"\*[\w.]", start) else words
+        # A star before an option, or at the end of a word, stands for nothing; the last of several
+        # that stands alone needs a word.
+        spare = re.sub(r"\*(?=-)|(?<=\w)\*$", "", start) + f" {_WORDS[0]}" * (start != pattern)
+        known = _COMMANDS.get(spare.partition("*")[0].rstrip(), "").split("|")
+        first = (*filter(None, known), *words) if "git *" not in start else words
+        yield from (
+            " ".join(spare.replace("*", word, 1).replace("*", "x").split()) for word in first
+        )
         yield from (" ".join(start.replace("*", word).split()) for word in words)
     elif start == pattern:
         yield pattern

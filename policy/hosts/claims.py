@@ -51,7 +51,7 @@ def call_of(matcher: Matcher, dialect: Dialect) -> tuple[str, dict[str, object]]
     """Return the call that a matcher in a test names; its specifier is taken literally.
 
     Raises:
-        PolicyError: the matcher has a wildcard for the tool.
+        PolicyError: the matcher has a wildcard for the tool, or arguments that are no JSON.
 
     """
     if "*" in matcher.tool:
@@ -64,7 +64,7 @@ def call_of(matcher: Matcher, dialect: Dialect) -> tuple[str, dict[str, object]]
     if isinstance(specifier, Parameter) and specifier.name in argument.parameters:
         return matcher.tool, {specifier.name: specifier.value}
     text = specifier.text
-    if text.startswith("{") and (arguments := _arguments(text)) is not None:
+    if text.startswith("{") and (arguments := _arguments(text, matcher)) is not None:
         return matcher.tool, arguments
     if matcher.tool == "WebFetch" and "://" not in text:
         text = "https://" + text.removeprefix("domain:").strip() + "/"
@@ -72,12 +72,21 @@ def call_of(matcher: Matcher, dialect: Dialect) -> tuple[str, dict[str, object]]
     return matcher.tool, {field: text}
 
 
-def _arguments(text: str) -> dict[str, object] | None:
-    """Return the arguments of a call written as JSON, or None."""
+def _arguments(text: str, matcher: Matcher) -> dict[str, object] | None:
+    """Return the arguments of a call written as JSON, or None.
+
+    Raises:
+        PolicyError: no command or path begins so, and it is no JSON.
+
+    """
     try:
         value = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
+    except (ValueError, RecursionError) as error:
+        if not text.startswith('{"'):
+            return None
+        msg = f"expected arguments as JSON, found a mistake: {str(error)[:100]}"
+        help_ = f'write `{matcher.tool}({{"argument": "value"}})`'
+        raise PolicyError(msg, matcher.span, help=help_) from None
     return value if isinstance(value, dict) else None
 
 

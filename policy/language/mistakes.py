@@ -5,7 +5,9 @@ from __future__ import annotations
 import itertools
 import unicodedata
 from collections.abc import Iterable
-from typing import Final
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
 
 from policy.core import expressions as re
 from policy.core.source import visible
@@ -28,16 +30,7 @@ __all__ = [
 
 # Words that begin a statement of a file, and of an agent.
 FILE_WORDS: Final = ("root", "agent", "test", "never")
-AGENT_WORDS: Final = (
-    "allow",
-    "ask",
-    "deny",
-    "expect",
-    "inherit",
-    "delegate",
-    "trust",
-    "limit",
-)
+AGENT_WORDS: Final = ("allow", "ask", "deny", "expect", "inherit", "delegate", "trust", "limit")
 WORDS: Final = FILE_WORDS + AGENT_WORDS
 
 
@@ -90,79 +83,27 @@ def character(char: str) -> str:
 NAME_CHARACTERS: Final = "a tool's name holds letters, digits and `_`, `-`, `.`, `:`, `*`"
 
 
-# What is wrong with a matcher: the first form that all of it has says so. `at` is underlined; a
-# name in backticks stands for what the form has there.
+# The texts, and the forms of matchers, in which TOOL stands for this.
 _TOOL: Final = r"(?P<tool>[A-Za-z0-9_.:*-]+)"
-_MISTAKEN: Final = (
-    (
-        r"(?P<at>\s*)",
-        "expected a tool, found nothing",
-        "write a tool: `Read`, or `Bash(git diff *)`",
-    ),
-    (
-        rf"(?P<rule>{_TOOL}(?P<at>\()[^)]*?)\s*",
-        "expected `)` for this `(`, found the end of the rule",
-        "close it: `{rule})`",
-    ),
-    (
-        rf"(?P<rule>{_TOOL}\(.*\))(?P<at>\s+)",
-        "expected the end of the rule, found a blank",
-        "write `{rule}`",
-    ),
-    (
-        rf"{_TOOL}\(.*\)\s*(?P<at>\S|\S.*\S)\s*",
-        "expected the end of the rule after `)`, found `{at}`",
-        "the specifier ends at the last `)`: move the text into it, or remove it",
-    ),
-    (r"(?P<at>\s+)(?P<rule>.*?)\s*", "expected a tool, found a blank", "write `{rule}`"),
-    (
-        r"(?P<at>\()(?P<rest>.*)",
-        "expected a tool, found `(`",
-        "write the tool first: `Bash({rest}`",
-    ),
-    (
-        r"(?P<at>[^(]*/[^(]*)(\(.*)?",
-        "expected a tool, found the path `{at}`",
-        "a path goes into the parentheses of a tool: `Read({at})`",
-    ),
-    (
-        rf"{_TOOL}(?P<at>\s+)",
-        "expected the end of the rule, found a blank",
-        "write `{tool}`",
-    ),
-    (
-        rf"{_TOOL}(?P<at>\s+)(?P<rest>\(.*?)\s*",
-        "expected `(` right after `{tool}`, found a blank",
-        "write `{tool}{rest}`",
-    ),
-    (
-        rf"{_TOOL}\s+(?P<at>.*?)\s*",
-        "expected `(` or the end of the rule after `{tool}`, found `{at}`",
-        "what the tool may be called with goes into parentheses: `{tool}({at})`",
-    ),
-    (
-        rf"{_TOOL}?(?P<at>\)).*",
-        "expected `(` or the end of the rule, found `)`",
-        "write `Tool(specifier)`, or the tool alone",
-    ),
-    (
-        rf"{_TOOL}?(?P<at>,).*",
-        "expected one matcher, found a list of them",
-        "write each matcher as an entry of its own",
-    ),
-    (rf"{_TOOL}?(?P<at>[\"'`]).*", "expected a tool, found {character}", "remove the quotes"),
-    (rf"{_TOOL}?(?P<at>.).*", "expected a tool, found {character}", NAME_CHARACTERS),
-)
+
+
+@cache
+def _texts() -> dict[str, Any]:
+    import tomllib  # noqa: PLC0415  # for mistakes alone
+
+    return tomllib.loads(Path(__file__).with_name("mistakes.toml").read_text("utf-8"))
+
+
 _FILLED: Final = re.compile(r"`([^`]*\{\w+\}[^`]*)`|\{character\}")
 
 
 def in_matcher(text: str) -> Mistake:
     """Return what is wrong with a matcher that does not parse."""
-    for form, message, help_ in _MISTAKEN:
-        found = re.fullmatch(form, text, re.DOTALL)
+    for each in _texts()["matcher"]:
+        found = re.fullmatch(each["form"].replace("TOOL", _TOOL), text, re.DOTALL)
         if found is not None:
             texts = found.groupdict()
-            said = (_filled(each, texts) for each in (message, help_))
+            said = (_filled(each[key], texts) for key in ("message", "help"))
             return Mistake(*found.span("at"), *said)
     raise AssertionError(text)  # the last form is that of any text
 
@@ -173,25 +114,6 @@ def _filled(template: str, texts: dict[str, str]) -> str:
 
     return _FILLED.sub(fill, template)
 
-
-# What the parser would have taken, and what a person calls it. The first row
-# whose terminals are all among them is the one that counts.
-_EXPECTED: Final = (
-    ({"AGENT"}, "`root`, `agent`, `test` or `never`"),
-    ({"EFFECT", "INHERIT"}, "a statement or `}`"),
-    ({"EFFECT", "RBRACE"}, "`allow`, `ask`, `deny` or `}`"),
-    ({"EFFECT"}, "`allow`, `ask` or `deny`"),
-    ({"TOOL"}, "a tool"),
-    ({"NAME", "STARS"}, "an agent, `*` or `**`"),
-    ({"NAME", "STRING"}, "a name"),
-    ({"MORETHAN", "LBRACE"}, "`>` or `{`"),
-    ({"MORETHAN", "COLON"}, "`>` or `:`"),
-    ({"LBRACE"}, "`{`"),
-    ({"RPAR"}, "`)`"),
-    ({"_CLOSE"}, "`)`"),
-    ({"COMMA"}, "`,` or the end of the line"),
-    ({"RBRACE"}, "the end of the line or `}`"),
-)
 
 _WORD = re.compile(r"[\w.:*@/-]+")
 _STRING = re.compile(r'"(?:\\.|[^"\\\n])*"')
@@ -206,7 +128,8 @@ def in_notation(
     unclosed `{` before it, with the statement it belongs to.
     """
     expected = next(
-        (name for needed, name in _EXPECTED if needed <= accepted), "the end of the line"
+        (name for needed, name in _texts()["expected"] if accepted.issuperset(needed.split())),
+        "the end of the line",
     )
     if accepted == {"NAME"}:
         names_bound = text[:at].rstrip().endswith(("limit", ","))

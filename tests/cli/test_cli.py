@@ -351,6 +351,17 @@ def test_two_files_of_different_names_are_compared(run) -> None:
     assert json.loads(out)["changes"] == []
 
 
+def test_two_files_of_one_name_are_compared_edit_by_edit(run, tmp_path) -> None:
+    for folder, effect in (("old", "allow"), ("new", "deny")):
+        (tmp_path / folder).mkdir()
+        text = f"root main\nagent main {{\n    {effect} Read\n}}\n"
+        (tmp_path / folder / "a.policy").write_text(text)
+    sides = [str(tmp_path / folder / "a.policy") for folder in ("old", "new")]
+    _, out, _ = run("diff", *sides, "--format", "json")
+    (effect,) = json.loads(out)["edits"]
+    assert [edit["line"] for edit in effect["edits"]] == [3]
+
+
 def test_revisions_are_compared(run, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     git("init", "-q", "-b", "main", cwd=tmp_path)
@@ -549,6 +560,45 @@ def test_a_folder_that_is_not_there_is_no_call(run, tmp_path, monkeypatch) -> No
     assert "`nofolder` is neither a folder nor a file" in err
     assert run("check", ".", "nofolder", "Read(a)")[0] == 1
     assert run("check", "Read", "Read(a)")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ("Raed(a)", "no rule names a tool `Raed`; did you mean `Read`?"),
+        ("bash(ls)", "no rule names a tool `bash`; did you mean `Bash`?"),
+        ("Task(explroe)", "there is no agent `explroe`; did you mean `explore`?"),
+        ("Read(a) Read(b)", "this is one call: write each call as an argument of its own"),
+        ('Bash({"cmd": "ls"})', "expected `command`, found `cmd`"),
+        ('Bash({"command": 3})', "expected a text as `command`, found `3`"),
+        ("Bash", "expected `command`, found no argument"),
+        ("Frobnicate(a)", ""),
+        ("Task(explore)", ""),
+        ("Bash(f() { ls; }; f (a))", ""),
+    ],
+)
+def test_a_call_that_is_probably_mistaken_is_answered_with_a_hint(asked, told, run) -> None:
+    _, out, _ = run("check", "team", asked, "--format", "json")
+    assert json.loads(out).get("hint", "") == told
+
+
+@pytest.mark.parametrize("asked", ['Bash({"command": ls})', 'Bash({"command": "ls"'])
+def test_arguments_that_are_no_json_are_no_command(asked, run) -> None:
+    status, _, err = run("check", "team", asked)
+    assert status == 2
+    assert "expected" in err
+
+
+def test_a_path_stands_before_a_call_or_behind_it(run) -> None:
+    assert run("check", "team", "Read(a)") == run("check", "Read(a)", "team")
+    assert run("query", "Bash(git *)", "team") == run("query", "team", "Bash(git *)")
+
+
+def test_no_rule_for_a_command_makes_the_others_run_without_one(run, tmp_path) -> None:
+    (tmp_path / "a.policy").write_text("root main\nagent main {\n    allow Bash(ls *)\n}\n")
+    _, out, _ = run("audit", str(tmp_path))
+    assert "ls *" in out
+    assert "read-only" not in out
 
 
 def test_check_decides_in_every_mode(run, tmp_path) -> None:

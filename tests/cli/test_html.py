@@ -177,7 +177,7 @@ def test_a_cell_says_what_an_agent_may_do_at_most() -> None:
     assert found["main", "read files"] == "any but .env"
     assert found["main", "run commands"] == "git *"
     assert found["main", "change files"] == "?"
-    assert found["main", "start agents"] == "any (3)"
+    assert found["main", "start agents"] == "main, scout, idle"
     assert found["scout", "change files"] == "-"
     # Its parent may not write, so that it may not either.
     assert found["idle", "change files"] == "-"

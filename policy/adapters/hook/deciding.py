@@ -44,27 +44,6 @@ _KEPT: Final = 64
 _PLAIN: Final = frozenset({"", "default", "acceptEdits", "dontAsk"})
 
 
-_HELP: Final = """\
-usage: policy hook [OPTION ...] [FILE ...]
-
-Answer the PreToolUse event of Claude Code on standard input: print one JSON object, or block the
-call with status 2 on any failure. `policy install claude-code` writes the settings for it.
-
-arguments:
-  FILE                compiled policies that decide, relative to the folder of the project
-                      (default: the policy files of the project and the user)
-
-options:
-  -h, --help          show this message
-  --hash HASH         the hash of the one FILE, sha256:…
-  --root AGENT        the agent of the main conversation
-  --resident          keep a process running that answers later calls
-  --record FILE       append every answer to FILE
-  --redact WHAT       what a record leaves out: none, credentials (default), all
-  --deadline SECONDS  before the call is blocked (20)
-"""
-
-
 class HookOptions:
     """The options of one hook; `argparse` takes as long to import as a call to decide.
 
@@ -110,7 +89,9 @@ def options_of(arguments: Sequence[str]) -> HookOptions | None:
     """
     options = HookOptions(arguments)
     if options.help:
-        sys.stdout.write(_HELP)
+        from pathlib import Path  # noqa: PLC0415  # a call is decided without
+
+        sys.stdout.write(Path(__file__).with_name("help.txt").read_text("utf-8"))
         return None
     if options.given["hash"] and len(options.files) != 1:
         raise PolicyError("expected one file with `--hash`")

@@ -300,12 +300,16 @@ class _Auditor:
     def _position(self, chain: Chain) -> AuditPosition:
         confirm = tuple(link.name for link in chain.links if link.confirm)
         lookup = chain.table.lookup(self.project.tool_classes["run"][0])
-        runs = [lookup.decide({"command": each}).effect is Effect.ALLOW for each in _COMMANDS]
-        return AuditPosition(chain.names, confirm, privileges(chain.table), runs == [True, False])
+        unruled, *found = [lookup.decide({"command": each}) for each in (_UNKNOWN, *_READ_ONLY)]
+        # A rule may allow some of them by name.
+        free = any(each.effect is Effect.ALLOW and not each.because for each in found)
+        runs = free and unruled.effect is not Effect.ALLOW
+        return AuditPosition(chain.names, confirm, privileges(chain.table), runs)
 
 
-# One that changes nothing, and one that no host knows.
-_COMMANDS: Final = ("ls", "no-such-program x")
+# Commands that change nothing, and one that no host knows.
+_READ_ONLY: Final = ("ls", "pwd", "wc x", "whoami")
+_UNKNOWN: Final = "no-such-program x"
 
 
 def _is_dead_letter(gap: ReadingGap) -> bool:

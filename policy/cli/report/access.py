@@ -21,6 +21,9 @@ NOTHING: Final = doc.Ink("-", "dim")
 _MOST = 3
 _LONGEST = 32
 
+# Tools that show names of files, and none of their lines.
+_LISTING: Final = frozenset("Glob LS glob ls list_files find_path list_directory".split())
+
 _WORDS: Final = re.compile(r"[\w -]+")  # `working folder`
 
 
@@ -41,7 +44,9 @@ def cell(kind: str, tools: Sequence[ToolAccess]) -> doc.Text:
     if not allowed:
         return doc.Ink("?", "ask") if mark else NOTHING
     within = _within(kind, allowed, denied)
-    unless = f" but {_listed(within)}" if within else ""
+    alike = all({*within} <= {*t.denied} for t in tools if _allowed(t) and t.name not in _LISTING)
+    but = " but {}" if alike else f" ({tools[0].name} not {{}})"
+    unless = but.format(_listed(within)) if within else ""
     if "any" in allowed:
         risky = kind in {"change", "run", "network"}
         return (doc.Ink(f"any{unless}", "warning" if risky else "allow"), mark)

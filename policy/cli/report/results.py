@@ -91,25 +91,15 @@ def sarif(results: Sequence[Result], *, exact: bool = True) -> Object:
     findings = sorted((result.finding for result in results), key=lambda one: one.code)
     rules = {finding.code: finding for finding in findings}
     indices = {code: index for index, code in enumerate(rules)}
-    return {
-        "$schema": _SCHEMA,
-        "version": "2.1.0",
-        "runs": [
-            {
-                "tool": {
-                    "driver": {
-                        "name": "agent-policy",
-                        "semanticVersion": policy.__version__,
-                        "rules": [_rule(finding) for finding in rules.values()],
-                    }
-                },
-                # Columns are counted in characters (3.14.17).
-                "columnKind": "unicodeCodePoints",
-                "results": [_result(result, indices) for result in results],
-                "properties": {"exact": exact},
-            }
-        ],
+    shown = [_rule(finding) for finding in rules.values()]
+    driver = {"name": "agent-policy", "semanticVersion": policy.__version__, "rules": shown}
+    run = {
+        "tool": {"driver": driver},
+        "columnKind": "unicodeCodePoints",  # columns are counted in characters (3.14.17)
+        "results": [_result(result, indices) for result in results],
+        "properties": {"exact": exact},
     }
+    return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
 def _rule(finding: Finding) -> Object:
@@ -183,15 +173,9 @@ def junit(results: Sequence[Result], name: str) -> str:
     root = ET.Element("testsuites", {"name": name, **totals})
     for file, members in suites.items():
         skipped = sum(bool(_skipped(one)) for one in members)
-        suite = ET.SubElement(
-            root,
-            "testsuite",
-            name=visible(file),
-            tests=str(len(members) or 1),
-            failures=str(len(members) - skipped),
-            errors="0",
-            skipped=str(skipped),
-        )
+        counts = {"tests": len(members) or 1, "failures": len(members) - skipped, "errors": 0}
+        shown = {key: str(count) for key, count in {**counts, "skipped": skipped}.items()}
+        suite = ET.SubElement(root, "testsuite", {"name": visible(file), **shown})
         for result in members:
             _case(suite, result)
         if not members:
@@ -212,14 +196,9 @@ def _case(suite: Element, result: Result) -> None:
     finding, place = result.finding, result.place
     message, *details = _lines(finding)
     at = f"{place.line}:{place.column}: " if place and result.end else ""
-    case = SubElement(
-        suite,
-        "testcase",
-        classname=finding.code,
-        name=f"{at}{message}",
-        file=visible(place.file) if place else "",
-        line=str(place.line) if place and result.end else "1",
-    )
+    where = {"file": visible(place.file) if place else "", "line": at.partition(":")[0] or "1"}
+    name = {"classname": finding.code, "name": f"{at}{message}"}
+    case = SubElement(suite, "testcase", {**name, **where})
     if why := _skipped(result):
         SubElement(case, "skipped", message=visible(why))
         return

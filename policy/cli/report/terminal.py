@@ -152,11 +152,14 @@ def _broken(text: str, first: int, rest: int) -> list[str]:
         if not fitting and (parts or room >= rest):
             fitting = text[0]
         # Better between the parts of a command or a path than within a word.
-        cut = max(map(fitting.rfind, (" ", "/", "-"))) + 1
+        cut = max((part.end() for part in _PART.finditer(fitting)), default=0)
         fitting = fitting[:cut] if 3 * cut >= len(fitting) else fitting
         parts.append(fitting)
         text, room = text[len(fitting) :], rest
     return [*parts, text]
+
+
+_PART = re.compile(r"[ /]|(?<=\w)-")
 
 
 # --- blocks --------------------------------------------------------------------------------
@@ -216,7 +219,7 @@ def _block(block: doc.Block, page: PageLayout, indent: int) -> list[str]:
 
 def _longest(cell: str) -> int:
     """Return the columns of the longest part of a cell that is not broken where there is room."""
-    return max(map(width, re.split(r" |(?<=[/-])", cell)))
+    return max(map(width, re.split(r" |(?<=/)|(?<=\w-)", cell)))
 
 
 def _table(table: doc.Grid, page: PageLayout, indent: int) -> list[str]:
