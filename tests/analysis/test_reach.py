@@ -118,7 +118,7 @@ agent end {
 """
 
 
-def test_incomparable_positions_are_all_kept_and_the_second_is_joined_beyond_a_bound() -> None:
+def test_incomparable_positions_are_all_kept_and_the_second_is_left_out_beyond_a_bound() -> None:
     project = team(DIAMOND)
     found = reach(project, project.attenuated)
     assert sorted(map(str, found.chains["end"])) == ["main>left>end", "main>right>end"]
@@ -185,4 +185,5 @@ def test_every_agent_that_is_reached_keeps_a_chain_however_many_positions_there_
         "right": 1,
         "end": 1,
     }
-    assert [*found.most] == ["end"]
+    assert not found.exact
+    assert "end" in found.most

@@ -415,7 +415,7 @@ def _agents(scale: Scale) -> Iterator[Figure]:
 
     Where each hands on all that it may not do itself, a chain narrows nothing and
     an agent has one position. Where each denies what it starts something of its
-    own, positions are beyond number, and joined beyond the bound of `policy.analysis.reach.worklist`.
+    own, positions are beyond number, and left out beyond the bound of `policy.analysis.reach.worklist`.
     """
     agents = scale.largest
     few = agents // 10
@@ -446,7 +446,7 @@ def _positions(
     yield _at_most(f"positions of {name}", spent, target, "s")
     yield Figure(
         "    found",
-        {"chains": chains, "agents": len(found[-1].chains), "joined": len(found[-1].most)},
+        {"chains": chains, "agents": len(found[-1].chains), "left out": len(found[-1].most)},
         f"{chains:,} of {len(found[-1].chains):,} agents, {exact}",
     )
 

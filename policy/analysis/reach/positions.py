@@ -12,7 +12,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from typing import Protocol
 
 from policy.core.effect import Effect
-from policy.core.values import define, evolve
+from policy.core.values import define
 from policy.tables.chain import (
     SPAWN_TOOL,
     Attenuated,
@@ -25,7 +25,7 @@ from policy.tables.chain import (
 from policy.tables.dialect import ArgumentKind
 from policy.tables.parameters import outcomes_beside
 from policy.tables.ruleset import RuleSet
-from policy.tables.table import TRUST, Bounds, Ceiling, LinkedRules, Table
+from policy.tables.table import Bounds, Ceiling, LinkedRules, Table
 
 __all__ = [
     "Position",
@@ -34,10 +34,8 @@ __all__ = [
     "Sets",
     "SpawnNumbers",
     "bits",
-    "joined",
     "moves",
     "startable",
-    "table_of",
 ]
 
 
@@ -209,45 +207,6 @@ class Position:
         )
 
 
-def table_of(position: Position, rule_sets: RuleSets) -> Table:
-    """Return the table of *position*, whose rules are of no link in particular."""
-    use, delegated = (
-        Ceiling.of(LinkedRules(rule_sets.sets[number]) for number in sorted(sets))
-        for sets in (position.use, position.delegated)
-    )
-    return Table(use, delegated, position.bounds)
-
-
-def joined(one: Position, other: Position, rule_sets: RuleSets) -> Position:
-    """Return a position of the same agent and state that grants no less than either."""
-    bounds = Bounds(
-        _most(one.bounds.depth, other.bounds.depth),
-        _most(one.bounds.turns, other.bounds.turns),
-        _trusted(one.bounds.trust, other.bounds.trust),
-    )
-    use = _common(one.use, other.use, rule_sets)
-    delegated = _common(one.delegated, other.delegated, rule_sets)
-    depth = min(one.depth, other.depth)
-    return Position(one.agent, use, delegated, bounds, depth, one.state)
-
-
-def _common(one: Sets, other: Sets, rule_sets: RuleSets) -> Sets:
-    # What denies everything grants no more than the other.
-    if one & rule_sets.denying:
-        return other
-    if other & rule_sets.denying:
-        return one
-    return one & other
-
-
-def _most(one: int | None, other: int | None) -> int | None:
-    return None if one is None or other is None else max(one, other)
-
-
-def _trusted(one: str | None, other: str | None) -> str | None:
-    return None if one is None or other is None else max(one, other, key=TRUST.index)
-
-
 class PositionMoves(Protocol):
     """How positions of one reading follow one another."""
 
@@ -263,9 +222,6 @@ class PositionMoves(Protocol):
 
     def incoming(self, position: Position) -> Hashable:
         """Return what the positions behind *position* depend on, which may be itself."""
-
-    def join(self, one: Position, other: Position) -> Position:
-        """Return a position of the same agent and state that grants no less than either."""
 
 
 def moves(
@@ -334,15 +290,13 @@ class _Meets:
 
     def _without_starts(self, sets: Sets) -> Sets:
         if sets not in self._last:
-            table = table_of(Position(0, sets, sets), self.numbers.rule_sets)
-            self._last[sets] = self.numbers.rule_sets.of(table.use.without_spawns)
+            known = self.numbers.rule_sets
+            met = Ceiling.of(LinkedRules(known.sets[number]) for number in sorted(sets))
+            self._last[sets] = known.of(met.without_spawns)
         return self._last[sets]
 
     def incoming(self, position: Position) -> Hashable:
         return position.delegated, position.bounds
-
-    def join(self, one: Position, other: Position) -> Position:
-        return joined(one, other, self.numbers.rule_sets)
 
 
 class _Steps:
@@ -375,11 +329,3 @@ class _Steps:
 
     def incoming(self, position: Position) -> Hashable:
         return position  # a host may look at anything
-
-    def join(self, one: Position, other: Position) -> Position:
-        found = joined(one, other, self.numbers.rule_sets)
-        if one.link is None:
-            return found
-        table = table_of(found, self.numbers.rule_sets)
-        found.link = evolve(one.link, table=table, depth=found.depth)
-        return found

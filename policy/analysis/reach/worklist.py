@@ -11,16 +11,15 @@ those rule sets: no call differs behind it that does not differ behind one of th
 chain of one side if another chain of that side alone covers it.
 
 `reach` returns the positions of one reading. Of positions that cannot be compared all are kept,
-up to a bound. What is beyond the bound is *joined*: of all such positions of an agent one
-remains that grants no less than any of them. What that grants, some chain may grant; what it
-refuses, none does.
+up to a bound. Where more are left out, the most that an agent may do is what it declares itself,
+or what it and the one agent that starts chains declare.
 """
 
 from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -31,7 +30,6 @@ from policy.analysis.reach.positions import (
     bits,
     moves,
     startable,
-    table_of,
 )
 from policy.core.values import define, field, frozen
 from policy.hosts.project import Project
@@ -59,7 +57,7 @@ _PAIRS = 20_000
 _SPAWNS = 200_000
 _SPAWNS_EACH = 200
 
-# Positions of one agent, and of a project, before the rest is joined.
+# Positions of one agent, and of a project, before the rest is left out.
 _PER_AGENT = 64
 _IN_ALL = 20_000
 
@@ -301,7 +299,7 @@ class Worklist:
         if self._is_shown(pair, differing):
             return
         if known and self._is_full(known):
-            self._leave_out(pair)
+            self.is_whole = False
             return
         self._count += 1
         for other, others in known:
@@ -323,10 +321,6 @@ class Worklist:
     def _is_full(self, known: list[tuple[PositionPair, _Differing]]) -> bool:  # noqa: ARG002
         """Return whether no pair of an agent is kept beside those that are *known*."""
         return self._count >= _PAIRS
-
-    def _leave_out(self, pair: PositionPair) -> None:  # noqa: ARG002
-        """Note that a pair is not kept."""
-        self.is_whole = False
 
     def _differing(self, pair: PositionPair) -> _Differing:
         before, after = pair.before, pair.after
@@ -372,8 +366,7 @@ class Reach:
     """The positions of one reading that matter.
 
     Attributes:
-        most: agent -> what it may do at most behind chains that are not among
-            `chains`; nothing where those are all that matter.
+        most: agent -> what it may do at most; nothing where `chains` are all that matter.
 
     """
 
@@ -461,22 +454,22 @@ def reach(
 
     """
     starts = tuple(project.starts if starts is None else starts)
-    return _Joining(ReadingSide(reading, starts, tuple(alone))).result()
+    return _OneReading(ReadingSide(reading, starts, tuple(alone))).result()
 
 
-class _Joining(Worklist):
-    """A worklist over one reading that joins the positions beyond its bounds."""
+class _OneReading(Worklist):
+    """A worklist over one reading, with a bound for the positions of each agent."""
 
     def __init__(self, side: ReadingSide) -> None:
         super().__init__(side, None)
+        self._side = side
         self._left = math.inf
-        self._joins: dict[tuple[int, Hashable], Position] = {}
-        self._joined: deque[Position] = deque()
 
     def result(self) -> Reach:
         """Return what was found."""
         self.run()
-        return Reach(self._most(), self._moves[0], tuple(self), self.edges)
+        most = {} if self.is_whole else dict(self._most())
+        return Reach(most, self._moves[0], tuple(self), self.edges)
 
     def _differing(self, pair: PositionPair) -> _Differing:  # noqa: ARG002
         return _NOTHING
@@ -487,38 +480,14 @@ class _Joining(Worklist):
         # The first is kept in any case: it is a shortest chain.
         return bool(known) and (len(known) >= _PER_AGENT or self._count >= _IN_ALL)
 
-    def _leave_out(self, pair: PositionPair) -> None:
-        if pair.before is not None:
-            self._join(pair.before)
-
-    def _join(self, position: Position) -> None:
-        """Join a position, without its chain, into the joined one of its agent and state."""
-        key = (position.agent, position.state)
-        known = self._joins.get(key, position)
-        if known is not position and known.covers(position):
-            return
-        if len(self._joins) >= _IN_ALL:
-            self.is_whole = False
-            return
-        self._joins[key] = joined = self._moves[0].join(known, position)
-        self._joined.append(joined)
-
-    def _most(self) -> dict[str, Table]:
-        """Return what agents may do at most at the positions that were joined, and behind them."""
-        side = self._moves[0]
-        while self._joined and self.is_whole:
-            position = self._joined.popleft()
-            if self._joins[position.agent, position.state] is position:
-                for agent in bits(startable(side.numbers, position)):
-                    following = side.step(position, agent)
-                    if following is not None and not self._is_shown(
-                        PositionPair(agent, following, None), _NOTHING
-                    ):
-                        self._join(following)
-        if not self.is_whole:
-            return dict.fromkeys(self.agents, UNRESTRICTED)
-        by_agent: dict[int, Position] = {}
-        for position in self._joins.values():
-            known = by_agent.setdefault(position.agent, position)
-            by_agent[position.agent] = side.join(known, position)
-        return {self.agents[a]: table_of(p, self.rule_sets) for a, p in by_agent.items()}
+    def _most(self) -> Iterator[tuple[str, Table]]:
+        """Yield what each agent may do at most where others start it, in whatever chain."""
+        side, reading = self._side, self._side.reading
+        for agent in self.agents:
+            if type(reading) is not Attenuated or agent in side.alone:
+                yield agent, UNRESTRICTED
+            elif agent in reading.tables and len(side.starts) == 1:
+                # A longer chain grants no more than the shortest that there could be.
+                yield agent, reading.step(reading.start(*side.starts), agent).table
+            elif agent in reading.tables:
+                yield agent, reading.tables[agent]
