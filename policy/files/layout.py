@@ -7,18 +7,16 @@ file with others at all.
 
 from __future__ import annotations
 
-import bisect
-from collections import deque
 from collections.abc import Iterator
 from typing import Final, assert_never
 
 from policy.core import expressions as re
 from policy.core.errors import PolicyError
-from policy.core.source import Source, Span
-from policy.core.values import define, frozen
+from policy.core.source import Source
+from policy.core.values import define, field, frozen
 from policy.files.frontmatter import HeaderLanguage, split_front_matter
 from policy.files.json_nodes import read_json
-from policy.files.nodes import MappingNode, Node, NodeEntry, ScalarNode, SequenceNode, walk
+from policy.files.nodes import MappingNode, Node, ScalarNode, SequenceNode, walk
 from policy.files.text import BYTE_ORDER_MARK, has_byte_order_mark
 
 __all__ = ["layout_json_file", "layout_markdown_file", "layout_yaml_file"]
@@ -27,6 +25,7 @@ __all__ = ["layout_json_file", "layout_markdown_file", "layout_yaml_file"]
 _WIDTH: Final = 100
 _STEP: Final = 2
 _COMMENT: Final = re.compile(r"#[^\r\n]*")
+_DASH: Final = re.compile(r"(?<!\S)-(?!\S)")
 
 
 def layout_yaml(source: Source, start: int = 0, end: int | None = None) -> str:
@@ -41,8 +40,7 @@ def layout_yaml(source: Source, start: int = 0, end: int | None = None) -> str:
     end = len(source.text) if end is None else end
     node = read_yaml(source, start, end)
     comments = _comments(source, node, start, end)
-    starts = [leaf.start for leaf in _leaves(node) if leaf.text]
-    printed = _Printer(source, deque(comments), starts).document(node)
+    printed = _Printer(source).document(node, start, end)
     # A block of text at the very end may be one without a line break.
     for text in (printed, printed.removesuffix("\n")):
         if _says_the_same(text, node, comments):
@@ -52,61 +50,36 @@ def layout_yaml(source: Source, start: int = 0, end: int | None = None) -> str:
 
 
 @frozen
-class _Comment:
-    """A comment; *alone* where nothing stands before it on its line."""
+class _Leaf:
+    """A key or a value that is printed as one: a scalar, or what stands in brackets.
 
-    text: str
-    start: int
-    column: int
-    alone: bool
-    after_blank: bool
+    Attributes:
+        node: what it is.
+        depth: how many steps it is indented where it has a line of its own.
+        is_value: whether it is the value of a key.
 
+    """
 
-def _comments(source: Source, node: Node, start: int, end: int) -> list[_Comment]:
-    """Return every comment: all text outside keys and scalars that a `#` starts."""
-    found = []
-    at = start
-    for leaf in (*_leaves(node), source.span(end, end)):
-        for match in _COMMENT.finditer(source.text, at, max(leaf.start, at)):
-            line = source.text.rfind("\n", 0, match.start()) + 1
-            before = source.text[max(line, start) : match.start()]
-            found.append(
-                _Comment(
-                    match[0].rstrip(),
-                    match.start(),
-                    len(before),
-                    not before.strip(),
-                    _after_blank(source, match.start(), start),
-                )
-            )
-        at = max(at, leaf.end)
-    return found
+    node: Node
+    depth: int
+    is_value: bool = False
 
 
-def _leaves(node: Node) -> list[Span]:
-    """Return the spans of keys and scalars, in the order of the text."""
-    return sorted(_parts(node), key=lambda span: span.start)
+def _leaves(node: Node, depth: int = 0, *, is_value: bool = False) -> Iterator[_Leaf]:
+    """Yield the leaves of *node* that have a text, in the order of the text."""
+    if isinstance(node, ScalarNode) or node.span.text[:1] in {"[", "{"}:
+        if node.span.text:
+            yield _Leaf(node, depth, is_value)
+    elif isinstance(node, SequenceNode):
+        for item in node.items:
+            yield from _leaves(item, depth + 1)
+    else:
+        for entry in node.entries:
+            yield _Leaf(entry.key, depth)
+            yield from _leaves(entry.value, depth + 1, is_value=True)
 
 
-def _parts(node: Node) -> Iterator[Span]:
-    for part in walk(node):
-        if isinstance(part, ScalarNode):
-            yield part.span
-        elif isinstance(part, MappingNode):
-            yield from (entry.key.span for entry in part.entries)
-
-
-def _after_blank(source: Source, at: int, start: int) -> bool:
-    """Return whether an empty line is above the line of *at*."""
-    text = source.text
-    line = text.rfind("\n", start, at) + 1
-    if line <= start or text[line:at].strip(" \t-?"):
-        return False
-    above = max(text.rfind("\n", start, line - 1) + 1, start)
-    return not text[above:line].strip()
-
-
-def _says_the_same(printed: str, node: Node, comments: list[_Comment]) -> bool:
+def _says_the_same(printed: str, node: Node, comments: list[str]) -> bool:
     from policy.files.yaml_nodes import read_yaml  # noqa: PLC0415  # where there is YAML alone
 
     again = Source("", printed)
@@ -114,162 +87,104 @@ def _says_the_same(printed: str, node: Node, comments: list[_Comment]) -> bool:
         read = read_yaml(again)
     except PolicyError:
         return False
-    texts = [comment.text for comment in _comments(again, read, 0, len(printed))]
-    return read == node and texts == [comment.text for comment in comments]
+    return read == node and _comments(again, read, 0, len(printed)) == comments
+
+
+def _comments(source: Source, node: Node, start: int, end: int) -> list[str]:
+    """Return every comment: all text outside keys and scalars that a `#` starts."""
+    found, at = list[str](), start
+    keys = (
+        e.key.span for part in walk(node) if isinstance(part, MappingNode) for e in part.entries
+    )
+    scalars = (part.span for part in walk(node) if isinstance(part, ScalarNode))
+    spans = sorted((*keys, *scalars), key=lambda span: span.start)
+    for span in (*spans, source.span(end, end)):
+        found += (each[0].rstrip() for each in _COMMENT.finditer(source.text, at, span.start))
+        at = span.end
+    return found
 
 
 @define
 class _Printer:
-    """Prints one document.
+    """Prints one document, leaf by leaf.
 
     Attributes:
         source: where it is written.
-        comments: those not printed yet.
-        starts: where keys and scalars start that have any text.
-        above: up to where comments and empty lines are printed already.
+        lines: what was printed.
+        blocks: the blocks that the last leaf is in: the column of each as written, and as printed.
 
     """
 
     source: Source
-    comments: deque[_Comment]
-    starts: list[int]
-    above: int = -1
+    lines: list[str] = field(factory=list)
+    blocks: list[tuple[int, int]] = field(factory=list)
 
-    def document(self, node: Node) -> str:
+    def document(self, node: Node, start: int, end: int) -> str:
         """Return the whole text."""
-        lines: list[str] = []
-        if not isinstance(node, ScalarNode):
-            lines += self._value(node, 0)
-        elif node.raw:
-            lines += [*self._gap(node.span.start, 0), *self._value(node, 0)]
-        lines += self._gap(len(self.source.text), 0)
-        text = "\n".join(lines).strip("\n")
+        at = start
+        for leaf in _leaves(node):
+            self._between("\n" * (at == start) + self.source.text[at : leaf.node.span.start], leaf)
+            first, *rest = self._lines(leaf)
+            self.lines[-1] += first
+            self.lines += rest
+            at = leaf.node.span.end
+        self._between("\n" * (at == start) + self.source.text[at:end], None)
+        text = "\n".join(line.rstrip() for line in self.lines).strip("\n")
         return f"{text}\n" if text else ""
 
-    def _gap(self, stop: int, indent: int, *, first: bool = False) -> Iterator[str]:
-        """Yield the comments up to *stop*, and one empty line where there are any.
-
-        Nothing is empty above the *first* line of a list or mapping.
-        """
-        if stop == self.above:  # the first key of an item starts where the item does
+    def _between(self, text: str, leaf: _Leaf | None) -> None:
+        """Print what stands between the last leaf and the next: marks, comments, empty lines."""
+        behind, *below = text.split("\n")
+        mark, sign, comment = behind.partition("#")
+        if self.lines:
+            self.lines[-1] += ":" * (":" in mark) + (f"  #{comment}" if sign else "")
+        if leaf and leaf.is_value and "#" not in text:
+            self.lines[-1] += " "
             return
-        self.above = stop
-        lines: list[str] = []
-        while self.comments and self.comments[0].start < stop:
-            lines += self._comment(indent)
-        if _after_blank(self.source, stop, 0) and (lines or not first):
-            lines.append("")
-        yield from lines[1:] if first and lines[:1] == [""] else lines
-
-    def _inside(self, end: int, column: int, indent: int) -> Iterator[str]:
-        """Yield the comments behind *end* that stand no further out than *column*."""
-        while self.comments:
-            comment = self.comments[0]
-            following = bisect.bisect_left(self.starts, end)
-            if not comment.alone or comment.column < column:
-                return
-            if following < len(self.starts) and self.starts[following] < comment.start:
-                return
-            yield from self._comment(indent)
-
-    def _comment(self, indent: int) -> Iterator[str]:
-        comment = self.comments.popleft()
-        if comment.after_blank:
-            yield ""
-        yield " " * indent + comment.text
-
-    def _beside(self, end: int, stop: int | None = None) -> str:
-        """Return the comment on the line that ends at *end*, if it is before *stop*."""
-        if not self.comments:
-            return ""
-        comment = self.comments[0]
-        between = self.source.text[end : comment.start]
-        if comment.alone or "\n" in between or (stop is not None and comment.start >= stop):
-            return ""
-        self.comments.popleft()
-        return f"  {comment.text}"
-
-    def _value(self, node: Node, indent: int, least: int = 0) -> list[str]:
-        """Return the lines of *node* at *indent*, with comments behind it from column *least*."""
-        match node:
-            case ScalarNode():
-                return self._scalar(node, indent, " " * indent)
-            case MappingNode() | SequenceNode() if (
-                line := self._bracketed(node, indent)
-            ) is not None:
-                return [f"{' ' * indent}{line}{self._beside(node.span.end)}"]
-            case MappingNode(entries=entries):
-                lines = [
-                    line
-                    for entry in entries
-                    for line in self._entry(entry, indent, first=entry is entries[0])
-                ]
-            case SequenceNode(items=items):
-                lines = [
-                    line
-                    for number, item in enumerate(items)
-                    for line in self._item(item, indent, first=not number)
-                ]
-            case _:
-                assert_never(node)
-        column = max(_column(node.span), least)
-        return [*lines, *self._inside(node.span.end, column, indent)]
-
-    def _entry(self, entry: NodeEntry, indent: int, *, first: bool) -> Iterator[str]:
-        key, value = entry.key, entry.value
-        yield from self._gap(key.span.start, indent, first=first)
-        start = f"{' ' * indent}{key.raw}:"
-        if isinstance(value, ScalarNode):
-            yield from self._scalar(value, indent, f"{start} " if value.raw else start, key.span)
-            if not value.raw:
-                yield from self._inside(key.span.end, _column(key.span) + 1, indent + _STEP)
+        if leaf and not below:
             return
-        beside = self._beside(key.span.end, value.span.start)
-        line = None if beside else self._bracketed(value, len(start) + 1)
-        if line is not None:
-            yield f"{start} {line}{self._beside(value.span.end)}"
-            return
-        yield f"{start}{beside}"
-        yield from self._value(value, indent + _STEP, _column(key.span) + 1)
+        dashes = len(_DASH.findall(_COMMENT.sub("", text)))
+        column, indent = -1, 0
+        if leaf:
+            indent = _STEP * (leaf.depth - dashes)
+            column = leaf.node.span.place.column - 1 - len(below[-1].lstrip(" "))
+        is_empty = False
+        for line in below[: -1 if leaf else None]:
+            if "#" in line:
+                self._line(self._indent(line.index("#"), column, indent), is_empty=is_empty)
+                self.lines[-1] += line[line.index("#") :]
+            is_empty = not line.strip()
+        if leaf:
+            self._line(indent, is_empty=is_empty)
+            self.lines[-1] += "- " * dashes
+            self.blocks = [block for block in self.blocks if block[1] < indent]
+            self.blocks += ((column + n * _STEP, indent + n * _STEP) for n in range(dashes + 1))
 
-    def _item(self, item: Node, indent: int, *, first: bool) -> Iterator[str]:
-        yield from self._gap(item.span.start, indent, first=first)
-        if isinstance(item, ScalarNode):
-            yield from self._scalar(item, indent, f"{' ' * indent}- ")
-            return
-        start, *rest = self._value(item, indent + _STEP)
-        yield f"{' ' * indent}- {start.lstrip()}"
-        yield from rest
+    def _line(self, indent: int, *, is_empty: bool) -> None:
+        """Begin a line, below an empty one unless a block starts with it."""
+        if is_empty and self.lines and not self.lines[-1].endswith(":"):
+            self.lines.append("")
+        self.lines.append(" " * indent)
 
-    def _scalar(
-        self, node: ScalarNode, indent: int, start: str, key: Span | None = None
-    ) -> list[str]:
-        beside = self._beside(key.end, node.span.start) if key and node.raw else ""
-        if beside:
-            # A comment between a key and its value keeps them on two lines.
-            return [start.rstrip() + beside, *self._scalar(node, indent, " " * (indent + _STEP))]
-        first, *rest = node.raw.replace("\r\n", "\n").split("\n")
-        lines = [start + first.rstrip()]
-        if node.raw[:1] in {"|", ">"} and not node.quoted:
-            lines += _shifted(rest, first, indent + _STEP)
-        else:
-            inner = " " * (indent + _STEP)
-            lines += [inner + line.strip() if line.strip() else "" for line in rest]
-        lines[-1] += self._beside(node.span.end)
-        return lines
+    def _indent(self, written: int, column: int, indent: int) -> int:
+        """Return how far a comment is indented: as what follows, or as a block it stands in."""
+        inside = max((old for old, _ in self.blocks if column < old <= written), default=-1)
+        if inside < 0:
+            return indent
+        is_alone = self.lines[-1].endswith(":") and written > inside
+        return dict(reversed(self.blocks))[inside] + _STEP * is_alone
 
-    def _bracketed(self, node: MappingNode | SequenceNode, indent: int) -> str | None:
-        """Return a list or mapping in brackets as one line, or None where it takes lines."""
-        if node.span.text[:1] not in {"[", "{"}:
-            return None
-        if self.comments and self.comments[0].start < node.span.end:
-            return None
-        line = _flow(node)
-        return line if line is not None and indent + len(line) <= _WIDTH else None
-
-
-def _column(span: Span) -> int:
-    return span.place.column - 1
+    def _lines(self, leaf: _Leaf) -> list[str]:
+        """Return the text of a leaf, its further lines indented."""
+        node, indent = leaf.node, _STEP * leaf.depth
+        is_commented = bool(_comments(self.source, node, node.span.start, node.span.end))
+        flow = None if is_commented else _flow(node)
+        if flow is not None and indent + len(flow) <= _WIDTH:
+            return [flow]
+        first, *rest = node.span.text.replace("\r\n", "\n").split("\n")
+        if first[:1] in {"|", ">"}:
+            return [first, *_shifted(rest, first, indent)]
+        return [first, *(" " * indent + line.strip() for line in rest)]
 
 
 def _flow(node: Node) -> str | None:

@@ -76,9 +76,10 @@ workspace:
 register:
   # odd
   - tool: bash
-  - mcp:
-      - a  # one
-      - b
+  - mcp: [
+      a, # one
+      b
+      ]
   - personas:
       - name: x
         system_prompt: |
@@ -112,7 +113,7 @@ def test_yaml_is_laid_out_in_one_way_and_keeps_its_comments() -> None:
         ("- - a\n  - b\n- {c: d,e: }", "- - a\n  - b\n- {c: d, e: }\n"),
         ("a: 'x # no comment' # one", "a: 'x # no comment'  # one\n"),
         ("a: >-\n    x\n\n    y\nb: 1", "a: >-\n  x\n\n  y\nb: 1\n"),
-        (f"a: [{'word, ' * 20}]", "a:\n" + "  - word\n" * 20),
+        (f"a: [ {'word,' * 20}]", f"a: [ {'word,' * 20}]\n"),  # longer than a line
     ],
 )
 def test_layouts_of_yaml(written: str, laid_out: str) -> None:
