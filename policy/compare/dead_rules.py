@@ -63,6 +63,7 @@ class ToolLines:
         self._numbers = {id(entry): number for number, entry in enumerate(self.entries)}
         self._index = LineIndex((n, _seen(e), e.effect) for n, e in enumerate(self.entries))
         self._whole = {n for n, entry in enumerate(self.entries) if entry.pattern is None}
+        self._matched: dict[str, list[Entry]] = {}
         # The lines that may share a call with any other, by what they say.
         self._anywhere: dict[tuple[Effect, Reason], list[int]] = {}
         for number, entry in enumerate(self.entries):
@@ -176,8 +177,8 @@ class ToolLines:
 
     def decides(self, text: str, rule: Sequence[Entry]) -> bool:
         """Return whether a line of *rule* decides a call whose argument is *text*."""
-        first = self._first(text, ())
-        return first < len(self.entries) and any(self.entries[first] is one for one in rule)
+        matching = self._matching(text)
+        return bool(matching) and any(matching[0] is one for one in rule)
 
     def effect(self, text: str, but: Sequence[Entry] = ()) -> Effect:
         """Return what a call gets whose argument is *text*, and that has no parameters.
@@ -187,14 +188,18 @@ class ToolLines:
             but: lines that do not count.
 
         """
-        first = self._first(text, but)
-        return self.entries[first].effect if first < len(self.entries) else self.rules.default
+        for entry in self._matching(text):
+            if not any(entry is other for other in but):
+                return entry.effect
+        return self.rules.default
 
-    def _first(self, text: str, but: Sequence[Entry]) -> int:
-        found = (self._looking[at] for at in self._by_text.matching(text))
-        left = {id(entry) for entry in but}
-        matching = (number for number in found if id(self.entries[number]) not in left)
-        return min(matching, default=len(self.entries))
+    def _matching(self, text: str) -> list[Entry]:
+        """Return the lines that match *text*, in order."""
+        found = self._matched.get(text)
+        if found is None:
+            numbers = sorted(self._looking[at] for at in self._by_text.matching(text))
+            found = self._matched[text] = [self.entries[number] for number in numbers]
+        return found
 
     @cached_property
     def _looking(self) -> list[int]:
@@ -505,7 +510,15 @@ class Trials:
         name = self._parts[0].rules.dialect.canonical(tool)
         found = self._lines.get(name)
         if found is None:
-            found = self._lines[name] = [ToolLines(part.rules, name) for part in self._parts]
+            found = self._lines[name] = [self._lines_of(part.rules, name) for part in self._parts]
+        return found
+
+    def _lines_of(self, rules: RuleSet, tool: str) -> ToolLines:
+        # Tables of many agents have the same rule sets.
+        key = ToolLines, id(rules), tool
+        if key not in self._known:
+            self._known[key] = ToolLines(rules, tool)
+        found: ToolLines = self._known[key]
         return found
 
     # --- all calls
@@ -543,7 +556,10 @@ class Trials:
                 if opens_otherwise(before, after):
                     before, after = self._lookups(tool, self._sides(self._whole, rule, effect))
                 found[said] = compare_until(self.matters, tool, before, after, self._known)
-        return _joined([*found.values(), *self._commands(rule, effect)])
+        of_tools = _joined([*found.values()])
+        if any(map(self.matters, of_tools.differences)):
+            return of_tools
+        return _joined([of_tools, *self._commands(rule, effect)])
 
     def _opens(self, tool: str) -> bool:
         """Whether calls of *tool* open files that they name."""
@@ -752,10 +768,11 @@ def shadowing(
 
     """
     effort = effort or Effort()
-    standings = _Standings(Trials(table.use.parts, compared), effort)
+    parts = [LinkedRules(part.rules.interned, part.links) for part in table.use.parts]
+    standings = _Standings(Trials(parts, compared), effort)
     found = tuple(
         standings.of(rule)
-        for rule in written_rules(table.use.parts)
+        for rule in written_rules(parts)
         if (rule.because.place, rule.because.rule) not in known
     )
     effort.left -= standings.trials.cost

@@ -19,7 +19,7 @@ from policy.analysis.lint.checks import (
     without_secrets,
 )
 from policy.analysis.lint.commands import command_findings
-from policy.analysis.lint.dead import dead_rule_findings
+from policy.analysis.lint.dead import TriedRules, dead_rule_findings
 from policy.analysis.lint.mending import Mended, UnmadeEdits, mend
 from policy.analysis.lint.suppression import (
     IGNORED_FILE,
@@ -31,7 +31,6 @@ from policy.analysis.lint.suppression import (
     ignored,
     suppressions,
 )
-from policy.compare.compare import Known
 from policy.core.decision import Because
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding
@@ -98,13 +97,13 @@ def lint(
     # That a host takes a rule for nothing says more than what it misses.
     known |= {("guard-misses-command", place) for code, place in known if "dead-" in code}
     found += _about_files(tree, workspace, source_of)
-    compared: Known = {}
+    tried = TriedRules()
     rules: set[tuple[Place, str]] = set()
     for project in workspace.projects:
         positions = Positions(project, source_of)
         found += (
             finding
-            for finding in _shown(positions, most, compared)
+            for finding in _shown(positions, most, tried)
             if (finding.code, finding.place) not in known
         )
         rules |= {*positions.lines, *((rule.place, rule.rule) for rule in project.written)}
@@ -141,14 +140,14 @@ def _about_files(
             yield find("name-not-read", file=path, name=path.rpartition("/")[2], wanted=wanted)
 
 
-def _shown(positions: Positions, most: int | None, compared: Known) -> Iterator[Finding]:
+def _shown(positions: Positions, most: int | None, tried: TriedRules) -> Iterator[Finding]:
     for (place, rule), entries in positions.lines.items():
         span = positions.span(Because(rule, entries[0].effect, "", place))
         if span is not None:
             yield from of_rules.run(RuleSpelling(rule, span))
     yield from command_findings(positions)
     if most != 0:
-        yield from dead_rule_findings(positions, most, compared)
+        yield from dead_rule_findings(positions, most, tried)
 
 
 def _sources(tree: Tree) -> Callable[[str], Source | None]:

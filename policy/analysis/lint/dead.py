@@ -23,27 +23,93 @@ from policy.core.progress import steps
 from policy.core.source import Place, visible
 from policy.core.values import define, field
 from policy.files.text import removal
+from policy.patterns.notations import is_glob
 from policy.tables.chain import Chain
+from policy.tables.dialect import ArgumentKind, Dialect
+from policy.tables.ruleset import RuleSet
 from policy.tables.table import Table
 
-__all__ = ["dead_rule_findings"]
+__all__ = ["TriedRules", "dead_rule_findings"]
 
 # A rule: where it stands, and its text.
 _Mark = tuple[Place | None, str]
 
 
+class TriedRules:
+    """What was found of rules so far, in the tables of any project.
+
+    Attributes:
+        compared: what was compared.
+        standings: the standing of a rule, by its key in a table (`keys`).
+
+    """
+
+    def __init__(self) -> None:
+        self.compared: Known = {}
+        self.standings: dict[object, RuleStanding] = {}
+        # What rule sets say of some tools, by number; each with the set, whose identity counts.
+        self._said: dict[object, tuple[RuleSet, int | None]] = {}
+        self._numbers: dict[object, int] = {}
+
+    def keys(self, table: Table, marks: set[_Mark]) -> dict[_Mark, object]:
+        """Return what tables have in common where a rule has one standing, for some rules.
+
+        That is what their rule sets say of the tools that the rule is about.
+        """
+        sets = [part.rules.interned for part in table.use.parts]
+        tools: dict[_Mark, set[str]] = {}
+        for rules in sets:
+            for entry in rules.entries:
+                if (mark := (entry.place, entry.rule)) in marks:
+                    tools.setdefault(mark, set()).add(rules.dialect.canonical(entry.tool))
+        keys: dict[_Mark, object] = {}
+        for mark, named in tools.items():
+            about = _about(sets[0].dialect, named)
+            said = frozenset(self._number(rules, about) for rules in sets)
+            keys[mark] = mark, said - {None}
+        return keys
+
+    def _number(self, rules: RuleSet, tools: frozenset[str]) -> int | None:
+        """Return a number for what a rule set says of *tools*; None where it allows all calls."""
+        known = self._said.get((id(rules), tools))
+        if known is None:
+            rows = [rules.row(tool).constant for tool in tools if not is_glob(tool)]
+            lines = [rules.entries] if "*" in tools else map(rules.lines, sorted(tools))
+            said = tuple((e, e.rule, e.place) for some in lines for e in some)
+            what = said, rules.default, rules.default_reason, id(rules.dialect)
+            allows = all(row is not None and row.effect is Effect.ALLOW for row in rows)
+            number = None if rows and allows else self._numbers.setdefault(what, len(self._numbers))
+            known = self._said[id(rules), tools] = rules, number
+        return known[1]
+
+
+def _about(dialect: Dialect, tools: set[str]) -> frozenset[str]:
+    """Return the tools whose lines tell the standing of a rule that is about *tools*.
+
+    Commands open files, by rules for other tools. ``*`` is every tool.
+    """
+    if dialect.fold_names or dialect.loose or any(map(is_glob, tools)):
+        return frozenset({"*"})
+    commands = {tool for tool, one in dialect.arguments.items() if one.kind in _COMMANDS}
+    opening = commands.union(dialect.shell.files.opening)
+    return frozenset(tools if opening.isdisjoint(tools) else opening | tools)
+
+
+_COMMANDS: Final = (ArgumentKind.COMMAND, ArgumentKind.POWERSHELL)
+
+
 def dead_rule_findings(
-    positions: Positions, most: int | None = None, compared: Known | None = None
+    positions: Positions, most: int | None = None, tried: TriedRules | None = None
 ) -> Iterator[Finding]:
     """Yield the rules of a project that could be left out, and how many were not decided.
 
     Args:
         positions: of the project.
         most: how many rules to try, in all its tables; None is no bound.
-        compared: what was compared so far, of other projects.
+        tried: what was found so far, of other projects.
 
     """
-    trials = _Trials({} if compared is None else compared, most, Effort())
+    trials = _Trials(tried or TriedRules(), most, Effort())
     first = _tables(positions)
     for table in steps(first.values(), "looking for rules that decide nothing"):
         trials.take(table, _marks_of(table) - trials.live)  # one call of one table is enough
@@ -92,7 +158,7 @@ def _not_handed_on(positions: Positions, alone: _Trials) -> Iterator[Finding]:
         for mark in alone.live & {mark for table in started for mark in _marks_of(table)}
         if alone.found[mark][0].rule.effect is not Effect.DENY
     }
-    chains = _Trials(alone.compared, alone.most, alone.effort)
+    chains = _Trials(alone.tried, alone.most, alone.effort)
     by: dict[_Mark, Chain] = {}
     for chain in (each for each in positions.chains if granting and len(each.names) > 1):
         marks = granting & _marks_of(chain.table)
@@ -116,7 +182,7 @@ class _Trials:
     """What was found of rules so far, table by table.
 
     Attributes:
-        compared: what was compared so far.
+        tried: what was found of them in any project.
         most: how many rules to try, in all of them; None is no bound.
         effort: how many lines may still be compared.
         found: each rule that was tried, with what became of it in each table.
@@ -125,7 +191,7 @@ class _Trials:
 
     """
 
-    compared: Known
+    tried: TriedRules
     most: int | None
     effort: Effort
     found: dict[_Mark, list[RuleStanding]] = field(factory=dict)
@@ -139,10 +205,8 @@ class _Trials:
         if self.most is not None and len(self.found.keys() | marks) > self.most:
             self.open.update(dict.fromkeys(marks, (_TOO_MANY,)))
             return set()
-        others = _marks_of(table) - marks
         live = set()
-        for standing in shadowing(table, known=others, effort=self.effort, compared=self.compared):
-            mark = (standing.rule.place, standing.rule.rule)
+        for mark, standing in self._standings(table, marks).items():
             self.found.setdefault(mark, []).append(standing)
             if standing.what == "undecided":
                 self.open[mark] = standing.why
@@ -150,6 +214,18 @@ class _Trials:
                 live.add(mark)
         self.live |= live
         return live
+
+    def _standings(self, table: Table, marks: set[_Mark]) -> dict[_Mark, RuleStanding]:
+        keys, known = self.tried.keys(table, marks), self.tried.standings
+        found = {mark: known[key] for mark, key in keys.items() if key in known}
+        others = _marks_of(table) - (keys.keys() - found.keys())
+        compared = self.tried.compared
+        for one in shadowing(table, known=others, effort=self.effort, compared=compared):
+            mark = (one.rule.place, one.rule.rule)
+            found[mark] = one
+            if one.what != "undecided":  # with more effort it may be decided
+                known[keys[mark]] = one
+        return found
 
     @property
     def dead(self) -> dict[_Mark, list[RuleStanding]]:
