@@ -333,45 +333,76 @@ def review(
         maximum: a policy of one agent that the second side should not exceed.
 
     Raises:
-        PolicyError: the maximum does not have exactly one agent, or a rule of it matches no call.
+        PolicyError: it is not of one agent, or a rule of it matches no call.
 
     """
-    (old, new), (old_tree, new_tree) = _paired(trees, workspaces), trees
+    sides = _paired(trees, workspaces)
     known: Known = {}
     files = changed_files(*zip(trees, workspaces, strict=True))
-    diff = diff_workspaces(old, new, readings=readings, files=files, known=known)
-    one, other = (tree.path.name if isinstance(tree, SingleFile) else "" for tree in trees)
-    renamed = {other: one} if one and other and one != other else {}
-    edits = Edits(old_tree, new_tree, diff.files, renamed)
-    excess: tuple[tuple[Excess, ...], tuple[str, ...]] = ((), ())
-    if maximum is not None:
-        # Only a maximum needs the parser of our notation.
-        from policy.analysis.reach.query import exceeds, read_maximum  # noqa: PLC0415
-
-        excess = exceeds(new, read_maximum(maximum), readings=readings)
+    diff = diff_workspaces(*sides, readings=readings, files=files, known=known)
+    renamed = _renamed(*trees)
+    edits = Edits(*trees, diff.files, renamed)
+    report = _report(diff, trees, sides, edits, load)
+    excess, more_excess = _excess(sides[1], maximum, readings)
     # Rules that decide nothing are left out: to find them takes longer than a diff.
     was, now = (lint(*side, most=0).findings for side in zip(trees, workspaces, strict=True))
-    report = DiffReport(
-        old_tree.label,
-        new_tree.label,
+    idle = without_effect(report.others, edits, sides[1], load, known)
+    modes = _other_modes(diff, sides, readings, known) if {*report.others} - idle else {}
+    findings = new_findings(was, now, renamed)
+    report = evolve(report, excess=excess, more_excess=more_excess)
+    return evolve(report, idle=idle, findings=findings, modes=modes)
+
+
+def _report(
+    diff: Diff,
+    trees: tuple[Tree, Tree],
+    sides: tuple[Workspace, Workspace],
+    edits: Edits,
+    load: Callable[[Tree], Workspace],
+) -> DiffReport:
+    """Return a diff with the edits that make its changes, and what both sides have of rules."""
+    old, new = sides
+    return DiffReport(
+        trees[0].label,
+        trees[1].label,
         diff,
         tuple(edits.all),
-        tuple(effects_of_edits(diff, (old, new), edits, load)),
+        tuple(effects_of_edits(diff, sides, edits, load)),
         changed_rules(old, new),
         classes={each.title: each.tool_classes for each in (*old.projects, *new.projects)},
         grants=_grants(diff, old, new),
         spawns=spawn_changes(old, new),
-        excess=excess[0],
-        more_excess=excess[1],
-        findings=new_findings(was, now, renamed),
     )
-    idle = without_effect(report.others, edits, new, load, known)
-    modes: dict[str, bool] = {}
-    for mode, both in _in_modes(old, new).items() if {*report.others} - idle else ():
+
+
+def _renamed(old: Tree, new: Tree) -> dict[str, str]:
+    """Return the name of a file -> that of the one in its place, of trees of one file each."""
+    one, other = (tree.path.name if isinstance(tree, SingleFile) else "" for tree in (old, new))
+    return {other: one} if one and other and one != other else {}
+
+
+def _excess(
+    workspace: Workspace, maximum: Source | None, readings: Sequence[str]
+) -> tuple[tuple[Excess, ...], tuple[str, ...]]:
+    """Return what is granted beyond a maximum, and why there may be more."""
+    if maximum is None:
+        return (), ()
+    # Only a maximum needs the parser of our notation.
+    from policy.analysis.reach.query import exceeds, read_maximum  # noqa: PLC0415
+
+    return exceeds(workspace, read_maximum(maximum), readings=readings)
+
+
+def _other_modes(
+    diff: Diff, sides: tuple[Workspace, Workspace], readings: Sequence[str], known: Known
+) -> dict[str, bool]:
+    """Return modes in which calls change as they do not in *diff* -> whether more is granted."""
+    modes = {}
+    for mode, both in _in_modes(*sides).items():
         there = diff_workspaces(*both, readings=readings, known=known)
         if (there.widened and not diff.widened) or (there.changes and not diff.changes):
             modes[mode] = there.widened > 0
-    return evolve(report, idle=idle, modes=modes)
+    return modes
 
 
 def _paired(

@@ -161,13 +161,8 @@ def usage_of(
             continue
         if file is not None:
             call = evolve(call, chain=call.chain[:1])
-        key = (
-            call.project,
-            call.chain,
-            call.tool,
-            call.cwd,
-            json.dumps(call.arguments, sort_keys=True),
-        )
+        arguments = json.dumps(call.arguments, sort_keys=True)
+        key = call.project, call.chain, call.tool, call.cwd, arguments
         known = found.get(key)
         found[key] = evolve(call, times=record.times + (known.times if known else 0))
     return Usage(tuple(found.values()), left_out)

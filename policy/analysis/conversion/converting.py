@@ -500,6 +500,17 @@ def convert(
     """
     tree = path if isinstance(path, Tree) else open_tree(str(path))
     ends = {front_end.HOST: front_end for front_end in front_ends}
+    projects = _projects(tree, ends, to, source)
+    found = tuple(
+        _conversion(tree, project, ends[project.host], ends[to], allow_looser=allow_looser)
+        for project in steps(projects, f"converting to {to}")
+    )
+    _check_apart(found)
+    return found
+
+
+def _projects(tree: Tree, ends: Mapping[str, FrontEnd], to: str, source: str) -> list[Project]:
+    """Return the projects to convert, of the host *source* or, where that is "", of any other."""
     for name in filter(None, (to, source)):
         if name not in ends:
             msg = f"there is no host `{name}`"
@@ -511,18 +522,18 @@ def convert(
         raise PolicyError(msg, file=tree.label, help="`policy fmt` prints canonical files")
     for project in projects:
         _check(project)
-    found = tuple(
-        _conversion(tree, project, ends[project.host], ends[to], allow_looser=allow_looser)
-        for project in steps(projects, f"converting to {to}")
-    )
+    return projects
+
+
+def _check_apart(conversions: Iterable[Conversion]) -> None:
+    """Raise where two projects come to the same file."""
     files: dict[str, str] = {}
-    for conversion in found:
+    for conversion in conversions:
         for name in conversion.files:
             if name in files:
                 msg = f"`{files[name]}` and `{conversion.source}` both come to this file"
                 raise PolicyError(msg, file=name, help="convert one host at a time, with `--from`")
             files[name] = conversion.source
-    return found
 
 
 def _conversion(

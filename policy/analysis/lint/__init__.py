@@ -101,12 +101,21 @@ def lint(
     rules: set[tuple[Place, str]] = set()
     for project in workspace.projects:
         positions = Positions(project, source_of)
-        found += (
-            finding
-            for finding in _shown(positions, most, tried)
-            if (finding.code, finding.place) not in known
-        )
+        shown = _shown(positions, most, tried)
+        found += (each for each in shown if (each.code, each.place) not in known)
         rules |= {*positions.lines, *((rule.place, rule.rule) for rule in project.written)}
+    linted = _less_suppressed(found, workspace, source_of)
+    return Linted(
+        tuple(map(without_secrets, linted.findings)),
+        tuple((without_secrets(finding), one) for finding, one in linted.suppressed),
+        sum(place.file in workspace.files for place, _ in rules),
+    )
+
+
+def _less_suppressed(
+    found: list[Finding], workspace: Workspace, source_of: Callable[[str], Source | None]
+) -> Linted:
+    """Return *found*, and what is about the text of files, less what files suppress."""
     listed = source_of(IGNORED_FILE)
     ignoring, problems = ignored(listed) if listed is not None else ((), ())
     found += problems
@@ -116,12 +125,7 @@ def lint(
         if source is not None:
             found += of_files.run(source)
             by += suppressions(source)
-    linted = _suppressed(list(dict.fromkeys(found)), by)
-    return Linted(
-        tuple(map(without_secrets, linted.findings)),
-        tuple((without_secrets(finding), one) for finding, one in linted.suppressed),
-        sum(place.file in workspace.files for place, _ in rules),
-    )
+    return _suppressed(list(dict.fromkeys(found)), by)
 
 
 def _about_files(

@@ -16,7 +16,6 @@ from policy.analysis.lint.checks import Positions, find
 from policy.analysis.reach.worklist import is_met_alike
 from policy.compare.compare import Known
 from policy.compare.dead_rules import Effort, RuleStanding, shadowing
-from policy.core.decision import Because
 from policy.core.effect import Effect
 from policy.core.finding import Finding
 from policy.core.progress import steps
@@ -117,7 +116,25 @@ def dead_rule_findings(
     for key, table in _chain_tables(positions).items() if dead else ():
         if key not in first:
             trials.take(table, dead & _marks_of(table))
-    dead &= trials.dead.keys()
+    yield from _of_other_modes(positions, trials, dead & trials.dead.keys())
+    left = trials.dead
+    for mark, standings in left.items():
+        if _is_reported(positions, standings) and not _is_kept(mark, left):
+            yield _finding(positions, standings)
+    yield from _not_handed_on(positions, trials)
+    yield from _undecided(
+        {
+            (place, rule): why
+            for (place, rule), why in trials.open.items()
+            # Rules of the host itself are written in no file.
+            if place is not None and positions.source(place.file)
+            if (place, rule) not in trials.live
+        }
+    )
+
+
+def _of_other_modes(positions: Positions, trials: _Trials, dead: set[_Mark]) -> Iterator[Finding]:
+    """Try rules that are dead in the mode of the files in each other mode; yield those of these."""
     here = {mark: trials.found[mark] for mark in dead}
     needed: dict[_Mark, dict[str, None]] = {}
     for mode in positions.modes:
@@ -125,22 +142,10 @@ def dead_rule_findings(
             for mark in trials.take(table, dead & _marks_of(table)):
                 needed.setdefault(mark, {})[mode.project.mode] = None
     for mark, modes in needed.items():
-        if _is_reported(positions, here[mark]) and any(modes):
-            yield _of_other_modes(positions, here[mark][0].rule, [each for each in modes if each])
-    left = trials.dead
-    for mark, standings in left.items():
-        if _is_reported(positions, standings) and not _is_kept(mark, left):
-            yield _finding(positions, standings)
-    live = trials.live
-    yield from _not_handed_on(positions, trials)
-    yield from _undecided(
-        {
-            (place, rule): why
-            for (place, rule), why in trials.open.items()
-            # Rules of the host itself are written in no file.
-            if place is not None and positions.source(place.file) and (place, rule) not in live
-        }
-    )
+        others = ", ".join(f"`{mode}`" for mode in modes if mode)
+        if others and _is_reported(positions, here[mark]):
+            rule, mode_ = here[mark][0].rule, positions.project.mode
+            yield positions.finding("rule-of-other-modes", rule, mode=mode_, others=others)
 
 
 def _not_handed_on(positions: Positions, alone: _Trials) -> Iterator[Finding]:
@@ -314,16 +319,6 @@ def _finding(positions: Positions, standings: list[RuleStanding]) -> Finding:
     edits = removal(span) if span is not None and same else ()
     file = rule.place.file if rule.place else ""
     return find(code, span, file=file, rule=rule.rule, cover=cover, edits=edits)
-
-
-def _of_other_modes(positions: Positions, rule: Because, modes: list[str]) -> Finding:
-    """Return the note on a rule that decides nothing in the mode of the files."""
-    return positions.finding(
-        "rule-of-other-modes",
-        rule,
-        mode=positions.project.mode,
-        others=", ".join(f"`{mode}`" for mode in modes),
-    )
 
 
 def _without(standing: RuleStanding) -> str:

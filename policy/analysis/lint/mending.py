@@ -58,40 +58,35 @@ def mend(
 ) -> Mended:
     """Return *tree* with the edits of *findings* made, as far as they grant no more.
 
-    Files are taken together where one finding edits several of them. Of edits
-    that overlap the first is made; the others are for another run.
+    Files that one finding edits are taken together. Of edits that overlap the first is made.
 
     Args:
         tree: what was read.
         workspace: what was found in it.
         findings: those that are to be mended.
         load: reads the tree with its edits.
-
     """
     from policy.analysis.diff import objection  # noqa: PLC0415  # where something is mended
 
-    groups = _grouped(findings)
     contents: _Contents = {}
-    made: list[Finding] = []
-    refused: list[UnmadeEdits] = []
-    for files, members in groups:
+    made, refused = list[Finding](), list[UnmadeEdits]()
+    for files, members in _grouped(findings):
         trial, taken = _edited(tree, members)
         if isinstance(trial, str):
             refused.append(UnmadeEdits(files, trial))
             continue
         # On top of what passed already: two edits may widen that alone do not.
-        both = {**contents, **trial}
-        after = _loaded(tree, both, load)
+        after = _loaded(tree, {**contents, **trial}, load)
         live = [finding for finding in taken if finding.code not in _WITHOUT_EFFECT]
         why = objection(workspace, after) if live else ""
         if not why and len(live) < len(taken):
             others, _ = _edited(tree, live)
-            kept = contents if isinstance(others, str) else {**contents, **others}
+            kept = {**contents, **({} if isinstance(others, str) else others)}
             why = objection(_loaded(tree, kept, load), after, any_change=True)
         if why:
             refused.append(UnmadeEdits(files, why))
         else:
-            contents = both
+            contents |= trial
             made += taken
     return Mended(contents, tuple(made), tuple(refused))
 

@@ -214,45 +214,64 @@ def query(workspace: Workspace, matcher: Matcher, *, readings: Iterable[str] = R
         PolicyError: the matcher can match no call.
 
     """
-    answers: list[Answer] = []
-    refused: list[CallRefusal] = []
-    why: dict[str, None] = {}
-    for project in workspace.projects:
-        denied = matching(matcher, _dialect(project))
-        asked = matching(matcher, _dialect(project), Effect.ASK)
-        calls = _examples(denied)
+    asked = [_AskedProject(project, matcher) for project in workspace.projects]
+    for each in asked:
         for reading in readings:
-            found = reach(project, project.reading(reading), project.all_starts)
-            known: dict[object, Comparison] = {}
-            for agent in dict.fromkeys([*project.all_starts, *project.agents, *found.chains]):
-                granted: list[Answer] = []
-                for chain in found.chains.get(agent, ()):
-                    key = chain.table.use.sets
-                    if key not in known:
-                        known[key] = _granted(chain.table, denied, asked)
-                    why.update(dict.fromkeys(known[key].why))
-                    granted += _answers(project, reading, chain, known[key])
-                # The first of the greatest effect: chains come shortest first.
-                best = max(granted, key=lambda answer: answer.decision.effect, default=None)
-                if best is not None:
-                    answers.append(best)
-                else:
-                    refused.append(
-                        refusal(
-                            CallRefusal(project.title, reading, agent),
-                            calls,
-                            found.chains.get(agent, ()),
-                            project.all_starts,
-                            project.reading(reading),
-                        )
-                    )
-                if agent in found.most and (best is None or best.decision.effect < Effect.ALLOW):
-                    # What is refused at most is refused to every chain.
-                    at_most = taken(found.most[agent], denied)
-                    why.update(dict.fromkeys(at_most.why))
-                    if at_most.differences:
-                        why[MANY_POSITIONS] = None
-    return Query(tuple(answers), tuple(refused), tuple(why))
+            each.run(reading)
+    return Query(
+        tuple(answer for each in asked for answer in each.answers),
+        tuple(refused for each in asked for refused in each.refused),
+        tuple(dict.fromkeys(why for each in asked for why in each.why)),
+    )
+
+
+class _AskedProject:
+    """The answers for one project."""
+
+    def __init__(self, project: Project, matcher: Matcher) -> None:
+        self.answers: list[Answer] = []
+        self.refused: list[CallRefusal] = []
+        self.why: dict[str, None] = {}
+        self._project = project
+        dialect = _dialect(project)
+        self._denied = matching(matcher, dialect)
+        self._asked = matching(matcher, dialect, Effect.ASK)
+        self._calls = _examples(self._denied)
+        self._known: dict[object, Comparison] = {}
+
+    def run(self, name: str) -> None:
+        """Find who can make the call, and who cannot, in the reading of that *name*."""
+        project, reading = self._project, self._project.reading(name)
+        found = reach(project, reading, project.all_starts)
+        for agent in dict.fromkeys([*project.all_starts, *project.agents, *found.chains]):
+            chains = found.chains.get(agent, ())
+            granted = [answer for chain in chains for answer in self._answers(name, chain)]
+            # The first of the greatest effect: chains come shortest first.
+            best = max(granted, key=lambda answer: answer.decision.effect, default=None)
+            if best is not None:
+                self.answers.append(best)
+            else:
+                unexplained = CallRefusal(project.title, name, agent)
+                starts = project.all_starts
+                self.refused.append(refusal(unexplained, self._calls, chains, starts, reading))
+            if agent in found.most and (best is None or best.decision.effect < Effect.ALLOW):
+                # What is refused at most is refused to every chain.
+                at_most = taken(found.most[agent], self._denied)
+                self.why |= dict.fromkeys(at_most.why)
+                if at_most.differences:
+                    self.why[MANY_POSITIONS] = None
+
+    def _answers(self, reading: str, chain: Chain) -> Iterator[Answer]:
+        """Yield calls of *chain* that are not denied."""
+        key = chain.table.use.sets
+        if key not in self._known:
+            self._known[key] = _granted(chain.table, self._denied, self._asked)
+        self.why |= dict.fromkeys(self._known[key].why)
+        for found in self._known[key].differences:
+            decision = chain.decide(found.tool, found.call)
+            if decision.effect is not Effect.DENY:
+                title, names = self._project.title, chain.names
+                yield Answer(title, reading, names, found.tool, found.call, decision)
 
 
 def _dialect(project: Project) -> Dialect:
@@ -288,13 +307,6 @@ def _granted(table: Table, denied: Table, asked: Table) -> Comparison:
     when_asked = taken(table, asked, Effect.ASK)
     why = tuple(dict.fromkeys((*found.why, *when_asked.why)))
     return Comparison((*found.differences, *when_asked.differences), why)
-
-
-def _answers(project: Project, reading: str, chain: Chain, known: Comparison) -> Iterator[Answer]:
-    for found in known.differences:
-        decision = chain.decide(found.tool, found.call)
-        if decision.effect is not Effect.DENY:
-            yield Answer(project.title, reading, chain.names, found.tool, found.call, decision)
 
 
 @frozen
