@@ -10,7 +10,6 @@ from policy.core.effect import Effect
 from policy.core.finding import Finding, Severity
 from policy.core.source import Edit, Source, Span
 from policy.hosts.a3s.agents import (
-    LIMITS,
     NO_TOOL,
     AgentDefinition,
     AgentDir,
@@ -342,14 +341,10 @@ def _script(script: ScriptToolSpec, profile: A3sProfile) -> Iterator[Finding]:
         yield finding("a3s-script-without-tools", span, script=script.name)
     if script.effective_tools(profile) and not profile.governs_inner_calls:
         yield finding("a3s-script-list-only", span, script=script.name)
-    keys = ", ".join(f"`{key}`" for key in LIMITS)
     for key, at in script.unknown:
         close = key.lower().replace("-", "").replace("_", "") == "allowedtools"
         help_ = "did you mean `allowed_tools`?" if close else None
-        if key.startswith("limits."):
-            yield finding("a3s-limit-ignored", at, key=key, keys=keys)
-        else:
-            yield finding("a3s-unknown-key", at, key=key, help=help_)
+        yield finding("a3s-unknown-key", at, key=key, help=help_)
 
 
 def session_findings(

@@ -17,10 +17,8 @@ from policy.hosts.zeph.definition import (
     KNOWN,
     SESSION,
     SHELLS,
-    HookDef,
     HookMatcher,
     PermissionMode,
-    Permissions,
     SubAgentDef,
     ToolPolicy,
     ZephProfile,
@@ -106,16 +104,6 @@ def _unknown(
 # failure of a hook blocks nothing, also with ``fail_closed``.
 
 
-# The steps of a call of an agent, in order.
-STEPS: Final = (
-    "tool grant check",
-    "PreToolUse hooks",
-    "FilteredToolExecutor",
-    "PostToolUse hooks",
-    "secret masking",
-)
-
-
 def matches(matcher: str, tool: str) -> bool:
     """Return whether one of the names between ``|`` is part of *tool*, in exact case.
 
@@ -130,11 +118,6 @@ def condition_holds(condition: str | None, tool: str) -> bool:
         return True
     kind, _, text = condition.partition(":")
     return kind == "tool" and bool(text) and text in tool
-
-
-def fires(matcher: HookMatcher, hook: HookDef, tool: str) -> bool:
-    """Return whether *hook* runs for calls of *tool*."""
-    return matches(matcher.matcher, tool) and condition_holds(hook.condition, tool)
 
 
 def _hook_findings(
@@ -173,16 +156,6 @@ def _matcher(
         if condition is not None and not any(condition_holds(condition, tool) for tool in tools):
             where = definition.span(f"{at}.if")
             yield find("hook-never-fires", where, case="condition", condition=cite(condition))
-    meant = [tool for tool in tools if matches(matcher.matcher, tool)]
-    if meant and "PreToolUse" in path and all(_is_denied(definition, tool) for tool in meant):
-        yield find("hook-runs-for-denied-calls", span, matcher=cite(matcher.matcher))
-
-
-def _is_denied(definition: SubAgentDef, tool: str) -> bool:
-    return any(
-        (tool in map(normalize, names)) == (effect is Effect.DENY)
-        for _, names, effect in definition.lists
-    )
 
 
 # --- definitions ----------------------------------------------------------------------
@@ -218,8 +191,6 @@ def _lists(definition: SubAgentDef, options: ZephOptions) -> Iterator[Finding]:
         yield find("not-handed-down", span("tools"), agent=agent, lost=lost)
     if definition.permissions.permission_mode is PermissionMode.PLAN:
         yield find("plan-starts-agents", span("permissions.permission_mode"), agent=agent)
-    if definition.permissions.background:
-        yield find("background-outlives", span("permissions.background"), agent=agent)
 
 
 def _not_handed_down(definition: SubAgentDef, forward: Forward) -> str:
@@ -286,24 +257,12 @@ def _skills(definition: SubAgentDef) -> Iterator[Finding]:
     except HostError as error:
         agent, why = definition.name, error.message
         yield find("skill-glob-refused", error.span, agent=agent, why=why, help=error.help)
-    for key, globs in definition.skills.by_key.items():
-        for index, glob in enumerate(globs):
-            if "**" not in glob and _LITERAL.search(glob):
-                at = definition.span(f"skills.{key}[{index}]")
-                yield find("skill-glob-literal", at, glob=cite(glob))
-
-
-# Characters that look like wildcards and are not.
-_LITERAL: Final = re.compile(r"\*.*\*|[?\[]")
 
 
 def _saving(definition: SubAgentDef) -> Iterator[Finding]:
     saved, agent, span = as_zeph_saves(definition).permissions, definition.name, definition.span
     if saved.worktree != definition.permissions.worktree:
         yield find("worktree-lost-on-save", span("permissions.worktree"), agent=agent)
-    if definition.permissions.max_history_messages != Permissions().max_history_messages:
-        at = span("permissions.max_history_messages")
-        yield find("history-lost-on-save", at, agent=agent)
 
 
 def _resuming(definition: SubAgentDef, config: AgentsConfig) -> Iterator[Finding]:

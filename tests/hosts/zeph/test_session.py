@@ -12,13 +12,11 @@ from policy.hosts import zeph
 from policy.hosts.fields import HostError
 from policy.hosts.zeph import session as scopes
 from policy.hosts.zeph.definition import (
-    HookDef,
-    HookMatcher,
     SkillFilter,
     normalize,
     parse,
 )
-from policy.hosts.zeph.findings import blocked_fence, fires, matches
+from policy.hosts.zeph.findings import blocked_fence, condition_holds, matches
 from policy.hosts.zeph.session import (
     RAW,
     Autonomy,
@@ -452,10 +450,9 @@ def test_a_secret_must_be_listed_and_approved() -> None:
 def test_a_hook_belongs_to_tools_whose_name_has_its_matcher_in_it() -> None:
     assert matches("Edit|Write", "WriteFile")
     assert not any(matches(text, "bash") for text in ("Bash", "*", "", "|"))
-    hook = HookDef("command", condition="tool:ba")
-    assert fires(HookMatcher("bash"), hook, "bash")
+    assert condition_holds("tool:ba", "bash")
     for condition in ("tool:x", "agent:bash", "tool:", "bash"):
-        assert not fires(HookMatcher("bash"), HookDef("command", condition=condition), "bash")
+        assert not condition_holds(condition, "bash")
 
 
 def test_skills_are_what_every_filter_of_a_chain_leaves() -> None:
