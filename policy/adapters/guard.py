@@ -21,6 +21,7 @@ import secrets
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
 from typing import Final, TypeVar
 
 from policy.adapters.messages import (
@@ -37,6 +38,7 @@ from policy.analysis.records.record import Record, Recorder
 from policy.core.decision import Decision
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
+from policy.core.memory import Memo
 from policy.core.source import quoted, visible
 from policy.core.values import evolve, field, frozen
 from policy.tables.chain import NOTHING_SAID, Chain, SpawnDenied
@@ -146,20 +148,15 @@ class _Program:
     context: ContextVar[_Running | None] = field(
         factory=lambda: ContextVar("policy_running", default=None)
     )
-    offered: dict[tuple[str, str, str], bool] = field(factory=dict)
-    remaining: dict[tuple[str, str, str], str] = field(factory=dict)
-    tables: dict[tuple[str, str], PlacedTable] = field(factory=dict)
+    offered: Memo[tuple[str, str, str], bool] = field(factory=partial(Memo, _REMEMBERED))
+    remaining: Memo[tuple[str, str, str], str] = field(factory=partial(Memo, _REMEMBERED))
+    tables: Memo[tuple[str, str], PlacedTable] = field(factory=partial(Memo, _REMEMBERED))
 
     def table(self, chain: Chain) -> PlacedTable:
         """Return the table of *chain*, placed where its calls are made."""
         # Chains with equal tables name different links.
         key = (str(chain), chain.table.hash)
-        table = self.tables.get(key)
-        if table is None:
-            if len(self.tables) >= _REMEMBERED:
-                self.tables.clear()
-            table = self.tables[key] = self.place.of(chain.table)
-        return table
+        return self.tables.get(key) or self.tables.keep(key, self.place.of(chain.table))
 
     def verdict(
         self, chain: Chain, tool: str, arguments: Mapping[str, object], *, recorded: bool
@@ -244,9 +241,7 @@ class _Program:
         found = self.remaining.get(key)
         if found is None:
             found = remainder(self.table(chain).moved, tool, self.runtime_name)
-            if len(self.remaining) >= _REMEMBERED:
-                self.remaining.clear()
-            self.remaining[key] = found
+            self.remaining.keep(key, found)
         return found
 
     def runtime_name(self, tool: str) -> str:
@@ -268,9 +263,7 @@ class _Program:
                 found = may_start(chain, agent)
             else:
                 found = may_call(self.table(chain).moved, self.named(tool))
-            if len(self.offered) >= _REMEMBERED:
-                self.offered.clear()
-            self.offered[key] = found
+            self.offered.keep(key, found)
         return found
 
 
