@@ -473,11 +473,9 @@ class ChangeRow:
 
     @property
     def is_of_further_tool(self) -> bool:
-        """Whether all calls are of one tool that is not the first of its class."""
+        """Whether no call is of the first tool of its class."""
         used = {tool for tool, _ in self.calls}
-        return (
-            bool(self.tools) and not self.subject and len(used) == 1 and self.tools[0] not in used
-        )
+        return bool(self.tools) and not self.subject and self.tools[0] not in used
 
     @property
     def calls(self) -> list[tuple[str, Mapping[str, object]]]:

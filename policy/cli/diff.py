@@ -243,8 +243,13 @@ def _effect_item(
 ) -> doc.Item:
     """Return the edits of a block, and what they change; of those that are alike, the first."""
     effect, *others = alike
-    heads = [edit_text(report, edit) for edit in effect.edits]
+    # Where a search ended early, edits of prose stand beside those of rules.
+    ruled = [e for e in effect.edits if e.is_file or any(report.rules_of(e, s) for s in (0, 1))]
+    shown_edits = ruled if ruled and len(effect.edits) > _MOST_EACH else effect.edits
+    heads = [edit_text(report, edit) for edit in shown_edits]
     head = doc.joined(heads or ["no edit of a text explains this"], ", and ", most)
+    if left := len(effect.edits) - len(heads):
+        head = (head, f", with {count(left, 'edit')} beside it")
     if others:
         files = (doc.Ink(str(other.edits[0].place.file), "file") for other in others)
         head = (head, f"; the same {count(len(others), 'more time')}: ", doc.joined(files, most=2))

@@ -60,9 +60,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
 
 
 def _friction(
-    records: Iterator[Record | LogProblem],
-    decider: RecordDecider,
-    options: argparse.Namespace,
+    records: Iterator[Record | LogProblem], decider: RecordDecider, options: argparse.Namespace
 ) -> doc.Report:
     from policy.analysis.friction import friction  # noqa: PLC0415  # it compares
 

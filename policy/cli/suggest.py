@@ -47,9 +47,8 @@ def _notes(proposal: Proposal, usage: Usage, *, proven: bool) -> Iterator[doc.Bl
     rules = f"{count(proposal.rules, 'rule')} for {count(proposal.agents, 'agent')}"
     yield doc.Paragraph(f"covered: {count(proposal.covered, 'call')}, by {rules}")
     for each in proposal.uncovered[:_MOST]:
-        told = call(each.tool, each.arguments)
-        why = f"  ({chain_text(each.chain)}): {each.why}"
-        yield doc.Paragraph((f"not covered: {each.effect} ", told, why))
+        told = (f"not covered: {each.effect} ", call(each.tool, each.arguments))
+        yield doc.Paragraph((*told, f"  ({chain_text(each.chain)}): {each.why}"))
     if (left := len(proposal.uncovered) - _MOST) > 0:
         yield doc.Paragraph(f"not covered: {left:,} more")
     for why, (number, first) in usage.left_out.items():

@@ -23,6 +23,7 @@ from policy.hosts.notation.semantics import dialect_of
 from policy.hosts.project import Project
 from policy.tables.dialect import Dialect
 
+_TOTALS = (True, "passed", "good"), (False, "failed", "error"), (None, "not proven", "warning")
 _WORDS = {True: ("pass", "good"), False: ("FAIL", "error"), None: ("not proven", "warning")}
 
 # The title of a project, and the verdicts on its claims.
@@ -75,11 +76,7 @@ def _blocks(
     """Return the numbers, and the claims that do not hold; *verbose* shows those that do."""
     said = [
         doc.Ink(f"{totals[holds]} {word}", role if totals[holds] else "")
-        for holds, word, role in (
-            (True, "passed", "good"),
-            (False, "failed", "error"),
-            (None, "not proven", "warning"),
-        )
+        for holds, word, role in _TOTALS
         if totals[holds] or holds
     ]
     blocks: list[doc.Block] = [doc.Paragraph(doc.joined(said))]

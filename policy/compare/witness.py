@@ -364,7 +364,9 @@ def _ordinary(difference: Difference, old: Table, new: Table) -> Difference:
         for because in decision.because
         if because.place is not None
     ]
-    for text in dict.fromkeys(_texts(dialect, argument.kind, rules)):
+    # Some shells take commands that are only compared as texts.
+    powershell = _KNOWN["powershell"] if field == "command" else ()
+    for text in dict.fromkeys((*_texts(dialect, argument.kind, rules), *powershell)):
         one = decided({**found.call, field: text})
         if signature(one) == signature(found):
             return one

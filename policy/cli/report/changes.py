@@ -11,7 +11,7 @@ from policy.cli.report.words import call, count, sentences
 from policy.compare.witness import is_ordinary
 from policy.core import expressions as re
 from policy.core.effect import VERBS
-from policy.core.source import visible
+from policy.core.source import quoted, visible
 
 # A word for what a call gets -> its role in a document.
 ROLES: Final = {"unavailable": "dim", **{word: effect.value for effect, word in VERBS.items()}}
@@ -24,7 +24,8 @@ def phrase(row: ChangeRow) -> Text:
         is_command = row.kind == "run"
         told = re.sub(r"(?::| )\*$", " …", row.subject) if is_command else row.subject
         return (f"{verb} ", Ink(told, "rule"))
-    only = f" with `{visible(row.calls[0][0])}`" if row.is_of_further_tool else ""
+    used = [*dict.fromkeys(tool for tool, _ in row.calls)]
+    only = f" with {quoted(used, 2)}" if row.is_of_further_tool else ""
     return f"{verb} {anything}{only}"
 
 
@@ -48,7 +49,7 @@ def witnesses(row: ChangeRow, most: int | None) -> Text:
         if isinstance(command, str):
             shown.append(Ink(command, "code"))
         else:
-            shown.append(Ink(tool, "call") if shown and most else call(tool, called))
+            shown.append(call(tool, {} if shown and most else called))
     return joined(shown, most=most)
 
 

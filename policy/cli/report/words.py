@@ -48,6 +48,7 @@ def call_text(tool: str, call: Mapping[str, object]) -> str:
 
 
 def _call_text(tool: str, call: Mapping[str, object]) -> str:
+    tool = "any other tool" if tool == _OTHER else tool
     if not call:
         return visible(tool)
     if len(call) == 1:
@@ -68,6 +69,8 @@ def _call_text(tool: str, call: Mapping[str, object]) -> str:
         arguments = "{…}"
     return f"{visible(tool)} {visible(arguments)}"
 
+
+_OTHER = "OtherTool"  # of no rule, as `policy.compare.tables` names it
 
 # What a command does to a file, by the suffix of the host's name for it.
 _FILES = {
@@ -111,10 +114,7 @@ def because_text(decision: Decision, agent: str = "", most: int | None = None) -
 
 
 def why_rows(
-    label: str,
-    decision: Decision,
-    agent: str,
-    most: int | None = None,
+    label: str, decision: Decision, agent: str, most: int | None = None
 ) -> list[tuple[str, doc.Text]]:
     """Return the rules of *decision*, a row each, or a row with its reason."""
     if not decision.because:
