@@ -36,6 +36,7 @@ from policy.adapters.guard import (
 from policy.adapters.messages import FAILED
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
+from policy.core.memory import Memo
 from policy.core.source import visible
 from policy.core.values import frozen
 
@@ -353,7 +354,7 @@ class Gate:
         self._seals = Seals()
         self._can_ask = False
         self._asked: dict[str, _Asked] = {}
-        self._listed: dict[tuple[str, object], str] = {}
+        self._listed: Memo[tuple[str, object], str] = Memo(_REMEMBERED)
 
     def from_client(self, line: bytes) -> Sent:
         """Return what follows from a line of the client. Never raises: failures refuse it."""
@@ -410,9 +411,7 @@ class Gate:
         if method == "initialize":
             self._can_ask = _elicits(_object(params, "capabilities"))
         elif method in _LISTS:
-            if len(self._listed) >= _REMEMBERED:
-                self._listed.clear()
-            self._listed[_id_key(message.get("id"))] = _LISTS[method]
+            self._listed.keep(_id_key(message.get("id")), _LISTS[method])
         elif method == "notifications/cancelled":
             call = _id_key(params.get("requestId"))
             for number, asked in list(self._asked.items()):

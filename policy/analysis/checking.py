@@ -206,17 +206,7 @@ class Checker:
         names = (first, *names[1:])
         checked = self._of(project.title, names, self.reading)
         chain, denied = checked.chain, checked.denied
-        tool, call = asked.tool, asked.call
-        hint = ""
-        if asked.text:
-            # Written as a matcher, so reading it takes a parser.
-            from policy.hosts.claims import call_of  # noqa: PLC0415
-            from policy.hosts.notation.semantics import dialect_of  # noqa: PLC0415
-            from policy.language.parse import parse_matcher  # noqa: PLC0415
-
-            dialect = dialect_of([chain.table])
-            tool, call = call_of(parse_matcher(asked.text), dialect)
-            hint = _misspelt(project, chain.table, dialect, tool, call)
+        tool, call, hint = _call_of(asked, project, chain)
         decision = checked.decide(tool, call)
         if decision.reason is Reason.MALFORMED:
             hint = _unreadable(chain.table, tool, call) or hint
@@ -358,6 +348,22 @@ def _unreadable(table: Table, tool: str, call: Mapping[str, object]) -> str:
                 found = "an empty one" if value == "" else f"{cited(value)}"
                 return f"expected a text as `{name}`, found {found}"
     return ""
+
+
+def _call_of(
+    asked: CallRequest, project: Offered, chain: Chain
+) -> tuple[str, dict[str, object], str]:
+    """Return the tool and the arguments of a call, and what may be misspelt in it, or ""."""
+    if not asked.text:
+        return asked.tool, asked.call, ""
+    # Written as a matcher, so reading it takes a parser.
+    from policy.hosts.claims import call_of  # noqa: PLC0415
+    from policy.hosts.notation.semantics import dialect_of  # noqa: PLC0415
+    from policy.language.parse import parse_matcher  # noqa: PLC0415
+
+    dialect = dialect_of([chain.table])
+    tool, call = call_of(parse_matcher(asked.text), dialect)
+    return tool, call, _misspelt(project, chain.table, dialect, tool, call)
 
 
 @frozen
