@@ -33,6 +33,7 @@ __all__ = [
     "remedy_of",
     "rules_for",
     "spelled",
+    "subcommand",
     "with_rules",
 ]
 
@@ -279,8 +280,13 @@ def kin(rule: str) -> tuple[str, str]:
     tool, text = _cut(rule)
     if tool in _FILES:
         return tool, text.rpartition("/")[0]
+    return tool, subcommand(text)
+
+
+def subcommand(text: str) -> str:
+    """Return ``git diff`` of ``git diff HEAD``, and ``make`` of ``make -j``."""
     words = text.split(" ")
-    return tool, " ".join(words[: 2 if words[1:] and words[1].isidentifier() else 1])
+    return " ".join(words[: 2 if words[1:] and words[1].isidentifier() else 1])
 
 
 _FILES: Final = frozenset({"Read", "Edit", "Write"})

@@ -15,7 +15,7 @@ from policy.analysis.lint import lint
 from policy.analysis.records.logs import LogProblem
 from policy.analysis.records.record import Record
 from policy.analysis.records.replay import RecordDecider, Undecided, decidable
-from policy.analysis.remedy import begun, clauses_of, hidden_kind, spelled
+from policy.analysis.remedy import begun, clauses_of, hidden_kind, spelled, subcommand
 from policy.commands.reader import Ambiguity, in_home, read_command
 from policy.compare.tables import differences
 from policy.compare.witness import Difference
@@ -366,10 +366,8 @@ def _folder(path: str) -> str:
 
 def _beginning(text: str) -> str:
     """Return ``git diff *`` for ``git diff HEAD``: a program and its subcommand."""
-    words = text.split(" ")
-    if len(words) < 2 or not words[1].isidentifier() or not words[0].isascii():
-        return ""
-    return f"{words[0]} {words[1]} *"
+    shared = subcommand(text)
+    return f"{shared} *" if " " in shared and shared.isascii() else ""
 
 
 def _written(

@@ -16,7 +16,7 @@ from policy.analysis import catalogue
 from policy.analysis.lint import baseline_text, compare_with_baseline, lint, mend
 from policy.analysis.lint.checks import Positions, of_files, of_rules
 from policy.analysis.lint.commands import of_commands
-from policy.analysis.lint.dead import dead_rule_findings
+from policy.analysis.lint.dead import TriedRules, dead_rule_findings
 from policy.analysis.lint.suppression import suppressions
 from policy.cli import main
 from policy.cli.report.terminal import PageLayout, terminal
@@ -842,6 +842,25 @@ def test_a_rule_for_commands_is_compared_once_with_the_files_that_these_open(mon
     assert narrow.what == "redundant"
     # For both tools that run commands: without the rule, and where it asks or denies.
     assert len(compared) == 6
+
+
+def test_tables_share_what_becomes_of_a_rule_where_they_say_the_same_of_its_tools() -> None:
+    agents = {
+        "all": "allow *",
+        "web": "allow *\n    deny WebFetch",
+        "less": "allow Bash(git log *)",
+    }
+    text = "root main\nagent main {\n    allow Bash(git *), Task\n}\n"
+    for name, rules in agents.items():
+        text += f"agent {name} {{\n    {rules}\n}}\n"
+    workspace = load_tree(Memory({"a.policy": text}))
+    main_ = workspace.chain("main").table
+    rule = next(e for part in main_.use.parts for e in part.rules.entries if "git" in e.rule)
+    mark, tried = (rule.place, rule.rule), TriedRules()
+    tables = {name: workspace.chain("main", name).table for name in agents}
+    keys = {name: tried.keys(table, {mark}).get(mark) for name, table in tables.items()}
+    assert keys["all"] is not None
+    assert keys["all"] == keys["web"] != keys["less"]
 
 
 def test_every_check_has_a_page_for_each_of_its_codes() -> None:
