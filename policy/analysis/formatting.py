@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 
-from policy.analysis.diff import diff_workspaces
+from policy.analysis.diff import objection
 from policy.core.errors import PolicyError
 from policy.core.source import Source
 from policy.files.text import BYTE_ORDER_MARK, has_byte_order_mark
 from policy.files.trees import Memory
 from policy.hosts.front_ends import FRONT_ENDS
 from policy.hosts.project import FrontEnd
-from policy.hosts.workspace import Workspace, load_tree
+from policy.hosts.workspace import load_tree
 
 __all__ = ["canonical"]
 
@@ -50,11 +49,6 @@ def _check(path: str, source: Source, printed: str, front_ends: tuple[FrontEnd, 
     before, after = (
         load_tree(Memory({path: text}), front_ends=front_ends) for text in (written, printed)
     )
-    diff = diff_workspaces(before, after)
-    if diff.changes or not diff.exact or _codes(before) != _codes(after):
+    if objection(before, after, any_change=True):
         msg = "its canonical form cannot be shown to mean the same"
         raise PolicyError(msg, file=source.name, help="the file is left as it is")
-
-
-def _codes(workspace: Workspace) -> Counter[str]:
-    return Counter(finding.code for finding in workspace.findings)

@@ -61,12 +61,11 @@ class TriedRules:
             for entry in rules.entries:
                 if (mark := (entry.place, entry.rule)) in marks:
                     tools.setdefault(mark, set()).add(rules.dialect.canonical(entry.tool))
-        keys: dict[_Mark, object] = {}
-        for mark, named in tools.items():
-            about = _about(sets[0].dialect, named)
-            said = frozenset(self._number(rules, about) for rules in sets)
-            keys[mark] = mark, said - {None}
-        return keys
+        about = {mark: _about(sets[0].dialect, named) for mark, named in tools.items()}
+        return {
+            mark: (mark, frozenset(self._number(rules, some) for rules in sets) - {None})
+            for mark, some in about.items()
+        }
 
     def _number(self, rules: RuleSet, tools: frozenset[str]) -> int | None:
         """Return a number for what a rule set says of *tools*; None where it allows all calls."""

@@ -143,11 +143,8 @@ def _edited(tree: Tree, findings: Iterable[Finding]) -> tuple[_Contents | str, l
         if any(edit.span.source.text != source.text for edit in some):
             return "the file has changed since it was read", []
         newline = "\r\n" if 2 * source.text.count("\r\n") > source.text.count("\n") else "\n"
-        fitting = [evolve(edit, text=_with(newline, edit.text)) for edit in some]
+        texts = (edit.text.replace("\r\n", "\n").replace("\n", newline) for edit in some)
+        fitting = [evolve(edit, text=text) for edit, text in zip(some, texts, strict=True)]
         mark = BYTE_ORDER_MARK if source.byte_order_mark else ""
         contents[path] = (old, (mark + edited(source.text, fitting)).encode("utf-8"))
     return contents, taken
-
-
-def _with(newline: str, text: str) -> str:
-    return text.replace("\r\n", "\n").replace("\n", newline)
