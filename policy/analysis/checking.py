@@ -165,12 +165,7 @@ class Checker:
     """
 
     def __init__(
-        self,
-        projects: Projects[Any],
-        chain: tuple[str, ...],
-        reading: str,
-        *,
-        modes: bool = False,
+        self, projects: Projects[Any], chain: tuple[str, ...], reading: str, *, modes: bool = False
     ) -> None:
         self.projects = projects
         self.modes = modes

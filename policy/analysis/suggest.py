@@ -753,7 +753,8 @@ def propose(
         msg = "the logs hold no call to cover"
         if usage.left_out:
             msg += f": {', '.join(usage.left_out)}"
-        raise PolicyError(msg, help="name other logs, or the agent that starts chains with --root")
+        told = "name the policy in force with --policy, other logs, or the first agent with --root"
+        raise PolicyError(msg, help=told)
     draft = _Draft(usage, decider, least, file)
     why = draft.mend()
     draft.drop_needless(usage)

@@ -172,6 +172,14 @@ def cells(files: dict[str, str]) -> dict[tuple[str, str], str]:
     }
 
 
+def test_a_cell_names_the_tool_that_a_denial_does_not_cover() -> None:
+    text = "root main\nagent main {{\n    allow Read, Grep, Glob\n    deny {}\n}}\n"
+    found = cells({"team.policy": text.format("Read(.env)")})
+    assert found["main", "read files"] == "any but .env (Grep: also those)"
+    found = cells({"team.policy": text.format("Read(.env), Grep(.env)")})
+    assert found["main", "read files"] == "any but .env"
+
+
 def test_a_cell_says_what_an_agent_may_do_at_most() -> None:
     found = cells({"team.policy": TEAM})
     assert found["main", "read files"] == "any but .env"

@@ -94,8 +94,6 @@ def lint(
     source_of = _sources(tree)
     found = list(workspace.findings)
     known = {(finding.code, finding.place) for finding in found}
-    # That a host takes a rule for nothing says more than what it misses.
-    known |= {("guard-misses-command", place) for code, place in known if "dead-" in code}
     found += _about_files(tree, workspace, source_of)
     tried = TriedRules()
     rules: set[tuple[Place, str]] = set()
@@ -116,6 +114,9 @@ def _less_suppressed(
     found: list[Finding], workspace: Workspace, source_of: Callable[[str], Source | None]
 ) -> Linted:
     """Return *found*, and what is about the text of files, less what files suppress."""
+    # That a rule matches nothing says more than what it misses, or that others decide.
+    nothing = {finding.place for finding in found if finding.code in _OF_NOTHING}
+    found = [each for each in found if each.place not in nothing or each.code not in _WEAKER]
     listed = source_of(IGNORED_FILE)
     ignoring, problems = ignored(listed) if listed is not None else ((), ())
     found += problems
@@ -126,6 +127,10 @@ def _less_suppressed(
             found += of_files.run(source)
             by += suppressions(source)
     return _suppressed(list(dict.fromkeys(found)), by)
+
+
+_OF_NOTHING = {"rule-of-no-command", "dead-compound-rule"}
+_WEAKER = {"guard-misses-command", "shadowed-rule", "redundant-rule"}
 
 
 def _about_files(

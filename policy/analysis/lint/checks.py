@@ -24,15 +24,7 @@ from policy.hosts.project import Project
 from policy.tables.chain import Chain
 from policy.tables.ruleset import Entry, RuleSet
 
-__all__ = [
-    "Checks",
-    "Positions",
-    "RuleSpelling",
-    "find",
-    "of_files",
-    "of_rules",
-    "without_secrets",
-]
+__all__ = ["Checks", "Positions", "RuleSpelling", "find", "of_files", "of_rules", "without_secrets"]
 
 find: Final = FindingTexts(__package__)
 

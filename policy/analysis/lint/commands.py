@@ -139,7 +139,7 @@ class Commands:
                 if tool.casefold() not in _READING:
                     continue
                 for entry, text in self.denials(tool):
-                    call = witness_call(dialect, argument, text)
+                    call = witness_call(dialect, argument, _inside(entry, text))
                     path = next((v for v in call.values() if isinstance(v, str)), "")
                     if path and self.table.decide(tool, call).effect is Effect.DENY:
                         yield entry, path, dialect
@@ -408,6 +408,13 @@ def _example(pattern: Pattern) -> str | None:
     """Return a text that *pattern* matches, with a word where it leaves one open."""
     text = freeze(pattern, "x")
     return text if pattern.matches(text) else pattern.witness()
+
+
+def _inside(entry: RowEntry, path: str) -> str:
+    """Return a file in the folder *path*, where a rule is about all that it holds."""
+    below, pattern = f"{path}/x", entry.pattern
+    is_deep = entry.rule.endswith("**)") and not path.endswith("/x")
+    return below if is_deep and pattern is not None and pattern.matches(below) else path
 
 
 def _other_subcommand(pattern: Pattern | None) -> str:

@@ -123,9 +123,7 @@ def _read(source: Source) -> Counter[_Key]:
 
 def _wrong(source: Source, message: str) -> PolicyError:
     return PolicyError(
-        message,
-        file=source.name,
-        help="`policy lint --write-baseline FILE` writes one",
+        message, file=source.name, help="`policy lint --write-baseline FILE` writes one"
     )
 
 

@@ -44,9 +44,10 @@ def cell(kind: str, tools: Sequence[ToolAccess]) -> doc.Text:
     if not allowed:
         return doc.Ink("?", "ask") if mark else NOTHING
     within = _within(kind, allowed, denied)
-    alike = all({*within} <= {*t.denied} for t in tools if _allowed(t) and t.name not in _LISTING)
-    but = " but {}" if alike else f" ({tools[0].name} not {{}})"
-    unless = but.format(_listed(within)) if within else ""
+    shown = [tool for tool in tools if _allowed(tool) and tool.name not in _LISTING]
+    by = [tool.name for tool in shown if not {*within} <= {*tool.denied}]
+    unless = f" but {_listed(within)}" if within else ""
+    unless += f" ({_listed(by)}: also those)" if within and by else ""
     if "any" in allowed:
         risky = kind in {"change", "run", "network"}
         return (doc.Ink(f"any{unless}", "warning" if risky else "allow"), mark)

@@ -159,7 +159,7 @@ def _broken(text: str, first: int, rest: int) -> list[str]:
     return [*parts, text]
 
 
-_PART = re.compile(r"[ /]|(?<=\w)-")
+_PART = re.compile(r" |(?<=\w)[/-]")
 
 
 # --- blocks --------------------------------------------------------------------------------
@@ -219,7 +219,7 @@ def _block(block: doc.Block, page: PageLayout, indent: int) -> list[str]:
 
 def _longest(cell: str) -> int:
     """Return the columns of the longest part of a cell that is not broken where there is room."""
-    return max(map(width, re.split(r" |(?<=/)|(?<=\w-)", cell)))
+    return max(map(width, re.split(r" |(?<=\w[/-])", cell)))
 
 
 def _table(table: doc.Grid, page: PageLayout, indent: int) -> list[str]:

@@ -323,7 +323,8 @@ _PREFIX: Final = re.compile(r"[^\n\r\u2028\u2029]+:\*")
 # An assignment alone, with which no command begins.
 _ASSIGNING: Final = re.compile(r"\w+\+?=[^ ]*(?: |:)\*\Z")
 _EXACT_ONLY: Final = re.compile(
-    rf"(?:{STARTING.replace(' ', '|')})\b|find\b.*-(?:exec|ok|delete|fprint)"
+    rf"(?:{STARTING.replace(' ', '|')}|eval|exec|source|trap)\b|\. "
+    r"|find\b.*-(?:exec|ok|delete|fprint)"
 )
 
 
