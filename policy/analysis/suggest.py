@@ -16,7 +16,7 @@ from policy.analysis.records.logs import LogProblem
 from policy.analysis.records.record import Record
 from policy.analysis.records.replay import RecordDecider, Undecided, decidable
 from policy.analysis.remedy import begun, clauses_of, hidden_kind, spelled, subcommand
-from policy.commands.reader import Ambiguity, in_home, read_command
+from policy.commands.reader import SOME_VALUE, Ambiguity, in_home, read_command
 from policy.compare.tables import differences
 from policy.compare.witness import Difference
 from policy.core.credentials import masked
@@ -293,7 +293,9 @@ def _units(call: UsedCall, dialect: Dialect) -> Iterator[tuple[str, str | None]]
         command = read_command(text, dialect.shell)
         for part in command.parts:
             if not part.harmless:
-                yield tool, part.text
+                # Another argument that a command will have is no text of a rule.
+                bare = part.text.removesuffix(f" {SOME_VALUE}")
+                yield tool, bare if bare in part.match_texts else part.text
         tools = dialect.shell.files
         for file in command.redirections:
             opens = file.tool or (tools.output if file.writes else tools.input)

@@ -84,9 +84,6 @@ class Program:
         texts: whether it is harmless with a text that has a substitution in it (`Word.vetted`).
         piped: whether it is harmless with arguments that `xargs` gives it.
         direct: whether it is harmless only where no wrapper or assignment stands before it.
-        internal: whether it is a builtin, so that no other program runs it.
-        carried: whether it is harmless behind all that the host looks for files behind.
-        lines: whether it is harmless with a line break in an argument that is no option.
         stays: whether it is harmless only where no change of folder came before.
         unchecked: what its arguments match, with a NUL between them, where no rule may allow the
             whole command; None is never.
@@ -131,9 +128,6 @@ class Program:
     texts: bool = False
     piped: bool = False
     direct: bool = False
-    internal: bool = False
-    carried: bool = False
-    lines: bool = True
     stays: bool = False
     unchecked: str | None = None
     settled: bool = False
@@ -175,19 +169,12 @@ class Wrapper:
         value: what such a value must match.
         needs: whether there must be an option.
         operands: what each operand matches that must stand before the program.
-        optional: whether these may be left out.
-        assignments: whether assignments may stand there.
         appends: whether it puts more arguments behind those of the program.
-        quiet: whether a harmless program is harmless behind it.
-        bare: whether it is quiet only without options.
+        quiet: whether a harmless program is harmless behind it, if it has no options.
         ends: whether ``--`` ends its options.
         single: whether it has one option at most.
         idle: options with which it runs no program.
         runs: what the name of the program behind it must match.
-        loose: whether rules that deny unwrap it whatever options it has: unknown ones are
-            skipped, and one operand and assignments may stand anywhere among them.
-        scripts: options whose value is a command as one text.
-        unruled: whether it is unwrapped for the files that are opened behind it, and by no rule.
     """
 
     flags: str = ""
@@ -195,18 +182,12 @@ class Wrapper:
     value: str = ".*"
     needs: bool = False
     operands: tuple[str, ...] = ()
-    optional: bool = False
-    assignments: bool = False
     appends: bool = False
     quiet: bool = False
-    bare: bool = False
     ends: bool = False
     single: bool = False
     idle: str = ""
     runs: str = ""
-    loose: bool = False
-    scripts: str = ""
-    unruled: bool = False
 
 
 _Known = TypeVar("_Known", Program, Wrapper)
@@ -276,19 +257,13 @@ class Wrapping:
     Attributes:
         names: their names; rules that deny or ask match what is behind them too.
         transparent: those that rules which allow unwrap as well.
-        denying: what is known of their options, where it is; without it rules that deny look
-            behind anything like an option.
-        granting: the same for rules that allow.
-        carrying: the same for files that the program behind them opens; without it the host looks
-            for them behind all that are known.
+        granting: what is known of the options of those, where a host has a reader of its own.
 
     """
 
     names: frozenset[str] = frozenset()
     transparent: frozenset[str] = frozenset()
-    denying: Wrappers = Wrappers()
     granting: Wrappers = Wrappers()
-    carrying: Wrappers = Wrappers()
 
 
 @frozen(cache_hash=True)
@@ -301,7 +276,6 @@ class Variables:
         texts: those that the host takes within quoted text, though not what they hold.
         guarded: what the name of one matches whose value decides what follows.
         counted: those that hold numbers, whose values a shell works out.
-        inherited: those that an environment has, beside the *guarded*.
 
     """
 
@@ -310,7 +284,6 @@ class Variables:
     texts: frozenset[str] = frozenset()
     guarded: str = ""
     counted: frozenset[str] = frozenset()
-    inherited: frozenset[str] = frozenset()
 
 
 @frozen(cache_hash=True)
@@ -387,9 +360,6 @@ class Shell:
         kinds: of programs, one thing each.
         whole: whether a rule for any command grants what cannot be taken apart too,
             and what nothing but a default would ask for of the files it opens.
-        awaited: what it knows of a background command: with a rule for every command it asks
-            for one that it would allow without this rule. None where it does not.
-        foreground: whether it is that: whatever may be allowed without a rule counts as allowed.
         compound: patterns of words of the commands that are read, beside those that every host
             reads.
         longest: characters of a command that are taken apart; 0 is any number.
@@ -407,8 +377,6 @@ class Shell:
     programs: Programs = Programs()
     kinds: Kinds = Kinds()
     whole: bool = False
-    awaited: Shell | None = None
-    foreground: bool = False
     compound: tuple[tuple[Token, ...], ...] = ()
     longest: int = 0
     cwd: str = ""

@@ -73,17 +73,13 @@ class CommandPart:
     Attributes:
         text: as written, with one blank between words: what a rule that allows must match.
         match_texts: what a rule that denies or asks may match instead: without quotes,
-            assignments, wrappers, the folder of the program.
+            assignments, wrappers, the folder of the program; what a script in it runs.
         grantable: whether a rule may allow it at all.
         harmless: whether the host runs it where no rule applies to it.
-        script_texts: the texts of commands in a script that it is given; a rule that denies one
-            makes the command ambiguous.
-        inexact: whether no exact rule may allow it: it has other blanks, or will have more
-            arguments.
+        possible_texts: other texts by which a rule may deny or ask, each looked up by itself:
+            what a wrapper may run.
         grant_texts: other texts by which a rule may allow it: with its wrappers, with the
             quotes around the name of its program.
-        possible_texts: other texts by which a rule may deny or ask, each looked up by itself:
-            as written in the source, and what a wrapper may run.
 
     """
 
@@ -91,9 +87,7 @@ class CommandPart:
     match_texts: tuple[str, ...] = ()
     grantable: bool = True
     harmless: bool = False
-    script_texts: tuple[str, ...] = ()
     grant_texts: tuple[str, ...] = ()
-    inexact: bool = False
     possible_texts: tuple[str, ...] = ()
 
 

@@ -65,7 +65,7 @@ class Word:
         plain: without quotes and escapes, and with the values of variables that are known.
         literal: whether it has no expansion of any kind.
         known: whether *plain* is what the program gets, globs aside.
-        guessed: whether *plain* has the value of a variable that the text may set elsewhere too.
+        guessed: whether *plain* has the value of a variable that the text sets.
         glob: whether it has a glob outside quotes.
         vetted: whether the host takes it though it is not literal.
         inner: the numbers of the commands that are substituted in it: from, and up to.
@@ -177,7 +177,6 @@ class Script:
         texts: others by which rules that deny or ask may know a statement of it.
         unclosed: whether readers differ on where a statement or an expansion ends.
         background: whether it has a background command.
-        background_inside: whether that is one of a statement that holds others.
         split: whether it has a pipe, or a group between parentheses, outside of its words.
         broken: whether it is no command to a grammar, or has text that no node of it covers.
         plain: whether the value of each word follows from how it is written.
@@ -191,7 +190,6 @@ class Script:
     texts: list[str] = field(factory=list)
     unclosed: bool = False
     background: bool = False
-    background_inside: bool = False
     split: bool = False
     broken: bool = False
     plain: bool = False
@@ -356,9 +354,7 @@ class _Thread:
         if self.owed and _is_one(prefix.operand, text):
             return frozenset({evolve(self, owed=False)}), True
         # Without its operand it runs nothing.
-        return frozenset({self}) if ASSIGNMENT.match(text) else _after_first(
-            text, shell
-        ), not self.owed
+        return frozenset({self}) if "=" in text else _after_first(text, shell), not self.owed
 
     def _is_option(self, text: str) -> bool:
         """Whether it is one; a dash alone is an operand where one that it may be is to come."""
@@ -399,7 +395,7 @@ def _after_first(text: str, shell: Shell) -> _Threads:
     """Return how the word behind the first one of a command may be read, if that leads others."""
     if "=" in text and ASSIGNMENT.match(text):
         return frozenset({_COMMAND})
-    name = text.rsplit("/", 1)[-1]
+    name = basename(text)
     if name in shell.wrapping.names or name in ("time", "function"):
         return frozenset({_behind(name)})
     return frozenset({_COMMAND}) if name in KEYWORDS else frozenset()

@@ -51,8 +51,7 @@ def read_alike(text: str, shell: Shell) -> Command:
     if not _PLAIN.fullmatch(text) or (shell.cwd and shell.cwd in text):
         return read_command(text, shell)
     known = shell.programs.known
-    same = _of_waited(shell) if "&" not in text else _without_programs(shell)
-    key = text, same, tuple(map(known.get, _WORDS.findall(text)))
+    key = text, _without_programs(shell), tuple(map(known.get, _WORDS.findall(text)))
     command = _READ.get(key)
     if command is None:
         if len(_READ) >= limits.CACHE_ENTRIES:
@@ -64,11 +63,6 @@ def read_alike(text: str, shell: Shell) -> Command:
 @lru_cache(maxsize=64)
 def _without_programs(shell: Shell) -> Shell:
     return evolve(shell, programs=Programs(), cwd="")
-
-
-@lru_cache(maxsize=64)
-def _of_waited(shell: Shell) -> Shell:
-    return evolve(_without_programs(shell), awaited=None)
 
 
 # What no plain word holds.

@@ -337,8 +337,6 @@ def unasked_differences(pair: CommandPair) -> Iterator[Difference]:
     for count in range(len(pair.shells), 0, -1):
         for running in combinations(pair.shells, count):
             yield from _UnaskedPair(pair, running).differences()
-            if count < len(pair.shells):
-                yield from _DeferredPair(pair, running).differences()
 
 
 class _UnaskedPair(CommandPair):
@@ -443,14 +441,3 @@ class _UnaskedPair(CommandPair):
             if not read_alike(each, self.shell).redirections
         )
         yield from self.shown(next(closed, text), guides, wanted)
-
-
-class _DeferredPair(_UnaskedPair):
-    """The same commands in the background: no default allows what only some run."""
-
-    def _default(self, view: View) -> Effect:
-        return view.deferred
-
-    def asked(self, text: str) -> Difference:
-        """Return what the command gets of both, in the background."""
-        return super().asked(f"{text} &")

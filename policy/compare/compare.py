@@ -63,19 +63,17 @@ class RowMeaning:
         said: of its argument.
         argument: which that is.
         inputs: what arguments may be.
-        unawaited: the same of background commands, where other entries decide these.
 
     """
 
     said: ArgumentMeaning
     argument: Argument
     inputs: Inputs | None
-    unawaited: RowMeaning | None
 
     @property
     def of_text(self) -> object:
         """The same of calls with that argument alone, whatever it is called."""
-        return self.said, self.unawaited and self.unawaited.said
+        return self.said
 
 
 _MEANINGS: Final[WeakKeyDictionary[Row, RowMeaning]] = WeakKeyDictionary()
@@ -91,8 +89,7 @@ def meaning(row: Row) -> RowMeaning:
         beside = dialect if alone else (row.ruleset, dialect.links and _opens(row))
         default = row.default.effect, row.default.reason
         said = ArgumentMeaning(_columns(row.entries, linked=bool(dialect.links)), default, beside)
-        unawaited = meaning(row.beside) if row.beside is not None else None
-        found = _MEANINGS[row] = RowMeaning(said, row.argument, row.inputs, unawaited)
+        found = _MEANINGS[row] = RowMeaning(said, row.argument, row.inputs)
     return found
 
 
@@ -100,11 +97,8 @@ def wording(row: Row) -> Key:
     """Return what *row* says of its arguments, in the words of its rules."""
     found = _WORDINGS.get(row)
     if found is None:
-        said, others = (
-            tuple((e.pattern, e.field, e.effect, e.rule, e.form) for e in entries)
-            for entries in (row.entries, row.others or ())
-        )
-        found = _WORDINGS[row] = Key((said, others, row.default.effect, row.default.reason))
+        said = tuple((e.pattern, e.field, e.effect, e.rule, e.form) for e in row.entries)
+        found = _WORDINGS[row] = Key((said, row.default.effect, row.default.reason))
     return found
 
 
@@ -136,8 +130,7 @@ def manner(row: Row) -> object:
     dialect, argument = row.ruleset.dialect, row.argument
     match argument.kind:
         case ArgumentKind.COMMAND:
-            waits = dialect.shell.awaited is None
-            return argument, _read_alike(dialect), bool(dialect.cased), waits
+            return argument, _read_alike(dialect), bool(dialect.cased)
         case ArgumentKind.PATH:
             folders = dialect.cwd, dialect.home, bool(dialect.cased)
             return argument, *folders, dialect.fold, dialect.links
@@ -151,7 +144,7 @@ def _read_alike(dialect: Dialect) -> Dialect:
     # And what runs without a rule is a comparison of its own.
     shell = dialect.shell
     if not shell.traced:
-        shell = evolve(shell, programs=_opening(shell.programs), awaited=None)
+        shell = evolve(shell, programs=_opening(shell.programs))
     return evolve(dialect, name="", arguments={}, aliases={}, asks=True, cased=(), shell=shell)
 
 
@@ -442,7 +435,7 @@ def _differing(
         if unreadable is not None and unreadable.effects not in effects:
             effects.add(unreadable.effects)
             yield unreadable
-    yield from _awaited(tool, before, after, known, why)
+    yield from _in_background(tool, before, after)
     for pair in pairs:
         why.update(dict.fromkeys((*pair.why, *pair.left(effects))))
 
@@ -461,38 +454,19 @@ def _of_commands(
     yield from sampled_differences(pair, pair.settled(effects))
 
 
-def _awaited(
-    tool: str, before: Lookup, after: Lookup, known: Known, why: dict[str, None]
-) -> Iterator[Difference]:
-    """Yield how background commands change, where all others are allowed.
-
-    What rules allow beside the one for every command is asked for then.
-    """
+def _in_background(tool: str, before: Lookup, after: Lookup) -> Iterator[Difference]:
+    """Yield that background commands change, where all others are allowed on both sides."""
     lookups = before, after
-    asking = [row for lookup in lookups for row, _ in lookup.rows if row.beside]
-    if not asking or not all(map(_allows_any, lookups)):
-        return
-    was, now = (_unawaited(lookup, asking[0]) for lookup in lookups)
-    if [meaning(row) for row, _ in was.rows] == [meaning(row) for row, _ in now.rows]:
-        return
-    compared = compare(tool, was, now, known)
-    why.update(dict.fromkeys(compared.why))
-    (field,) = asking[0].argument.fields
-    for difference in compared.differences:
-        call = {**difference.call, field: f"{difference.call.get(field, '')} &"}
+    if all(map(_allows_any, lookups)) and any(
+        row.argument.kind is ArgumentKind.COMMAND for row, _ in before.rows
+    ):
+        (field, *_) = before.rows[0][0].argument.fields
+        call: dict[str, object] = {field: "q7z &"}
         found = Difference(
             tool, call, *(each.decide(call, remember=False, read=remembered) for each in lookups)
         )
         if found.before.effect is not found.after.effect:
             yield found
-
-
-def _unawaited(lookup: Lookup, like: Row) -> Lookup:
-    """Return what asks for background commands, by those that it allows; or for none."""
-    rows = [row.beside or row for row, _ in lookup.rows]
-    if not any(row.beside for row, _ in lookup.rows):
-        rows = [Row((), Effect.DENY, Reason.DEFAULT, like.tool, like.ruleset)]
-    return Lookup(((row, ()) for row in rows), "")
 
 
 def _allows_any(lookup: Lookup) -> bool:

@@ -146,12 +146,12 @@ class ToolLines:
     def _is_beside(self, entry: Entry, number: int) -> bool:
         """Whether a line allows commands that another allows as one of all.
 
-        It is asked for then what runs in the background (`policy.tables.dialect.Shell.awaited`).
+        A host may ask then for what runs in the background.
         """
         other = self.entries[number]
-        awaited = self._shell is not None and self._shell.awaited is not None
+        whole = self._shell is not None and self._shell.whole
         both = entry.effect is other.effect is Effect.ALLOW
-        return awaited and both and other.pattern is None and entry.pattern is not None
+        return whole and both and other.pattern is None and entry.pattern is not None
 
     def _says_otherwise(
         self,

@@ -195,8 +195,8 @@ def unasked(row: Row) -> Effect:
 
 
 def deferred(row: Row) -> Effect:
-    """Return the effect of what runs unasked but in the background, without an entry."""
-    if row.default.reason in BY_DEFAULT:
+    """Return the effect of what runs in the background, without an entry."""
+    if row.default.reason in BY_DEFAULT or row.ruleset.default is Effect.ALLOW:
         return row.default.effect
     return row.default.effect & unsure(row.ruleset).effect
 
@@ -258,7 +258,7 @@ class View:
 
     @property
     def deferred(self) -> Effect:
-        """The same, of what it would run unasked in the foreground."""
+        """The same, of what runs in the background."""
         return self.default if self._deferred is None else self._deferred
 
     @classmethod

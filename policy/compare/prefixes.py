@@ -42,7 +42,7 @@ def runners(shell: Shell) -> frozenset[str]:
     """Return the programs that run what their arguments say."""
     running = {name for name, program in shell.programs.items() if program.runs}
     wrapping = shell.wrapping
-    known = {*wrapping.names, *wrapping.transparent, *wrapping.denying, *wrapping.granting}
+    known = {*wrapping.names, *wrapping.transparent, *wrapping.granting}
     return frozenset(known | running | KEYWORDS | SHELLS | BOXES)
 
 
@@ -162,7 +162,6 @@ def prefix_of(text: str, shell: Shell) -> Prefix | None:
         (part.text,),
         part.match_texts,
         part.grant_texts,
-        part.script_texts,
         part.possible_texts,
     )
     if not any(_PROBE in each for each in texts):
@@ -224,12 +223,9 @@ def _cuts(start: str, shell: Shell) -> Iterator[str]:
 
 @lru_cache(maxsize=64)
 def quiet_commands(shell: Shell) -> tuple[str, ...]:
-    """Return commands that run without a rule: one for each way behind prefixes."""
-    found: dict[bool, str] = {}
-    for name, program in shell.programs.items():
-        if not program.direct and program.carried not in found:
-            found.update((program.carried, text) for text in harmless(name, shell)[:1])
-    return tuple(found.values())
+    """Return a command that runs without a rule, behind prefixes too, if there is one."""
+    names = (name for name, program in shell.programs.items() if not program.direct)
+    return next((found[:1] for name in names if (found := harmless(name, shell))), ())
 
 
 @lru_cache(maxsize=64)

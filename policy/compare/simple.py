@@ -162,7 +162,7 @@ class ListedText:
 def knows_names_alone(shell: Shell) -> bool:
     """Whether all that is known of commands is the names of wrappers."""
     wrapping = shell.wrapping
-    more = wrapping.denying.known, wrapping.granting.known, shell.programs, shell.variables.harmless
+    more = wrapping.granting.known, shell.programs, shell.variables.harmless
     return bool(wrapping.names) and not (any(more) or shell.reader or shell.whole)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 
 from policy.commands.reader import (
@@ -93,7 +93,7 @@ class PartRules:
         parts = [self.part_outcome(row, part, limit) for part in command.parts]
         if command.opaque:
             parts += denied(row, command, tuple(parts))
-        found = [*self.whole_outcomes(row, command, parts), *self.unawaited(row, command)]
+        found = [*self.whole_outcomes(row, command, parts), *self.in_background(row, command)]
         if command.unread and row.entries:
             found.append(unsure(row.ruleset))  # a rule that might match it cannot be asked
         if not command.parts:
@@ -112,53 +112,46 @@ class PartRules:
         nothing = CommandPart("", grantable=row.default.effect is Effect.ALLOW)
         return self.part_outcome(row, nothing, limit)
 
-    def unawaited(self, row: Row, command: Command) -> Iterator[Outcome]:  # noqa: ARG002
+    def in_background(self, row: Row, command: Command) -> Iterator[Outcome]:  # noqa: ARG002
         """Yield what a background command gets, if that is a reason of its own."""
         yield from ()
 
     def part_outcome(self, row: Row, part: CommandPart, limit: int) -> Outcome:
         """Return what *row* says of one simple command; for *limit* see `decide_command`."""
         if limit != NO_MATCH:
-            return self._outcome_of_texts(row, part, limit)
+            return self.own_outcome(row, part, limit)
         found = row.parts.get(part)
         if found is None:
-            found = self._outcome_of_texts(row, part, limit)
+            found = self.own_outcome(row, part, limit)
             texts = (
                 part.text,
                 *part.match_texts,
-                *part.script_texts,
                 *part.grant_texts,
                 *part.possible_texts,
             )
-            # A text that is put on an input is one of them.
             if sum(map(len, texts)) <= _LONGEST:
                 row.parts.keep(part, found)
         return found
 
-    def _outcome_of_texts(self, row: Row, part: CommandPart, limit: int) -> Outcome:
-        outcome = self.own_outcome(row, part, limit)
-        for text in part.possible_texts:
-            index = row.first(text)
-            if index != NO_MATCH and row.at(index).effect is not Effect.ALLOW:
-                outcome = min(outcome, row.at(index), key=strictness)
-        return outcome
-
     def own_outcome(self, row: Row, part: CommandPart, limit: int) -> Outcome:
-        """Return what *row* says of a part, but for its possible texts.
-
-        A rule that knows it under any of its texts holds; of several the strictest.
-        """
-        first = min(row.first(part.text), limit)
-        known = (index for text in part.match_texts if (index := row.first(text)) != NO_MATCH)
-        stopping = [index for index in known if row.at(index).effect is not Effect.ALLOW]
-        granted = row.at(first)
-        if stopping:
-            if first != NO_MATCH and granted.effect is not Effect.ALLOW:
-                stopping.append(first)
-            granted = row.at(min(stopping, key=lambda index: (row.at(index).effect, index)))
+        """Return what *row* says of one simple command that it does not remember."""
+        granted = self.known_outcome(row, part, min(row.first(part.text), limit))
         if granted.effect is Effect.ALLOW and not part.grantable:
             return unsure(row.ruleset)
         return granted
+
+    def known_outcome(self, row: Row, part: CommandPart, first: int) -> Outcome:
+        """Return what *row* says of a part by all of its texts; *first* is the entry for its own.
+
+        An entry that denies or asks holds if it knows the part under any; of several the strictest.
+        """
+        outcome, stopping = row.at(first), _stopping(row, part.match_texts)
+        if stopping and first != NO_MATCH and outcome.effect is not Effect.ALLOW:
+            stopping.append(first)
+        if stopping:
+            outcome = row.at(min(stopping, key=lambda index: (row.at(index).effect, index)))
+        possible = map(row.at, _stopping(row, part.possible_texts))
+        return min([outcome, *possible], key=strictness)
 
     def opened(
         self,
@@ -193,6 +186,12 @@ class PartRules:
     def is_hidden(self, file: Redirection) -> bool:  # noqa: ARG002
         """Return whether a file has no name that an account could give."""
         return False
+
+
+def _stopping(row: Row, texts: Iterable[str]) -> list[int]:
+    """Return the entries that deny or ask for one of *texts*."""
+    found = [index for text in texts if (index := row.first(text)) != NO_MATCH]
+    return [index for index in found if row.at(index).effect is not Effect.ALLOW]
 
 
 # Characters of the parts whose outcome a row remembers.
@@ -287,7 +286,7 @@ def _pieces(row: Row, command: Command, call: Mapping[str, object]) -> Iterator[
             hidden.append(outcome)
         elif outcome is not HARMLESS:
             yield _does(row, file), in_home(file.target or "", "$HOME"), outcome, ""
-    hidden += rules.unawaited(row, command)
+    hidden += rules.in_background(row, command)
     if command.unread and row.entries:
         hidden.append(doubted)
     if not command.parts:

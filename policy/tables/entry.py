@@ -79,12 +79,6 @@ class RowEntry(_Line):
 
     __slots__ = ()
 
-    @property
-    def is_built_in(self) -> bool:
-        """Whether a host asks by itself for what this matches, whatever rules allow it."""
-        asks = self.effect is Effect.ASK and self.reason is Reason.DEFAULT
-        return asks and self.pattern is not None and not self.field
-
 
 # The patterns that each kind of argument is matched with.
 KINDS: Final = {

@@ -55,8 +55,6 @@ class Row:
         argument: which argument the rules apply to.
         entries: the entries with a pattern, up to the first that has none.
         default: the outcome where none of them matches.
-        others: of a tool that runs commands, all entries but those that allow every command;
-            None where there is no such entry, or where that makes no difference.
         opens_files: whether rules about files decide calls that no entry matches.
         constant: the outcome of every call, where all get the same one.
 
@@ -73,12 +71,6 @@ class Row:
         self.tool = tool
         self.ruleset = ruleset
         self.argument = ruleset.dialect.argument(tool)
-        self.others: tuple[RowEntry, ...] | None = None
-        if ruleset.dialect.shell.awaited and self.argument.kind is ArgumentKind.COMMAND:
-            entries = tuple(entries)
-            last = next((entry for entry in entries if entry.pattern is None), None)
-            if last is not None and _allows_all(last):
-                self.others = tuple([entry for entry in entries if not _allows_all(entry)])
         self.default = Outcome(default, default_reason)
         kept: list[RowEntry] = []
         for entry in entries:
@@ -257,16 +249,6 @@ class Row:
         return found
 
     @cached_property
-    def beside(self) -> Row | None:
-        """The row without the rules that allow every command; None where there is none."""
-        if self.others is None:
-            return None
-        rules = self.ruleset
-        others = (entry for entry in self.others if not entry.is_built_in)
-        row = Row(others, rules.default, rules.default_reason, self.tool, rules)
-        return row if row.default.effect is not Effect.ALLOW else None
-
-    @cached_property
     def _known(self) -> Memo[str, Outcome]:
         """The outcomes of texts that decide alone."""
         return Memo(_KEPT)
@@ -332,11 +314,6 @@ class Row:
     def _run(self, indices: Sequence[int], separator: str) -> Automaton:
         patterns = (self.entries[index].pattern for index in indices)
         return _shared_automaton(tuple([p.tokens for p in patterns if p is not None]), separator)
-
-
-def _allows_all(entry: RowEntry) -> bool:
-    allows = entry.effect is Effect.ALLOW and entry.reason is Reason.RULE
-    return allows and entry.pattern is None and not entry.field
 
 
 # Automata are shared: what one has walked serves all rows with the same patterns.

@@ -280,7 +280,6 @@ class RuleSet:
         runs: list[tuple[Effect, Reason, set[Said]]] = []
         seen: set[Said] = set()
         whole: set[str] = set()  # tools of which every call is decided by then
-        awaited = self.dialect.shell.awaited is not None
         # For which tool a rule is written counts behind links alone.
         form_of = {} if self.dialect.links else {Form.LENT: Form.PLAIN}
         key_of = {tool: self.dialect.key(tool) for tool in {e.tool for e in self.entries}}
@@ -293,10 +292,6 @@ class RuleSet:
             kept = keys
             if whole:
                 kept = {key for key in keys if key[0] not in whole and "*" not in whole}
-                if awaited and effect is Effect.ALLOW and reason is not Reason.RULE:
-                    # Behind a rule that allows every command, what the host allows by itself
-                    # counts for background commands.
-                    kept |= {key for key in said if key[2] is None and key[0] in whole}
             wholly = {key[0] for key in kept if key[2] is None}
             if wholly:
                 whole |= wholly

@@ -130,11 +130,9 @@ def test_a_rule_by_which_alone_a_script_is_doubtful_is_not_idle() -> None:
         lists = {"allow": ["Bash(bash *)"], "deny": denied, "defaultMode": "dontAsk"}
         return {".claude/settings.json": json.dumps({"permissions": lists})}
 
-    both = ("Bash(git push *)", "Bash(xargs git push *)")
-    for old, new in (((), both[:1]), (both[:1], ())):
+    rule = "Bash(git push *)"
+    for old, new in (((), (rule,)), ((rule,), ())):
         assert reviewed(settings(*old), settings(*new)).without_effect == []
-    # `xargs xargs git push` is asked for where edits are accepted, and denied by the second rule.
-    assert reviewed(settings(both[0]), settings(*both)).without_effect == []
 
 
 def test_a_rule_that_is_there_twice_and_then_once_has_no_effect() -> None:

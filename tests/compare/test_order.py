@@ -7,9 +7,7 @@ from hypothesis import strategies as st
 
 from policy.compare.dead_rules import placed
 from policy.core.effect import Effect
-from policy.files.opening import Memory
 from policy.hosts.notation import SEMANTICS
-from policy.hosts.workspace import load_tree
 from policy.hosts.zeph.session import SessionPermissions
 from policy.patterns.pattern import Pattern
 from policy.tables.ruleset import Entry, RuleSet
@@ -71,13 +69,3 @@ def test_the_rules_of_a_session_of_zeph_are_told_with_a_call() -> None:
     (found,) = SessionPermissions(rules=rules).findings()
     assert found.code == "order-matters"
     assert "`git push --dry-run` would get deny instead of allow" in found.message
-
-
-def test_a_negation_of_claude_code_is_told_where_it_opens_something() -> None:
-    def codes(*deny: str) -> list[str]:
-        listed = ", ".join(f'"{rule}"' for rule in deny)
-        files = {".claude/settings.json": f'{{"permissions": {{"deny": [{listed}]}}}}'}
-        return [finding.code for finding in load_tree(Memory(files)).findings]
-
-    assert codes("Read(*.env)", "Read(!a.env)") == ["order-matters"]
-    assert codes("Read(!a.env)", "Read(*.env)") == ["negation-ineffective"]

@@ -11,12 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policy.commands.knowledge import Program
-from policy.commands.reader import Command, read_command
+from policy.commands.reader import read_command
 from policy.compare.auto_allowed import _VALUES, auto_allowed, may_run, read_alike, runs, sample_of
 from policy.compare.lists import runs_no_more
 from policy.hosts.claude.data.programs import EDITING_PROGRAMS, READ_ONLY_PROGRAMS
 from policy.hosts.claude.dialect import _EDITING_SHELL, _SHELL
-from policy.hosts.claude.shell.match_texts import ClaudeCommand
 from policy.patterns.pattern import Pattern
 from tests.effort import examples
 
@@ -117,19 +116,10 @@ def test_a_mode_that_edits_files_runs_all_that_others_run_and_more() -> None:
             assert [part.harmless for part in read_command(command, shell).parts] == [True]
 
 
-def _texts(command: Command) -> object:
-    if not isinstance(command, ClaudeCommand):
-        return command
-    # A whole keeps the shell that it makes its texts with.
-    whole = command.exact
-    made = whole and (whole.spelled, whole.astray, whole.several, whole.texts, whole.bare)
-    return attrs.evolve(command, exact=None), made
-
-
 @examples(250)
 @given(st.lists(st.sampled_from(_PIECES), max_size=6).map("".join))
 def test_shells_that_know_the_same_of_each_word_read_a_command_alike(text) -> None:
     for shell in _SHELLS.values():
         here = attrs.evolve(shell, cwd="/srv/app")
         for each in (shell, here):
-            assert _texts(read_alike(text, each)) == _texts(read_command(text, each)), text
+            assert read_alike(text, each) == read_command(text, each), text

@@ -389,9 +389,9 @@ def _texts(tool: str, call: Mapping[str, object], common: Dialect) -> list[str]:
     return [
         text,
         *(
-            reading
+            known
             for part in parts
-            for reading in (part.text, *part.match_texts, *part.possible_texts)
+            for known in (part.text, *part.match_texts, *part.possible_texts)
         ),
     ]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from itertools import chain
 from typing import Final
 
 from policy.core.decision import Reason
@@ -275,7 +274,7 @@ def removals(session: ClaudeSession, mode: str) -> Iterator[Entry]:
     for tokens in _EXPANDED:
         pattern = Pattern.of(PatternKind.PATH, tokens)
         yield built_in(known.OPERAND_REMOVE, Effect.ALLOW, pattern, why="no critical path")
-    for entry in (*(line.entry for line in session.lines), *chain(*session.reopened)):
+    for entry in (line.entry for line in session.lines):
         if (entry.tool, entry.effect) == (known.OPERAND_WRITE, Effect.DENY):
             yield evolve(entry, tool=known.OPERAND_REMOVE, effect=effect, reason=reason)
     yield built_in(known.OPERAND_REMOVE, Effect.ALLOW, why="no critical path")

@@ -19,7 +19,6 @@ from policy.hosts.claude.data import shell as commands
 from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.data.guarded import OWN
 from policy.hosts.claude.data.programs import (
-    CARRYING,
     EDITING_PROGRAMS,
     GRANTING,
     READ_ONLY_PROGRAMS,
@@ -39,10 +38,8 @@ __all__ = ["denies_rest", "dialect"]
 _SHELL: Final = Shell(
     reader="claude",
     wrapping=Wrapping(
-        names=frozenset(WRAPPING) | frozenset(GRANTING),
-        denying=WRAPPING,
+        names=WRAPPING,
         granting=GRANTING,
-        carrying=CARRYING,
     ),
     variables=Variables(
         harmless=commands.VARIABLES | commands.LOCALES,
@@ -50,7 +47,6 @@ _SHELL: Final = Shell(
         texts=commands.TEXTS,
         guarded=GUARDED,
         counted=commands.COUNTED,
-        inherited=commands.INHERITED,
     ),
     files=FileTools(
         output=known.REDIRECT_OUT,
@@ -100,8 +96,7 @@ def _shell(edits: bool, behaves: Behaviour) -> Shell:  # noqa: FBT001  # one que
 @lru_cache(maxsize=64)  # one object for all that is equal: much is remembered by it
 def _shell_below(cwd: str, home: str, shell: Shell) -> Shell:
     """Return what a session in the folder *cwd* knows of commands."""
-    shell = evolve(shell, cwd=cwd, kept=tuple(f"{home}/{name}" for name in OWN))
-    return evolve(shell, awaited=evolve(shell, foreground=True))
+    return evolve(shell, cwd=cwd, kept=tuple(f"{home}/{name}" for name in OWN))
 
 
 def dialect(session: ClaudeSession, mode: str) -> Dialect:

@@ -258,9 +258,7 @@ def lent(session: ClaudeSession, mode: str) -> Iterator[Entry]:
 
 def _kept(session: ClaudeSession) -> Iterator[Pattern]:
     """Yield what path rules for `Edit` deny or ask for."""
-    said = [line.entry for line in session.lines]
-    said += (entry for entries in session.reopened for entry in entries)
-    for entry in said:
+    for entry in (line.entry for line in session.lines):
         is_kept = entry.tool == "Edit" and entry.effect is not Effect.ALLOW and not entry.field
         # What may not be read at all is decided before.
         if is_kept and entry.pattern is not None and not entry.rule.startswith("Read"):
@@ -292,24 +290,12 @@ def led_out(session: ClaudeSession) -> Iterator[Entry]:
 # --- rules that are left to the model where one judges (2.1.329) ---------------------
 
 # In `auto` a rule with a star allows nothing where what stands before the star may lead to a
-# program that runs what it is told to: an interpreter or a runner, by itself or behind programs
-# that start others, or the beginning of its name. Nor does it where that cannot be read.
+# program that runs what it is told to: an interpreter, a runner, or what starts another program.
+# Nor does it where that is no plain name of another program.
 
-# Names as they are written, with their versions: a text that begins one of them may become it.
+# Names as they are written, with their versions.
 _NAMES: Final = RUNNERS | STARTERS | {"python2", "python3"}
-
-_FIXED: Final = re.compile(r"(?:\\[*\\]|[^*])*")
-_WORD: Final = re.compile(r"""\s*((?:\\.|'[^']*'|"(?:\\.|[^"\\])*"|[^\s\\'"])+)(?=\s)""", re.DOTALL)
-# What is not the name of a program: an assignment, an option, a number, signs alone, quoting.
-_BESIDE: Final = re.compile(
-    r"\w+\+?=|-|/+\w\Z|\d[\d.]*[smhd]?\Z|[^a-z0-9]*\Z|.*[^\w .+@%,:~/-]",
-    re.ASCII | re.IGNORECASE | re.DOTALL,
-)
-_CODE: Final = re.compile(r"(?:-\w*c|/c)\Z", re.ASCII | re.IGNORECASE)
-_ELSEWHERE: Final = re.compile(
-    r"[/~\\]|[a-z]:|(?:.*[\\/])?\.\.(?:[\\/]|\Z)", re.IGNORECASE | re.DOTALL
-)
-_OPTION: Final = re.compile(r"-|[^a-z0-9:]*\Z")
+_OTHER: Final = re.compile(r"(?![-\d]|/+\w )([\w./~+-]*[a-z][\w.+-]*) ", re.ASCII | re.IGNORECASE)
 
 
 def is_left_to_model(line: RuleLine) -> bool:
@@ -320,50 +306,14 @@ def is_left_to_model(line: RuleLine) -> bool:
     if entry.pattern is None:
         return True
     text = entry.rule.partition("(")[2].removesuffix(")")
-    return _may_lead_to_runner(text) or _names_runner(text)
-
-
-def _may_lead_to_runner(text: str) -> bool:
-    """Return whether what stands before a star may be, or become, a command of a runner."""
-    spaced = re.sub(r":\*\Z", " *", text)
-    found = _FIXED.match(spaced)
-    fixed = found[0] if found else ""
-    if fixed == spaced:
-        return False
-    words = _plain(fixed).split(" ")
-    while words and _OPTION.match(words[-1]):
-        words.pop()
-    if " ".join(words) in RUNNERS | RUN_SCRIPTS:
+    plain, runs = _plain(text), RUNNERS | RUN_SCRIPTS
+    if "*" not in text:
+        return plain in runs
+    other = _OTHER.match(re.sub(r":\*\Z", " *", text))
+    if other is None or _program(other[1]) in _NAMES:
         return True
-    at = 0
-    while word := _WORD.match(fixed, at):
-        name = _unquoted(word[1])
-        if _CODE.match(name):
-            return True
-        if not _BESIDE.match(name) and _program(name) not in _NAMES:
-            return False
-        at = word.end()
-    last = _unquoted(fixed[at:].strip())
-    program = _program(last)
-    return bool(
-        _BESIDE.match(last)
-        or _ELSEWHERE.match(last)
-        or (program and any(name.startswith(program) for name in _NAMES))
-    )
-
-
-def _names_runner(text: str) -> bool:
-    """Return whether a rule is a runner by itself, whatever follows it or options of it."""
-    plain = _plain(text)
-    for runner in RUNNERS | RUN_SCRIPTS:
-        if plain in (runner, f"{runner}:*", f"{runner} *", f"{runner}*"):
-            return True
-        rest = plain.removeprefix(f"{runner} ")
-        if rest != plain and rest.endswith("*") and rest.startswith("-"):
-            # A module of a package is a program of its own.
-            module = re.match(r"-m\s+\w+\.[\w.]+(\s*:|\s+)\*\Z", rest, re.ASCII)
-            return not (runner == "python" and module)
-    return False
+    begun = tuple(f"{runner}{end}" for runner in runs for end in (" *", ":*", "*", " -"))
+    return plain.startswith(begun)
 
 
 def _plain(text: str) -> str:

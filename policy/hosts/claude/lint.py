@@ -26,7 +26,7 @@ from policy.hosts.claude.hooks import LIST, Hook, takes
 from policy.hosts.claude.paths import Anchors, path_patterns
 from policy.hosts.claude.pools import PoolPosition, has_no_tools, pool
 from policy.hosts.claude.rules import RuleLine, RuleScope, misnamed, read_rule
-from policy.hosts.claude.session import SCOPES, ClaudeSession, child_mode, opened
+from policy.hosts.claude.session import SCOPES, ClaudeSession, child_mode
 from policy.hosts.claude.settings import Settings
 from policy.hosts.claude.skills import Skill
 from policy.language.parse import parse_matcher
@@ -432,7 +432,6 @@ def passed_findings(
 
 def settings_findings(session: ClaudeSession, files: list[Settings]) -> Iterator[Finding]:
     """Yield what is wrong with the rules of a session as a whole."""
-    yield from _negations(files)
     yield from _asked_anyway(files)
     yield from shadowed(session, files)
     yield from _of_plugins(files)
@@ -464,31 +463,3 @@ def _twins(files: list[Settings]) -> Iterator[Finding]:
     for rule in denied:
         if rule.text.startswith("Bash("):
             yield find("shell-twin-missing", rule.span, rule=rule.text, rest=rule.text[4:])
-
-
-def _negations(files: list[Settings]) -> Iterator[Finding]:
-    for settings in files:
-        for number, rule in enumerate(settings.rules):
-            _, _, content = rule.text.partition("(")
-            if rule.effect is Effect.ALLOW or not content.startswith("!"):
-                continue
-            before = [
-                (other.text, found.opened)
-                for other in settings.rules[:number]
-                if (found := opened(other, [rule], _ANCHORS)) is not None
-            ]
-            path = next((p.witness() for _, patterns in before for p in patterns), None)
-            if before and path:
-                yield find(
-                    "order-matters",
-                    rule.span,
-                    rule=rule.text,
-                    path=path.removeprefix("/@project/"),
-                    first=before[0][0],
-                )
-            elif not before:
-                yield find("negation-ineffective", rule.span, rule=rule.text)
-
-
-# What a negation opens does not depend on where the folders are.
-_ANCHORS: Final = Anchors("/@project", "/@home", "/@project")

@@ -19,7 +19,7 @@ from policy.patterns.notations import Unusable
 from policy.patterns.pattern import Pattern
 from policy.patterns.tokens import BLANKS, Gap
 
-__all__ = ["Anchors", "Glob", "Negation", "path_patterns", "relative_glob"]
+__all__ = ["Anchors", "Glob", "Negation", "path_patterns"]
 
 # --- globs ----------------------------------------------------------------------------
 
@@ -124,28 +124,6 @@ def _at_depth(glob: str, effect: Effect) -> str:
     if _FOLDER.match(glob):
         return ("/" if effect is Effect.ALLOW else "**/") + glob.removesuffix("/**").rstrip(" \t")
     return glob
-
-
-def relative_glob(text: str, effect: Effect, *, negated: bool = False) -> str | None:
-    """Return the ``.gitignore`` glob of a rule that is relative to the working folder.
-
-    Args:
-        text: the specifier.
-        effect: of its list.
-        negated: whether *text* stood behind a ``!``, where a prefix means nothing.
-
-    Returns:
-        None for a rule that is relative to another folder, or matches nothing.
-
-    """
-    glob = _SET.sub(_literal_set, text.rstrip(" \t"))
-    if not glob.strip("/") or "\\" in glob or glob.startswith("!"):
-        return None
-    if not negated:
-        if glob.startswith(("/", "~/")) or glob in _ANCHORS:
-            return None
-        glob = glob.removeprefix("./")
-    return _above(_at_depth(glob, effect))
 
 
 def _above(glob: str) -> str:

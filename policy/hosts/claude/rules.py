@@ -203,7 +203,9 @@ def command_lines(rule: RuleText, content: str) -> RuleLines:
     if text.endswith(":*") and not is_prefix and text != ":*":
         return _lines(rule, [Pattern.exactly(text)], Form.PLAIN, exact=True)
     if "*" in text:
-        text = re.sub("[ \\t]+", " ", text if is_prefix else text.strip(BLANKS))
+        text = text if is_prefix else text.strip(BLANKS)
+    if "*" in text or rule.effect is not Effect.ALLOW:
+        text = re.sub("[ \\t]+", " ", text)
     findings = RuleLines()
     if text == ":*":
         return rule.skipped("empty-prefix", case="nothing")
@@ -414,7 +416,7 @@ def _path(rule: RuleText, tool: str, content: str) -> RuleLines:
     except Negation:
         if rule.effect is Effect.ALLOW:
             return rule.skipped("negation-in-allow")
-        return _counted(rule, tool)
+        return _counted(rule, tool) + rule.finding("negation-ineffective")
     except notations.Unusable as unusable:
         dead = rule.skipped("dead-path-rule", case="file", why=unusable)
         return _counted(rule, tool) + dead
@@ -580,59 +582,35 @@ def is_set(node: Node | None) -> bool:
     )
 
 
-def lost_lists(permissions: MappingNode, behaves: Behaviour) -> Iterator[tuple[str, Node]]:
+def lost_lists(permissions: MappingNode) -> Iterator[tuple[str, Node]]:
     """Yield the lists of what is denied or asked for that have entries and no rule among them."""
     for name in ("deny", "ask"):
         listed = permissions.get(name)
         if listed is None or (isinstance(listed, ScalarNode) and listed.value is None):
             continue
         entries = listed.items if isinstance(listed, SequenceNode) else (listed,)
-        if entries and not any(_is_rule(entry, behaves) for entry in entries):
+        if entries and not any(map(_is_rule, entries)):
             yield name, listed
 
 
-def _is_rule(node: Node, behaves: Behaviour) -> bool:
+def _is_rule(node: Node) -> bool:
+    """Return whether an entry is a rule where a file is read; one in doubt is taken for none."""
     text = node.value if isinstance(node, ScalarNode) else None
-    return isinstance(text, str) and may_be_rule(text, behaves)
-
-
-_TEXT_BEHIND: Final = re.compile(r"[^()]*\(.*\)[^)]+", re.DOTALL)
-_SERVER: Final = re.compile(r"mcp__.*\(", re.DOTALL)
-_HOSTS: Final = re.compile(r"domain:(?!.*://)|\*\Z", re.DOTALL)
-# Rules about files are no prefixes.
-_OF_FILES: Final = frozenset("Cd Edit Glob NotebookEdit NotebookRead Read Write".split())
-
-
-def may_be_rule(text: str, behaves: Behaviour) -> bool:
-    """Return whether the host takes an entry for a rule where it reads the file.
-
-    Such a rule need not match anything, nor its tool exist.
-    """
-    if not behaves.text_behind_refused and _TEXT_BEHIND.fullmatch(text):
-        text = text[: text.rindex(")") + 1]
-    name, opened, rest = text.partition("(")
-    if not name.strip() and not opened:
+    if not isinstance(text, str) or not (text[:1].isupper() or text.startswith("mcp__")):
         return False
-    if name[:1] != name[:1].upper() and "_" not in name:
+    try:
+        matcher = parse_matcher(text, node.span)
+    except PolicyError:
         return False
-    if not opened:
-        return ")" not in name
-    if _SERVER.match(text) or not _closes(rest):
+    content = None if matcher.specifier is None else matcher.specifier.text
+    if content is None:
+        return True
+    if not content.strip() or content.endswith("\\") or is_ambiguous(content):
         return False
-    content = rest[:-1]
-    if not content or is_ambiguous(content):
-        return False
-    if name == "WebFetch":
-        return bool(_HOSTS.match(content))
-    if name in _OF_FILES:
-        return ":*" not in content
-    return (name, content) != ("Bash", ":*")
-
-
-def _closes(text: str) -> bool:
-    """Return whether *text* ends in a parenthesis that no backslash stands before."""
-    before = text[:-1]
-    return text.endswith(")") and (len(before) - len(before.rstrip("\\"))) % 2 == 0
+    if matcher.tool == "WebFetch":
+        return content.startswith("domain:") and "://" not in content
+    of_files = matcher.tool in known.FILE_TOOLS or matcher.tool in _DEAD
+    return matcher.tool[:3] != "mcp" and not (":*" in content if of_files else content == ":*")
 
 
 _ESCAPED_PARENTHESIS: Final = re.compile(r"(?:^|[^\\])\\[()]")
@@ -752,7 +730,7 @@ def _read(rule: RuleText) -> RuleLines:
     if "*" in tool:
         return _glob(rule, tool, content)
     if tool.startswith("mcp__"):
-        return _allowed_by_server(rule, tool) or _server(rule, tool)
+        return RuleLines() if _is_of_unknown_server(rule) else _server(rule, tool)
     if not tool[:1].isupper():
         return _unknown(rule, tool)
     return _built_in(rule, tool, content)
@@ -794,25 +772,18 @@ def _glob(rule: RuleText, tool: str, content: str | None) -> RuleLines:
         return rule.skipped("malformed-rule", case="glob")
     if rule.effect is Effect.ALLOW and not _LITERAL_SERVER.match(tool):
         return rule.skipped("allow-glob-ignored")
-    return _allowed_by_server(rule, tool) or _whole(rule, tool)
+    if tool.startswith("mcp__") and _is_of_unknown_server(rule):
+        return RuleLines()
+    return _whole(rule, tool)
 
 
-def _allowed_by_server(rule: RuleText, tool: str) -> RuleLines | None:
-    """Return the tools that a rule allows where their names do not tell whose they are.
+def _is_of_unknown_server(rule: RuleText) -> bool:
+    """Return whether a rule allows tools whose names do not tell whose they are.
 
-    Of a server `x__y` the tool `z` is called as `y__z` of the server `x` is, and what allows
-    all of `x` allows nothing of `x__y`. None where no server has such a name.
+    Of a server `x__y` the tool `z` is called as `y__z` of the server `x` is.
     """
     servers = rule.scope.servers or {}
-    if rule.effect is not Effect.ALLOW or not any("__" in server for server in servers):
-        return None
-    found = []
-    for server, offered in servers.items():
-        whole, behind = f"mcp__{server}", tool.removeprefix(f"mcp__{server}__")
-        alike = Pattern.text("*" if tool == whole and "__" not in server else behind)
-        if behind != tool or tool == whole:
-            found += [f"{whole}__{name}" for name in offered if alike.matches(name)]
-    return RuleLines(tuple(RuleLine(rule.entry(name)) for name in found))
+    return rule.effect is Effect.ALLOW and any("__" in server for server in servers)
 
 
 def _server(rule: RuleText, tool: str) -> RuleLines:

@@ -51,11 +51,7 @@ __all__ = ["rule_sets"]
 
 
 def rule_sets(session: ClaudeSession, mode: str) -> tuple[RuleSet, ...]:
-    """Return the rule sets whose meet decides calls in *mode*.
-
-    Rules that negations open in part are sets of their own, which allow what is opened, so that
-    the other sets decide it.
-    """
+    """Return the rule sets whose meet decides calls in *mode*."""
     key = ("rules", mode)
     found = session.cache.get(key)
     if not isinstance(found, tuple):
@@ -65,10 +61,6 @@ def rule_sets(session: ClaudeSession, mode: str) -> tuple[RuleSet, ...]:
 
 def _rule_sets(session: ClaudeSession, mode: str) -> Iterator[RuleSet]:
     reading = dialect(session, mode)
-    opened = (
-        RuleSet(tuple(_answered(entries, session, mode)), Effect.ALLOW, reading)
-        for entries in session.reopened
-    )
     shell = reading.shell
     compound = (*shell.compound, *traced_patterns(shell.kinds))
     shell = evolve(shell, traced=True, compound=compound)
@@ -78,8 +70,6 @@ def _rule_sets(session: ClaudeSession, mode: str) -> Iterator[RuleSet]:
         said = tuple(_answered(fence.entries, session, mode))
         yield RuleSet(said, Effect.ALLOW, traced if fence.traces else reading)
     yield _rule_set(session, mode)
-    # The user is asked for what these ask for, also where a model judges the rest.
-    yield from opened
 
 
 def _choices(session: ClaudeSession, reading: Dialect) -> Iterator[RuleSet]:

@@ -8,11 +8,9 @@ documented and observed).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from functools import cached_property
 from typing import Final
 
-from policy.core import expressions as re
 from policy.core import values
 from policy.core.decision import Reason
 from policy.core.effect import Effect
@@ -23,11 +21,10 @@ from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.data.guarded import LINKED, OF_SYSTEMS
 from policy.hosts.claude.data.settings import ASKING_TOOLS, FENCES, READS_INSIDE
 from policy.hosts.claude.options import ClaudeOptions
-from policy.hosts.claude.paths import Anchors, relative_glob
+from policy.hosts.claude.paths import Anchors
 from policy.hosts.claude.rules import RuleLine, RuleLines, RuleScope, read_rule
 from policy.hosts.claude.settings import (
     Settings,
-    SettingsRule,
     auto_allowing_sandbox,
     connected,
     heard,
@@ -39,11 +36,10 @@ from policy.hosts.claude.settings import (
     switched_off,
 )
 from policy.hosts.claude.skills import Skill
-from policy.patterns import notations
 from policy.patterns.automaton import NO_MATCH, Automaton
 from policy.patterns.notations import names
-from policy.patterns.pattern import Pattern, PatternKind
-from policy.patterns.tokens import Gap, folded
+from policy.patterns.pattern import PatternKind
+from policy.patterns.tokens import folded
 from policy.tables.calls import slashed_path
 from policy.tables.ruleset import Entry
 
@@ -56,96 +52,8 @@ __all__ = [
     "child_mode",
     "is_judged_plan",
     "is_plan",
-    "negates",
-    "opened",
     "session",
 ]
-
-# --- negations: `Read(!a)` opens what a rule before it shut --------------------------
-
-
-@values.frozen
-class Opening:
-    """What negations make of one rule.
-
-    Attributes:
-        shut: what the rule still covers, though a negation may name it.
-        opened: what it no longer covers.
-    """
-
-    shut: tuple[Pattern, ...]
-    opened: tuple[Pattern, ...]
-
-    def entries(self, lines: RuleLines) -> tuple[Entry, ...]:
-        """Return the entries in place of the *lines* of the rule; they match no more calls."""
-        rule = [line.entry for line in lines.lines]
-        return (
-            *(values.evolve(entry, pattern=shut) for entry in rule for shut in self.shut),
-            *(
-                values.evolve(entry, effect=Effect.ALLOW, pattern=pattern, reason=Reason.DEFAULT)
-                for entry in rule
-                for pattern in self.opened
-            ),
-            *rule,
-        )
-
-
-def negates(rule: SettingsRule) -> bool:
-    """Return whether a rule opens what rules before it shut."""
-    return rule.text.startswith(("Read(!", "Edit(!"))
-
-
-def opened(rule: SettingsRule, later: Iterable[SettingsRule], anchors: Anchors) -> Opening | None:
-    """Return what the rules behind a path rule open of it; None where they open nothing.
-
-    A path is opened when some negation names it, or a folder above, and the rule names all that
-    the negation does. Where the rule names two of these (``a.env/b.env``) the path stays shut even
-    if both are opened. Both grant no more than the host does.
-    """
-    found = _PATH_RULE.fullmatch(rule.text)
-    if found is None or found[2].strip() == "*" or rule.effect is Effect.ALLOW:
-        return None
-    tool, content = found.groups()
-    negations = [
-        other.text[len(tool) + 2 : -1].removeprefix("!")
-        for other in later
-        if other.effect is rule.effect and other.text.startswith(f"{tool}(!")
-    ]
-    glob = relative_glob(content, rule.effect) if negations else None
-    if glob is None:
-        return None
-    covered = [*map(_named, _paths(glob, anchors))]
-    patterns = [
-        pattern
-        for negation in negations
-        if (other := relative_glob(negation, rule.effect, negated=True)) is not None
-        for pattern in _paths(other, anchors)
-        if any(_named(pattern) <= each for each in covered)
-    ]
-    if not patterns:
-        return None
-    rooted = glob.strip("/") if "/" in glob.rstrip("/") else f"**/{glob.strip('/')}"
-    shut: tuple[Pattern, ...] = ()
-    if "**" in rooted.split("/"):
-        last = rooted.rpartition("/")[2]
-        shut = _paths(f"/{rooted}/**/{'*' if last == '**' else last}", anchors)
-    return Opening(shut, tuple(dict.fromkeys(patterns)))
-
-
-def _paths(glob: str, anchors: Anchors) -> tuple[Pattern, ...]:
-    with suppress(notations.Unusable):
-        return notations.paths(glob, anchors.cwd, fold=True)
-    return ()
-
-
-def _named(pattern: Pattern) -> Pattern:
-    """Return what a pattern of files names, without what is below that."""
-    tokens = pattern.tokens[:-1] if pattern.tokens[-1:] == (Gap.DEEP,) else pattern.tokens
-    return Pattern.of(PatternKind.PATH, tokens)
-
-
-_PATH_RULE: Final = re.compile(r"(Read|Edit)\((.*)\)", re.DOTALL)
-
 
 # --- the rules of all settings files, file by file ------------------------------------
 
@@ -156,15 +64,13 @@ class ScopeRules:
 
     Attributes:
         locked: whether the rules of an administrator are the only ones.
-        lines: of every rule in force, but for those in *reopened*.
-        reopened: of rules that negations open in part.
+        lines: of every rule in force.
         findings: what is wrong with them.
         paths: the rules so far that allow files of some names, as they are written.
     """
 
     locked: bool
     lines: list[RuleLine] = values.field(factory=list)
-    reopened: list[tuple[Entry, ...]] = values.field(factory=list)
     findings: list[Finding] = values.field(factory=list)
     paths: set[str] = values.field(factory=set)
 
@@ -184,16 +90,10 @@ class ScopeRules:
         )
         trusted = options.trusted or not needs_trust(file.scope, options)
         rules = [r for r in file.rules if not self.locked or _kept(file.scope, r.effect)]
-        negations = [(number, rule) for number, rule in enumerate(rules) if negates(rule)]
         paths: set[str] = set()
-        for number, rule in enumerate(rules):
+        for rule in rules:
             found = read_rule(rule.text, rule.span, rule.effect, scope)
             self.findings += found.findings
-            later = [negation for at, negation in negations if at > number]
-            opening = opened(rule, later, anchors) if later else None
-            if opening is not None:
-                self.reopened.append(opening.entries(found))
-                continue
             if rule.effect is Effect.ALLOW:
                 if not trusted or rule.text in self.paths:
                     continue  # a path counts once, relative to the folder of the strongest scope
@@ -381,8 +281,7 @@ class ClaudeSession:
 
     Attributes:
         options: how it is started.
-        lines: of every rule in force, but for those in *reopened*.
-        reopened: of rules that negations open in part, a list of its own for each.
+        lines: of every rule in force.
         folders: the working folder and the additional ones, canonical.
         mode: the permission mode of the main conversation.
         agents: by name, built-in ones among them.
@@ -404,7 +303,6 @@ class ClaudeSession:
 
     options: ClaudeOptions
     lines: tuple[RuleLine, ...]
-    reopened: tuple[tuple[Entry, ...], ...]
     folders: tuple[str, ...]
     mode: str
     agents: Mapping[str, Definition]
@@ -533,7 +431,6 @@ def session(
             *_asking_tools(silent),
             *connected(options.servers),
         ),
-        reopened=tuple(said.reopened),
         folders=folders,
         mode=session_mode(settings, options, no_bypass=no_bypass, no_auto=no_auto),
         agents=agents,

@@ -33,7 +33,7 @@ from policy.files.nodes import (
     describe,
 )
 from policy.files.nodes import MappingNode as Object
-from policy.hosts.claude.agents import Definition
+from policy.hosts.claude.agents import Definition, entries_in
 from policy.hosts.claude.data import find
 from policy.hosts.claude.data import settings as known
 from policy.hosts.claude.data.settings import (
@@ -304,28 +304,12 @@ def cut_flag(text: str, effect: Effect) -> Iterator[str]:
     """Yield the rules of *effect* that one value of a flag holds."""
     yield from (entry.strip() for entry in _ENTRY.findall(text))
     if effect is Effect.DENY:
-        yield from filter(_APART.fullmatch, _balanced(text))
+        # An escaped parenthesis is none.
+        whole = (text[start:end] for start, end in entries_in(_ESCAPED.sub("xx", text)))
+        yield from filter(_APART.fullmatch, whole)
 
 
-def _balanced(text: str) -> Iterator[str]:
-    """Yield what stands between commas and spaces outside parentheses that match."""
-    depth = start = 0
-    stray = False
-    escaped = False
-    for position, character in enumerate(text + ","):
-        if escaped:
-            escaped = False
-        elif character == "\\":
-            escaped = True
-        elif character == "(":
-            depth += 1
-        elif character == ")":
-            stray |= depth == 0
-            depth = max(0, depth - 1)
-        elif position == len(text) or (depth == 0 and character in ", "):
-            if depth == 0 and not stray:
-                yield text[start:position].strip()
-            start, stray = position + 1, False
+_ESCAPED: Final = re.compile(r"\\.", re.DOTALL)
 
 
 # --- `permissions`: rules, a mode, folders and switches ------------------------------
@@ -385,7 +369,7 @@ class PermissionsReader:
 
     def _holds_back(self, node: MappingNode) -> bool:
         """Return whether the host holds back what an administrator's file allows."""
-        lost = list(lost_lists(node, self.behaves))
+        lost = list(lost_lists(node))
         for name, listed in lost:
             self.mistakes.findings.append(find("allows-held-back", listed.span, name=name))
         return bool(lost)

@@ -11,11 +11,9 @@ import pytest
 from policy.commands.knowledge import Program, Wrapper
 from policy.hosts.claude.data import table
 from policy.hosts.claude.data.programs import (
-    CARRYING,
     EDITING_PROGRAMS,
     GRANTING,
     READ_ONLY_PROGRAMS,
-    WRAPPING,
 )
 from policy.hosts.claude.data.tools import ALIASES, INPUTS, NAMES, SPECIFIED
 from policy.hosts.claude.data.versions import CHANGES, Behaviour
@@ -35,9 +33,8 @@ def test_every_expression_of_a_program_compiles(programs):
         _compile(program)
 
 
-@pytest.mark.parametrize("wrappers", [GRANTING, WRAPPING, CARRYING])
-def test_every_expression_of_a_wrapper_compiles(wrappers):
-    for wrapper in wrappers.values():
+def test_every_expression_of_a_wrapper_compiles():
+    for wrapper in GRANTING.values():
         _compile(wrapper)
 
 
@@ -53,7 +50,7 @@ def test_every_shared_expression_and_template_has_a_user():
 def test_no_program_is_listed_twice():
     for name, sections in (
         ("programs", ("programs", "editing")),
-        ("wrappers", ("granting", "denying", "carrying")),
+        ("wrappers", ("granting",)),
     ):
         for section in sections:
             names = [each for names in table(name)[section] for each in names.split()]

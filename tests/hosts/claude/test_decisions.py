@@ -53,7 +53,7 @@ def test_a_bare_deny_takes_the_tool_away() -> None:
 def test_a_star_with_blanks_behind_it_is_a_pattern_and_no_whole_tool() -> None:
     assert decide("make", deny=["Bash(* )"]).reason is Reason.RULE
     assert decide("make all", allow=["Bash(* )"]).effect is ALLOW
-    for command in ("make & ls", "make > o", "make $X"):
+    for command in ("make > o", "make $X"):
         assert decide(command, allow=["Bash(*)"]).effect is ALLOW
         assert decide(command, allow=["Bash(* )"]).effect is ASK
 

@@ -115,13 +115,13 @@ def test_a_flag_denies_fetches_by_what_is_asked_about_them() -> None:
 
 @pytest.mark.parametrize(
     ("rule", "of_x", "of_x_y"),
-    [
-        ("mcp__x", "allow", "ask"),
-        ("mcp__x__*", "allow", "ask"),
+    [  # the program allows the tools of one of both by all but the third and the fourth
+        ("mcp__x", "ask", "ask"),
+        ("mcp__x__*", "ask", "ask"),
         ("mcp__x__y*", "ask", "ask"),
         ("mcp__x__y", "ask", "ask"),
-        ("mcp__x__y__*", "ask", "allow"),
-        ("mcp__x__y__t", "ask", "allow"),
+        ("mcp__x__y__*", "ask", "ask"),
+        ("mcp__x__y__t", "ask", "ask"),
     ],
 )
 def test_what_allows_a_server_allows_none_whose_name_only_begins_so(

@@ -235,8 +235,8 @@ def test_of_some_keys_the_host_skips_a_wrong_value(more: dict[str, object]) -> N
 def test_a_sandbox_is_compared_with_a_rule_that_allows_every_command() -> None:
     rules = {".claude/settings.json": json.dumps({"permissions": {"allow": ["Bash"]}})}
     boxed, plain = (
-        Chain.start("main", load(Memory(rules), attrs.evolve(SANDBOXED, sandboxed=on))[0].enforced)
-        for on in (True, False)
+        Chain.start("main", load(Memory(files), attrs.evolve(SANDBOXED, sandboxed=on))[0].enforced)
+        for on, files in ((True, {".claude/settings.json": "{}"}), (False, rules))
     )
     call = {"command": "git status &"}
     assert str(boxed.decide("Bash", call).effect) == "allow"

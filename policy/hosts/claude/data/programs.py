@@ -11,7 +11,7 @@ from policy.core.values import evolve
 from policy.hosts.claude.data import table
 from policy.hosts.claude.data.unchecked import SETTLED, UNCHECKED, UNEXPANDED
 
-__all__ = ["CARRYING", "EDITING_PROGRAMS", "GRANTING", "READ_ONLY_PROGRAMS", "WRAPPING"]
+__all__ = ["EDITING_PROGRAMS", "GRANTING", "READ_ONLY_PROGRAMS", "WRAPPING"]
 
 # A key of a program in the file -> the attribute of `Program`, where the names differ.
 _ATTRIBUTES: Final = {
@@ -30,8 +30,6 @@ _ATTRIBUTES: Final = {
     "changes_folder": "moves",
     "runs_operands": "runs",
     "expansions": "texts",
-    "builtin": "internal",
-    "line_breaks": "lines",
     "unquoted": "spelled",
     "unwrapped": "direct",
     "options_before": "before",
@@ -39,15 +37,12 @@ _ATTRIBUTES: Final = {
 }
 _WRAPPER_ATTRIBUTES: Final = {
     "value_options": "values",
-    "any_options": "loose",
     "needs_option": "needs",
     "one_option": "single",
     "double_dash": "ends",
     "program": "runs",
     "appends_operands": "appends",
     "idle_options": "idle",
-    "script_options": "scripts",
-    "files_only": "unruled",
 }
 _FILES: Final = {"reads", "writes", "uproots"}
 _OPTIONS: Final = {"letters", "names", "values", "counts", "attached", "numbered", "also", "flags"}
@@ -172,8 +167,6 @@ READ_ONLY_PROGRAMS: Final = Programs(
 # The same in the mode that accepts edits.
 EDITING_PROGRAMS: Final = Programs({**READ_ONLY_PROGRAMS, **dict(_programs("editing"))})
 
-# The wrappers that rules which allow unwrap, that rules which deny or ask unwrap, and behind which
-# the files of a program are checked.
+# The wrappers that rules which allow unwrap, and the names of those that others unwrap too.
 GRANTING: Final = _wrappers("granting")
-WRAPPING: Final = _wrappers("denying")
-CARRYING: Final = _wrappers("carrying")
+WRAPPING: Final = frozenset(table("wrappers")["denying"]["names"].split()) | frozenset(GRANTING)

@@ -9,7 +9,6 @@ from policy.hosts.claude.data import table
 __all__ = [
     "ALIASES",
     "COUNTED",
-    "INHERITED",
     "INTERPRETERS",
     "LOCALES",
     "MOVERS",
@@ -35,7 +34,6 @@ VARIABLES: Final = _words("variables", "harmless")
 LOCALES: Final = _words("variables", "locales")
 TEXTS: Final = _words("variables", "in_text")
 COUNTED: Final = _words("variables", "counted")
-INHERITED: Final = _words("variables", "inherited")
 
 INTERPRETERS: Final = _words("programs", "interpreters")
 MOVERS: Final = _words("programs", "movers")

@@ -9,7 +9,6 @@ shape is cut all the same, so that a rule can deny what is inside, and makes the
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cache, cached_property
 from itertools import dropwhile, pairwise
@@ -56,8 +55,7 @@ WORDS: Final = frozenset(
     " brace_expression extglob_pattern regex variable_name special_variable_name test_operator"
     " file_descriptor array subscript".split()
 )
-# The statements that the host looks into, with `for` in a background command as well, and those
-# whose redirections it reads.
+# The statements that the host looks into, and those whose redirections it reads.
 _STATEMENTS: Final = frozenset(
     "command variable_assignment declaration_command unset_command test_command"
     " redirected_statement negated_command pipeline list if_statement while_statement".split()
@@ -174,12 +172,12 @@ _CLOSED: Final = frozenset(
 )
 
 
-def ill_formed(root: Node, source: bytes, shell: Shell) -> Node | None:
+def ill_formed(root: Node, source: bytes) -> Node | None:
     """Return what of *root*, read from *source*, has no shape that the host reads.
 
     None where all of it has. Of a tree with errors it is the first of them.
     """
-    return _error(root) if root.has_error else _Check(source, shell).ill_formed(root, 0)
+    return _error(root) if root.has_error else _Check(source).ill_formed(root, 0)
 
 
 def _error(node: Node) -> Node:
@@ -190,9 +188,8 @@ def _error(node: Node) -> Node:
 
 
 class _Check:
-    def __init__(self, source: bytes, shell: Shell) -> None:
+    def __init__(self, source: bytes) -> None:
         self._source = source
-        self._statements = _STATEMENTS | ({"for_statement"} if shell.foreground else frozenset())
 
     def ill_formed(
         self, node: Node, depth: int, *, inside: bool = False, quoted: bool = False
@@ -227,7 +224,7 @@ class _Check:
             if {before, child.type} <= _APART and not _SOME_BLANK.search(gap) and shape.apart:
                 return node
             position, before = child.end_byte, child.type
-            if before in self._statements:
+            if before in _STATEMENTS:
                 if not (separated or "\n" in gap):
                     return node
                 separated = False
@@ -246,7 +243,7 @@ class _Check:
             return kind in shape.children
         if kind == "pipeline" and inside:
             return False
-        return kind in (_REDIRECTED if above == "redirected_statement" else self._statements)
+        return kind in (_REDIRECTED if above == "redirected_statement" else _STATEMENTS)
 
     def _is_leaf(self, node: Node, kind: str, *, quoted: bool) -> bool:
         if kind in _FREE:
@@ -269,10 +266,6 @@ _OF_ZSH: Final = re.compile(
 )
 # A variable in braces.
 _BRACED: Final = re.compile(r"\$\{([A-Za-z_]\w*)(?::\?[^{}$`]*)?\}")
-# What may be the name of a variable that is set: no option, and no part of a path.
-_NAME: Final = re.compile(r"(?<![\w$/.-])(?<!\$[{])[A-Za-z_]\w*(?![\w/.-])", re.ASCII)
-# What a shell makes several words of, where no quotes are around it.
-_PARTED: Final = re.compile(r"[\s*?\[]")
 _UNQUOTED_GLOB: Final = re.compile(r"(?:^|[^\\])(?:\\\\)*[*?\[]")
 _NUMBERS: Final = re.compile(
     r"\$\(\((?:0[xX][0-9a-fA-F]+|[0-9]+#[0-9a-zA-Z]+|[^A-Za-z_$`\[\]])*\)\)"
@@ -318,29 +311,9 @@ def _has_braces(text: str) -> bool:
 
 # What a grammar takes for a text in an expansion.
 _TEXTS: Final = frozenset("word raw_string regex extglob_pattern number".split())
-_DEFAULTS: Final = frozenset({":-", "-", ":=", "=", ":?", "?", ":+", "+"})
-
-
-def _is_in_default(node: Node) -> bool:
-    """Whether it is part of the default value of an expansion."""
-    above = node.parent
-    while above is not None and above.type == "concatenation":
-        above = above.parent
-    return above is not None and any(child.type in _DEFAULTS for child in above.children)
-
-
-def _ends_in_array(node: Node) -> bool:
-    while node.children and node.type != "array":
-        node = node.children[-1]
-    return node.type == "array"
-
 
 # A name that is the same once it was expanded again, as one operator does.
 _TWICE_ALIKE: Final = re.compile(r"[A-Za-z0-9./_-]+")
-
-# A text in double quotes into which nothing but variables are put, and those.
-_QUOTED_NAME: Final = re.compile(r'"((?:[^"\\`$]|\$[A-Za-z_]\w*)*)"')
-_NAMED: Final = re.compile(r"\$([A-Za-z_]\w*)")
 
 # What a shell puts something else for, or would without the quotes around it.
 _EXPANDED: Final = re.compile(r"(?:^|[^\\])(?:\\\\)*[`$]")
@@ -369,7 +342,6 @@ class TreeReader:
         self.shell = shell
         self.script = Script()
         self.variables: dict[str, str] = {}
-        self.guessed: set[str] = set()  # those of the variables that were set from a guess
         self.inside = 0  # statements that hold others
         self.substituted = 0  # of these, that are `$(...)`
         self._put_in = False  # whether a word holds an unknown value
@@ -426,10 +398,8 @@ class TreeReader:
                 word.literal = word.known = False
         elif kind == "simple_expansion":
             self._variable(text[1:], word, pieces, quoted=text == "$HOME" and not any(pieces))
-            word.guessed |= _PARTED.search(pieces[-1]) is not None  # it may be several words
         elif (name := self._braced(text)) is not None:
             self._variable(name, word, pieces, quoted=False)
-            word.guessed |= _PARTED.search(pieces[-1]) is not None
         elif kind in ("word", "number", "regex", "extglob_pattern") or (
             not node.is_named and not node.children
         ):
@@ -484,9 +454,7 @@ class TreeReader:
             word.literal &= name == "HOME"
         else:
             word.literal = False
-            word.guessed |= value is not None and (
-                name in self.guessed or not self._is_set_once(name)
-            )
+            word.guessed |= value is not None
         word.known &= value is not None
         pieces.append("$" + name if value is None else value)
 
@@ -512,7 +480,7 @@ class TreeReader:
             # A shell looks for the end of what begins so in another way.
             self.script.unclosed |= text.startswith("$(`")
             # An array that ends where the substitution does: or is it a sum?
-            self.script.unclosed |= text.endswith("))") and _ends_in_array(node.children[-2])
+            self.script.unclosed |= text.endswith("))") and "=(" in text
             self.inside += 1
             self.substituted += (is_put_in := text.startswith("$("))
             for child in node.children:
@@ -521,7 +489,7 @@ class TreeReader:
                 elif child.type in _OF_CASES:
                     self.script.unclosed |= node.children[0].type == "$("
                 elif child.type == "&":
-                    self.script.background = self.script.background_inside = True
+                    self.script.background = True
             self.inside -= 1
             self.substituted -= is_put_in
         else:
@@ -529,9 +497,7 @@ class TreeReader:
                 # In an expansion the grammar takes one for a text: `${x:-`ls`}`.
                 self.script.commands += Scanner(text).run().commands
                 self.script.note(text, DIFFER)
-                # Between double quotes a single one is none.
-                quoted = node.type == "raw_string"
-                self.script.unclosed |= quoted or not _is_in_default(node)
+                self.script.unclosed = True
             for child in node.named_children:
                 self.substitutions(child, depth + 1)
 
@@ -602,20 +568,9 @@ class TreeReader:
         """Whether nothing in the text may set a variable: its name stands behind a `$` alone."""
         return re.search(rf"(?<![$\w]){re.escape(name)}(?!\w)", self._unquoted) is None
 
-    def _is_set_once(self, name: str) -> bool:
-        """Whether the text has the name of a variable once, but for where its value is put in.
-
-        Any other place may set it too: `x+=1`, `read x`, `for x in a`, `unset x`.
-        """
-        return self._names[name] == 1
-
     @cached_property
     def _unquoted(self) -> str:
         return _QUOTING.sub("", self.source.decode("utf-8"))
-
-    @cached_property
-    def _names(self) -> Counter[str]:
-        return Counter(_NAME.findall(self._unquoted))
 
     def _is_number(self, node: Node) -> bool:
         """Whether arithmetic has numbers and operators only."""
@@ -660,18 +615,9 @@ class TreeReader:
             ):
                 self.script.note(self.text_of(node), DIFFER)
             self.script.targets += targets_of(target, writes=operator[0] in ">&")
-            if self._is_followed(target):
+            if target.known and not target.literal:  # its value was set before
                 self.script.targets.append(Target(target.plain, operator[0] in ">&"))
         return targets[1:]
-
-    def _is_followed(self, target: Word) -> bool:
-        """Whether a host knows the value of a quoted text: each variable in it is set once."""
-        text = _QUOTED_NAME.fullmatch(target.raw)
-        if text is None or target.literal or not target.known:
-            return False
-        source = self.source.decode("utf-8")
-        names = set(_NAMED.findall(text[1]))
-        return all(len(re.findall(rf"(?<![$\w]){name}\+?=", source)) == 1 for name in names)
 
     def document(self, node: Node, depth: int) -> None:
         """Read a here-document, and what stands behind the word that ends it."""
@@ -751,7 +697,6 @@ class TreeReader:
                 self.statement(child, depth + 1)
             if child.type == "&":
                 self.script.background = True
-                self.script.background_inside |= self.inside > 0
         self.inside -= kind in INSIDE
 
     def _command(self, node: Node, depth: int) -> None:
@@ -866,7 +811,6 @@ class TreeReader:
             name, _, value = word.plain.partition("=")
             if word.known and not word.glob:
                 self.variables[name] = value
-                (self.guessed.add if word.guessed else self.guessed.discard)(name)
             else:
                 self.variables.pop(name, None)
 
@@ -1046,7 +990,7 @@ def read_script(text: str, shell: Shell) -> Script | None:
     covered = bytearray(source)
     for start, end in reader.recovered:
         covered[start:end] = b" " * (end - start)
-    ill = ill_formed(root, bytes(covered), shell)
+    ill = ill_formed(root, bytes(covered))
     if ill is not None:
         script.note(reader.text_of(ill), NO_COMMAND if root.has_error else UNSEEN)
     for start, end in reader.lost:
@@ -1080,12 +1024,13 @@ def _ends_early(text: str) -> bool:
     found = DOCUMENT.findall(text)
     if len(found) < len(_DOCUMENTS.findall(text)):
         return True  # a word that is not known
-    words = tuple({"".join(names) for names in found})
-    for line in (each.lstrip("\t") for each in text.split("\n")[1:]):
-        behind = [line[len(word) :] for word in words if line.startswith(word)]
-        if behind and "" not in behind and any(each.lstrip(" \t")[:1] != ")" for each in behind):
-            return True
-    return False
+    words = {"".join(names) for names in found}
+    lines = [line.lstrip("\t") for line in text.split("\n")[1:]]
+    return any(
+        line.startswith(word) and line not in words and line[len(word) :].lstrip(" \t")[:1] != ")"
+        for word in words
+        for line in lines
+    )
 
 
 _DOCUMENTS = re.compile(r"(?<!<)<<(?!<)")

@@ -14,7 +14,7 @@ from itertools import chain, dropwhile, pairwise, takewhile
 from policy.commands.knowledge import Files, Program, Shell
 from policy.commands.words import Word, basename, is_pattern, with_home
 from policy.core import expressions as re
-from policy.core.values import TYPE_CHECKING, Final, define, evolve, field, frozen
+from policy.core.values import TYPE_CHECKING, Final, evolve, frozen
 from policy.hosts.claude.shell.match_texts import ClaudeRedirection
 
 if TYPE_CHECKING:
@@ -140,9 +140,7 @@ def has(options: list[Word], wanted: str) -> bool:
 
 # Stars that are all that stands in the last segments of a name.
 _STARS: Final = re.compile(r"(?:(?:^|/)\*+)+/*\Z")
-_SEGMENT: Final = re.compile(r"[^/]+")
 GLOB: Final = re.compile(r"[*?\[]")
-_UP: Final = re.compile(r"(?:^|/)\.\.(?:/|$)")
 
 # What a shell puts something else for: `$X`, `$(ls)`. `$'x'` is a text, and `${X:?}` is never
 # empty, which is what hosts tell their users to write.
@@ -170,21 +168,14 @@ def is_unresolved(word: Word, *, parents: bool, astray: bool) -> bool:
     """
     if not word.known or word.guessed:
         return _PUT_IN.search(word.raw) is not None
-    name = word.plain
-    folder = emptied(name)
-    if folder is None:
+    if emptied(word.plain) is None:
         return False
-    inside = name[:1] != "/" and name != "~" and name[:2] != "~/"
-    if name[:1] == "~" and inside:
-        return True  # the home of another user
-    if not re.search(r"(?:^|/)\*/*\Z", name):
-        return False
-    if inside and (astray or _UP.search(name) or re.search(r"\*/+\Z", name)):
-        return True
-    stars = len(_SEGMENT.findall(name)) - len(_SEGMENT.findall(folder))
-    stars += folder == "."
-    globs = sum(1 for segment in _SEGMENT.findall(folder) if GLOB.search(segment))
-    return parents or stars + globs > 1
+    is_plain = _ONE_STAR.fullmatch(word.plain) is not None and ".." not in word.plain
+    return parents or astray or not is_plain
+
+
+# All of one folder, which is named: not the home of another user.
+_ONE_STAR: Final = re.compile(r"(?!~[^/])(?:[^*?\[]*/)?\*")
 
 
 def lists(program: Program, given: ParsedArguments) -> bool:
@@ -465,49 +456,6 @@ def below(folder: str, name: str) -> str:
     return name if not folder or name[:1] in ("/", "~") else f"{folder}/{name}"
 
 
-@define
-class ScriptFolders:
-    """The folders that a command may run in, as the commands before it tell.
-
-    Attributes:
-        possible: those beside the one that the script runs in, which they are relative to.
-        astray: whether it may be any other.
-    """
-
-    possible: list[str] = field(factory=list)
-    astray: bool = False
-    _here: str | None = ""
-
-    def move(self, program: Sequence[Word]) -> None:
-        """Note that a command goes elsewhere: `program` is it, behind its wrappers."""
-        name, rest = program[0].plain.rsplit("/", 1)[-1], program[1:]
-        if not all(word.literal for word in rest):
-            return  # a host that cannot read the command does not follow it
-        options = [w.plain for w in rest if w.plain[:1] == "-" and w.plain not in ("-", "--")]
-        operands = [w for w in rest if w.plain == "-" or w.plain[:1] != "-"]
-        known = name != "popd" and all(map(_OPTION.fullmatch, options))
-        folder = _folder(name, operands) if known else None
-        if folder is None or len(self.possible) >= _MOST:
-            self._here, self.astray = None, True
-            return
-        self.astray |= self._here is None
-        before = self.possible if self._here is None else [self._here]
-        found = [folder, *(below(each, folder) for each in before)]
-        if self._here is not None:
-            self._here = found[-1]
-        self.possible += (each for each in dict.fromkeys(found) if each not in self.possible)
-
-    def elsewhere(self, files: Sequence[ClaudeRedirection]) -> Iterator[ClaudeRedirection]:
-        """Yield *files* as what denies them knows them in other folders they may be in."""
-        for file in files:
-            if file.target is None or file.target[:1] in ("/", "~", ""):
-                continue
-            for folder in self.possible:
-                yield evolve(file, target=below(folder, file.target))
-            if self.astray and not file.writes:
-                yield evolve(file, adrift=True)
-
-
 def somewhere(file: ClaudeRedirection) -> ClaudeRedirection:
     """Return *file* as what it is after a change to an unknown folder.
 
@@ -517,25 +465,12 @@ def somewhere(file: ClaudeRedirection) -> ClaudeRedirection:
     return evolve(file, target=None) if relative or file.writes else file
 
 
-@frozen
-class Way:
-    """How a command goes to the folder that it is in.
-
-    Attributes:
-        is_none: whether the host takes it for no change of folder.
-        is_plain: whether it is no more than the change, so that what must not follow one may.
-    """
-
-    is_none: bool
-    is_plain: bool
-
-
 # Behind one of these the next command is not one that runs only where the last did.
 _LOOSE: Final = re.compile(r"\|\||[;\n]|(?<!&)&(?!&)|&&&")
 
 
-def way_to_itself(words: Sequence[Word], text: str, cwd: str, *, first: bool) -> Way:
-    """Return how a command of *text* goes to *cwd*, in which it is.
+def is_no_change(words: Sequence[Word], text: str, cwd: str, *, first: bool) -> bool:
+    """Return whether the host takes a command that goes to *cwd*, in which it is, for no change.
 
     Args:
         words: the command.
@@ -546,13 +481,11 @@ def way_to_itself(words: Sequence[Word], text: str, cwd: str, *, first: bool) ->
     """
     written = " ".join([word.raw for word in words])
     end = re.search(rf"{re.escape(written)}[ \t]*(?:\Z|&&|\|\|?|[;\n)])", text)
-    if words[0].raw != "cd" or end is None:
-        return Way(is_none=False, is_plain=False)
-    if "|" in text.replace("||", ""):  # it is a part of a pipe
-        return Way(is_none=False, is_plain=True)
+    if words[0].raw != "cd" or end is None or "|" in text.replace("||", ""):
+        return False  # or it is a part of a pipe
     once = "cd" not in text[end.end() :]
     chained = first and once and text.lstrip().startswith(written) and not _LOOSE.search(text)
-    return Way(is_none=written == f"cd {cwd}" or chained, is_plain=True)
+    return written == f"cd {cwd}" or chained
 
 
 def _folder(name: str, operands: Sequence[Word]) -> str | None:
@@ -570,6 +503,7 @@ class Examined:
     """What is known of a command.
 
     Attributes:
+        program: what it runs, behind its subcommands.
         harmless: whether it runs where no rule applies to it.
         opened: the files it names.
         empties: whether it removes all of a folder that only where it runs tells.
@@ -577,18 +511,12 @@ class Examined:
         still: whether the folder that it names is the one that it is in.
         stays: whether it must not follow such a change.
         direct: whether it is harmless without anything before it only.
-        internal: whether it is part of a shell.
-        carried: whether it is harmless behind all that files are looked for behind.
         relative: whether it reads a file by a name that depends on the folder it runs in.
         blind: whether it reads files that a rule which denies could mean, by names
             that are not known.
-        spelled: whether it is harmless only as it is spelled, with nothing put on its input.
-        listed: whether its options are known one by one.
-        leads: whether it is harmless only where nothing is redirected before it.
-        literal_input: whether it is harmless only where a text on its input is literal, and
-            where the command ends.
     """
 
+    program: Program
     harmless: bool = False
     opened: tuple[ClaudeRedirection, ...] = ()
     empties: bool = False
@@ -596,14 +524,8 @@ class Examined:
     still: bool = False
     stays: bool = False
     direct: bool = False
-    internal: bool = False
-    carried: bool = False
     relative: bool = False
     blind: bool = False
-    spelled: bool = False
-    listed: bool = False
-    leads: bool = False
-    literal_input: bool = False
 
 
 def examine(words: Sequence[Word], shell: Shell) -> Examined | None:
@@ -660,7 +582,7 @@ def _known(program: Program, rest: list[Word], shell: Shell) -> Examined:
         alone = not given.operands and not (rest and rest[-1].plain == "--")
         harmless = given.known and (alone or bool(inner and inner.piped))
         harmless &= all(word.literal and not word.glob for word in rest)
-        return Examined(harmless, stays=bool(inner and inner.stays), blind=blind)
+        return Examined(program, harmless, stays=bool(inner and inner.stays), blind=blind)
     ways = [program] if _harmless(program, rest, given) else []
     ways += (form for form in program.forms if _harmless(form, rest, split(form, rest)))
     opened = files_of(program, rest, given, shell, spared=any(way.spares for way in ways))
@@ -670,6 +592,7 @@ def _known(program: Program, rest: list[Word], shell: Shell) -> Examined:
     moves = _folders(rest) if program.moves and not still else 0
     parents = _with_parents(given)
     return Examined(
+        program,
         bool(ways),
         opened,
         program.removes
@@ -678,12 +601,6 @@ def _known(program: Program, rest: list[Word], shell: Shell) -> Examined:
         still,
         stays=program.stays,
         direct=all(way.direct for way in ways),
-        internal=program.internal,
-        carried=any(way.carried for way in ways),
-        spelled=program.spelled,
-        listed=program.flags is not None,
-        literal_input=any(form.spares for form in (program, *program.forms)),
-        leads=program.spelled or bool(program.spelling),
         relative=not program.moves and _is_relative(program, opened, given, shell),
     )
 
@@ -726,7 +643,7 @@ def _harmless(program: Program, rest: list[Word], given: ParsedArguments) -> boo
         return False
     if not program.texts and any(not word.literal for word in rest):
         return False
-    if program.flags is not None and any(_is_doubted(word.plain, program) for word in rest):
+    if program.flags is not None and any(_DOUBTED.search(word.plain) for word in rest):
         return False
     if program.spelling and not all(matches(program.spelling, word.raw) for word in rest):
         return False
@@ -747,13 +664,7 @@ def _harmless(program: Program, rest: list[Word], given: ParsedArguments) -> boo
     return not program.operands or all(matches(program.operands, word.plain) for word in others)
 
 
-_DOUBTED: Final = re.compile(r"[$`]|\{.*(?:,|\.\.)")
-
-
-def _is_doubted(text: str, program: Program) -> bool:
-    broken = "\n" in text and (text[:1] == "-" or not program.lines)
-    return broken or _DOUBTED.search(text) is not None
-
+_DOUBTED: Final = re.compile(r"[$`\n]|\{.*(?:,|\.\.)")
 
 # Folders that a command goes to, so that it is unknown which it is in: it is asked for.
 SEVERAL: Final = 2
@@ -767,9 +678,11 @@ class FolderChanges:
 
     Attributes:
         count: how many there are.
-        folders: those that what follows may run in.
         stays: whether a command must follow none of them to be harmless.
         relative: whether a command reads a file by a name that depends on its folder.
+        possible: the folders that what follows may run in, beside the one that the script runs
+            in, which they are relative to.
+        astray: whether it may run in any other.
 
     """
 
@@ -777,21 +690,49 @@ class FolderChanges:
         self._text = text
         self._shell = shell
         self.count = 0
-        self.folders = ScriptFolders()
         self.stays = False
         self.relative = False
-        self._still = 0  # of these, those to the folder that it is in
+        self.possible: list[str] = []
+        self.astray = False
+        self._here: str | None = ""
         self._entered: list[Sequence[ClaudeRedirection]] = []  # by each command that goes elsewhere
 
     def look(self, known: Examined, words: Sequence[Word], *, first: bool) -> None:
         """Note the changes of folder of a command; *first* if it is the first of the script."""
         self.count += known.moves
         if known.still:
-            way = way_to_itself(words, self._text, self._shell.cwd, first=first)
-            self.count += not way.is_none
-            self._still += way.is_plain and not way.is_none
+            self.count += not is_no_change(words, self._text, self._shell.cwd, first=first)
         self.stays |= known.stays
         self.relative |= known.relative
+
+    def move(self, program: Sequence[Word]) -> None:
+        """Note that a command goes elsewhere: `program` is it, behind its wrappers."""
+        name, rest = program[0].plain.rsplit("/", 1)[-1], program[1:]
+        if not all(word.literal for word in rest):
+            return  # a host that cannot read the command does not follow it
+        options = [w.plain for w in rest if w.plain[:1] == "-" and w.plain not in ("-", "--")]
+        operands = [w for w in rest if w.plain == "-" or w.plain[:1] != "-"]
+        known = name != "popd" and all(map(_OPTION.fullmatch, options))
+        folder = _folder(name, operands) if known else None
+        if folder is None or len(self.possible) >= _MOST:
+            self._here, self.astray = None, True
+            return
+        self.astray |= self._here is None
+        before = self.possible if self._here is None else [self._here]
+        found = [folder, *(below(each, folder) for each in before)]
+        if self._here is not None:
+            self._here = found[-1]
+        self.possible += (each for each in dict.fromkeys(found) if each not in self.possible)
+
+    def elsewhere(self, files: Sequence[ClaudeRedirection]) -> Iterator[ClaudeRedirection]:
+        """Yield *files* as what denies them knows them in other folders they may be in."""
+        for file in files:
+            if file.target is None or file.target[:1] in ("/", "~", ""):
+                continue
+            for folder in self.possible:
+                yield evolve(file, target=below(folder, file.target))
+            if self.astray and not file.writes:
+                yield evolve(file, adrift=True)
 
     def enter(
         self, known: Examined, program: Sequence[Word], opened: Sequence[ClaudeRedirection]
@@ -804,7 +745,7 @@ class FolderChanges:
     @property
     def scatter(self) -> bool:
         """Whether it is unknown in which of several folders a command runs that reads them."""
-        return self.count > 1 or (self.count > self._still and self.stays)
+        return self.count > 1 or (self.count > 0 and self.stays)
 
     def looked_at(self, files: list[ClaudeRedirection]) -> list[ClaudeRedirection]:
         """Return *files* without the folders gone to, where it is asked for before these are."""

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from policy.commands.knowledge import Shell
 from policy.commands.read import Scanner, note_unknown, read_plain
 from policy.commands.reader import (
     DIFFER,
-    NO_COMMAND,
-    UNKNOWN,
     Ambiguity,
     Command,
+    CommandPart,
     has_half,
 )
-from policy.commands.words import ASSIGNMENT, Script, SimpleCommand, Word, as_written, is_assignment
+from policy.commands.words import Script, SimpleCommand, Word, as_written
 from policy.core import expressions as re
 from policy.core import limits
 from policy.core.values import Literal, evolve, frozen
 from policy.hosts.claude.shell import bash
 from policy.hosts.claude.shell.match_texts import (
+    MORE,
     ClaudeCommand,
-    ClaudePart,
     ClaudeRedirection,
-    ExactCommand,
-    ExactMatch,
+    WholeCommand,
     as_text,
     is_requoted,
 )
@@ -39,7 +37,6 @@ from policy.hosts.claude.shell.simple import (
     GUARDED,
     AutoAllowed,
     CommandFacts,
-    NestedScripts,
     Texts,
     doubtful,
     facts_of,
@@ -50,9 +47,9 @@ from policy.hosts.claude.shell.simple import (
     is_misread,
     is_no_expansion,
     is_unchecked_target,
+    may_give_removal,
     redirected,
     removes_unknown,
-    seems_to_remove,
     sets_in_pipe,
     with_text,
 )
@@ -60,52 +57,9 @@ from policy.hosts.claude.shell.simple import (
 __all__ = ["Reader"]
 
 
-class Grantability:
-    """Which commands of one script a rule may allow: those that every shell reads alike.
-
-    Attributes:
-        ambiguities: why no rule may allow others, beside the ambiguities of the script.
-        unchecked: whether one of them is such that no rule may allow any.
-    """
-
-    def __init__(self, text: str, *, opaque: bool) -> None:
-        self.ambiguities: list[Ambiguity] = []
-        self.unchecked = False
-        self._opaque = opaque
-        # Looked for once: a long command has as many parts as would look for it.
-        self._equals = " =" in text
-
-    def is_grantable(self, command: SimpleCommand, facts: CommandFacts) -> bool:
-        """Return whether a rule may allow *command*, whose facts these are."""
-        words, grantable = facts.words, not self._opaque
-        if grantable and facts.differs:
-            grantable = self.note(as_written(words), DIFFER)
-        if command.led:
-            grantable = self.note(as_written(words), "stands behind its redirection")
-        if facts.nameless:
-            grantable = self.note(facts.granted[0].raw, "is no name of a program")
-        if facts.unchecked:
-            self.uncheck(as_written(words), _CHANGES)
-        if self._equals and has_half_assignment(words):
-            self.uncheck(as_written(words), DIFFER)
-        return grantable
-
-    def note(self, text: str, why: str) -> Literal[False]:
-        """Note why no rule may allow *text*."""
-        self.ambiguities.append(Ambiguity(text, why))
-        return False
-
-    def uncheck(self, text: str, why: str) -> None:
-        """Note why no rule may allow any command beside *text*."""
-        self.unchecked = True
-        self.ambiguities.append(Ambiguity(text, why))
-
-
 _CHANGES = "may change how the rest is read, or run what it names"
-
-
-# Commands of a script that are looked for in its text; of more none is taken to be as written.
-_LOOKED_UP = 1000
+# Changes of the folder that are followed into a script; behind more its folder is unknown.
+_FOLLOWED = 8
 
 
 class ScriptReading:
@@ -115,7 +69,8 @@ class ScriptReading:
         parts: its simple commands.
         files: what they open.
         astray: whether one of them names several folders to go to.
-        grantability: which of them a rule may allow.
+        ambiguities: why no rule may allow some, beside the ambiguities of the script.
+        unchecked: whether one of them is such that no rule may allow any.
     """
 
     def __init__(
@@ -124,16 +79,16 @@ class ScriptReading:
         self.text = text
         self.script = script
         self.shell = shell
-        self.parts: list[ClaudePart] = []
+        self.parts: list[CommandPart] = []
         self.files = [*redirected(script.targets)]
         self._redirected = len(self.files)
         self.astray = False
-        self.grantability = Grantability(text, opaque=script.opaque)
-        self.grantability.unchecked = is_unchecked_target(script.targets)
+        self.ambiguities: list[Ambiguity] = []
+        self.unchecked = is_unchecked_target(script.targets)
         self._moves = FolderChanges(text, shell)
-        self._nested = NestedScripts(shell, read)
+        self._moved: list[str] = []  # the commands that change the folder
+        self._read = read
         self._empties = False  # whether all of a folder is removed that its name does not tell
-        self._blind = False
         self._opaque = script.opaque
         self._versioned = False  # whether one of them looks for a repository
         self._planted: list[str] = []  # what they may write of one
@@ -142,11 +97,8 @@ class ScriptReading:
         self._followed = not (script.split or script.background or script.ambiguities)
         self._after_first = False  # whether something is redirected before its program
         self._edits = False  # whether the command that is looked at changes files
-        # Looked for once: a long command has as many parts as would look for them.
-        self._fed = "<<<" in text
-        self._spaced = "  " in text or "\t" in text
-        self._found: dict[str, tuple[str, ...]] = {}  # text -> its pieces with other blanks
-        self._many = len(script.commands) > _LOOKED_UP
+        # No exact rule allows a part of it: it has other blanks, or a text on an input.
+        self._inexact = any(each in text for each in ("  ", "\t", "<<<"))
 
     def run(self) -> None:
         """Read the whole script."""
@@ -160,7 +112,7 @@ class ScriptReading:
             self._harmless.note(harmless=harmless, edits=self._edits or command.fills)
         self.parts += self._statements()
         if self._moves.count:
-            self.files += [*self._moves.folders.elsewhere(self.files[:count])]
+            self.files += [*self._moves.elsewhere(self.files[:count])]
             self.files += [somewhere(file) for file in self.files[:count]]
             self.files += [somewhere(file) for file in self.files[count:] if file.writes]
         self._compare_commands()
@@ -170,23 +122,23 @@ class ScriptReading:
             reads = self.shell.files.reads
             self.files.append(ClaudeRedirection(None, writes=False, tool=reads, shadowed=True))
         if not (self.parts or self.files or self._opaque):
-            self.parts.append(ClaudePart("", harmless=True))  # nothing runs
+            self.parts.append(CommandPart("", harmless=True))  # nothing runs
         if self._is_guarded():
             self.files.append(GUARDED)
 
     def _compare_commands(self) -> None:
         """Let no rule allow any command where one changes what another does."""
         if sets_in_pipe(self.script.commands):
-            self.grantability.uncheck(self.text, "sets a variable as a part of a pipe")
+            self.uncheck(self.text, "sets a variable as a part of a pipe")
         if self._versioned and plants(self._planted, self.script.targets, self.shell):
-            self.grantability.uncheck(self.text, "makes a repository that it runs a program in")
+            self.uncheck(self.text, "makes a repository that it runs a program in")
         if self._exports:  # rules alone allow what runs beside that
             if "|" in self.text.replace("||", ""):
-                self.grantability.uncheck(self.text, "sets for its pipe what programs look at")
+                self.uncheck(self.text, "sets for its pipe what programs look at")
             self.parts = [evolve(part, harmless=False) for part in self.parts]
         if self.is_scattered:
-            self.grantability.note(self.text, "goes to more than one folder")
-        if self.grantability.unchecked or self.is_scattered:
+            self.note(self.text, "goes to more than one folder")
+        if self.unchecked or self.is_scattered:
             self.parts = [evolve(part, grantable=False, harmless=False) for part in self.parts]
 
     @property
@@ -202,52 +154,45 @@ class ScriptReading:
             return True
         if self._moves.count and has_background(self.text):
             return True  # where the commands behind a background command run is unknown
-        if self._opaque and self.shell.kinds.scripted and seems_to_remove(self.text):
-            return True
-        return self.script.unclosed or removes_unknown(self.text, self.script.commands)
+        return (
+            self.script.unclosed
+            or may_give_removal(self.text)
+            or removes_unknown(self.text, self.script.commands)
+        )
 
-    def _statements(self) -> Iterator[ClaudePart]:
+    def _statements(self) -> Iterator[CommandPart]:
         """Yield parts for unread text: to be asked for, and denied by all of it."""
         if self._opaque:
-            yield ClaudePart("", grantable=False)
+            yield CommandPart("", grantable=False)
         for statement in self.script.statements:
             if statement.piped or self._opaque:
-                yield ClaudePart("", (re.sub("[ \t]+", " ", statement.text),), harmless=True)
+                yield CommandPart("", (re.sub("[ \t]+", " ", statement.text),), harmless=True)
         if self.script.texts:
             texts = (each for text in self.script.texts for each in as_text(text))
-            yield ClaudePart("", tuple(dict.fromkeys(texts)), harmless=True)
+            yield CommandPart("", tuple(dict.fromkeys(texts)), harmless=True)
 
-    def _part(self, command: SimpleCommand) -> ClaudePart:
+    def _part(self, command: SimpleCommand) -> CommandPart:
         shell, words = self.shell, command.words
-        if shell.foreground and len(words) == 1 and is_assignment(words[0]):
-            return ClaudePart("", (as_written(words),), harmless=True)
         if shell.traced:
             self.files += _named(words[1:], shell.files.reads)
         facts = facts_of(command, self.script, shell)
         self._versioned |= facts.versioned
         self._planted += facts.planted
         if facts.leaves:
-            self._nested.follow(facts.program)
-        self._blind = self._edits = False
+            self._moved.append(as_written(facts.program) + "\n")
+        self._edits = False
         self._after_first = command.led
-        harmless, doubtful = self._effects(facts)
+        harmless, inner = self._effects(facts)
         harmless &= not (command.led and (command.fills or self._edits))
         harmless &= not (command.directed and facts.sets)
-        grantable = self.grantability.is_grantable(command, facts)
+        grantable = self.is_grantable(command, facts)
         text, known, written = self._texts(command, facts)
         self._exports |= facts.exports
-        possible_texts = facts.possible_texts
-        if self._spaced:
-            written_so = dict.fromkeys((text, *known, *written, *possible_texts))
-            possible_texts = (*possible_texts, *self._with_blanks(written_so))
-        inexact = self._fed or facts.extended or self._is_folded(words)
-        return ClaudePart(
-            *(text, known, grantable, harmless, doubtful, written, inexact),
-            blind=self._blind,
-            fed=self._fed,
-            extended=facts.extended,
-            possible_texts=possible_texts,
-        )
+        known = (*known, *inner)
+        if text and (self._inexact or facts.extended):
+            known, text = (text, *known), text + MORE
+            written = tuple(each + MORE for each in written)
+        return CommandPart(text, known, grantable, harmless, written)
 
     def _texts(self, command: SimpleCommand, facts: CommandFacts) -> Texts:
         """Return the texts of a command: of rules that allow, of those that deny, as written."""
@@ -262,60 +207,78 @@ class ScriptReading:
             known = (*known, *with_text(command.fed, as_written(command.words), (text, *known)))
         return text, known, written
 
-    def _with_blanks(self, texts: Iterable[str]) -> Iterator[str]:
-        """Yield the pieces of the source that are one of these texts, but for the blanks."""
-        for each in texts:
-            if " " in each:
-                yield from self._pieces(each)
+    def _effects(self, facts: CommandFacts) -> tuple[bool, Sequence[str]]:
+        """Return whether a command is harmless, and the texts of a script that it is given.
 
-    def _pieces(self, text: str) -> tuple[str, ...]:
-        found = self._found.get(text)
-        if found is None:  # a script may repeat one command thousands of times
-            spaced = r"[ \t]+".join(map(re.escape, text.split(" ")))
-            pieces = dict.fromkeys(re.findall(spaced, self.text))
-            found = self._found[text] = tuple(piece for piece in pieces if piece != text)
-        return found
-
-    def _effects(self, facts: CommandFacts) -> tuple[bool, tuple[str, ...]]:
-        """Return whether a command is harmless, and what is doubtful; note the files it opens."""
+        Note the files that it opens.
+        """
         shell, words, program, known = self.shell, facts.words, facts.examined, facts.known
-        doubtful: tuple[str, ...] = ()
+        inner: Sequence[str] = ()
         if facts.script is not None:
-            doubtful, files = self._nested.look(facts.script)
-            self.files += files
-        if facts.suspect:
-            self.files.append(GUARDED)
+            inner = self._look_into(facts.script)
         moves = program[0].plain.rsplit("/", 1)[-1] in shell.kinds.movers
         if known is None:
             if moves:
-                self._moves.folders.move(program)
-            return len(words) == 1 and self._harmless.is_set(words[0]), doubtful
+                self._moves.move(program)
+            return len(words) == 1 and self._harmless.is_set(words[0]), inner
         self._moves.look(known, words, first=not self.parts)
         self.astray |= known.moves > 1
-        self._blind = known.blind
+        if known.blind:
+            reads = shell.files.reads
+            self.files.append(ClaudeRedirection(None, writes=False, tool=reads, shadowed=True))
         self._edits |= facts.edits
         self._moves.stays |= facts.edits and not known.opened
         self._open(facts, known)
         if moves:  # its own folder is looked for where it was before
-            self._moves.folders.move(program)
-        return self._harmless.is_harmless(facts, led=self._after_first), doubtful
+            self._moves.move(program)
+        return self._harmless.is_harmless(facts, led=self._after_first), inner
+
+    def _look_into(self, text: str) -> Sequence[str]:
+        """Return the texts by which rules that deny know a script that a command is given.
+
+        It runs in the folder of the command. Note the files that it opens.
+        """
+        lost = len(self._moved) > _FOLLOWED
+        inside = self._read(("" if lost else "".join(self._moved)) + text, self.shell)
+        files = [ClaudeRedirection.of(file) for file in inside.redirections]
+        self.files += (file for file in files if file != GUARDED or not self.shell.traced)
+        return [known for part in inside.parts for known in (part.text, *part.match_texts)]
+
+    def is_grantable(self, command: SimpleCommand, facts: CommandFacts) -> bool:
+        """Return whether a rule may allow *command*: every shell reads it alike."""
+        words, grantable = facts.words, not self._opaque
+        if grantable and facts.differs:
+            grantable = self.note(as_written(words), DIFFER)
+        if command.led:
+            grantable = self.note(as_written(words), "stands behind its redirection")
+        if facts.nameless:
+            grantable = self.note(facts.granted[0].raw, "is no name of a program")
+        if facts.unchecked:
+            self.uncheck(as_written(words), _CHANGES)
+        if has_half_assignment(words):
+            self.uncheck(as_written(words), DIFFER)
+        return grantable
+
+    def note(self, text: str, why: str) -> Literal[False]:
+        """Note why no rule may allow *text*."""
+        self.ambiguities.append(Ambiguity(text, why))
+        return False
+
+    def uncheck(self, text: str, why: str) -> None:
+        """Note why no rule may allow any command beside *text*."""
+        self.unchecked = True
+        self.note(text, why)
 
     def _open(self, facts: CommandFacts, known: Examined) -> None:
         """Note the files that a command opens, wherever it may run, and the folders it goes to."""
         shell, before = self.shell, len(self.files)
         self._empties |= known.empties
         for file in known.opened:
-            if not (file.guarded or facts.carried):
-                continue
             self._edits |= file.tool in (shell.files.writes, shell.files.removes)
-            self.files.append(evolve(file, part=len(self.parts)))
+            self.files.append(file)
             if known.moves < SEVERAL:
-                self.files += [*self._moves.folders.elsewhere(self.files[-1:])]
+                self.files += [*self._moves.elsewhere(self.files[-1:])]
         self._moves.enter(known, facts.examined, self.files[before:])
-
-    def _is_folded(self, words: Sequence[Word]) -> bool:
-        """Whether blanks were folded."""
-        return self._spaced and (self._many or as_written(words) not in self.text)
 
 
 _SETS = re.compile(r"[A-Za-z_]\w*\+?=(?!\()")
@@ -343,27 +306,20 @@ class Reader:
 def read_whole(text: str, shell: Shell) -> ClaudeCommand:
     """Return the parts and redirections of *text*. Never fails; grants nothing by a guess."""
     script = _read(text, shell)
-    command = _command(text, script, shell)
-    if script.background and shell.awaited is not None:
-        return evolve(command, foreground=_in_foreground(text, shell.awaited))
-    return command
-
-
-def _in_foreground(text: str, shell: Shell) -> ClaudeCommand | None:
-    """Return *text* as a foreground command; None where it is ambiguous.
-
-    Claude Code 2.1.329 reads no background command inside another statement.
-    """
-    script = _read(text, shell)
-    # A variable that is set to the output of a command does not stop the host here.
-    script.ambiguities = [
-        d for d in script.ambiguities if d.why != UNKNOWN or not ASSIGNMENT.match(d.text)
-    ]
-    if script.broken and all(doubt.why == NO_COMMAND for doubt in script.ambiguities):
-        script.ambiguities.clear()  # some shells read what ends too soon
-    if script.opaque or script.background_inside:
-        return None
-    return _command(text, evolve(script, background=False), shell)
+    opaque = script.opaque
+    if script.background:
+        script.note("&", "starts a background command")
+    read = ScriptReading(text, script, shell, read_whole)
+    read.run()
+    return ClaudeCommand(
+        tuple(read.parts),
+        tuple(read.files),
+        unread=script.unread,
+        opaque=opaque or read.unchecked,
+        ambiguities=(*dict.fromkeys((*script.ambiguities, *read.ambiguities)),),
+        whole=WholeCommand(text, _is_spelled(read)),
+        background=script.background,
+    )
 
 
 def _read(text: str, shell: Shell) -> Script:
@@ -378,22 +334,6 @@ def _read(text: str, shell: Shell) -> Script:
     _note_ambiguities(text, script, shell)
     note_unknown(script)
     return script
-
-
-def _command(text: str, script: Script, shell: Shell) -> ClaudeCommand:
-    opaque = script.opaque
-    if script.background:
-        script.note("&", "starts a background command")
-    read = ScriptReading(text, script, shell, read_whole)
-    read.run()
-    return ClaudeCommand(
-        tuple(read.parts),
-        tuple(read.files),
-        unread=script.unread,
-        opaque=opaque or read.grantability.unchecked,
-        ambiguities=(*dict.fromkeys((*script.ambiguities, *read.grantability.ambiguities)),),
-        exact=_whole(read, opaque=opaque),
-    )
 
 
 def _note_ambiguities(text: str, script: Script, shell: Shell) -> None:
@@ -431,22 +371,15 @@ def _read_at_length(text: str, shell: Shell) -> Script:
     return script
 
 
-def _whole(read: ScriptReading, *, opaque: bool) -> ExactCommand:
-    """Return all of what was read."""
-    script, spelled = read.script, ExactMatch.AS_A_WHOLE
+def _is_spelled(read: ScriptReading) -> bool:
+    """Return whether a rule that spells out what was read allows it."""
+    script, text = read.script, read.text
     split = script.split and not script.broken
-    if split or script.background or read.astray or read.is_scattered:
-        spelled = ExactMatch.APART
-    elif "&" in read.text and (script.broken or _has_half_assignment(script)):
-        spelled = ExactMatch.APART  # which command runs in the background is unknown
-    elif script.broken and _LEFT_OPEN.search(read.text):
-        spelled = ExactMatch.APART
-    elif opaque or read.grantability.unchecked:
-        spelled = ExactMatch.VERBATIM
-    first = script.commands[0].words if script.commands else []
-    several = len(script.commands) > 1
-    doubtful = opaque or read.grantability.unchecked or read.astray or read.is_scattered
-    return ExactCommand(read.text, first, read.shell, spelled, read.astray, several, doubtful)
+    if split or script.background or read.astray or read.is_scattered or text.startswith("$"):
+        return False
+    if "&" in text and (script.broken or _has_half_assignment(script)):
+        return False  # which command runs in the background is unknown
+    return not (script.broken and _LEFT_OPEN.search(text))
 
 
 # A group that does not end, and a line that goes on.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import takewhile
+from itertools import chain, takewhile
 
 from policy.commands.knowledge import Shell
 from policy.commands.reader import BOXES, KEYWORDS, SHELLS
@@ -16,6 +16,7 @@ from policy.commands.words import (
     Word,
     as_written,
     basename,
+    command_prefix,
     is_assignment,
     is_evaluated,
     is_expanded,
@@ -25,20 +26,17 @@ from policy.core import expressions as re
 from policy.core import limits
 from policy.core.values import TYPE_CHECKING, Final, evolve
 from policy.hosts.claude.shell.match_texts import (
-    ClaudeCommand,
     ClaudeRedirection,
     as_granted,
-    behind_all,
-    carries_files,
     exposed,
     is_fragment,
     is_quiet,
-    match_stages,
     match_texts,
     may_vanish,
-    possible_texts,
     requoted,
     shortened,
+    stages_of,
+    with_single_blanks,
 )
 from policy.hosts.claude.shell.programs import (
     Examined,
@@ -61,7 +59,6 @@ __all__ = [
     "TESTS",
     "AutoAllowed",
     "CommandFacts",
-    "NestedScripts",
     "Texts",
     "doubtful",
     "facts_of",
@@ -75,10 +72,10 @@ __all__ = [
     "is_no_expansion",
     "is_plain_test",
     "is_unchecked_target",
+    "may_give_removal",
     "redirected",
     "removes",
     "removes_unknown",
-    "seems_to_remove",
     "sets_in_pipe",
     "spelled",
     "traced",
@@ -126,57 +123,45 @@ def traced(kinds: Kinds) -> Iterator[tuple[Token, ...]]:
 TESTS: Final = frozenset({"[", "[["})
 _ENDS: Final = frozenset({"]", "]]"})
 _JOINING: Final = frozenset({"=", "==", "!=", "=~", "<", ">"})
-_PARTING: Final = frozenset({"-a", "-o", "&&", "||"})
+_PARTING: Final = frozenset({"-a", "-o", "&&", "||", "(", ")"})
 _COMPARING: Final = frozenset("-eq -ne -lt -le -gt -ge".split())
 _OPERATOR: Final = re.compile(r"-[A-Za-z_]\w*", re.ASCII)
 _NUMBER: Final = re.compile(r"[+-]?[0-9]+")
 
 
 def is_plain_test(words: Sequence[Word]) -> bool:
-    """Return whether every reader parses the *words* of a test, brackets included, alike."""
-    raw = [word.raw for word in words]
-    if raw[0] == "[" and not _PARTING.isdisjoint(raw):
-        return False  # to a shell `&&` and `||` end the command that `[` is
-    if raw[0] == "[[" and any(word.glob for word in words[1:]):
-        return False
-    return _is_taken_apart(words[1:-1]) and _is_counted(words)
+    """Return whether every reader parses the *words* of a test, brackets included, alike.
 
-
-def _is_taken_apart(words: Sequence[Word]) -> bool:
-    """Whether a test is one that every reader takes apart alike: `x`, `-f x`, `a = b`."""
-    tests: list[list[str]] = [[]]
-    for word in words:
-        if word.raw in ("&&", "||"):
+    It is made of `x`, `-f x` and `a = b`; a shell evaluates an operand that should be a number.
+    """
+    tests: list[list[Word]] = [[]]
+    for word in words[1:-1]:
+        if words[0].raw == "[[" and (word.raw in ("&&", "||") or word.glob):
+            if word.glob:
+                return False
             tests.append([])
-        elif word.raw not in ("(", ")") and (tests[-1] or word.raw != "!"):
-            tests[-1].append(word.raw)
-    if any(word.raw in _ENDS for word in words):
-        return False  # to some the test ends there
-    return all(word.raw for word in words) and all(map(_is_one, tests))
+        elif word.raw != "!" or tests[-1]:
+            tests[-1].append(word)
+    return all(map(_is_plain_comparison, tests))
 
 
-def _is_one(test: Sequence[str]) -> bool:
-    """Whether a test is `WORD`, `OP WORD` or `WORD OP WORD`."""
-    if len(test) == 2:
-        return _OPERATOR.fullmatch(test[0]) is not None
-    if len(test) == 3 and not _OPERATOR.fullmatch(test[0]):
-        return test[1] in _JOINING or _OPERATOR.fullmatch(test[1]) is not None
-    return len(test) == 1
-
-
-def _is_counted(words: Sequence[Word]) -> bool:
-    """Whether every operand that must be a number is a literal: a shell evaluates any other."""
-    plain = [word.plain for word in words]
-    for at, word in enumerate(plain[:-1]):
-        if word in _COMPARING and not all(
-            _NUMBER.fullmatch(each) for each in (plain[at - 1], plain[at + 1])
-        ):
-            return False
-        if word == "-t" and not _NUMBER.fullmatch(plain[at + 1]):
-            return False
-        if word == "-v" and ("[" in plain[at + 1] or not words[at + 1].literal):
-            return False
-    return True
+def _is_plain_comparison(words: Sequence[Word]) -> bool:
+    raw, plain = [word.raw for word in words], [word.plain for word in words]
+    if not all(raw) or not (_ENDS | _PARTING).isdisjoint(raw):
+        return False
+    match raw:
+        case ["-t", _]:
+            return _NUMBER.fullmatch(plain[1]) is not None
+        case ["-v", _]:
+            return words[1].literal and "[" not in plain[1]
+        case [_, operator, _] if operator in _COMPARING:
+            return all(map(_NUMBER.fullmatch, (plain[0], plain[2])))
+        case [first, operator, _] if not _OPERATOR.fullmatch(first):
+            return operator in _JOINING or _OPERATOR.fullmatch(operator) is not None
+        case [operator, _]:
+            return _OPERATOR.fullmatch(operator) is not None
+        case _:
+            return len(raw) == 1
 
 
 # Builtins before which a variable that is set may stay set.
@@ -221,13 +206,9 @@ def guards(words: Sequence[Word], shell: Shell, *, first: bool) -> bool:
     return is_worked_out(words, shell)
 
 
-def exports_inherited(program: Sequence[Word], shell: Shell) -> bool:
+def exports(program: Sequence[Word]) -> bool:
     """Whether a command gives a variable of the environment to what follows it."""
-    if program[0].plain != "export":
-        return False
-    names = {_variable(word.plain) for word in program[1:] if "=" in word.plain}
-    guarded = _expression(shell.variables.guarded)
-    return any(name in shell.variables.inherited or guarded.fullmatch(name) for name in names)
+    return program[0].plain == "export" and any("=" in word.plain for word in program[1:])
 
 
 def sets_in_pipe(commands: Iterable[SimpleCommand]) -> bool:
@@ -411,12 +392,21 @@ def is_unchecked(words: Sequence[Word], shell: Shell) -> bool:
     follows. The rest holds of every host that looks into commands: an option is no program, and a
     wrapper with an option that it does not have may run anything.
     """
-    if any(guards(stage, shell, first=stage is words) for stage in match_stages(words, shell)):
-        return True
-    return any(is_environment(word.plain) for word in words) or any(
-        is_fragment(stage, shell) or _has_unchecked_arguments(stage, shell)
-        for stage in match_stages(words, shell)
+    begun = [*_separate_stages(words, shell)]
+    return (
+        any(guards(stage, shell, first=number == 0) for number, stage in enumerate(begun))
+        or any(is_environment(word.plain) for word in words)
+        or any(is_fragment(each, shell) or _has_unchecked_arguments(each, shell) for each in begun)
     )
+
+
+def _separate_stages(words: Sequence[Word], shell: Shell) -> Iterator[Sequence[Word]]:
+    """Yield what `stages_of` does, but for those that begin with the second of two assignments."""
+    before: Sequence[Word] = ()
+    for stage in stages_of(words, shell):
+        if not (before and is_assignment(before[0]) and is_assignment(stage[0])):
+            yield stage
+        before = stage
 
 
 # What a process was started with, its secrets among it.
@@ -508,7 +498,7 @@ _LONG_OPTION: Final = re.compile(
     r"--.*|-(?:login|posix|noprofile|norc|noediting|verbose|restricted|debugger|wordexp"
     r"|pretty-print|help|version|rcfile|init-file|dump-(?:po-)?strings)"
 )
-_GIVES_SCRIPT: Final = re.compile(r"-[A-Za-z]*c[A-Za-z]*")
+_GIVES_SCRIPT: Final = re.compile(r"[-+]\S*c\S*")
 
 
 def shell_of(name: str) -> str:
@@ -562,18 +552,8 @@ def removes(text: str) -> bool:
     return _BRACES.search(bare) is not None and "rm" in _OF_BRACES.sub("", bare)
 
 
-def gives_removal(program: Sequence[Word]) -> bool:
-    """Return whether a shell is given a script that names a program which removes files."""
-    words = _without_box(program)
-    return (
-        shell_of(words[0].plain) in SHELLS
-        and any(word.plain[:1] in ("-", "+") and "c" in word.plain for word in words[1:])
-        and removes(" ".join([word.plain for word in words[1:]]))
-    )
-
-
-def seems_to_remove(text: str) -> bool:
-    """Return whether an ambiguous text may give a shell a script that removes files."""
+def may_give_removal(text: str) -> bool:
+    """Return whether *text* may give a shell a script that removes files."""
     words = _QUOTES.sub("", text).split()
     if not any(shell_of(word.strip("(){};&|`")) in SHELLS for word in words):
         return False
@@ -583,9 +563,9 @@ def seems_to_remove(text: str) -> bool:
 
 
 def removes_unknown(text: str, commands: Iterable[SimpleCommand]) -> bool:
-    """Return whether *text* removes files and then names a variable of an unknown value.
+    """Return whether *text* removes files, and what a variable holds that one of *commands* sets.
 
-    One of *commands*, those of the text, sets it.
+    Its value is unknown, or that of a critical folder.
     """
     names = {
         word.raw.partition("=")[0].rstrip("+")
@@ -593,12 +573,7 @@ def removes_unknown(text: str, commands: Iterable[SimpleCommand]) -> bool:
         for word in command.words
         if is_assignment(word) and not _is_harmless(word)
     }
-    if not names or not removes(text):
-        return False
-    named = re.compile(rf"\$\{{?[#!]?(?:{'|'.join(map(re.escape, names))})(?!\w)")
-    bare = _QUOTES.sub("", text)
-    removal = _REMOVAL.search(bare)
-    return named.search(bare, removal.end() if removal else 0) is not None
+    return bool(names) and "$" in text and removes(text)
 
 
 def _is_harmless(assignment: Word) -> bool:
@@ -606,43 +581,6 @@ def _is_harmless(assignment: Word) -> bool:
     if assignment.guessed or not assignment.known:
         return False
     return assignment.plain.partition("=")[2].rstrip("/") not in ("", ".", "..", "~")
-
-
-# Changes of the folder that are followed into a script; behind more its folder is unknown.
-_FOLLOWED: Final = 8
-
-
-class NestedScripts:
-    """The scripts in the arguments of a command, each read in the folder it runs in."""
-
-    def __init__(self, shell: Shell, read: Callable[[str, Shell], ClaudeCommand]) -> None:
-        self._shell = shell
-        self._read = read
-        self._moved: list[str] = []
-
-    def follow(self, program: Sequence[Word]) -> None:
-        """Note a command that changes the folder."""
-        self._moved.append(as_written(program) + "\n")
-
-    def look(self, text: str) -> tuple[tuple[str, ...], list[ClaudeRedirection]]:
-        """Return the match texts of the commands of the script *text*, and the files it opens."""
-        shell = self._shell
-        if not shell.kinds.scripted:
-            return (), []
-        lost = len(self._moved) > _FOLLOWED
-        inside = self._read(("" if lost else "".join(self._moved)) + text, shell)
-        texts = tuple(
-            reading
-            for part in inside.parts
-            for reading in (part.text, *part.match_texts, *part.script_texts, *part.possible_texts)
-        )
-        opened = [ClaudeRedirection.of(file) for file in inside.redirections]
-        removed = [file for file in opened if file.tool == shell.files.removes]
-        others = [file for file in opened if file not in removed and file != GUARDED]
-        files = [*removed, *(evolve(file, scripted=True, part=None) for file in others)]
-        if GUARDED in opened and not shell.traced:
-            files.append(GUARDED)
-        return texts, files
 
 
 class AutoAllowed:
@@ -678,11 +616,13 @@ class AutoAllowed:
     def is_harmless(self, command: CommandFacts, *, led: bool) -> bool:
         """Return whether a command is harmless; *led* if its program stands behind a target."""
         known = command.known
-        if not command.harmless or known is None or self._opaque or (led and known.leads):
+        if not command.harmless or known is None or self._opaque:
             return False
-        if known.literal_input and self._fed and "$" in self._text:
+        if led and (known.program.spelled or known.program.spelling):
             return False
-        if self._fed and (known.spelled or _GIVEN_GLOB.search(self._text)):
+        if self._fed and ("$" in self._text or known.program.spelled):
+            return False
+        if self._fed and _GIVEN_GLOB.search(self._text):
             return False
         return all(
             word.literal or (word.vetted and self._may_be_put_in(word)) for word in command.words
@@ -715,26 +655,22 @@ def is_harmless(
     """
     if not known.harmless or is_evaluated(program):
         return False
-    if shell.foreground:
-        return True  # behind some wrappers it is not, and is asked for all the same
     behind = words
     if program is not words:
-        behind = as_granted(words, shell, harmless=not known.carried)
+        behind = as_granted(words, shell)
     if len(behind) != len(program):
         return False  # behind a wrapper that only rules which deny unwrap
     around = words[: len(words) - len(program)]
     if known.direct and (around or is_quoted(words[0])):
         return False
-    if known.spelled and any(map(is_quoted, words)):
+    if known.program.spelled and any(map(is_quoted, words)):
         return False
-    if known.carried:
-        if not carries_files(words, len(around), shell):
-            return False
-    elif around and not is_quiet(around, shell, moves=known.moves > 0 or known.internal):
+    if around and not is_quiet(around, shell, moves=known.moves > 0):
         return False
-    if known.listed and around and is_assignment(around[0]) and not is_assignment(around[-1]):
+    is_listed = known.program.flags is not None
+    if is_listed and around and is_assignment(around[0]) and not is_assignment(around[-1]):
         return False  # its options are looked for behind one of both
-    if known.listed and any(is_quoted(word) for word in around if not is_assignment(word)):
+    if is_listed and any(is_quoted(word) for word in around if not is_assignment(word)):
         return False
     return not any(map(is_home_of_other, words))
 
@@ -742,8 +678,15 @@ def is_harmless(
 # The text for rules that allow, those for rules that deny, and others for rules that allow.
 Texts = tuple[str, tuple[str, ...], tuple[str, ...]]
 
+
+def program_of(words: Sequence[Word], shell: Shell) -> Sequence[Word]:
+    """Return the program and its arguments behind every assignment and wrapper."""
+    start = command_prefix(words, shell).program
+    return words[start:] if start else words
+
+
 _PLAIN_NAME: Final = re.compile(r"[\w./+-]+")
-_BLANKS: Final = re.compile(r"[ \t]+")
+_SPACED: Final = re.compile(r"\t|  ")
 
 
 def with_text(fed: str, written: str, known: Sequence[str]) -> Iterator[str]:
@@ -797,10 +740,9 @@ def _spelled(
         and not is_assignment(name)
     ):
         plain = " ".join([word.plain for word in words])
-        plain = plain.strip()
         vanishing = shortened(words) if may_vanish(text) else ()
-        # Several blanks are one to rules with a star, quoted or not.
-        known = dict.fromkeys((plain, _BLANKS.sub(" ", plain), *vanishing))
+        found = (text, plain) if _SPACED.search(text) else (plain,)
+        known = dict.fromkeys((*chain.from_iterable(map(with_single_blanks, found)), *vanishing))
         return text, (() if [*known] == [text] else tuple(known)), ()
     if all(map(is_assignment, words)):
         return "", (text,), ()  # no command: no rule allows it, unless that spells out all of it
@@ -829,7 +771,6 @@ class CommandFacts:
         examined: what of it is looked at for what its program does.
         known: what is known of that; None where nothing is.
         texts: by which rules know it.
-        possible_texts: those of what it may be besides.
         script: the script that it is given to run, if it is.
         sets: whether it sets variables, and does nothing else.
         leaves: whether what follows it may run in another folder.
@@ -837,31 +778,27 @@ class CommandFacts:
         planted: the files that it may write, of one or not.
         exports: whether it changes the environment of what follows it.
         extended: whether a wrapper will add arguments.
-        carried: whether files are looked for behind what stands around its program.
         edits: whether its program changes files that it names, or runs a script.
         harmless: whether it runs where no rule applies to it, as far as its own words tell.
         differs: whether shells differ on what it is.
         nameless: whether its program is no name of one.
         unchecked: whether no rule may allow what stands beside it either.
         ambiguous: whether shells read another word in it, or another value of a variable.
-        suspect: whether it gives a shell a script that names a program which removes files.
 
     """
 
     def __init__(self, words: Sequence[Word], shell: Shell, *, anew: bool) -> None:
         """Look at *words*; *anew* where the host puts them together anew."""
         self.words = words
-        self.program = program = behind_all(words, shell)
+        self.program = program = program_of(words, shell)
         self.granted = granted = words if program is words else as_granted(words, shell)
         self.texts: Texts = spelled(words, program, granted, shell, anew=anew)
-        self.possible_texts = () if program is words else possible_texts(words, shell)
         self.script = script_of(program)
         self.sets = all(map(is_assignment, words))
-        self.suspect = bool(shell.kinds.scripted) and gives_removal(program)
         self.leaves = program[0].plain in shell.kinds.movers
         self.versioned = looks_for_one(program, shell)
         self.planted = planted(program, shell)
-        self.exports = exports_inherited(program, shell)
+        self.exports = exports(program)
         self.extended = any(
             wrapper.appends
             for word in words[: len(words) - len(granted)]
@@ -877,7 +814,6 @@ class CommandFacts:
             if outer is not None and outer.runs:
                 examined = words
         self.examined = examined
-        self.carried = carries_files(words, len(words) - len(examined), shell)
         self.edits = examined[0].plain in (shell.kinds.planting | shell.kinds.scripted)
         self.known = examine(exposed(examined) if anew else examined, shell)
         self.harmless = self.known is not None and is_harmless(self.known, words, examined, shell)

@@ -8,7 +8,6 @@ import pytest
 
 from policy.core.effect import Effect
 from policy.files.opening import Memory
-from policy.hosts.claude.dialect import _SHELL as SHELL
 from policy.hosts.claude.front_end import ClaudeOptions, load
 from policy.hosts.claude.shell import bash
 from policy.tables.chain import Chain
@@ -18,7 +17,7 @@ def _vouched_for(text: str) -> bool:
     parser = bash._parser()
     assert parser is not None
     source = text.encode()
-    return bash.ill_formed(parser.parse(source).root_node, source, SHELL) is None
+    return bash.ill_formed(parser.parse(source).root_node, source) is None
 
 
 @pytest.mark.parametrize(
