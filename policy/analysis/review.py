@@ -343,14 +343,13 @@ def review(
     renamed = _renamed(*trees)
     edits = Edits(*trees, diff.files, renamed)
     report = _report(diff, trees, sides, edits, load)
-    excess, more_excess = _excess(sides[1], maximum, readings)
+    excess, why = _excess(sides[1], maximum, readings)
     # Rules that decide nothing are left out: to find them takes longer than a diff.
     was, now = (lint(*side, most=0).findings for side in zip(trees, workspaces, strict=True))
     idle = without_effect(report.others, edits, sides[1], load, known)
     modes = _other_modes(diff, sides, readings, known) if {*report.others} - idle else {}
-    findings = new_findings(was, now, renamed)
-    report = evolve(report, excess=excess, more_excess=more_excess)
-    return evolve(report, idle=idle, findings=findings, modes=modes)
+    found = new_findings(was, now, renamed)
+    return evolve(report, idle=idle, excess=excess, more_excess=why, findings=found, modes=modes)
 
 
 def _report(

@@ -639,6 +639,19 @@ class Trials:
 
     def without(self, rule: RuleInTable) -> Without | None:
         """Return what a call that *rule* matches gets without it; None where none is at hand."""
+        found = self._one_call(rule)
+        return None if found is None else Without(Shown(found.tool, found.call), found.after)
+
+    def command(self, rule: RuleInTable) -> Shown | None:
+        """Return the plainest command of *rule*, if it is decided otherwise without it."""
+        runs = self._opens(self._dialect.canonical(rule.entries[0].tool))
+        found = self._one_call(rule) if runs and self._is_by_tool(rule.entries) else None
+        if found is None or found.before.effect is found.after.effect:
+            return None
+        return Shown(found.tool, found.call) if self.matters(found) else None
+
+    def _one_call(self, rule: RuleInTable) -> Difference | None:
+        """Return the plainest call that *rule* matches, decided with it and without."""
         entry = rule.entries[0]
         if entry.field or entry.pattern is None or is_glob(entry.tool):
             return None
@@ -646,9 +659,9 @@ class Trials:
         shape = CallShape(self._dialect, self._dialect.argument(tool))
         if not shape.domain.holds(text):
             return None
-        _, after = self._lookups(tool, self._sides(self._whole, rule, None))
-        call = shape.call(text)
-        return Without(Shown(tool, call), after.decide(call, remember=False))
+        call, sides = shape.call(text), self._sides(self._whole, rule, None)
+        decided = (each.decide(call, remember=False) for each in self._lookups(tool, sides))
+        return Difference(tool, call, *decided)
 
     def covering(self, rule: RuleInTable) -> Iterator[Because]:
         """Yield the rules that in each list of *rule* alone match all that it matches there."""
@@ -796,6 +809,9 @@ class _Standings:
             return self._dead(rule, what)
         if self.effort.left <= self.trials.cost:
             return RuleStanding(rule.because, "undecided", why=(_TOO_MANY,))
+        shown = self.trials.command(rule)
+        if shown is not None:
+            return RuleStanding(rule.because, "live", shown)
         without = self.trials.changed(rule, None)
         found = next(filter(self.trials.matters, without.differences), None)
         if found is not None:

@@ -11,15 +11,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policy.analysis.conversion.converting import Conversion, convert, hosts
+from policy.analysis.conversion.converting import Conversion, convert
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.files.opening import Memory, open_tree
+from policy.hosts.front_ends import FRONT_ENDS
 from policy.hosts.project import Project
 from policy.hosts.workspace import load, load_tree
 from policy.tables.chain import SPAWN_TOOL, Chain, SpawnDenied, spawn_call
 from tests.conftest import FIXTURES
 from tests.effort import examples
+
+HOSTS = sorted(front_end.HOST for front_end in FRONT_ENDS)
 
 ALLOW, ASK, DENY = Effect.ALLOW, Effect.ASK, Effect.DENY
 
@@ -268,7 +271,7 @@ def test_what_is_lost_in_claude_code_is_reported_and_true(text: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("host", [host for host in hosts() if host != "policy"])
+@pytest.mark.parametrize("host", [host for host in HOSTS if host != "policy"])
 @given(text=policies())
 @examples(40)
 def test_what_is_lost_is_reported_and_true_at_length(host: str, text: str) -> None:
@@ -371,7 +374,7 @@ def test_generated_files_of_a_host_become_our_own(host: str, data) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("host", FILES)
-@pytest.mark.parametrize("to", hosts())
+@pytest.mark.parametrize("to", HOSTS)
 @given(data=st.data())
 @examples(5)
 def test_generated_files_of_every_host_become_those_of_every_other(

@@ -67,7 +67,6 @@ from policy.tables.table import Table
 __all__ = [
     "Conversion",
     "convert",
-    "hosts",
 ]
 
 
@@ -468,11 +467,6 @@ class Conversion:
         return tuple(loss for loss in self.losses if not loss.looser)
 
 
-def hosts(front_ends: Iterable[FrontEnd] = FRONT_ENDS) -> tuple[str, ...]:
-    """Return the hosts that can be converted to."""
-    return tuple(sorted(front_end.HOST for front_end in front_ends))
-
-
 def convert(
     path: Tree | str | Path,
     to: str,
@@ -487,7 +481,7 @@ def convert(
 
     Args:
         path: a folder, a file or a git revision, or a tree of files.
-        to: a host, as in `hosts`.
+        to: a host.
         source: convert the projects of this host alone.
         allow_looser: leave a rule as it is where the other host grants more by it;
             else it is made to grant less, as long as that helps.

@@ -7,7 +7,7 @@ files, commands and tables, which are the same for every host.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, partial
 
 from policy.analysis import catalogue
 from policy.analysis.lint.checks import (
@@ -91,7 +91,7 @@ def lint(
             tries none.
 
     """
-    source_of = _sources(tree)
+    source_of = cache(partial(_source, tree))
     found = list(workspace.findings)
     known = {(finding.code, finding.place) for finding in found}
     found += _about_files(tree, workspace, source_of)
@@ -159,17 +159,12 @@ def _shown(positions: Positions, most: int | None, tried: TriedRules) -> Iterato
         yield from dead_rule_findings(positions, most, tried)
 
 
-def _sources(tree: Tree) -> Callable[[str], Source | None]:
-    """Return file -> its text, or None where there is none."""
-
-    @cache
-    def get(file: str) -> Source | None:
-        try:
-            return tree.source(file)
-        except PolicyError:
-            return None
-
-    return get
+def _source(tree: Tree, file: str) -> Source | None:
+    """Return the text of a file, or None where there is none."""
+    try:
+        return tree.source(file)
+    except PolicyError:
+        return None
 
 
 def _suppressed(found: list[Finding], by: list[Suppressing]) -> Linted:

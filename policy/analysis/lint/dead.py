@@ -288,11 +288,7 @@ def _is_kept(mark: _Mark, dead: dict[_Mark, list[RuleStanding]]) -> bool:
     covers = _covering(dead[mark])
     alike = [other for other in covers if other in dead and mark in _covering(dead[other])]
     # Where a wider rule covers them all, none must.
-    return len(alike) == len(covers) > 0 and all(_before(mark[0], other[0]) for other in alike)
-
-
-def _before(one: Place | None, other: Place | None) -> bool:
-    return one is not None and other is not None and one < other
+    return len(alike) == len(covers) > 0 and all(mark[0] and at and mark[0] < at for at, _ in alike)
 
 
 def _is_reported(positions: Positions, standings: list[RuleStanding]) -> bool:
