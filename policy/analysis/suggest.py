@@ -51,12 +51,7 @@ from policy.tables.compile import compile_policy
 from policy.tables.dialect import ArgumentKind, Dialect
 from policy.tables.table import Table
 
-__all__ = [
-    "Proposal",
-    "Usage",
-    "propose",
-    "usage_of",
-]
+__all__ = ["Proposal", "Usage", "propose", "usage_of"]
 
 
 def _session(file: RuleFile, text: str) -> Chain:

@@ -14,6 +14,7 @@ from policy.adapters.hook.settings import (
     without_hook,
 )
 from policy.cli.console import Console
+from policy.files.opening import start_place
 from policy.files.text import BYTE_ORDER_MARK, decode
 from policy.files.writing import content_of, replace_files
 from policy.tables.compiled import load_compiled
@@ -45,8 +46,10 @@ def run(options: argparse.Namespace, console: Console) -> int:
     mark = BYTE_ORDER_MARK if source.byte_order_mark else ""
     replace_files({file: (old, (mark + new).encode())})
     console.line(f"{file}: written")
-    if options.project and not options.undo:
-        console.line("a session that is started in a folder below does not read it")
+    inside = not options.user and start_place(".").folder
+    if (options.project or inside) and not options.undo:
+        where = "another folder" if inside else "a folder below"
+        console.line(f"a session that is started in {where} does not read it")
     return _warned(options, new, console)
 
 

@@ -184,10 +184,7 @@ def redacted(record: Record, redact: str) -> Record:
             changed.append(kept_name)
         kept[kept_name] = shown
     return evolve(
-        record,
-        call=kept,
-        rules=tuple(map(masked, record.rules)),
-        redacted=tuple(changed),
+        record, call=kept, rules=tuple(map(masked, record.rules)), redacted=tuple(changed)
     )
 
 
