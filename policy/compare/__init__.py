@@ -13,7 +13,7 @@ of a small universe (`tests/law/test_every_call.py`, `tests/law/test_every_edit.
 - `witness`: the call that a text stands for, what both sides make of it, and the call that people
   would make in its place.
 - `pair`: a text for lines that decide it, for one list of arguments or the calls of a tool: the
-  search itself, and all lists at once where lines overlap in too many ways. =
+  search itself. Beyond a bound of lines that overlap the answer is not exact. =
 - `paths`: paths in other letters than a folder's own = and rules of another form ~.
 
 Of commands more is told apart than the text that is written:
@@ -23,8 +23,9 @@ Of commands more is told apart than the text that is written:
 - `opening`: redirections, and commands that open files, of which both sides say different things. ~
 - `commands`: the commands of one tool, by their text; and auto-allowed ones.
 - `samples`: commands that rules know by other texts as well, behind `sudo`, in quotes, joined or in
-  scripts. Of each changed line it is known which changes may come so; one that no sample shows
-  makes the answer inexact, unless `simple` decides it. ~
+  scripts. For each changed line there is a list of texts, which both sides are asked about until
+  the changes that may come of it are shown; one that none shows makes the answer inexact, unless
+  `simple` decides it. ~
 - `simple`: all commands of plain words by all their texts, where of wrappers no more is known than
   their names, as in our notation. =
 

@@ -10,32 +10,33 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import chain, combinations
+from itertools import chain, combinations, islice
 
 from policy.commands.knowledge import Shell
-from policy.commands.reader import Redirection
+from policy.commands.reader import KEYWORDS, Redirection
 from policy.compare.auto_allowed import (
     ACTED_ON,
     auto_allowed,
     harmless,
     known_differently,
+    knows_no_more,
     may_run,
     needing_rule,
     read_alike,
     runs,
 )
-from policy.compare.lists import ListSide, View, is_stricter, knows_no_more, start_of
-from policy.compare.opening import Openings, opened_by
+from policy.compare.lists import ListSide, is_stricter, start_of
+from policy.compare.opening import Openings
 from policy.compare.pair import OPAQUE, OVERLAPS, ToolPair
-from policy.compare.prefixes import in_quotes, names_no_program, runs_another, transparent
+from policy.compare.prefixes import in_quotes, runs_another, transparent
 from policy.compare.witness import CHANGES, Difference, Effects, of_direction, signature, weaker
 from policy.core import expressions as re
-from policy.core.decision import Decision, Reason
+from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.values import evolve
 from policy.patterns.pattern import Pattern, freeze
 from policy.tables.command_row import redirection_outcome
-from policy.tables.entry import Outcome, doubted
+from policy.tables.entry import doubted
 
 __all__ = ["CommandPair", "unasked_differences"]
 
@@ -46,9 +47,6 @@ _READ = {"w": "z", "y": "y", "z": "x"}
 
 # A quote that stands within a word.
 _QUOTE = re.compile(r"(?<=[^\s'\"])['\"]")
-
-_UNREAD = "some commands that rules decide differently cannot be read, and are not compared"
-_FILES = "the files that some commands open decide beside what rules say of them"
 
 
 class CommandPair(ToolPair):
@@ -92,50 +90,51 @@ class CommandPair(ToolPair):
     def otherwise(
         self, text: str, chosen: Mapping[int, int], wanted: Effects
     ) -> Iterator[Difference]:
-        """Yield a difference of lines whose *text* shows none, since it runs unasked."""
-        named = text.replace(self.fresh, "q7z")
-        if not self.shell.programs:
-            # No rule grants a program whose name is partly in quotes.
-            apart = _QUOTE.sub(" \\g<0>", named, count=1)
-            again = self._first((apart,) * self._decided(apart, chosen), wanted)
-            if again is not None:
-                yield again
-            guides = [p for view, line in chosen.items() if (p := self.pattern(view, line))]
-            shown = again is not None and again.effects == wanted
-            if shown or names_no_program(text, guides, self.shell) or any(p.exact for p in guides):
-                return
-            named = "".join(token for p in guides for token in p.tokens if isinstance(token, str))
-            if ACTED_ON.isdisjoint(named):
-                self.unshown.add(wanted)
-            else:
-                self.doubt(OPAQUE, wanted)
-            return
-        found = self._first(self._needing_rule(named, chosen), wanted)
+        """Yield a difference of other commands that the lines know; admit that there may be one."""
+        found = self._first(self.other_texts(text, chosen), wanted)
         if found is not None:
             yield found
-            if found.effects == wanted:
-                return
         guides = [p for view, line in chosen.items() if (p := self.pattern(view, line))]
-        is_tried = any(pattern.exact for pattern in guides)
-        for each in ("", self.fresh, '""', "$x"):
-            other = text.replace(self.fresh, each)
-            tried = other == other.strip() and self.holds(other) and self._decided(other, chosen)
-            is_run = any(runs(other, shell) for shell in self.shells)
-            if not tried or (is_run and self.asked(other).effects != wanted):
-                continue
-            is_tried = True
-            for found in self.shown(other, guides, wanted):
-                yield found
-                if found.effects == wanted:
-                    return
-        if not is_tried:
+        if (found is not None and found.effects == wanted) or any(p.exact for p in guides):
+            return
+        if any(" " in start_of(p) and start_of(p).split(" ")[0] in KEYWORDS for p in guides):
+            return  # what leads other commands is no program, unless it is in quotes
+        named = "".join(token for p in guides for token in p.tokens if isinstance(token, str))
+        if not self.shell.programs and ACTED_ON.isdisjoint(named):
+            self.unshown.add(wanted)
+        elif not (
+            any(map(self.is_plain, self.filled(text, chosen)))
+            or self._is_by_rules(self.asked(text.replace(self.fresh, "q7z")), wanted)
+        ):
             self.doubt(OPAQUE, wanted)
 
-    def _needing_rule(self, named: str, chosen: Mapping[int, int]) -> Iterator[str]:
-        """Yield commands that need a rule: with an option, behind a wrapper, or of a wrapper."""
+    def other_texts(self, text: str, chosen: Mapping[int, int]) -> Iterator[str]:
+        """Yield commands that lines know as they know *text*, and that need a rule."""
+        named = text.replace(self.fresh, "q7z")
         yield from needing_rule(named, self.shell)
         yield from (each + named for each in transparent(self.shell))
         yield from (each for each in runs_another(self.shell) if self._decided(each, chosen))
+        # No rule grants a program whose name is partly in quotes.
+        apart = _QUOTE.sub(" \\g<0>", named, count=1)
+        filled = [*self.filled(text, chosen)]
+        for other in (*filled, apart) if self._decided(apart, chosen) else filled:
+            yield from (other, in_quotes(other), in_quotes(other, '"'))
+
+    def filled(self, text: str, chosen: Mapping[int, int]) -> Iterator[str]:
+        """Yield commands of the same lines with other words where any will do."""
+        for each in ("", "q7z", '""', "$x"):
+            other = text.replace(self.fresh, each)
+            if other == other.strip() and self.holds(other) and self._decided(other, chosen):
+                yield other
+
+    def is_plain(self, text: str) -> bool:
+        """Whether a command needs a rule, can be read and opens no file: lines alone decide it."""
+        found = self.asked(text)
+        return not (
+            any(runs(text, shell) for shell in self.shells)
+            or Reason.UNANALYSABLE in (found.before.reason, found.after.reason)
+            or read_alike(text, self.shell).redirections
+        )
 
     def settled(self, effects: Iterable[Effects]) -> set[Effects]:
         """Return the changes of which no further command has to be found beside *effects*."""
@@ -164,52 +163,22 @@ class CommandPair(ToolPair):
                 other = found
         return other
 
-    def shown(
-        self, text: str | None, guides: Sequence[Pattern], wanted: Effects
-    ) -> Iterator[Difference]:
-        """Yield the difference that a text shows; admit where its files may hide one."""
-        if text is None:
-            return
-        named = text.replace(self.fresh, "q7z")
-        found = self._first((named,), wanted)
-        if found is not None:
-            yield found
-        if (found is not None and found.effects == wanted) or any(p.exact for p in guides):
-            return
-        plain = self.asked(named)
-        decided = zip(plain.effects, wanted, (plain.before, plain.after), strict=True)
-        if Reason.UNANALYSABLE in (plain.before.reason, plain.after.reason):
-            found = self._first((in_quotes(named), in_quotes(named, '"')), wanted)
-            if found is not None:
-                yield found
-                if found.effects == wanted:
-                    return
-            if not names_no_program(text, guides, self.shell):
-                self.doubt(_UNREAD, wanted)  # of other texts the rules may be asked
-        if any(got is not said and self._is_by_rule(one) for got, said, one in decided):
-            return  # by another text of it: rules tell so much of what opens no files
-        opens = read_alike(text, self.shell).redirections
-        if opens and not self._is_shut(opened_by(guides, self.shell)):
-            self.doubt(_FILES, wanted)
+    def _is_by_rules(self, found: Difference, wanted: Effects) -> bool:
+        """Whether rules for commands say what is not *wanted*, by other texts of a command.
 
-    def _is_by_rule(self, decision: Decision) -> bool:
-        """Whether lines for commands say so, and not those for files."""
-        return decision.reason is Reason.RULE and self._rules.issuperset(
-            because.rule for because in decision.because
+        And not rules for files: so much holds of commands that open none.
+        """
+        return any(
+            decision.effect is not effect
+            and decision.reason is Reason.RULE
+            and self._rules.issuperset(because.rule for because in decision.because)
+            for decision, effect in zip((found.before, found.after), wanted, strict=True)
         )
 
     @cached_property
     def _rules(self) -> frozenset[str]:
         """The lines of all lists, as they are written."""
         return frozenset(entry.rule for view in self.views for entry in view.entries)
-
-    def _is_shut(self, tools: Iterable[str]) -> bool:
-        """Whether either side denies every command that opens a file as a call of these."""
-        return all(
-            any(_denies(row.opening(tool).constant) for row, _ in lookup.rows)
-            for lookup in self.lookups
-            for tool in tools
-        )
 
     def opening(
         self, opened: Mapping[str, Sequence[Difference]], known: Iterable[Effects]
@@ -325,10 +294,6 @@ def _few_alike(differences: Iterable[Difference]) -> Iterator[Difference]:
 _ALIKE = 3
 
 
-def _denies(outcome: Outcome | None) -> bool:
-    return outcome is not None and outcome.effect is Effect.DENY
-
-
 # The commands that hosts run where no rule applies to them, as two lookups decide them.
 
 
@@ -362,7 +327,7 @@ class _UnaskedPair(CommandPair):
             evolve(
                 side,
                 views=tuple(
-                    evolve(view, default=self._default(view))
+                    evolve(view, default=view.unasked)
                     if any(view.shell.programs == one.programs for one in self._running)
                     else view
                     for view in side.views
@@ -371,10 +336,6 @@ class _UnaskedPair(CommandPair):
             for side in sides
         )
         return before, after
-
-    def _default(self, view: View) -> Effect:
-        """Return what a view says where no line does."""
-        return view.unasked
 
     @property
     def shell(self) -> Shell:
@@ -430,14 +391,20 @@ class _UnaskedPair(CommandPair):
                 if text.startswith(start):
                     yield from (freeze(pattern, text[len(start) :] + end) for end in ("", " --"))
 
-    def otherwise(
-        self, text: str, chosen: Mapping[int, int], wanted: Effects
-    ) -> Iterator[Difference]:
-        """Yield a difference of a command that opens no files, where those of *text* hide it."""
+    def other_texts(self, text: str, chosen: Mapping[int, int]) -> Iterator[str]:
+        """Yield a command that opens no files, where those of *text* hide a change."""
+        texts = self.filled(text, chosen)
+        yield from islice((t for t in texts if not read_alike(t, self.shell).redirections), 1)
+
+    def filled(self, text: str, chosen: Mapping[int, int]) -> Iterator[str]:
+        """Yield commands of the same lines that run unasked."""
         guides = [p for view, line in chosen.items() if (p := self.pattern(view, line))]
-        closed = (
-            each
-            for each in self._decided_of(self._likely(guides), chosen)
-            if not read_alike(each, self.shell).redirections
-        )
-        yield from self.shown(next(closed, text), guides, wanted)
+        yield from self._decided_of(self._likely(guides), chosen)
+        yield text
+
+    def is_plain(self, text: str) -> bool:
+        """Whether a command opens no file, or one side denies all files that it opens so."""
+        tools = {file.tool for file in read_alike(text, self.shell).redirections}
+        rows = [row for lookup in self.lookups for row, _ in lookup.rows]
+        said = (row.opening(tool).constant for tool in tools for row in rows)
+        return not tools or any(each is not None and each.effect is Effect.DENY for each in said)

@@ -23,7 +23,6 @@ from policy.compare.witness import CHANGES, Call, CallShape, Difference, Effects
 from policy.core import values
 from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
-from policy.core.memory import Key
 from policy.core.values import evolve, frozen
 from policy.tables.dialect import Argument, ArgumentKind, Dialect, Inputs
 from policy.tables.entry import Form, Outcome, RowEntry
@@ -61,23 +60,17 @@ class RowMeaning:
 
     Attributes:
         said: of its argument.
-        argument: which that is.
-        inputs: what arguments may be.
+        argument: which that is; without its names where it alone counts (`_is_alone`).
+        inputs: what arguments may be; of one that alone counts, whether it must be a text.
 
     """
 
     said: ArgumentMeaning
     argument: Argument
-    inputs: Inputs | None
-
-    @property
-    def of_text(self) -> object:
-        """The same of calls with that argument alone, whatever it is called."""
-        return self.said
+    inputs: Inputs | bool | None
 
 
 _MEANINGS: Final[WeakKeyDictionary[Row, RowMeaning]] = WeakKeyDictionary()
-_WORDINGS: Final[WeakKeyDictionary[Row, Key]] = WeakKeyDictionary()
 
 
 def meaning(row: Row) -> RowMeaning:
@@ -89,17 +82,20 @@ def meaning(row: Row) -> RowMeaning:
         beside = dialect if alone else (row.ruleset, dialect.links and _opens(row))
         default = row.default.effect, row.default.reason
         said = ArgumentMeaning(_columns(row.entries, linked=bool(dialect.links)), default, beside)
-        found = _MEANINGS[row] = RowMeaning(said, row.argument, row.inputs)
+        argument: Argument = row.argument
+        inputs: Inputs | bool | None = row.inputs
+        if _is_alone(row):
+            argument, inputs = evolve(argument, fields=()), row.inputs is not None
+        found = _MEANINGS[row] = RowMeaning(said, argument, inputs)
     return found
 
 
-def wording(row: Row) -> Key:
-    """Return what *row* says of its arguments, in the words of its rules."""
-    found = _WORDINGS.get(row)
-    if found is None:
-        said = tuple((e.pattern, e.field, e.effect, e.rule, e.form) for e in row.entries)
-        found = _WORDINGS[row] = Key((said, row.default.effect, row.default.reason))
-    return found
+def _is_alone(row: Row) -> bool:
+    """Return whether one text decides every call, whatever the argument is called."""
+    kind, field = row.argument.kind, row.argument.fields[:1]
+    if kind not in (ArgumentKind.COMMAND, ArgumentKind.PATH) or not field or row.has_parameters:
+        return False
+    return row.inputs is None or row.inputs.types.get(*field) is str
 
 
 def _opens(row: Row) -> tuple[bool, bool]:
@@ -164,19 +160,46 @@ Known = dict[object, Any]
 class Calls:
     """Calls that are decided differently, and why there may be more.
 
-    What rows say of them is remembered: most tables share most of their rows.
+    What rows say of them is remembered: most tables share most of their rows, and tools with
+    other names for their argument most of their lines.
+
+    Attributes:
+        calls: the calls.
+        why: the reasons.
+        field: the name of the argument that lines apply to; "" where there is none.
+
     """
 
     calls: tuple[Call, ...]
     why: tuple[str, ...]
+    field: str
     _said: dict[Row, tuple[Outcome, ...]] = values.field(factory=dict)
+
+    @classmethod
+    def of(
+        cls, found: Iterable[Difference], why: Iterable[str], before: Lookup, after: Lookup
+    ) -> Calls:
+        """Return the calls of what was *found* of two lookups."""
+        names = _names(before, after)
+        field = next(iter(*names), "") if len(names) == 1 else ""
+        return cls(tuple(each.call for each in found), tuple(why), field)
+
+    def named(self, row: Row) -> Sequence[Call]:
+        """Return the calls, their argument by the name that *row* has for it."""
+        field = next(iter(row.argument.fields), "")
+        if not self.field or field == self.field:
+            return self.calls
+        return [
+            {field if name == self.field else name: value for name, value in call.items()}
+            for call in self.calls
+        ]
 
     def said(self, row: Row) -> tuple[Outcome, ...]:
         """Return what *row* says of each call."""
         said = self._said.get(row)
         if said is None:
-            said = tuple([row.outcome(call, remembered) for call in self.calls])
-            self._said[row] = said
+            calls = self.named(row)
+            said = self._said[row] = tuple([row.outcome(call, remembered) for call in calls])
         return said
 
     def decided(self, lookup: Lookup) -> list[Decision]:
@@ -190,7 +213,8 @@ class Calls:
         """Yield what each call of *tool* gets of both sides, alike ones once."""
         seen: set[tuple[int, int]] = set()
         sides = (self.decided(lookup) for lookup in (before, after))
-        for call, was, now in zip(self.calls, *sides, strict=True):
+        (row, _), *_ = [*before.rows, *after.rows]
+        for call, was, now in zip(self.named(row), *sides, strict=True):
             both = id(was), id(now)  # a lookup gives one decision for what is said alike
             if both not in seen:
                 seen.add(both)
@@ -221,73 +245,17 @@ def known_calls(before: Lookup, after: Lookup, known: Known) -> Calls | None:
 
 def key_of(before: Lookup, after: Lookup, but: Container[RowMeaning] = ()) -> object:
     """Return all that decides what two lookups grant, without some rows."""
-    return tuple(
+    names = _names(before, after)
+    sides = tuple(
         (lookup.floor, tuple(meaning(row) for row, _ in lookup.rows if meaning(row) not in but))
         for lookup in (before, after)
     )
+    return sides, names if len(names) > 1 else None
 
 
-def shared(
-    pair: ToolPair, found: Iterable[Difference], known: Known, why: dict[str, None]
-) -> Iterator[Difference]:
-    """Yield what is *found* of a pair, or was of one whose argument has another name.
-
-    Why there may be more is added to *why*, and to what the pair says of that itself.
-    """
-    key = _text_key(pair) if not why else None
-    texts = known.get(key) if key is not None else None
-    field = pair.shape.argument.fields[:1]
-    if texts is not None:
-        why |= texts.why
-        pair.why |= texts.of_pair
-        pair.doubts |= texts.doubts
-        yield from (pair.decided(dict(zip(field, [text], strict=True))) for text in texts.texts)
-        return
-    told: list[object] = []
-    for difference in found:
-        told.extend(difference.call[name] for name in field)
-        yield difference
-    if key is not None:
-        known[key] = _Texts(tuple(told), {**why}, {**pair.why}, {**pair.doubts})
-
-
-@values.frozen(eq=False)
-class _Texts:
-    """Arguments of calls that are decided differently, and why there may be more.
-
-    Attributes:
-        texts: the arguments.
-        why: why any calls may change.
-        of_pair: the same of those that were compared.
-        doubts: and of changes that none was found to have.
-
-    """
-
-    texts: tuple[object, ...]
-    why: Mapping[str, None]
-    of_pair: Mapping[str, None]
-    doubts: Mapping[tuple[str, Effects], None]
-
-
-def _text_key(pair: ToolPair) -> object:
-    """Return all that decides what a text gets, whatever the argument is called.
-
-    None where other arguments count, or what they are.
-    """
-    field = pair.shape.argument.fields[:1]
-    rows = [row for lookup in pair.lookups for row, _ in lookup.rows]
-    if not field or any(row.has_parameters for row in rows):
-        return None
-    if not all(lookup.takes_any(*field) for lookup in pair.lookups):
-        return None
-    return (
-        _text_key,
-        values.evolve(pair.shape.argument, fields=()),
-        *(
-            (lookup.floor, tuple(meaning(row).of_text for row, _ in lookup.rows))
-            for lookup in pair.lookups
-        ),
-    )
+def _names(before: Lookup, after: Lookup) -> frozenset[tuple[str, ...]]:
+    """Return what rows call the argument that their lines apply to: most often all the same."""
+    return frozenset([row.argument.fields for side in (before, after) for row, _ in side.rows])
 
 
 # The calls of one tool, case by case.
@@ -335,7 +303,7 @@ def compare(tool: str, before: Lookup, after: Lookup, known: Known | None = None
     if calls is None:
         why: dict[str, None] = {}
         differences = list(_differing(tool, before, after, known, why))
-        calls = known[key_of(before, after)] = _calls(differences, why)
+        calls = known[key_of(before, after)] = Calls.of(differences, why, before, after)
     else:
         differences = calls.differences(tool, before, after)
     found: dict[object, Difference] = {}
@@ -358,10 +326,10 @@ def compare_until(
         found: list[Difference] = []
         for difference in _differing(tool, before, after, known, why):
             if wanted(difference):
-                known[wanted, key] = _calls([difference], ())
+                known[wanted, key] = Calls.of([difference], (), before, after)
                 return Comparison((difference,))
             found.append(difference)
-        known[key] = _calls(found, why)
+        known[key] = Calls.of(found, why, before, after)
     return compare(tool, before, after, known)
 
 
@@ -396,11 +364,6 @@ def _by_kinds(
     return Comparison(tuple(found.values()), (DIFFERENT_KINDS,))
 
 
-def _calls(found: Iterable[Difference], why: Iterable[str]) -> Calls:
-    calls = tuple(difference.call for difference in found)
-    return Calls(calls, tuple(why))
-
-
 def _differing(
     tool: str, before: Lookup, after: Lookup, known: Known, why: dict[str, None]
 ) -> Iterator[Difference]:
@@ -420,10 +383,10 @@ def _differing(
             case ArgumentKind.COMMAND:
                 pair = command_pair = CommandPair(tool, before, after, shape)
                 searched = _of_commands(command_pair, known, effects, why)
-                found = shared(pair, map(command_pair.in_words, searched), known, why)
+                found = map(command_pair.in_words, searched)
             case ArgumentKind.PATH:
                 pair = ToolPair(tool, before, after, shape)
-                found = shared(pair, _of_paths(pair, effects, why), known, why)
+                found = _of_paths(pair, effects, why)
             case _:
                 pair = ToolPair(tool, before, after, shape)
                 found = pair.differences()

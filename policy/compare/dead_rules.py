@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import chain, groupby, takewhile
+from itertools import groupby
 from typing import Final
 
 from policy.commands.reader import Command, CommandPart, read_command
 from policy.compare.compare import Comparison, Known, compare_until
 from policy.compare.lists import LineIndex, is_inside
-from policy.compare.prefixes import has_other_texts
 from policy.compare.tables import differences, glob_pattern, is_idle
 from policy.compare.witness import Call, CallShape, Difference
 from policy.core import limits
@@ -56,92 +53,29 @@ class ToolLines:
         self.rules = rules
         self.entries: Sequence[Entry] = rules.lines(tool)
         commands = rules.dialect.argument(tool).kind in _COMMANDS
-        self._shell = rules.dialect.shell if commands else None
-        self._opened = tool in rules.dialect.shell.files.opening
+        self._whole = commands and rules.dialect.shell.whole
         self._separator = KINDS[rules.dialect.argument(tool).kind].separator
         self.named = frozenset(entry.field for entry in self.entries if entry.field)
         self._numbers = {id(entry): number for number, entry in enumerate(self.entries)}
         self._index = LineIndex((n, _seen(e), e.effect) for n, e in enumerate(self.entries))
-        self._whole = {n for n, entry in enumerate(self.entries) if entry.pattern is None}
         self._matched: dict[str, list[Entry]] = {}
-        # The lines that may share a call with any other, by what they say.
-        self._anywhere: dict[tuple[Effect, Reason], list[int]] = {}
-        for number, entry in enumerate(self.entries):
-            if self._is_open(entry):
-                self._anywhere.setdefault((entry.effect, entry.reason), []).append(number)
-
-    def _is_open(self, entry: Entry) -> bool:
-        """Whether a line may share a call with any other, whatever they start with."""
-        if entry.pattern is None or entry.field:
-            return True
-        return self._shell is not None and has_other_texts(entry.pattern, self._shell)
-
-    def near(self, entries: Iterable[Entry]) -> list[int]:
-        """Return the lines that may share a call with one of *entries*, in order.
-
-        One more is among them where there is one: whether any line looks at the
-        argument decides what happens to calls that cannot be read.
-        """
-        found = set(chain.from_iterable(self._anywhere.values()))
-        for entry in entries:
-            if self._is_open(entry):
-                return [*range(len(self.entries))]
-            found.update(self._meeting(_seen(entry)))
-        found.update(self._looking_elsewhere(found))
-        return sorted(found)
 
     def wider(self, entry: Entry) -> list[int]:
         """Return the lines that match all that *entry* does, itself included, in order."""
-        if entry.pattern is None or entry.field:
-            among: Iterable[int] = self.near([entry])
-        else:
-            among = sorted(self._meeting(entry.pattern))
+        among = sorted(self._meeting(_seen(entry)))
         return [number for number in among if contains(self.entries[number], entry)]
-
-    def _looking_elsewhere(self, found: Container[int]) -> list[int]:
-        """Return one more line about the argument that no line for every call absorbs."""
-        whole = (self.entries[number] for number in self._whole)
-        said = {(entry.effect, entry.reason) for entry in whole}
-        for number, entry in enumerate(self.entries):
-            looks = not entry.field and (entry.effect, entry.reason) not in said
-            if looks and number not in found:
-                return [number]
-        return []
 
     def _meeting(self, pattern: Pattern) -> Iterator[int]:
         """Yield the lines that may share a text with *pattern*, by how both start and end."""
         for effect in Effect:
             yield from self._index.near(pattern, effect, 0, len(self.entries))
 
-    def standing(self, rule: Sequence[Entry], entry: Entry) -> str:
-        """Return what becomes of one line of *rule* where that can be read off a wider line.
-
-        It is ``shadowed`` by one that stands before it, and ``redundant`` beside one that
-        follows and says the same, or the default, if nothing stands between that says otherwise.
-        """
+    def is_shadowed(self, rule: Sequence[Entry], entry: Entry) -> bool:
+        """Return whether a line before *entry*, of another rule, matches all that it does."""
         at = self._numbers[id(entry)]
         own = {self._numbers[id(one)] for one in rule if id(one) in self._numbers}
-        wider = [n for n in self.wider(entry) if n not in own and not self._is_beside(entry, n)]
-        if wider and wider[0] < at:
-            return "shadowed"
-        if self._is_open(entry):
-            return ""
-        ranked = self._shell is not None and self._shell.reader
-        if ranked and entry.effect is not Effect.ALLOW:
-            return ""  # other texts of a command may meet what stands between
-        odd = self._shell is not None or self._opened or bool(self.rules.dialect.links)
-        # Of commands, the files they open, and links, what no file has counts otherwise.
-        alike = {(entry.effect, reason) for reason in ([entry.reason] if odd else Reason)}
-        behind = wider[0] if wider else len(self.entries)
-        if self._says_otherwise(entry, range(at + 1, behind + 1), own, alike):
-            return ""
-        if wider:
-            return "redundant"
-        if odd or self.rules.default is not entry.effect:
-            return ""
-        # Where no other line looks at the argument, calls that cannot be read are decided anew.
-        looked_at = entry.effect is not Effect.ALLOW or self._looking_elsewhere(own)
-        return "redundant" if looked_at else ""
+        wider = (n for n in self.wider(entry) if n not in own and not self._is_beside(entry, n))
+        return next(wider, at) < at
 
     def _is_beside(self, entry: Entry, number: int) -> bool:
         """Whether a line allows commands that another allows as one of all.
@@ -149,31 +83,8 @@ class ToolLines:
         A host may ask then for what runs in the background.
         """
         other = self.entries[number]
-        whole = self._shell is not None and self._shell.whole
         both = entry.effect is other.effect is Effect.ALLOW
-        return whole and both and other.pattern is None and entry.pattern is not None
-
-    def _says_otherwise(
-        self,
-        entry: Entry,
-        among: range,
-        but: Container[int],
-        alike: Container[tuple[Effect, Reason]],
-    ) -> bool:
-        """Return whether a line of *among* near *entry* says anything but what is *alike*."""
-        for said, numbers in self._anywhere.items():
-            behind = numbers[bisect_left(numbers, among.start) :] if said not in alike else ()
-            if any(number not in but for number in takewhile(among.__contains__, behind)):
-                return True
-        meeting = {*self._meeting(_seen(entry))}
-        open_ = chain.from_iterable(self._anywhere.values())
-        others = (*meeting, *self._looking_elsewhere(meeting.union(open_)))
-        return any(
-            (each.effect, each.reason) not in alike
-            for number in others
-            if number in among and number not in but
-            for each in [self.entries[number]]
-        )
+        return self._whole and both and other.pattern is None and entry.pattern is not None
 
     def decides(self, text: str, rule: Sequence[Entry]) -> bool:
         """Return whether a line of *rule* decides a call whose argument is *text*."""
@@ -305,52 +216,23 @@ def replaced(
     ]
 
 
-# Which lines beside those of a rule have to do with it: what covers it, and what it may meet.
-
-
-def covering(
-    entries: Sequence[Entry],
-    wider: Iterable[tuple[Entry, Entry]],
-    others: Iterable[Entry],
-    part: LinkedRules,
-) -> dict[object, Because]:
-    """Return the rules that each alone match all that *entries* do, in the order of their lines.
+def covering(others: Iterable[Entry], entries: Sequence[Entry]) -> dict[object, Entry]:
+    """Return the first line of each other rule that alone matches all that *entries* do.
 
     Args:
+        others: lines of all rules, in order.
         entries: the lines of one rule.
-        wider: two by two a line, and one of *entries* all of which it matches.
-        others: the lines that *wider* is of, in order.
-        part: whose lines these are.
 
     """
-    covered: dict[object, set[Entry]] = {}
-    for other, entry in wider:
-        covered.setdefault(key_of(other), set()).add(entry)
-    wanted = set(entries)
-    whole = {key for key, some in covered.items() if some == wanted} - {key_of(entries[0])}
-    known: dict[object, Because] = {}
-    for other in others if whole else ():
-        if (key := key_of(other)) in whole:
-            known.setdefault(key, because_of(other, part))
-            if len(known) == len(whole):
-                break
-    return known
-
-
-def opens_otherwise(before: Lookup, after: Lookup) -> bool:
-    """Return whether rules about files may count on one side only, for commands that open some.
-
-    They do not where all commands are allowed and no rule tells any of them apart.
-    """
-    one, other = (
-        Counter(
-            (bool(row.entries), row.default.effect)
-            for row, _ in lookup.rows
-            if row.argument.kind is ArgumentKind.COMMAND
-        )
-        for lookup in (before, after)
-    )
-    return one != other
+    lines: dict[object, list[Entry]] = {}
+    for other in others:
+        lines.setdefault(key_of(other), []).append(other)
+    return {
+        key: some[0]
+        for key, some in lines.items()
+        if key != key_of(entries[0])
+        and all(any(contains(other, entry) for other in some) for entry in entries)
+    }
 
 
 def is_opened(dialect: Dialect, rule: RuleInTable) -> bool:
@@ -358,21 +240,6 @@ def is_opened(dialect: Dialect, rule: RuleInTable) -> bool:
     spoken_of = [names(dialect.canonical(entry.tool)) for entry in rule.entries]
     opening = dialect.shell.files.opening
     return any(pattern.matches(tool) for tool in opening for pattern in spoken_of)
-
-
-def may_meet(dialect: Dialect, entry: Entry, rule: RuleInTable) -> bool:
-    """Return whether *entry* may apply to a tool that *rule* applies to, by how names start."""
-    if dialect.aliases or dialect.fold_names or dialect.loose:
-        return True
-    start = entry.tool.partition("*")[0]
-    starts = [each.tool.partition("*")[0] for each in rule.entries]
-    return any(start.startswith(other) or other.startswith(start) for other in starts)
-
-
-def together(places: Mapping[int, int], *lines: Iterable[Entry]) -> list[Entry]:
-    """Return some *lines* of one list, each once, by their *places*."""
-    wanted = {id(entry): entry for some in lines for entry in some}
-    return sorted(wanted.values(), key=lambda entry: places[id(entry)])
 
 
 def is_one_text(dialect: Dialect, tool: str, text: str) -> bool:
@@ -391,8 +258,7 @@ def is_one_text(dialect: Dialect, tool: str, text: str) -> bool:
 
 # What a table says of the calls that one of its rules matches, with and without that rule.
 #
-# Only lines that may match one of these calls are compared, and for most rules one call
-# settles it: one in which a fresh word fills what the rule leaves open.
+# For most rules one call settles it: one in which a fresh word fills what the rule leaves open.
 
 
 # What it costs to compare, beside the lines that are put side by side.
@@ -470,17 +336,15 @@ class Trials:
                 others = (each.effect(text) for n, each in enumerate(lines) if n not in rule.lists)
                 yield tool, text, lines, min(others, default=Effect.ALLOW)
 
-    def read_off(self, rule: RuleInTable) -> str:
-        """Return what becomes of *rule* where single wider lines tell it, or ""."""
+    def is_shadowed(self, rule: RuleInTable) -> bool:
+        """Return whether single lines of other rules tell that no line of *rule* decides."""
         if not self._is_by_tool(rule.entries) or any(map(_is_of_host, rule.entries)):
-            return ""
-        found = set()
-        for part, entries in rule.lists.items():
-            for entry in entries:
-                found.add(self._of(entry.tool)[part].standing(entries, entry))
-        if found == {"shadowed"}:
-            return "shadowed"
-        return "redundant" if "" not in found and self.decides(rule) else ""
+            return False
+        return all(
+            self._of(entry.tool)[part].is_shadowed(entries, entry)
+            for part, entries in rule.lists.items()
+            for entry in entries
+        )
 
     def decides(self, rule: RuleInTable) -> bool:
         """Return whether *rule* decides a call that is tried, and that others grant."""
@@ -495,11 +359,6 @@ class Trials:
         if not self._uniform or self._dialect.fold_names or self._dialect.loose:
             return False
         return not any(is_glob(entry.tool) for entry in entries)
-
-    @cached_property
-    def _places(self) -> list[dict[int, int]]:
-        """Where each line of a part stands, by identity."""
-        return [{id(e): n for n, e in enumerate(part.rules.entries)} for part in self._parts]
 
     @property
     def _dialect(self) -> Dialect:
@@ -534,77 +393,31 @@ class Trials:
 
         Of differences that matter, one of those that there are is enough.
         """
+        sides = self._sides(rule, effect)
         if not self._is_by_tool(rule.entries):
-            return self._changed_anywhere(rule, effect)
-        found: dict[object, Comparison] = {}
-        near = {
-            tool: [
-                [each.entries[number] for number in each.near(rule.entries)]
-                for each in self._of(tool)
-            ]
-            for tool in dict.fromkeys(self._dialect.canonical(e.tool) for e in rule.entries)
-        }
-        opening = [kept for tool, kept in near.items() if self._opens(tool)]
-        opened = self._sides(self._with_files(opening), rule, effect) if opening else None
-        for tool, kept in near.items():
-            # Of many tools, e.g. those that read files, the same is said.
-            said = (self._dialect.argument(tool), tuple(map(_said, kept)))
-            if said not in found:
-                # What no line applies to counts for the files that commands open too.
-                among = opened if self._opens(tool) else None
-                before, after = self._lookups(tool, among or self._sides(kept, rule, effect))
-                if opens_otherwise(before, after):
-                    before, after = self._lookups(tool, self._sides(self._whole, rule, effect))
-                found[said] = compare_until(self.matters, tool, before, after, self._known)
-        of_tools = _joined([*found.values()])
-        if any(map(self.matters, of_tools.differences)):
-            return of_tools
-        return _joined([of_tools, *self._commands(rule, effect)])
+            old, new = map(self._table, sides)
+            return differences(old, new, self._known)
+        dialect = self._dialect
+        tools = dict.fromkeys(dialect.canonical(entry.tool) for entry in rule.entries)
+        if is_opened(dialect, rule):  # what opens such a file may be decided otherwise too
+            arguments = dialect.arguments.items()
+            tools |= dict.fromkeys(n for n, a in arguments if a.kind is ArgumentKind.COMMAND)
+        found: list[Comparison] = []
+        for tool in tools:
+            before, after = self._lookups(tool, sides)
+            found.append(compare_until(self.matters, tool, before, after, self._known))
+            if any(map(self.matters, found[-1].differences)):
+                break
+        return _joined(found)
 
-    def _opens(self, tool: str) -> bool:
-        """Whether calls of *tool* open files that they name."""
-        is_command = self._dialect.argument(tool).kind is ArgumentKind.COMMAND
-        return is_command and bool(self._dialect.shell.files.reads)
-
-    def _with_files(self, near: Sequence[list[list[Entry]]]) -> list[list[Entry]]:
-        """Return lines of tools that run commands, with all about files that commands open.
-
-        These tools are given the same lines, so that they share what is found.
-        """
-        lines = zip(self._places, *near, self._about_files, strict=True)
-        return [together(places, *each) for places, *each in lines]
-
-    @cached_property
-    def _about_files(self) -> list[list[Entry]]:
-        """The lines of each part about files that commands open."""
-        opening = self._dialect.shell.files.opening
-        by_tool = [[each.entries for each in self._of(name)] for name in opening]
-        return [[*chain(*each)] for each in zip(*by_tool, strict=True)]
-
-    def _commands(self, rule: RuleInTable, effect: Effect | None) -> Iterator[Comparison]:
-        """Yield how commands are decided differently, where *rule* applies to files they open."""
-        if not is_opened(self._dialect, rule):
-            return
-        sides = self._sides(self._whole, rule, effect)
-        for tool, argument in self._dialect.arguments.items():
-            if argument.kind is ArgumentKind.COMMAND:
-                before, after = self._lookups(tool, sides)
-                yield compare_until(self.matters, tool, before, after, self._known)
-
-    @property
-    def _whole(self) -> list[Sequence[Entry]]:
-        """All lines."""
-        return [part.rules.entries for part in self._parts]
-
-    def _sides(
-        self, kept: Sequence[Sequence[Entry]], rule: RuleInTable, effect: Effect | None
-    ) -> list[list[RuleSet]]:
-        """Return *kept*, and the same where *rule* says *effect*, or nothing."""
-        sides = kept, replaced(kept, rule, effect)
-        self.cost += sum(_FIXED_COST + sum(map(len, side)) for side in sides)
+    def _sides(self, rule: RuleInTable, effect: Effect | None) -> list[list[RuleSet]]:
+        """Return the rules as they are, and where *rule* says *effect*, or nothing."""
+        kept = [part.rules.entries for part in self._parts]
+        self.cost += _FIXED_COST + sum(len(kept[part]) for part in rule.lists)
+        changed = replaced(kept, rule, effect)
         return [
-            [_with(part.rules, each) for part, each in zip(self._parts, side, strict=True)]
-            for side in sides
+            [part.rules for part in self._parts],
+            [_with(part.rules, each) for part, each in zip(self._parts, changed, strict=True)],
         ]
 
     def _lookups(self, tool: str, sides: Iterable[Sequence[RuleSet]]) -> Iterator[Lookup]:
@@ -614,33 +427,19 @@ class Trials:
             rows = (rules.row(tool) for rules in sets)
             yield Lookup(zip(rows, links, strict=True), "")
 
-    def _changed_anywhere(self, rule: RuleInTable, effect: Effect | None) -> Comparison:
-        """Return the same, for calls of every tool whose name the rule may match."""
-        everything = any(is_opened(part.rules.dialect, rule) for part in self._parts)
-        kept = [
-            [
-                entry
-                for entry in part.rules.entries
-                if everything or may_meet(part.rules.dialect, entry, rule)
-            ]
-            for part in self._parts
-        ]
-        self.cost += sum(map(len, kept))
-        before, after = (
-            Table(
-                Ceiling.of(
-                    LinkedRules(_with(part.rules, entries), part.links)
-                    for part, entries in zip(self._parts, side, strict=True)
-                )
-            )
-            for side in (kept, replaced(kept, rule, effect))
-        )
-        return differences(before, after, self._known)
+    def _table(self, sets: Iterable[RuleSet]) -> Table:
+        links = (part.links for part in self._parts)
+        return Table(Ceiling.of(LinkedRules(*each) for each in zip(sets, links, strict=True)))
 
     def without(self, rule: RuleInTable) -> Without | None:
         """Return what a call that *rule* matches gets without it; None where none is at hand."""
         found = self._one_call(rule)
         return None if found is None else Without(Shown(found.tool, found.call), found.after)
+
+    def _opens(self, tool: str) -> bool:
+        """Whether calls of *tool* open files that they name."""
+        is_command = self._dialect.argument(tool).kind is ArgumentKind.COMMAND
+        return is_command and bool(self._dialect.shell.files.reads)
 
     def command(self, rule: RuleInTable) -> Shown | None:
         """Return the plainest command of *rule*, if it is decided otherwise without it."""
@@ -659,7 +458,7 @@ class Trials:
         shape = CallShape(self._dialect, self._dialect.argument(tool))
         if not shape.domain.holds(text):
             return None
-        call, sides = shape.call(text), self._sides(self._whole, rule, None)
+        call, sides = shape.call(text), self._sides(rule, None)
         decided = (each.decide(call, remember=False) for each in self._lookups(tool, sides))
         return Difference(tool, call, *decided)
 
@@ -672,17 +471,17 @@ class Trials:
 
     def _covering(self, number: int, entries: tuple[Entry, ...]) -> dict[object, Because]:
         part = self._parts[number]
+        others: Iterable[Entry] = part.rules.entries
         if self._is_by_tool(entries):
             tools = dict.fromkeys(part.rules.dialect.canonical(each.tool) for each in entries)
-            lines = [self._of(tool)[number] for tool in tools]
-            others: Iterable[Entry] = (e.entries[at] for e in lines for at in e.near(entries))
-            wider = (
-                (each.entries[at], e) for e in entries for each in lines for at in each.wider(e)
+            of_tools = [self._of(tool)[number] for tool in tools]
+            others = (
+                each.entries[at]
+                for each in of_tools
+                for at in sorted({at for entry in entries for at in each.wider(entry)})
             )
-        else:
-            others = part.rules.entries
-            wider = ((other, e) for other in others for e in entries if contains(other, e))
-        return covering(entries, wider, others, part)
+        found = covering(others, entries)
+        return {key: because_of(entry, part) for key, entry in found.items()}
 
 
 def _is_of_host(entry: Entry) -> bool:
@@ -697,10 +496,6 @@ def _matters(difference: Difference) -> bool:
 
 def _matters_once_read(difference: Difference) -> bool:
     return not is_idle(difference, checked=True)
-
-
-def _said(entries: Sequence[Entry]) -> tuple[object, ...]:
-    return tuple((e.pattern, e.field, e.effect, e.reason, e.rule, e.place) for e in entries)
 
 
 def _with(rules: RuleSet, entries: Sequence[Entry]) -> RuleSet:
@@ -804,9 +599,8 @@ class _Standings:
         shown = self.trials.shown(rule)
         if shown is not None:
             return RuleStanding(rule.because, "live", shown)
-        what = self.trials.read_off(rule)
-        if what:
-            return self._dead(rule, what)
+        if self.trials.is_shadowed(rule):
+            return self._dead(rule, "shadowed")
         if self.effort.left <= self.trials.cost:
             return RuleStanding(rule.because, "undecided", why=(_TOO_MANY,))
         shown = self.trials.command(rule)

@@ -13,10 +13,11 @@ from functools import cached_property, lru_cache
 from itertools import count, islice
 from typing import Any, Final
 
-from policy.commands.knowledge import Program, Programs, Shell
+from policy.commands.knowledge import Shell
+from policy.compare.auto_allowed import runs_no_more
 from policy.core.effect import Effect
 from policy.core.memory import Key
-from policy.core.values import evolve, frozen
+from policy.core.values import frozen
 from policy.patterns.automaton import NO_MATCH, Automaton
 from policy.patterns.index import Indexed
 from policy.patterns.pattern import (
@@ -45,9 +46,7 @@ __all__ = [
     "grants_whole",
     "is_inside",
     "is_stricter",
-    "knows_no_more",
     "may_meet",
-    "runs_no_more",
     "start_of",
 ]
 
@@ -120,55 +119,6 @@ def end_of(pattern: Pattern) -> str:
     """Return the text that a pattern ends with."""
     last = pattern.tokens[-1] if pattern.tokens else ""
     return last if isinstance(last, str) else ""
-
-
-# Which of two hosts runs no more commands unasked: one mode edits files where others ask.
-
-
-@lru_cache(maxsize=64)  # a host has two or three
-def runs_no_more(one: Shell, other: Shell) -> bool:
-    """Return whether all commands that *one* runs where no rule applies to them *other* does too.
-
-    And whether they read commands alike in all else. False where that is not plain.
-    """
-    if one.traced or evolve(one, programs=other.programs) != other:
-        return False
-    return knows_no_more(one.programs, other.programs)
-
-
-@lru_cache(maxsize=64)
-def knows_no_more(some: Programs, others: Programs) -> bool:
-    """Return whether each way to call a program that does no harm is known to others too."""
-    return some == others or (
-        some.keys() == others.keys() and all(_is_within(some[name], others[name]) for name in some)
-    )
-
-
-def _is_within(one: Program, other: Program) -> bool:
-    """Return whether each way to call a program that *one* knows to do no harm *other* knows."""
-    if one == other:
-        return True
-    known = _ways(one)
-    alike = not known or all(getattr(one, name) == getattr(other, name) for name in _OF_ALL_FORMS)
-    listed = not known or (one.flags is None) is (other.flags is None)
-    return (
-        alike
-        and listed
-        and known <= _ways(other)
-        and one.opening == other.opening
-        and one.subcommands.keys() == other.subcommands.keys()
-        and all(_is_within(each, other.subcommands[n]) for n, each in one.subcommands.items())
-    )
-
-
-# What holds of a program in whichever form it is called, beside the files that it opens.
-_OF_ALL_FORMS: Final = ("texts", "piped", "spelled", "spelling")
-
-
-def _ways(program: Program) -> set[Program]:
-    """Return the forms of a program that do no harm, each by itself."""
-    forms = (evolve(form, forms=(), subcommands={}) for form in (program, *program.forms))
-    return {form for form in forms if form.harmless}
 
 
 # What comparisons ask of a row: what it grants by its rules, by default, and at all.
@@ -502,12 +452,19 @@ class ListSide:
     floor: Effect = Effect.ALLOW
 
 
-class Edited:
-    """The lists of two sides, and the lines that only one has or that say something else there.
+class Sides:
+    """The lists of two sides, and the lines that may decide a text together.
+
+    Two lists A and B decide some text differently just when there are a line of A and a line of B
+    with different effects, and a text that both lines match and both lists decide by those lines
+    (`policy.compare.pair`). One of them is an edit. Where a side is a meet of several lists, a
+    line is chosen for each of them.
 
     Args:
         before: one side.
         after: the other.
+        letters: characters for "any text", the best first, where a call can
+            hold no others.
 
     Attributes:
         views: the lists, each once.
@@ -520,10 +477,11 @@ class Edited:
         partners: a line that says something else of the same texts, and that line of the
             other view.
         aligned: the same by the entries of two views: other defaults change nothing of it.
+        by_default: whether only texts count that no line decides on one of the sides.
 
     """
 
-    def __init__(self, before: ListSide, after: ListSide) -> None:
+    def __init__(self, before: ListSide, after: ListSide, *, letters: str = "") -> None:
         by_key: dict[object, int] = {}
         self.views: list[View] = []
         self.sides: list[set[int]] = []
@@ -542,6 +500,10 @@ class Edited:
         self.own_lines: dict[int, LineIndex] = {}
         self.partners: dict[tuple[int, int], tuple[int, int]] = {}
         self.aligned: dict[tuple[int, int, bool], dict[int, int]] = {}
+        self.by_default = False
+        self._letters = letters
+        # pattern, view -> the line that matches all that the pattern does
+        self._containing: dict[tuple[Pattern, int], int] = {}
 
     @cached_property
     def edits(self) -> list[tuple[int, int]]:
@@ -642,38 +604,6 @@ class Edited:
         if key not in self.aligned:
             self.aligned[key] = counterparts(before.entries, after.entries, alike=alike)
         return self.aligned[key]
-
-
-# Two sides of a comparison, as lists over one text: which lines may decide one together.
-#
-# Two lists A and B decide some text differently just when there are a line of A
-# and a line of B with different effects, and a text that both lines match and
-# both lists decide by those lines (`policy.compare.pair`). One of them is an edit
-# (`Edited`).
-#
-# Where a side is a meet of several lists, a line is chosen for each of them.
-
-
-class Sides(Edited):
-    """The lists of two sides, and the lines that may decide a text together.
-
-    Args:
-        before: one side.
-        after: the other.
-        letters: characters for "any text", the best first, where a call can
-            hold no others.
-
-    Attributes:
-        by_default: whether only texts count that no line decides on one of the sides.
-
-    """
-
-    def __init__(self, before: ListSide, after: ListSide, *, letters: str = "") -> None:
-        super().__init__(before, after)
-        self._letters = letters
-        self.by_default = False
-        # pattern, view -> the line that matches all that the pattern does
-        self._containing: dict[tuple[Pattern, int], int] = {}
 
     @cached_property
     def patterns(self) -> list[Pattern]:

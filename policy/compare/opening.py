@@ -30,7 +30,7 @@ from policy.core.values import evolve
 from policy.patterns.pattern import Pattern, freeze
 from policy.tables.dialect import Dialect
 
-__all__ = ["Openings", "opened_by", "reading"]
+__all__ = ["Openings", "reading"]
 
 
 # Lines whose commands are tried with each file.
@@ -226,29 +226,6 @@ def _redirected(command: str, tool: str, name: str, shell: Shell) -> Iterator[st
     for sign, each in ((">", shell.files.output), ("<", shell.files.input)):
         if each == tool:
             yield f"{command} {sign} {name}"
-
-
-def opened_by(patterns: Sequence[Pattern], shell: Shell) -> frozenset[str]:
-    """Return the tools that the files are calls of which commands of all *patterns* may open."""
-    starts = (pattern.tokens[0] for pattern in patterns if pattern.tokens)
-    names = [start.partition(" ")[0] for start in starts if isinstance(start, str) and " " in start]
-    known = [shell.programs.known.get(name) for name in names]
-    programs = [program for program in known if program] or [*shell.programs.known.values()]
-    return frozenset(tool for program in programs for tool in _tools(program, shell))
-
-
-def _tools(program: Program, shell: Shell) -> Iterator[str]:
-    for form in (program, *program.forms):
-        if form.reads is not Files.NONE or form.files or form.moves or form.lists:
-            yield shell.files.reads
-        if form.writes is not Files.NONE:
-            yield shell.files.writes
-        if form.removes:
-            yield shell.files.removes
-        if form.runs:
-            yield from (shell.files.reads, shell.files.writes, shell.files.removes)
-    for below in program.subcommands.values():
-        yield from _tools(below, shell)
 
 
 @lru_cache(maxsize=16)

@@ -1,20 +1,20 @@
 """The search for a text that two sides decide differently, and the call it stands for.
 
 Of the texts that some lines match it is enough to try those in which a fresh character fills
-what all of them leave open (`policy.patterns.search`). Where too many lines overlap, all lists
-are searched at once. Both sides are asked about each text before it is reported.
+what all of them leave open (`policy.patterns.search`). Where too many lines overlap, the answer is
+not exact. Both sides are asked about each text before it is reported.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
-from functools import cache, cached_property, lru_cache
-from itertools import chain, product
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache
+from itertools import chain
 
 from policy.compare.auto_allowed import read_alike
-from policy.compare.lists import ListSide, Sides, View, denies_all, is_inside, may_meet
+from policy.compare.lists import ListSide, Sides, View, denies_all
 from policy.compare.witness import CHANGES, Call, CallShape, Difference, Effects
-from policy.core import limits, values
+from policy.core import limits
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.patterns.automaton import NO_MATCH, Automaton
@@ -25,146 +25,19 @@ from policy.patterns.search import SearchResult, search
 from policy.tables.dialect import ArgumentKind
 from policy.tables.lookup import Lookup
 
-__all__ = ["OPAQUE", "OVERLAPS", "Runs", "TextPair", "ToolPair", "remembered", "search_together"]
+__all__ = ["OPAQUE", "OVERLAPS", "TextPair", "ToolPair", "remembered"]
 
 
 # Lines before another one that are looked at one by one, before all of them are.
-HIDING = 8
-
-# What both sides grant.
-_Effects = tuple[Effect, Effect]
-
-
-def search_together(
-    lists: Sides,
-    domains: Sequence[Domain],
-    but: Sequence[Domain],
-    *,
-    seen: Container[_Effects],
-    view: int | None = None,
-    line: int = NO_MATCH,
-) -> SearchResult:
-    """Return a shortest text that both sides decide differently.
-
-    What it costs grows with what lines tell apart, not with the number of combinations.
-
-    Args:
-        lists: both sides.
-        domains: the text is in all of them.
-        but: it is in none of these.
-        seen: the effects that it does not show.
-        view: the list of the line that decides it; None where any does.
-        line: that line, or no line of that list.
-
-    """
-    pattern = None if view is None else lists.pattern(view, line)
-    before = () if view is None else lists.views[view].patterns[:line]
-    # What these hide decides nothing, in no list.
-    hidden = set(before)
-    if view is not None:
-        hidden.update(each for each in lists.patterns if lists.containing(each, view) < line)
-    runs = [Runs.of(each, pattern, hidden) for each in lists.views]
-    runs += map(Runs.outside, but)
-    # Most lines before it match nothing that would be found.
-    hiding: Sequence[Pattern] = ()
-    while True:
-        if view is not None:
-            own = lists.views[view]
-            effects = {0: None, NO_MATCH: own.effect(line)}
-            runs[view] = Runs(hidden_by(own.kind, hiding), effects)
-        found = _found(lists, [*domains, *([pattern.automaton] if pattern else [])], runs, seen)
-        if found.text is None or view is None:
-            return found
-        first = lists.views[view].automaton.first(found.text)
-        if first == line:
-            return found
-        hiding = (*hiding, before[first]) if len(hiding) < HIDING else before
-
-
-@values.frozen(eq=False)
-class Runs:
-    """The runs of lines of a list, as they are searched.
-
-    Attributes:
-        automaton: which run decides.
-        effects: what each says; None where no such text is looked for.
-
-    """
-
-    automaton: Automaton | Domain
-    effects: Mapping[int, Effect | None]
-
-    @classmethod
-    def of(cls, view: View, pattern: Pattern | None, but: Collection[Pattern]) -> Runs:
-        """Return the runs of a list for texts of *pattern*, if given, that match none of *but*."""
-        default = view.default
-        patterns: list[Pattern] = []
-        ranks: list[int] = []
-        effects: list[Effect] = []
-        for entry, each in zip(view.entries, view.patterns, strict=True):
-            if each in but or (pattern is not None and not may_meet(each, pattern)):
-                continue
-            if pattern is not None and is_inside(pattern, each):
-                default = entry.effect
-                break
-            if effects[-1:] != [entry.effect]:
-                effects.append(entry.effect)
-            patterns.append(each)
-            ranks.append(len(effects) - 1)
-        automaton = _by_rank(view.kind, tuple(patterns), tuple(ranks))
-        return cls(automaton, {**dict(enumerate(effects)), NO_MATCH: default})
-
-    @classmethod
-    def outside(cls, domain: Domain) -> Runs:
-        """Return that the texts of *domain* are not looked for."""
-        return cls(domain, {0: None, NO_MATCH: Effect.ALLOW})
+_HIDING = 8
 
 
 # Several tools have the same lists, and what one search walked need not be built for the next.
 @lru_cache(maxsize=32)
-def _by_rank(kind: PatternKind, patterns: tuple[Pattern, ...], ranks: tuple[int, ...]) -> Automaton:
-    tokens = [pattern.tokens for pattern in patterns]
-    return Automaton(tokens, kind.separator, ranks=ranks)
-
-
-def hidden_by(kind: PatternKind, patterns: Sequence[Pattern]) -> Automaton:
+def hidden_by(kind: PatternKind, patterns: tuple[Pattern, ...]) -> Automaton:
     """Return an automaton that tells whether any of *patterns* matches, not which."""
-    return _by_rank(kind, tuple(patterns), (0,) * len(patterns))
-
-
-def _found(
-    lists: Sides,
-    guides: Sequence[Automaton | Domain],
-    runs: Sequence[Runs],
-    seen: Container[_Effects],
-) -> SearchResult:
-    wanted = _shows(lists, runs, seen)
-    return search(
-        guides,
-        [each.automaton for each in runs],
-        wanted,
-        fresh=lists.fresh,
-        extra=lists.extra,
-        budget=limits.SEARCH_STATES,
-        hoped=cache(lambda possible: any(map(wanted, product(*possible)))),
-    )
-
-
-def _shows(
-    lists: Sides, runs: Sequence[Runs], seen: Container[_Effects]
-) -> Callable[[tuple[int, ...]], bool]:
-    """Return whether those of the *runs* that decide show effects that are not *seen*."""
-
-    @cache
-    def shows(deciding: tuple[int, ...]) -> bool:
-        said = [each.effects[run] for each, run in zip(runs, deciding, strict=True)]
-        effects = [effect for effect in said if effect is not None]
-        if len(effects) < len(said):
-            return False
-        before, after = lists.granted(effects)
-        return before is not after and (before, after) not in seen
-
-    return shows
+    tokens = [pattern.tokens for pattern in patterns]
+    return Automaton(tokens, kind.separator, ranks=(0,) * len(patterns))
 
 
 # Where two sides decide differently: a text for lines that decide it, and the call it is of.
@@ -173,16 +46,14 @@ def _shows(
 # Reasons of a decision that no rule gave: the call could not be read.
 UNREAD = frozenset({Reason.MALFORMED, Reason.TOO_LONG})
 
-# Combinations of deciding lines that are tried for one edit, before all lists are searched
-# together; and those that take a search each.
+# Combinations of deciding lines that are tried for one edit; and those that take a search each.
 _COMBINATIONS = 2_000
-_SEARCHES = 50
+_SEARCHES = 500
 
 # Lines that show a change but not all that they say, of which other texts are looked for.
 _LESSER = 20
 
 OVERLAPS = "more rules overlap than are tried together"
-_SEARCHED = "patterns overlap in more ways than are searched"
 _DOMAIN = "whether calls have some of the texts that rules tell apart is not known"
 OPAQUE = "what the host knows of commands decides beside the rules"
 
@@ -203,8 +74,6 @@ class TextPair(Sides):
     Attributes:
         why: why something was left undecided so far; nothing where nothing was.
         told: the effects of all differences so far.
-        also: domains that a text must be in too.
-        but: domains that it must not be in.
 
     """
 
@@ -226,8 +95,6 @@ class TextPair(Sides):
         self.why: dict[str, None] = {}
         self.told: set[Effects] = set()
         self._lesser: dict[Effects, int] = {}
-        self.also: list[Domain] = []
-        self.but: list[Domain] = []
         self._words = words
 
     def differences(self) -> Iterator[Difference]:
@@ -248,9 +115,7 @@ class TextPair(Sides):
 
     def holds(self, text: str) -> bool:
         """Return whether a text is possible."""
-        return all(each.holds(text) for each in (self.domain, *self.also)) and not any(
-            each.holds(text) for each in self.but
-        )
+        return self.domain.holds(text)
 
     def by_line(self, view: int, line: int, seen: set[Effects]) -> Iterator[Difference]:
         """Yield differences decided by one line, one for each pair of effects not *seen*."""
@@ -272,14 +137,12 @@ class TextPair(Sides):
             seen.add(sample.effects)
             self.told.add(sample.effects)
             yield sample
-        searched = 0
         for tried, combination in enumerate(self.combinations(chosen, firsts, seen)):
-            if tried >= _COMBINATIONS or (searched >= _SEARCHES and not self.plain):
-                yield from self._all_at_once(seen, view, line)
+            if tried >= (_COMBINATIONS if self.plain else _SEARCHES):
+                self.why[OVERLAPS] = None
                 return
             if self._is_precluded(combination):
                 continue
-            searched += 1
             text = self._text(combination)
             if text is None:
                 continue
@@ -311,29 +174,6 @@ class TextPair(Sides):
         for each in self.otherwise(text, chosen, wanted) if shown != wanted else ():
             if each.effects != shown:
                 yield each
-
-    def _all_at_once(
-        self, seen: set[Effects], view: int | None = None, line: int = NO_MATCH
-    ) -> Iterator[Difference]:
-        """Yield differences by searching all lists together, those that one line decides if given.
-
-        One for each pair of effects not *seen*. What it costs grows with what lines tell
-        apart, not with the number of combinations.
-        """
-        while True:
-            domains = [self.domain, *self.also]
-            found = search_together(self, domains, self.but, seen=seen, view=view, line=line)
-            if not found.exact:
-                self.why[OVERLAPS] = None
-            if found.text is None:
-                return
-            firsts = {n: each.automaton.first(found.text) for n, each in enumerate(self.views)}
-            difference = self._confirmed(found.text, firsts)
-            if difference is None:
-                self.why[OVERLAPS] = None
-            else:
-                yield difference
-            seen.add(self.effects(firsts))
 
     def _is_precluded(self, combination: Mapping[int, int]) -> bool:
         """Return whether a line before a chosen one matches all that another chosen one does.
@@ -391,15 +231,10 @@ class TextPair(Sides):
                 return None
         return self._searched(guides, combination)
 
-    def _searched(
-        self,
-        guides: Sequence[Pattern],
-        combination: Mapping[int, int],
-        but: Sequence[Domain] = (),
-    ) -> str | None:
-        found = self._search(self.domain, guides, combination, but)
+    def _searched(self, guides: Sequence[Pattern], combination: Mapping[int, int]) -> str | None:
+        found = self._search(self.domain, guides, combination)
         if not found.exact:
-            self.why[_SEARCHED] = None
+            self.why[OVERLAPS] = None
         elif (
             found.text is None
             and self._wider is not None
@@ -409,28 +244,23 @@ class TextPair(Sides):
         return found.text
 
     def _search(
-        self,
-        domain: Domain,
-        guides: Sequence[Pattern],
-        combination: Mapping[int, int],
-        but: Sequence[Domain] = (),
+        self, domain: Domain, guides: Sequence[Pattern], combination: Mapping[int, int]
     ) -> SearchResult:
-        """Search *domain* for a text of *guides* that *combination* decides, and not in *but*."""
-        outside = (*but, *self.but)
+        """Search *domain* for a text of *guides* that *combination* decides."""
         # Most lines before those that are to decide match nothing that would be found.
         hiding: dict[int, tuple[Pattern, ...]] = dict.fromkeys(combination, ())
         while True:
             watched = [
                 (hidden_by(self.views[number].kind, hiding[number]), NO_MATCH)
-                if len(hiding[number]) < HIDING
+                if len(hiding[number]) < _HIDING
                 else (self.views[number].automaton, line)
                 for number, line in combination.items()
             ]
             wanted = tuple(line for _, line in watched)
             found = search(
-                [domain, *self.also, *(pattern.automaton for pattern in guides)],
-                [*(automaton for automaton, _ in watched), *outside],
-                (*wanted, *(NO_MATCH for _ in outside)).__eq__,
+                [domain, *(pattern.automaton for pattern in guides)],
+                [automaton for automaton, _ in watched],
+                wanted.__eq__,
                 fresh=self.fresh,
                 extra=self.extra,
                 budget=limits.SEARCH_STATES,

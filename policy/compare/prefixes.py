@@ -24,7 +24,6 @@ __all__ = [
     "is_joined",
     "is_odd",
     "may_lead_another",
-    "names_no_program",
     "prefixes",
     "quiet_commands",
     "quoted",
@@ -122,8 +121,6 @@ _PROBE: Final = "q7z q7y"
 # What a program that runs others may be told before the command.
 _TOLD: Final = ("", "5 ", "-n 5 ", "-u q7w ", "-c ")
 
-_GLOBS: Final = frozenset("*?[")
-
 
 @values.frozen
 class Prefix:
@@ -143,12 +140,6 @@ class Prefix:
     grantable: bool
     words: tuple[tuple[int, ...], ...]
     quiet: tuple[bool, ...]
-
-    @property
-    def is_known(self) -> bool:
-        """Whether rules that deny or ask know what stands behind it."""
-        own, others = self.words[:2]
-        return 0 in own or 0 in others
 
 
 @lru_cache(maxsize=4096)
@@ -240,35 +231,6 @@ def transparent(shell: Shell) -> tuple[str, ...]:
         if prefix.transparent and prefix.grantable and not leads:
             found.setdefault(prefix.quiet, prefix.text)
     return tuple(found[quiet] for quiet in sorted(found))
-
-
-def names_no_program(text: str, patterns: Iterable[Pattern], shell: Shell) -> bool:
-    """Return whether no rule allows what begins as *text* does, since no program does so.
-
-    A word that leads other commands, or stands for names of files, does whatever follows it, and
-    rules see through a wrapper; *patterns* are those that *text* is of, one of which must spell
-    it out.
-    """
-    starts = [start_of(pattern) for pattern in patterns]
-    if any(_is_seen_through(start, shell) for start in starts):
-        return True
-    program, blank, _ = text.partition(" ")
-    if program not in KEYWORDS and _GLOBS.isdisjoint(program) and "=" not in program:
-        return False
-    spelled_out = any(start.startswith(program + " ") for start in starts)
-    parts = read_alike(f"{program} q7z", shell).parts
-    return bool(blank) and spelled_out and not any(part.grantable for part in parts)
-
-
-def _is_seen_through(start: str, shell: Shell) -> bool:
-    """Return whether a text begins with a wrapper that rules see through, and a program."""
-    for text in _cuts(start, shell):
-        word, blank, _ = start.removeprefix(text).partition(" ")
-        if start.startswith(text) and blank and word[:1] not in ("-", ""):
-            prefix = prefix_of(text, shell)
-            if prefix is not None and prefix.transparent and text.endswith(" "):
-                return True
-    return False
 
 
 @lru_cache(maxsize=64)

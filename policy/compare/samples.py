@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import chain, islice, product
+from itertools import islice, product
 from typing import Final
 
 from policy.commands.knowledge import Shell
@@ -22,7 +22,6 @@ from policy.commands.reader import KEYWORDS, SHELLS
 from policy.compare.auto_allowed import ODD, harmless, may_run, opening_none
 from policy.compare.commands import CommandPair
 from policy.compare.lists import View, may_meet, start_of
-from policy.compare.paths import left_behind
 from policy.compare.prefixes import (
     Prefix,
     escaped,
@@ -30,7 +29,6 @@ from policy.compare.prefixes import (
     in_quotes,
     is_joined,
     is_odd,
-    may_lead_another,
     prefixes,
     quiet_commands,
     quoted,
@@ -43,7 +41,6 @@ from policy.core.effect import Effect
 from policy.patterns.automaton import NO_MATCH
 from policy.patterns.families import members
 from policy.patterns.pattern import Pattern, freeze
-from policy.patterns.tokens import Gap
 from policy.tables.command_row import may_join
 from policy.tables.entry import BY_DEFAULT, RowEntry, doubted, unsure
 
@@ -106,10 +103,6 @@ def _tried(pair: CommandPair, lines: ChangedLines, shown: set[Effects]) -> Itera
             if shown.issuperset(line.changes):
                 break
             yield text
-    for text in chain.from_iterable(form.of_wholes() for form in forms):
-        if lines.of_wholes(shown) <= shown:
-            break
-        yield text
     yield from _OF_ANY
 
 
@@ -236,33 +229,10 @@ class ChangedLines:
         if is_odd(pattern) and not is_joined(pattern):
             return frozenset(each for each in of_direction(widened=widened) if Effect.ALLOW in each)
         beside = set[int]().union(*(side for side in pair.sides if number in side)) - {number}
-        if any(self._grants_otherwise(pattern, each) for each in beside):
+        if any(pair.views[other].default is not Effect.ALLOW for other in beside):
             # One list may grant a command as it is written, and another what a wrapper runs.
             return of_direction(widened=widened)
-        asking = (
-            entry
-            for other in beside
-            if pair.views[other].default is Effect.DENY
-            for entry in pair.views[other].entries
-            if entry.effect is Effect.ASK
-        )
-        if not any(asking):
-            return frozenset()
-        return of_direction(widened=widened) - {each for each in CHANGES if Effect.ALLOW in each}
-
-    def _grants_otherwise(self, pattern: Pattern, number: int) -> bool:
-        """Return whether a list may grant what *pattern* matches by another text of the command."""
-        view = self._pair.views[number]
-        if view.default is Effect.ALLOW:
-            return False
-        granting = [
-            each
-            for entry, each in zip(view.entries, view.patterns, strict=True)
-            if entry.effect is not Effect.DENY and each.tokens != (Gap.ANY,)
-        ]
-        return any(has_other_texts(each, self._pair.shell) for each in granting) or (
-            bool(granting) and has_other_texts(pattern, self._pair.shell)
-        )
+        return frozenset()
 
     def _of_strict(self, number: int, line: int, own: int) -> Iterator[Effects]:
         """Yield the changes of a line that denies or asks, and that one side alone has."""
@@ -290,8 +260,9 @@ class ChangedLines:
     def _may_grant(self, number: int, line: int, side: int, least: Effect) -> bool:
         """Return whether one side may grant a command that a strict line knows by another text.
 
-        Such a command begins with other words than those of the line: a rule that grants has to
-        leave open, or spell out, what commands are known behind; or it runs unasked.
+        A line of plain words whose program leads no other knows only commands behind something by
+        another text: a rule that grants these has to leave open, or spell out, what they begin
+        with. Or the command runs unasked.
 
         Args:
             number: the list of the line.
@@ -308,48 +279,31 @@ class ChangedLines:
             # What no file has knows parts alone, and by its own text that is searched for.
             return all(n in self._open[least] for n in lists)
         program, blank, _ = start_of(pattern).partition(" ")
-        if not (blank or pattern.exact) or not ODD.isdisjoint(program):
-            return all(self._most(n) >= least for n in lists)
-        if program in runners(pair.shell):
+        if program in runners(pair.shell) and (blank or pattern.exact):
             return all(
                 n in self._open[least]
                 or self._goes_on(n, pattern, least)
                 or self._asks(n, pattern, least)
                 for n in lists
             )
-        if may_lead_another(program, pair.shell):
-            return all(self._most(n) >= least for n in lists)
         closed = all(isinstance(token, str) for token in pattern.tokens[:-1])
-        plain = closed and not has_other_texts(pattern, pair.shell)
+        if not closed or has_other_texts(pattern, pair.shell):
+            return all(self._most(n) >= least for n in lists)
         return all(
-            n in self._open[least]
-            or self._asks(n, pattern, least)
-            or (self._runs(n, pattern) if plain else self._starts(n, program, least))
+            n in self._open[least] or self._asks(n, pattern, least) or self._runs(n, pattern)
             for n in lists
         )
 
     def _is_stopped(self, number: int, pattern: Pattern, least: Effect) -> bool:
         """Return whether a list has a strict line for all that *pattern* matches.
 
-        By its text, or by what stands behind a wrapper. A line that no file has gives way to what
-        a file has of a whole command.
+        A line that no file has gives way to what a file has of a whole command.
         """
         view = self._pair.views[number]
-        begun = (each for each in prefixes([pattern], view.shell) if each.is_known)
-        rests = [rest for each in begun for rest in left_behind(pattern, each.text)]
-        # A wrapper behind a wrapper may be taken off with it.
-        led = (
-            rest
-            for rest in rests
-            if start_of(rest)[:1] not in ("", "-")
-            and not may_lead_another(start_of(rest).partition(" ")[0], view.shell)
-        )
-        for each in (pattern, *led):
-            first = self._pair.containing(each, number)
-            if first != NO_MATCH and view.effect(first) < least:
-                by_file = view.entries[first].reason not in BY_DEFAULT
-                return by_file or number not in self._open[least]
-        return False
+        first = self._pair.containing(pattern, number)
+        if first == NO_MATCH or view.effect(first) >= least:
+            return False
+        return view.entries[first].reason not in BY_DEFAULT or number not in self._open[least]
 
     def _goes_on(self, number: int, pattern: Pattern, least: Effect) -> bool:
         """Return whether a list may grant what stands behind the wrappers that a line names."""
@@ -381,19 +335,6 @@ class ChangedLines:
         """Return whether a list may let run unasked what a line knows by its own text."""
         view = self._pair.views[number]
         return view.unasked is Effect.ALLOW and may_run(view.shell, pattern)
-
-    def _starts(self, number: int, program: str, least: Effect) -> bool:
-        """Return whether a list may grant some command of a program.
-
-        A line that spells out operators or quotes knows commands of several parts, and of other
-        words, but all begin as it does.
-        """
-        view, start = self._pair.views[number], f"{program} "
-        return (view.unasked is Effect.ALLOW and program in view.shell.programs) or any(
-            effect >= least
-            and (start.startswith(start_of(pattern)) or start_of(pattern).startswith(start))
-            for pattern, effect in self._live[number]
-        )
 
     @cached_property
     def _open(self) -> Mapping[Effect, frozenset[int]]:
@@ -535,42 +476,26 @@ class Forms:
         return sorted(written, key=lambda each: not written[each])
 
     @cached_property
-    def _open(self) -> list[Pattern]:
-        """What lines allow that may begin with other words than it is known by."""
-        return [each for each in self._allowing if has_other_texts(each, self._shell)]
-
-    @cached_property
     def _prefixes(self) -> tuple[Prefix, ...]:
-        strict = (each for each in self._strict if has_other_texts(each, self._shell))
-        return prefixes((*self._open, *strict), self._shell)
+        lines = (*self._allowing, *self._strict)
+        return prefixes((e for e in lines if has_other_texts(e, self._shell)), self._shell)
 
     def of(self, line: ChangedLine) -> Iterator[str]:
         """Yield commands that *line* may know by some of their texts, frozen."""
-        pattern = line.pattern
-        frozen = freeze(pattern, self._fresh)
-        texts = [frozen, *self._runs(pattern)]
-        yield from texts
+        frozen = freeze(line.pattern, self._fresh)
+        yield frozen
+        program = frozen.partition(" ")[0]
+        if set(program) == {"["}:  # which ends where it is closed
+            yield freeze(line.pattern, f"q7z {']' * len(program)}")
         # By the text of a whole pipeline, though by that of none of its parts.
-        yield from (freeze(pattern, each) for each in quiet_commands(self._shell))
-        if line.effect is Effect.ALLOW:
-            texts += self._shared((frozen,), self._near(pattern, self._strict))
-        for text in dict.fromkeys(texts):
-            yield from (prefix.text + text for prefix in self._prefixes[:1])
-            yield from self._written(text)
-            yield from self._behind(text)
-        yield from self._begun(pattern, frozen)
-        for text in self._shared((frozen,), self._near(pattern, [*self._allowing, *self._strict])):
-            yield from self._behind(text)
-
-    def of_wholes(self) -> Iterator[str]:
-        """Yield joined commands that a rule with a star knows, but none of their parts, frozen."""
-        parts = [*quiet_commands(self._shell), self._fresh, *self._frozen(self._allowing)]
-        wholes = self._frozen(e.pattern for v in self._views for e in joining(v) if e.pattern)
-        for whole in wholes:
-            yield from (form.format(whole, "q7z") for form in _JOINED)
-            for one, other in product(parts[:_BESIDE], repeat=2):
-                for text in (f"{one} | {other}", f"{one} && {other} > q7z", f"{one} > q7z"):
-                    yield from self._members((whole, text))
+        yield from (freeze(line.pattern, each) for each in quiet_commands(self._shell))
+        yield from (prefix.text + frozen for prefix in self._prefixes[:1])
+        yield from self._written(frozen)
+        for prefix in self._prefixes:
+            yield prefix.text + frozen
+            if program in KEYWORDS:  # there too it is no program
+                yield prefix.text + in_quotes(frozen)
+        yield from self._begun(line.pattern, frozen)
 
     def _written(self, text: str) -> Iterator[str]:
         """Yield a command as it is written otherwise, and joined with others."""
@@ -585,58 +510,25 @@ class Forms:
         for name in self._shells if "'" not in text else ():
             yield f"{name} -c '{escaped(text)}'"
 
-    def _behind(self, text: str) -> Iterator[str]:
-        """Yield a command behind each prefix, with what other lines allow there."""
-        for prefix in self._prefixes:
-            whole = prefix.text + text
-            yield whole
-            if text.partition(" ")[0] in KEYWORDS:  # there too it is no program
-                yield prefix.text + in_quotes(text)
-            yield from self._shared((whole,), self._meeting(whole, self._open))
-
     def _begun(self, pattern: Pattern, frozen: str) -> Iterator[str]:
         """Yield what a line knows as written, and others behind a prefix that it begins with."""
         start = start_of(pattern)
-        for prefix in self._prefixes:
-            if not (start.startswith(prefix.text) or prefix.text.startswith(start)):
-                continue
-            others = [*self._allowing[:_BESIDE], *self._strict[:_BESIDE]]
-            usual = [*quiet_commands(self._shell), *self._unasked, self._fresh]
-            run = (text for other in others for text in islice(self._runs(other), 1))
-            for text in (*usual, *self._frozen(others), *run):
-                for shared in self._members((frozen, prefix.text + text)):
-                    yield shared
-                    yield from self._shared((shared,), self._meeting(shared, self._open))
-
-    def _runs(self, pattern: Pattern) -> Iterator[str]:
-        """Yield commands that *pattern* matches and that run without a rule."""
-        program, blank, _ = start_of(pattern).partition(" ")
-        complete = blank or pattern.exact
-        begun = (name for name in self._shell.programs if name.startswith(program))
-        for name in (program,) if complete else islice(begun, _BESIDE):
-            yield from islice(filter(pattern.matches, harmless(name, self._shell)), 2)
-        if program and set(program) == {"["}:  # which ends where it is closed
-            yield from (freeze(pattern, text) for text in ("q7z", f"q7z {']' * len(program)}"))
-
-    def _near(self, pattern: Pattern, others: Iterable[Pattern]) -> Iterator[Pattern]:
-        found = (each for each in others if each != pattern and may_meet(pattern, each))
-        return islice(found, _BESIDE)
-
-    def _meeting(self, text: str, others: Iterable[Pattern]) -> Iterator[Pattern]:
-        return self._near(Pattern.text(text.replace(self._fresh, "*")), others)
-
-    def _shared(self, texts: tuple[str, ...], others: Iterable[Pattern]) -> Iterator[str]:
+        others = [*self._allowing[:_BESIDE], *self._strict[:_BESIDE]]
+        texts = [*quiet_commands(self._shell), *self._unasked, self._fresh]
         for other in others:
-            yield from self._members((*texts, freeze(other, self._fresh)))
+            program = start_of(other).partition(" ")[0]
+            texts += islice(filter(other.matches, harmless(program, self._shell)), 1)
+            texts.append(freeze(other, self._fresh))
+        for prefix in self._prefixes:
+            if start.startswith(prefix.text) or prefix.text.startswith(start):
+                for text in texts:
+                    yield from self._members(frozen, prefix.text + text)
 
-    def _members(self, texts: tuple[str, ...]) -> Iterator[str]:
+    def _members(self, *texts: str) -> Iterator[str]:
         try:
             yield from islice(members(texts, self._fresh), _BESIDE)
         except OverflowError:
             return
-
-    def _frozen(self, patterns: Iterable[Pattern]) -> list[str]:
-        return [freeze(pattern, self._fresh) for pattern in patterns]
 
     @cached_property
     def _unasked(self) -> tuple[str, ...]:

@@ -167,11 +167,11 @@ def knows_names_alone(shell: Shell) -> bool:
 
 
 # Leading words of each kind: wrappers that allow rules unwrap or not, with no, one or two words
-# before the command, and operands that a wrapper does not take. Those with a dash or a slash count
-# where lines have one.
-_LEADING: Final = ("nohup", "timeout", "sudo", "flock", "!", "Q=7", "7", "-u", "-k", "--Q=7")
-_DASHED: Final = ("-n", "-oL", "--", "nice", "stdbuf", "time")
-_SLASHED: Final = ("./sudo", "Q/timeout")
+# before the command, in a folder, their options, and operands that a wrapper does not take.
+_LEADING: Final = (
+    *("nohup", "timeout", "sudo", "flock", "nice", "stdbuf", "time", "!", "./sudo", "Q/timeout"),
+    *("Q=7", "7", "-u", "-k", "-n", "-oL", "--", "--Q=7"),
+)
 
 # An option that no wrapper is known to take.
 _UNKNOWN: Final = "-Q"
@@ -277,15 +277,10 @@ class Names:
 
         """
         patterns = {*patterns}
-        pieces = {piece for each in patterns for piece in self._pieces(each)}
+        pieces = {piece for each in patterns for piece in _pieces(each)}
         told: dict[str, None] = dict.fromkeys((*_LEADING, fresh))
         if any(self._tells_unknown(each) for each in patterns):
-            pieces = {piece for each in patterns for piece in _pieces(each)}
             told[_UNKNOWN] = None
-        if any(text.startswith("-") for text, _, _ in pieces):
-            told |= dict.fromkeys(_DASHED)
-        if any("/" in text for text, _, _ in pieces):
-            told |= dict.fromkeys(_SLASHED)
         names = sorted(self.known)
         told |= dict.fromkeys(
             n for n in names if any(_is_distinguished(n, each) for each in pieces)
@@ -305,36 +300,24 @@ class Names:
             told |= dict.fromkeys(map("".join, both))
         yield from (word for word in told if ACTED_ON.isdisjoint(word) and word[0] != "=")
 
-    def _pieces(self, pattern: Pattern) -> Iterator[_Piece]:
-        """Yield the pieces of *pattern* that distinguish leading words."""
-        return (piece for piece, _ in self._leading_pieces(pattern))
-
     def _tells_unknown(self, pattern: Pattern) -> bool:
         """Whether *pattern* distinguishes options that a wrapper is not known to take."""
-        for (text, before, _), place in self._leading_pieces(pattern):
-            if place is None:
-                if text.startswith("-") or (before and "-" in text):
-                    return True
-            elif not place.after(Word(text, text), self._shell).sure:
-                return True
-        return False
-
-    def _leading_pieces(self, pattern: Pattern) -> Iterator[tuple[_Piece, WordPlace | None]]:
-        """Yield pieces that distinguish leading words, and where each stands, if known."""
         place: WordPlace | None = WordPlace()
         sets = False
-        for piece in _pieces(pattern):
-            text, before, behind = piece
+        for text, before, behind in _pieces(pattern):
             # Behind an assignment, options of a wrapper before it may follow.
             if before or behind or place is None or (sets and text.startswith("-")):
                 place = None
-                yield piece, None
+                if text.startswith("-") or (before and "-" in text):
+                    return True
                 continue
-            following = place.after(Word(text, text), self._shell)
-            if not following.leads:
-                return
-            yield piece, place
-            place, sets = following, ASSIGNMENT.match(text) is not None
+            place = place.after(Word(text, text), self._shell)
+            if not place.leads:
+                return False
+            if not place.sure:
+                return True
+            sets = ASSIGNMENT.match(text) is not None
+        return False
 
 
 # A piece of a pattern between blanks, and whether a gap stands before and behind it.
@@ -455,33 +438,6 @@ class _At:
         return self.known, self.ambiguous | {self.named}
 
 
-class _Seen:
-    """Where commands stood.
-
-    Ambiguous texts only restrict. Where they restrict both sides alike, a command with more of
-    them shows a weaker form of a change that a command with fewer shows.
-
-    Args:
-        wanted: changes; where one is missing of which a wanted one is left, none stands for others.
-
-    """
-
-    def __init__(self, wanted: Collection[Effects]) -> None:
-        self._merges = stronger(wanted) <= {*wanted}
-        self._least: dict[object, list[frozenset[ListedText]]] = {}
-
-    def is_new(self, at: _At, place: WordPlace | None = None) -> bool:
-        """Note where one stands; return whether none did so of which no more was ambiguous."""
-        alike = frozenset([text for text in at.ambiguous if self._merges and not text.differs])
-        known = at.known, at.ambiguous - alike, at.named, at.sure
-        word = at.refused, at.parted, at.program
-        least = self._least.setdefault((place, at.granted, *known, *word), [])
-        if any(each <= alike for each in least):
-            return False
-        least.append(alike)
-        return True
-
-
 class SimpleSearch:
     """The simple commands that two sides decide in one of some ways.
 
@@ -514,7 +470,7 @@ class SimpleSearch:
         """
         first = self._one(_At(self._granted, _still_open([self._known]), parted=True))
         places: deque[tuple[str, WordPlace, _At]] = deque([("", WordPlace(), first)])
-        seen, tried, ends = _Seen(wanted), set[object](), set[_At]()
+        tried, ends = set[object](), set[_At]()
         programs: dict[_At, str] = {}
         while places:
             text, place, at = places.popleft()
@@ -531,7 +487,7 @@ class SimpleSearch:
                 if following in tried:
                     continue
                 tried.add(following)
-                if not (self._may_lead_to(*following, wanted) and seen.is_new(behind, step.place)):
+                if not self._may_lead_to(*following, wanted):
                     continue
                 self._left -= 1
                 if self._left < 0:
@@ -541,8 +497,8 @@ class SimpleSearch:
 
     def _spelled(self, programs: Mapping[_At, str], wanted: Collection[Effects]) -> SearchResult:
         """Return a command whose program begins in one of some places, behind what is there."""
-        seen, tried = _Seen(wanted), set(programs)
-        queue = deque((text, at) for at, text in programs.items() if seen.is_new(at))
+        tried = set(programs)
+        queue = deque((text, at) for at, text in programs.items())
         while queue:
             text, at = queue.popleft()
             if self._may_end(at) and self._effects(at) in wanted:
@@ -553,8 +509,6 @@ class SimpleSearch:
                     continue
                 tried.add(following)
                 if not self._may_show(following, wanted, [following.granted]):
-                    continue
-                if not seen.is_new(following):
                     continue
                 self._left -= 1
                 if self._left < 0:

@@ -12,8 +12,15 @@ from hypothesis import strategies as st
 
 from policy.commands.knowledge import Program
 from policy.commands.reader import read_command
-from policy.compare.auto_allowed import _VALUES, auto_allowed, may_run, read_alike, runs, sample_of
-from policy.compare.lists import runs_no_more
+from policy.compare.auto_allowed import (
+    _VALUES,
+    auto_allowed,
+    may_run,
+    read_alike,
+    runs,
+    runs_no_more,
+    sample_of,
+)
 from policy.hosts.claude.data.programs import EDITING_PROGRAMS, READ_ONLY_PROGRAMS
 from policy.hosts.claude.dialect import _EDITING_SHELL, _SHELL
 from policy.patterns.pattern import Pattern

@@ -8,9 +8,10 @@ import attrs
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from policy.compare.lists import ListSide, Sides, View, counterparts
-from policy.compare.pair import Runs, search_together
-from policy.core.decision import Reason
+from policy.compare.lists import ListSide, View, counterparts
+from policy.compare.pair import TextPair
+from policy.compare.witness import CHANGES, Difference
+from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
 from policy.patterns import notations
 from policy.patterns.automaton import NO_MATCH, Automaton
@@ -73,17 +74,6 @@ def _list(lines: list[tuple[Pattern, Effect]]) -> View:
     return _view([pattern for pattern, _ in lines], [effect for _, effect in lines])
 
 
-@given(_lists, _globs | st.none(), st.sets(_globs, max_size=2))
-@example([(each, Effect.DENY) for each in notations.paths("a*")], notations.paths("ab")[0], set())
-def test_runs_of_lines_with_one_effect_decide_as_the_lines_do(lines, pattern, but) -> None:
-    view = _list(lines)
-    runs = Runs.of(view, pattern, but)
-    for path in _PATHS:
-        if (pattern is None or pattern.matches(path)) and not any(p.matches(path) for p in but):
-            said = runs.effects[runs.automaton.first(path)]
-            assert said is view.effect(view.automaton.first(path))
-
-
 @given(_lists, st.sampled_from(_PATHS), st.sampled_from(_PATHS))
 def test_what_decides_behind_a_text_was_possible_there(lines, path, further) -> None:
     automaton = _list(lines).automaton
@@ -118,23 +108,19 @@ def test_paths_that_lists_decide_differently_are_found_by_the_lines_that_tell(
 ) -> None:
     lines = lists[0][0]  # most are those of the first list, so that few tell
     views = [_list(lines), *(_list([*own[:2], *lines[left:]]) for _, own, left in lists)]
-    sides = Sides(ListSide(tuple(views[:1])), ListSide((*views[1:], *views[:shares])))
 
-    def differs(path: str) -> bool:
-        firsts = {n: each.automaton.first(path) for n, each in enumerate(sides.views)}
-        before, after = sides.effects(firsts)
-        return before is not after
+    def asked(path: str) -> Difference:
+        firsts = {n: each.automaton.first(path) for n, each in enumerate(pair.views)}
+        before, after = (Decision(effect, Reason.RULE) for effect in pair.effects(firsts))
+        return Difference("tool", {"path": path}, before, after)
 
-    found = [
-        search_together(sides, [PATHS], (), seen=set(), view=v, line=n) for v, n in sides.edits
-    ]
-    together = search_together(sides, [PATHS], (), seen=set())
-    assert together.exact
-    assert all(each.exact for each in found)
-    texts = [each.text for each in found if each.text is not None]
-    assert all(map(differs, texts))
-    assert (together.text is None) is (not texts)
-    assert texts or not any(map(differs, _PATHS))
+    sides = ListSide(tuple(views[:1])), ListSide((*views[1:], *views[:shares]))
+    pair = TextPair(*sides, domain=PATHS, ask=asked)
+    told = {difference.effects for difference in pair.differences()}
+    assert not pair.why
+    shown = {asked(path).effects for path in _PATHS}
+    assert told >= shown & CHANGES  # of deeper paths more may be told
+    assert told <= CHANGES
 
 
 @given(
