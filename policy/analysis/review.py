@@ -129,13 +129,15 @@ def changed_rules(old: Workspace, new: Workspace) -> tuple[list[Rule], list[Rule
 def _written(workspace: Workspace) -> Mapping[object, list[Rule]]:
     """Return the rules that files of *workspace* hold, by file, text and effect."""
     found: dict[tuple[Place, str], Effect] = {}
+    other: dict[tuple[Place, str], Effect] = {}  # what a host takes from a rule besides
     parts = (part for project in workspace.projects for part in _parts(project))
     # Equal rule sets may stand in several places.
     for rules in {id(part.rules): part.rules for part in parts}.values():
         for entry in rules.entries:
             # What comes with the host is written nowhere.
             if entry.place is not None and entry.rule and entry.place.file in workspace.files:
-                found.setdefault((entry.place, entry.rule), entry.effect)
+                said = found if entry.reason is Reason.RULE else other
+                said.setdefault((entry.place, entry.rule), entry.effect)
     for project in workspace.projects:
         wrong = [each.place for each in project.findings if each.severity is Severity.ERROR]
         lines = {(place.file, place.line) for place in wrong}
@@ -144,7 +146,7 @@ def _written(workspace: Workspace) -> Mapping[object, list[Rule]]:
             if (one.place.file, one.place.line) not in lines:
                 found.setdefault((one.place, one.rule), one.effect)
     alike: dict[object, list[Rule]] = {}
-    for (place, rule), effect in found.items():
+    for (place, rule), effect in {**other, **found}.items():
         alike.setdefault((place.file, rule, effect), []).append((rule, effect, place))
     return alike
 

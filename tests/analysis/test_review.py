@@ -135,6 +135,17 @@ def test_a_rule_by_which_alone_a_script_is_doubtful_is_not_idle() -> None:
         assert reviewed(settings(*old), settings(*new)).without_effect == []
 
 
+@pytest.mark.parametrize("effect", ["deny", "ask"])
+def test_a_rule_has_the_effect_that_it_is_written_with(effect: str) -> None:
+    """Claude Code asks for removals of what a rule for `Edit` denies, by the same rule."""
+    before, after = (
+        {".claude/settings.json": json.dumps({"permissions": {effect: rules}})}
+        for rules in (["Edit(.env)"], [])
+    )
+    gone, _ = changed_rules(*(load_tree(Memory(files)) for files in (before, after)))
+    assert [(rule, str(said)) for rule, said, _ in gone] == [("Edit(.env)", effect)]
+
+
 def test_a_rule_that_is_there_twice_and_then_once_has_no_effect() -> None:
     twice = '{"permissions": {"allow": ["Bash(make *)", "Bash(make *)"]}}'
     once = '{"permissions": {"allow": ["Bash(make *)"]}}'
