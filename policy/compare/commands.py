@@ -36,7 +36,6 @@ from policy.core.effect import Effect
 from policy.core.values import evolve
 from policy.patterns.pattern import Pattern, freeze
 from policy.tables.command_row import redirection_outcome
-from policy.tables.entry import doubted
 
 __all__ = ["CommandPair", "unasked_differences"]
 
@@ -200,7 +199,7 @@ class CommandPair(ToolPair):
             return
         for shell in self.shells or (self.shell,):
             dialect = evolve(self.shape.dialect, shell=shell)
-            openings = Openings(self.views, dialect, self.asked, self.doubted)
+            openings = Openings(self.views, dialect, self.asked)
             for tool, differences in opened.items():
                 for file in _few_alike(differences):
                     path = str(next(iter(file.call.values()), "q7z"))
@@ -231,7 +230,7 @@ class CommandPair(ToolPair):
         """
         if self.shell.whole:
             return
-        openings = Openings(self.views, self.shape.dialect, self.asked, self.doubted)
+        openings = Openings(self.views, self.shape.dialect, self.asked)
         for tool, differences in opened.items():
             for file in _few_alike(differences):
                 path = str(next(iter(file.call.values()), "q7z"))
@@ -240,15 +239,6 @@ class CommandPair(ToolPair):
                 if found is not None:
                     shown |= weaker([found.effects])
                     yield found
-
-    @cached_property
-    def doubted(self) -> Effects:
-        """What both sides say of a script that they doubt, of all of it."""
-        before, after = (
-            min((doubted(row.ruleset).effect for row, _ in lookup.rows), default=Effect.ALLOW)
-            for lookup in self.lookups
-        )
-        return before, after
 
     def _of_unknown(self, tool: str) -> set[Effects]:
         """Return what both sides say of a file of unknown name, where that is not the same."""

@@ -50,17 +50,11 @@ def _runners(views: Sequence[View], granting: Iterable[Pattern]) -> Iterator[Pat
             yield pattern
 
 
-def doubted_effects(decisions: Iterable[Decision], doubted: Effects) -> Effects:
-    """Return what both sides say of a script that opens a file which they decide so.
-
-    Args:
-        decisions: what they say of the file.
-        doubted: what they say of what is doubtful.
-
-    """
+def script_effects(decisions: Iterable[Decision]) -> Effects:
+    """Return what both sides say of a script that opens a file which they decide so."""
     before, after = (
-        doubt if each.effect is Effect.DENY and each.reason is Reason.RULE else Effect.ALLOW
-        for each, doubt in zip(decisions, doubted, strict=True)
+        Effect.DENY if each.effect is Effect.DENY and each.reason is Reason.RULE else Effect.ALLOW
+        for each in decisions
     )
     return before, after
 
@@ -76,7 +70,6 @@ class Openings:
         views: the lists.
         dialect: how commands are read, and names of files.
         ask: what a command gets of both sides.
-        doubted: what both sides say of a command that is doubtful.
 
     """
 
@@ -85,13 +78,11 @@ class Openings:
         views: Sequence[View],
         dialect: Dialect,
         ask: Callable[[str], Difference],
-        doubted: Effects,
     ) -> None:
         self._views = views
         self._dialect = dialect
         self._shell = evolve(dialect.shell, cwd="")
         self._ask = ask
-        self._doubted = doubted
         granting = dict.fromkeys(
             pattern
             for effect in (Effect.ALLOW, Effect.ASK)
@@ -166,7 +157,7 @@ class Openings:
         """Yield what both sides say of a file, alone and in a script."""
         yield file.effects
         if self._runners:
-            yield doubted_effects((file.before, file.after), self._doubted)
+            yield script_effects((file.before, file.after))
 
     def of_effects(self, file: Effects) -> set[Effects]:
         """Return the same of a file with these effects that stands in no script."""

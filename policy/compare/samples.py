@@ -42,7 +42,7 @@ from policy.patterns.automaton import NO_MATCH
 from policy.patterns.families import members
 from policy.patterns.pattern import Pattern, freeze
 from policy.tables.command_row import may_join
-from policy.tables.entry import BY_DEFAULT, RowEntry, doubted, unsure
+from policy.tables.entry import BY_DEFAULT, RowEntry, unsure
 
 __all__ = ["SAMPLED", "sampled_differences"]
 
@@ -247,12 +247,12 @@ class ChangedLines:
         elif granted_shells([self._pair.views[n] for n in others], self._pair.shell) and not any(
             self._is_stopped(n, pattern, Effect.ASK) for n in others
         ):
-            yield from _both_ways(Effect.ALLOW, self._pair.doubted[own], own)
-            if self._doubts(number, line):
-                yield from _both_ways(Effect.ALLOW, effect, own)
+            yield from _both_ways(Effect.ALLOW, effect, own)
+            if self._is_scripted(number, line):
+                yield from _both_ways(Effect.ASK, effect, own)
 
-    def _doubts(self, number: int, line: int) -> bool:
-        """Return whether a line may know what makes a script doubtful by itself."""
+    def _is_scripted(self, number: int, line: int) -> bool:
+        """Return whether a line may know a program that is asked for in any script."""
         pattern = self._pair.views[number].patterns[line]
         program, blank, _ = start_of(pattern).partition(" ")
         return not (blank or pattern.exact) or program in self._pair.shell.kinds.scripted
@@ -377,7 +377,7 @@ class ChangedLines:
         found = []
         for lookup, side in zip(self._pair.lookups, self._pair.sides, strict=True):
             rulesets = [row.ruleset for row, _ in lookup.rows]
-            said = {lookup.floor, *(each(rules).effect for rules in rulesets for each in _DOUBTS)}
+            said = {lookup.floor, *(unsure(rules).effect for rules in rulesets)}
             for number in side:
                 view = self._pair.views[number]
                 said |= {view.default, view.unasked, view.deferred}
@@ -405,14 +405,12 @@ class ChangedLines:
         ]
 
 
-_DOUBTS: Final = (doubted, unsure)
-
 # How commands change where a line is gone on one side, by which others were asked for.
 _ASKED_FOR: Final = {True: (Effect.ASK, Effect.DENY), False: (Effect.DENY, Effect.ASK)}
 
 
 def granted_shells(views: Sequence[View], shell: Shell) -> tuple[str, ...]:
-    """Return the shells that all lists grant a script in an argument: what it holds is doubted."""
+    """Return the shells that all lists grant a script in an argument."""
     return tuple(
         name
         for name in sorted(SHELLS, key=lambda name: (name != "bash", name))

@@ -27,7 +27,6 @@ __all__ = [
     "Form",
     "Outcome",
     "RowEntry",
-    "doubted",
     "guarded",
     "strictness",
     "unsure",
@@ -123,13 +122,6 @@ def unsure(rules: RuleSet) -> Outcome:
     if not rules.dialect.asks:
         return _REFUSED
     return _JUDGED if rules.default_reason is Reason.CLASSIFIER else UNANALYSABLE
-
-
-def doubted(rules: RuleSet) -> Outcome:
-    """Return what a call gets that a rule may deny: no model judges it."""
-    if rules.dialect.asks and rules.default_reason is Reason.CLASSIFIER:
-        return _GUARDED_REFUSED
-    return unsure(rules)
 
 
 def guarded(rules: RuleSet) -> Outcome:
