@@ -1,6 +1,6 @@
 """Exactly which calls two tables decide differently, with a witness for each.
 
-Read in this order; each module asks only those before it, but for `compare`.
+Read in this order: first the text of one argument, then commands, then whole tables.
 
 A difference that is reported was decided on both sides, whatever it was found by. That there is no
 other is proven by a search through all texts (marked =), or by trying at least one text of each

@@ -66,7 +66,7 @@ class Index:
                     self._add(index, canonical(way, separator))
             else:
                 self._add(index, tokens)
-        self._starts, self._small = _Starts(self._behind), _Starts(self._any_case)
+        self._starts, self._small = _Prefixes(self._behind), _Prefixes(self._any_case)
         crowds = [behind.close() for behind in self._behind.values()]
         for small, alike in self._any_case.items():
             if len(alike) > _TRIED_SMALL:
@@ -138,7 +138,7 @@ class Index:
 
 
 class Indexed(Automaton):
-    """An automaton that is walked for states alone: which pattern is the first is looked up."""
+    """An automaton whose first match an index finds; searches walk its states."""
 
     @cached_property
     def index(self) -> Index:
@@ -186,10 +186,10 @@ class _Ends:
     def __init__(self) -> None:
         self.certain: dict[str, list[int]] = {}
         self.tried: dict[str, list[_Tried]] = {}
-        self.ends: _Starts | None = None
+        self.ends: _Prefixes | None = None
 
     def close(self) -> list[_Tried]:
-        """Return, and take out, those that are too many to be tried; no pattern comes after."""
+        """Take out and return what is too much to be tried, once all patterns are here."""
         crowd: list[_Tried] = []
         for end, patterns in self.tried.items():
             room = _TRIED
@@ -199,12 +199,12 @@ class _Ends:
                 (kept if room >= 0 else crowd).append(pattern)
             self.tried[end] = kept
         if self.tried or self.certain.keys() != {""}:
-            self.ends = _Starts({*self.certain, *self.tried})
+            self.ends = _Prefixes({*self.certain, *self.tried})
         return crowd
 
 
-class _Starts:
-    """Texts in their order. Those that another begins with lead to one another."""
+class _Prefixes:
+    """Texts in their order, each with the longest other that it begins with."""
 
     __slots__ = ("_ordered", "_shorter")
 
@@ -219,7 +219,10 @@ class _Starts:
             open_.append(text)
 
     def of(self, text: str) -> list[str]:
-        """Return those that *text* begins with: the last in front of it begins with all of them."""
+        """Return those that *text* begins with.
+
+        Each of them is the last in front of *text* in their order, or a beginning of that one.
+        """
         at = bisect_right(self._ordered, text)
         found: list[str] = []
         start = self._ordered[at - 1] if at else None

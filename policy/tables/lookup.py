@@ -128,7 +128,7 @@ class Lookup:
             checked: whether the host has read the call, so that it refuses no argument.
             remember: whether such calls may come again: their decision is kept by the text
                 that decides alone.
-            read: reads a command; by default `policy.commands.read.read_command`.
+            read: reads a command; by default `policy.commands.reader.read_command`.
 
         """
         if self._checked and not checked and not self.takes(call):

@@ -129,7 +129,7 @@ class Row:
 
         Args:
             call: the arguments.
-            read: reads a command; by default `policy.commands.read.read_command`.
+            read: reads a command; by default `policy.commands.reader.read_command`.
 
         """
         if self.constant is not None:

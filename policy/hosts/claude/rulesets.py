@@ -1,8 +1,9 @@
-"""The rules of a session as one ordered list, for one permission mode.
+"""The rules of a session as ordered lists, for one permission mode.
 
-The order of 2.1.329, as observed: exact deny, exact ask, other deny, other ask,
-what the host guards, exact allow, other allow, what the mode grants, and what a
-tool gets by default. A mode is a change of that list, nothing else.
+The order of 2.1.329, as observed: what the host takes away, exact deny, exact ask, other deny,
+other ask, what the host guards, exact allow, other allow, what the mode grants, and what a tool
+gets by default. A mode changes that list. What holds whatever its order is, such as the folders
+of a sandbox, is a list of its own, and the strictest of them decides.
 """
 
 from __future__ import annotations

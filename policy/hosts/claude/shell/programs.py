@@ -508,8 +508,8 @@ class Examined:
         opened: the files it names.
         empties: whether it removes all of a folder that only where it runs tells.
         moves: how many folders it names to go to.
-        still: whether the folder that it names is the one that it is in.
-        stays: whether it must not follow such a change.
+        in_place: whether the folder that it names to go to is the one that it is in.
+        stays: whether it is harmless only where no command before it goes to another folder.
         direct: whether it is harmless without anything before it only.
         relative: whether it reads a file by a name that depends on the folder it runs in.
         blind: whether it reads files that a rule which denies could mean, by names
@@ -521,7 +521,7 @@ class Examined:
     opened: tuple[ClaudeRedirection, ...] = ()
     empties: bool = False
     moves: int = 0
-    still: bool = False
+    in_place: bool = False
     stays: bool = False
     direct: bool = False
     relative: bool = False
@@ -588,8 +588,8 @@ def _known(program: Program, rest: list[Word], shell: Shell) -> Examined:
     opened = files_of(program, rest, given, shell, spared=any(way.spares for way in ways))
     if program.moves and not given.named and shell.files.reads:
         opened = (ClaudeRedirection("~", writes=False, tool=shell.files.reads),)
-    still = program.moves and _stays(rest, shell)
-    moves = _folders(rest) if program.moves and not still else 0
+    in_place = program.moves and _is_in_place(rest, shell)
+    moves = _folders(rest) if program.moves and not in_place else 0
     parents = _with_parents(given)
     return Examined(
         program,
@@ -598,7 +598,7 @@ def _known(program: Program, rest: list[Word], shell: Shell) -> Examined:
         program.removes
         and any(is_unresolved(w, parents=parents, astray=True) for w in _removable(given)),
         moves,
-        still,
+        in_place,
         stays=program.stays,
         direct=all(way.direct for way in ways),
         relative=not program.moves and _is_relative(program, opened, given, shell),
@@ -630,8 +630,8 @@ def _is_relative(
     return any(name is None or name[:1] not in ("/", "~") for name in names)
 
 
-def _stays(rest: Sequence[Word], shell: Shell) -> bool:
-    """Whether a change of folder is none."""
+def _is_in_place(rest: Sequence[Word], shell: Shell) -> bool:
+    """Return whether the folder to go to is the one that a script runs in."""
     if len(rest) != 1:
         return False
     folder = rest[0].plain
@@ -678,7 +678,7 @@ class FolderChanges:
 
     Attributes:
         count: how many there are.
-        stays: whether a command must follow none of them to be harmless.
+        stays: whether a command is harmless only without any.
         relative: whether a command reads a file by a name that depends on its folder.
         possible: the folders that what follows may run in, beside the one that the script runs
             in, which they are relative to.
@@ -700,7 +700,7 @@ class FolderChanges:
     def look(self, known: Examined, words: Sequence[Word], *, first: bool) -> None:
         """Note the changes of folder of a command; *first* if it is the first of the script."""
         self.count += known.moves
-        if known.still:
+        if known.in_place:
             self.count += not is_no_change(words, self._text, self._shell.cwd, first=first)
         self.stays |= known.stays
         self.relative |= known.relative
