@@ -242,25 +242,51 @@ def unloadable(front: MappingNode) -> Iterator[ShapeMistake]:
     given = front.get("hooks")
     for entry in front.entries:
         is_scanned = entry.name not in {"hooks", *known_hooks.UNSCANNED}
-        if is_scanned and (entry.name in known_hooks.GUARDS or _names_guards(entry.value)):
+        if is_scanned and _has_guards(entry.name, entry.value):
             yield ShapeMistake("it below `hooks`", f"`{entry.name}`", entry.value)
     if given is None or (isinstance(given, ScalarNode) and not given.value):
         return
-    if not isinstance(given, MappingNode):
+    if not isinstance(given, MappingNode) or _is_matcher(given):
         yield ShapeMistake(_GROUPS, "`hooks`", given)
         return
     for entry in given.entries:
-        if entry.name not in known_hooks.EVENTS and not isinstance(entry.value, ScalarNode):
+        listed = isinstance(entry.value, SequenceNode)  # as those of a misspelt event
+        if entry.name not in known_hooks.EVENTS and _holds_guards(entry.value, groups=not listed):
             yield ShapeMistake("an event", "what guards calls", entry.value)
     yield from read_hooks(given)[1]
 
 
-def _names_guards(node: Node) -> bool:
-    """Return whether a value that is no text may hold hooks."""
-    if isinstance(node, ScalarNode):
+def _has_guards(name: str, node: Node, *, groups: bool = True) -> bool:
+    """Return whether hooks that guard calls are in the value of a key, or it is one for them."""
+    if name in known_hooks.GUARDS and _has_hooks(node):
+        return True
+    return _holds_guards(node, groups=groups and name not in known_hooks.EVENTS)
+
+
+def _holds_guards(node: Node, *, groups: bool) -> bool:
+    """Return whether hooks that guard calls are somewhere in *node*.
+
+    Where *groups* says so, a group of hooks without its event counts as well.
+    """
+    if isinstance(node, SequenceNode):
+        return any(_holds_guards(item, groups=groups) for item in node.items)
+    if not isinstance(node, MappingNode):
         return False
-    text = node.span.text
-    return any(name in text for name in ("hooks", "matcher", *known_hooks.GUARDS))
+    if groups and _is_matcher(node):
+        return True
+    return any(_has_guards(entry.name, entry.value, groups=groups) for entry in node.entries)
+
+
+def _is_matcher(node: MappingNode) -> bool:
+    """Return whether *node* is a group of hooks, as they are below an event."""
+    hooks = node.get("hooks")
+    return hooks is not None and (node.get("matcher") is not None or _has_hooks(hooks))
+
+
+def _has_hooks(node: Node) -> bool:
+    if isinstance(node, SequenceNode):
+        return bool(node.items)
+    return not isinstance(node, ScalarNode) or node.value is not None
 
 
 # --- a definition ---------------------------------------------------------------------

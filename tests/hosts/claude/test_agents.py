@@ -385,8 +385,8 @@ _GROUP = "[{matcher: Bash, hooks: [{type: command, command: x}]}]"
         ("hooks: {PreToolUse: []}", True),
         ("hooks: {Stop: x}", True),
         ("hooks: {other: x}", True),
-        ("hooks: {preToolUse: %s}" % _GROUP, False),  # noqa: UP031  # there in the program
-        ("PreToolUse: []", False),  # and here
+        ("hooks: {preToolUse: %s}" % _GROUP, True),  # noqa: UP031
+        ("PreToolUse: []", True),
         ("metadata: {PreToolUse: x}", True),
         ("hooks: []", False),
         ("hooks: x", False),
