@@ -13,7 +13,7 @@ of a small universe (`tests/law/test_every_call.py`, `tests/law/test_every_edit.
 - `witness`: the call that a text stands for, what both sides make of it, and the call that people
   would make in its place.
 - `pair`: a text for lines that decide it, for one list of arguments or the calls of a tool: the
-  search itself. Beyond a bound of lines that overlap the answer is not exact. =
+  search itself, and all lists at once where lines overlap in too many ways. =
 - `paths`: paths in other letters than a folder's own = and rules of another form ~.
 
 Of commands more is told apart than the text that is written:

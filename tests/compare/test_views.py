@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from policy.compare.lists import ListSide, View, counterparts
-from policy.compare.pair import TextPair
+from policy.compare.pair import Runs, TextPair
 from policy.compare.witness import CHANGES, Difference
 from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
@@ -72,6 +72,17 @@ _lists = st.lists(st.tuples(_globs, st.sampled_from(list(Effect))), min_size=1, 
 
 def _list(lines: list[tuple[Pattern, Effect]]) -> View:
     return _view([pattern for pattern, _ in lines], [effect for _, effect in lines])
+
+
+@given(_lists, _globs | st.none(), st.sets(_globs, max_size=2))
+@example([(each, Effect.DENY) for each in notations.paths("a*")], notations.paths("ab")[0], set())
+def test_runs_of_lines_with_one_effect_decide_as_the_lines_do(lines, pattern, but) -> None:
+    view = _list(lines)
+    runs = Runs.of(view, pattern, but)
+    for path in _PATHS:
+        if (pattern is None or pattern.matches(path)) and not any(p.matches(path) for p in but):
+            said = runs.effects[runs.automaton.first(path)]
+            assert said is view.effect(view.automaton.first(path))
 
 
 @given(_lists, st.sampled_from(_PATHS), st.sampled_from(_PATHS))
