@@ -20,6 +20,7 @@ from policy.hosts.claude.shell.match_texts import (
     with_single_blanks,
 )
 from policy.patterns.automaton import NO_MATCH
+from policy.patterns.index import Index
 from policy.patterns.pattern import Pattern, PatternKind
 from policy.patterns.tokens import Gap, folded
 from policy.tables.calls import (
@@ -179,10 +180,12 @@ class WholeRules:
         spelled: the texts that rules which allow spell out, and the index of the first that does.
         joining: the indices of rules that deny or ask and may match several commands, and no
             first of them.
+        joined: their patterns, to be looked up.
     """
 
     spelled: Mapping[str, int]
     joining: tuple[int, ...]
+    joined: Index
 
     @classmethod
     def of(cls, row: Row) -> WholeRules:
@@ -198,7 +201,9 @@ class WholeRules:
                 joining += [index] if may_join(entry.pattern) or spells_several(text) else []
             elif entry.pattern.exact and entry.form is Form.PLAIN:
                 spelled.setdefault(text, index)
-        return cls(spelled, tuple(joining))
+        patterns = (row.entries[index].pattern for index in joining)
+        joined = Index([pattern.tokens for pattern in patterns if pattern is not None])
+        return cls(spelled, tuple(joining), joined)
 
 
 def _whole_rules(row: Row) -> WholeRules:
@@ -227,15 +232,11 @@ def _withheld(row: Row, whole: WholeCommand, *, starred: bool) -> Iterator[Outco
 
     Rules with a star count where *starred* says so: not where each part is allowed by itself.
     """
-    joining = [(index, row.entries[index].pattern) for index in _whole_rules(row).joining]
+    rules = _whole_rules(row)
     texts = (each for text in whole.texts for each in with_single_blanks(text))
     found = [index for text in texts if (index := row.first(text)) != NO_MATCH]
-    found += [
-        index
-        for text in (whole.pieces if joining else ())
-        for index, pattern in joining
-        if pattern is not None and pattern.matches(text)
-    ]
+    for text in whole.pieces if rules.joining else ():
+        found += sorted(rules.joining[number] for number in rules.joined.matching(text))
     for index in dict.fromkeys(found):
         entry = row.entries[index]
         counts = starred or (entry.pattern is not None and entry.pattern.exact)
