@@ -17,7 +17,6 @@ from policy.files.text import decode
 from policy.files.trees import Folder
 from policy.files.writing import replace_files
 from policy.hosts import notation
-from policy.hosts.workspace import load_tree
 from policy.language.parse import parse_notation
 from policy.language.printer import print_document
 
@@ -26,71 +25,50 @@ def run(options: argparse.Namespace, console: Console) -> int:
     """Format the files, and return the exit status."""
     if options.paths == ["-"]:
         return _stream(options, console)
-    status = changed = total = 0
-    unprinted: list[Path] = []
-    files: dict[Path, tuple[Path, Path | None]] = {}
+    status = changed = 0
+    files: dict[Path, Path] = {}
     for name in options.paths:
         try:
-            for path, folder in _files(Path(name), hosts=options.hosts):
-                files.setdefault(path.resolve(), (path, folder))
+            for path in _files(Path(name)):
+                files.setdefault(path.resolve(), path)
         except PolicyError as error:
             console.error(error)
             status = 2
-    for path, folder in files.values():
+    for path in files.values():
         try:
-            outcome = _file(path, folder, options, console)
+            changed += _file(path, options, console)
         except PolicyError as error:
             console.error(error)
-            status, outcome = 2, False
-        if outcome is None:
-            unprinted.append(path)
-        else:
-            total += 1
-            changed += outcome
-    if unprinted:
-        names = ", ".join(map(str, unprinted))
-        console.say(f"left as they are, since they have no canonical form: {names}")
+            status = 2
     verb = "would change" if options.check or options.diff else "changed"
-    console.say(f"{count(changed, 'file')} {verb}, {total} in all")
+    console.say(f"{count(changed, 'file')} {verb}, {len(files)} in all")
     return status or int(options.check and changed > 0)
 
 
-def _files(path: Path, *, hosts: bool) -> Iterator[tuple[Path, Path | None]]:
-    """Yield a file that was named, or those of our notation in a folder, and the folder.
-
-    With *hosts*, those of every host. Raises PolicyError for a folder that cannot be read.
-    """
+def _files(path: Path) -> Iterator[Path]:
+    """Yield a file that was named, or those in a folder; PolicyError where it cannot be read."""
     if not path.is_dir():
-        yield path, None
+        yield path
         return
-    folder = Folder(path)
-    below = sorted(load_tree(folder).files) if hosts else folder.paths()
-    for name in below:
-        if hosts or name.endswith(notation.SUFFIX):
-            yield path / name, path
+    for name in Folder(path).paths():
+        if name.endswith(notation.SUFFIX):
+            yield path / name
 
 
-def _file(
-    path: Path, folder: Path | None, options: argparse.Namespace, console: Console
-) -> bool | None:
-    """Format one file; return whether that changes it, or None where it has no canonical form.
+def _file(path: Path, options: argparse.Namespace, console: Console) -> bool:
+    """Format one file; return whether that changes it.
 
     Raises:
-        PolicyError: it cannot be read, parsed or written, or was named and has no canonical form.
+        PolicyError: it cannot be read, parsed or written, or is no file of our notation.
 
     """
     if not path.exists():
         raise PolicyError("there is no such file", file=str(path))
-    source = decode(str(path), SingleFile(path).read(path.name))
-    # Hosts go by the path, not by the target of a link.
-    full = path.absolute().as_posix().lstrip("/")
-    printed = canonical(full, source)
-    if printed is None and folder is not None:
-        return None
-    if printed is None:
+    if not path.name.endswith(notation.SUFFIX):
         msg = "no file that can be printed"
-        known = "`*.policy` can, and JSON, YAML and Markdown by the names that hosts look for"
-        raise PolicyError(msg, file=str(path), help=known)
+        raise PolicyError(msg, file=str(path), help=f"only `*{notation.SUFFIX}` files can")
+    source = decode(str(path), SingleFile(path).read(path.name))
+    printed = canonical(source)
     old, new = path.read_bytes(), printed.encode()
     if new == old:
         return False

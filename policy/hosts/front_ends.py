@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final
 from policy.core import expressions as re
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
-from policy.core.source import Source
 from policy.core.values import evolve, frozen
 from policy.files.opening import Folder, StartPlace, Tree
 from policy.hosts.project import FrontEnd, Project
@@ -47,10 +46,6 @@ class FrontEndOnDemand:
     def load(self, tree: Tree) -> tuple[Project, ...]:
         """Return every project below *tree*."""
         return self._loaded.load(tree) if any(map(self.files.search, tree.named())) else ()
-
-    def canonical(self, path: str, source: Source) -> str | None:
-        """Return a file with its text laid out, None for one of another host."""
-        return self._loaded.canonical(path, source)
 
 
 # In the order of their names.

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from policy.core.effect import Effect
 from policy.core.finding import Finding
-from policy.core.source import Place, Source, Span
+from policy.core.source import Place, Span
 from policy.core.values import field, frozen
 from policy.files.opening import Tree
 from policy.tables.chain import Attenuated, Link, Reading, plain_call
@@ -179,18 +179,3 @@ class FrontEnd(Protocol):
 
     def load(self, tree: Tree) -> tuple[Project, ...]:
         """Return every project below *tree*. A file that cannot be read is a finding."""
-
-    def canonical(self, path: str, source: Source) -> str | None:
-        """Return *source* in its canonical form; None if it is not a file of this host.
-
-        The form means the same to the host, and keeps every comment and all text that the
-        host does not read.
-
-        Args:
-            path: with slashes, with as many folders above the file as are known.
-            source: its text.
-
-        Raises:
-            PolicyError: it cannot be read, or cannot be printed without loss.
-
-        """

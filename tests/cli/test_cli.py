@@ -410,28 +410,13 @@ def test_fmt_leaves_a_malformed_file_alone(run, tmp_path) -> None:
     assert file.read_text() == "agnt main {}\n"
 
 
-def test_fmt_lays_out_files_of_hosts_when_they_are_named_or_asked_for(run, tmp_path) -> None:
-    settings = tmp_path / ".claude" / "settings.json"
-    settings.parent.mkdir()
-    settings.write_text('{"permissions": {"deny": ["Edit"]}}')
-    (tmp_path / "pikuri.host.yaml").write_text("register:\n- tool:   read  # files\n")
-    (tmp_path / "notes.md").write_text("---\nname:   x\n---\n")
-
-    assert run("fmt", "--check", str(tmp_path))[0] == 0
-    assert run("fmt", "--check", "--hosts", str(tmp_path))[0] == 1
-    assert run("fmt", "--hosts", str(tmp_path))[0] == 0
-    assert settings.read_text().startswith('{\n  "permissions": {\n    "deny"')
-    assert (tmp_path / "pikuri.host.yaml").read_text() == ("register:\n  - tool: read  # files\n")
-    assert (tmp_path / "notes.md").read_text() == "---\nname:   x\n---\n"
-
-
 def test_fmt_reports_a_named_file_without_a_canonical_form(run, tmp_path) -> None:
     (tmp_path / "notes.md").write_text("---\nname:   x\n---\n")
 
     status, _, err = run("fmt", str(tmp_path / "notes.md"))
 
     assert status == 2
-    assert "by the names that hosts look for" in err
+    assert "only `*.policy` files can" in err
 
 
 def test_fmt_reads_standard_input(run, monkeypatch) -> None:

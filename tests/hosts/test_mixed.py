@@ -8,13 +8,10 @@ import pytest
 
 import policy
 from policy.analysis.diff import diff_workspaces
-from policy.analysis.formatting import canonical
 from policy.analysis.reach.audit import ProjectAudit, audit
 from policy.cli import main
 from policy.core.finding import Severity
-from policy.files.text import decode
 from policy.files.trees import Folder, Memory
-from policy.hosts.front_ends import FRONT_ENDS
 from policy.hosts.workspace import Workspace, load_tree
 from tests.conftest import FIXTURES
 
@@ -63,13 +60,6 @@ def test_a_file_of_one_host_is_read_by_no_other(files: dict[str, str]) -> None:
         shared = {"a3s"} if path == ".claude/agents/reviewer.md" else set()
         assert together == expected | shared, path
         assert len(expected) == 1, path
-
-
-def test_each_host_prints_its_own_files_and_no_other(files: dict[str, str]) -> None:
-    for path, content in files.items():
-        source = decode(path, content.encode())
-        printed = [canonical(path, source, front_ends=(one,)) for one in FRONT_ENDS]
-        assert [one for one in printed if one is not None] == [content], path
 
 
 @pytest.mark.parametrize(
@@ -121,13 +111,6 @@ def test_one_diff_of_files_of_every_host(tmp_path: Path, files, monkeypatch, cap
 
     assert main(["diff", "before", "after"]) == 0
     assert capsys.readouterr().out == text
-
-
-def test_every_file_of_the_tree_is_canonical(monkeypatch, capsys) -> None:
-    monkeypatch.chdir(MIXED)
-
-    assert main(["fmt", "--check", "--hosts", "."]) == 0
-    assert "10 in all" in capsys.readouterr().err
 
 
 def test_what_is_broken_for_one_host_costs_no_other_anything(files: dict[str, str]) -> None:

@@ -13,9 +13,7 @@ from policy.core import limits
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding
-from policy.core.source import Source
 from policy.core.values import define, field
-from policy.files.layout import layout_markdown_file, layout_yaml_file
 from policy.files.opening import Tree
 from policy.hosts.a3s.agents import (
     SESSION_FILE,
@@ -44,7 +42,7 @@ from policy.hosts.a3s.rules import SHIPPED, TOOLS, A3sProfile, PermissionPolicy,
 from policy.hosts.data import tool_classes
 from policy.hosts.project import Project, ReadFile, agent_entries
 
-__all__ = ["HOST", "canonical", "load"]
+__all__ = ["HOST", "load"]
 
 
 HOST: Final = "a3s"
@@ -55,29 +53,11 @@ _AGENTS: Final = (".claude/agents/", ".a3s/agents/")
 _SUFFIXES: Final = (".yaml", ".yml", ".md")
 _NAME: Final = re.compile(r"(?m)^name\s*:\s*['\"]?([^'\"\n#]+?)['\"]?\s*$")
 _KIND: Final = re.compile(r"\A\s*---\s*\n(?:.*\n)*?kind\s*:")
-# Folder of an agent directory -> how the headers of its files start.
-_HEADERS: Final = {"tools": _KIND, "schedules": re.compile(r"\A\s*---\s*\n(?:.*\n)*?cron\s*:")}
 
 
 def load(tree: Tree) -> tuple[Project, ...]:
     """Return every project of A3S below *tree*, in the order of their folders."""
     return tuple(_Loader(tree, root).run() for root in _roots(tree))
-
-
-def canonical(path: str, source: Source) -> str | None:
-    """Return a session, an agent or a tool laid out, None for any other file.
-
-    Raises:
-        PolicyError: it cannot be read, or cannot be laid out without loss.
-
-    """
-    parts = path.split("/")
-    if path.endswith((".yaml", ".yml")):
-        read = parts[-1] == SESSION_FILE or ".a3s/agents/" in path
-        return layout_yaml_file(source) if read else None
-    header = _HEADERS.get(parts[-2]) if parts[1:] else None
-    inside = ".a3s/agents/" in path or (header is not None and header.match(source.text))
-    return layout_markdown_file(source) if path.endswith(".md") and inside else None
 
 
 def _roots(tree: Tree) -> list[str]:

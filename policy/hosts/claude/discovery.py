@@ -37,7 +37,6 @@ __all__ = [
     "above_roles",
     "command_name",
     "discover",
-    "kind_of",
     "main_roles",
     "managed_roles",
     "user_roles",
@@ -355,14 +354,6 @@ def _is_home(root: str, paths: Collection[str]) -> bool:
 
 def _is_of_user(role: Role, root: str) -> bool:
     return role.kind == "settings" and role.scope == "project" and _is_of(role, root)
-
-
-def kind_of(path: str) -> str:
-    """Return what the host reads the file at *path* as: ``settings``, ``agent`` or ""."""
-    _, found, below = f"/{path}".rpartition(f"/{FOLDER}/")
-    if found and below in _NAMES:
-        return "settings"
-    return "agent" if found and below.startswith("agents/") and path.endswith(".md") else ""
 
 
 def _parent(path: str) -> str:

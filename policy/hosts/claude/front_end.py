@@ -13,7 +13,6 @@ from policy.core.finding import Finding
 from policy.core.memory import OnDemand
 from policy.core.source import Place, Source, Span
 from policy.core.values import define, evolve, field, frozen
-from policy.files.layout import layout_json_file, layout_markdown_file
 from policy.files.opening import Tree
 from policy.hosts.claude.agents import Definition, read_agent
 from policy.hosts.claude.data import find
@@ -29,7 +28,6 @@ from policy.hosts.claude.discovery import (
     Role,
     above_roles,
     discover,
-    kind_of,
     main_roles,
     managed_roles,
     user_roles,
@@ -62,7 +60,6 @@ __all__ = [
     "VERSION",
     "ClaudeFrontEnd",
     "ClaudeOptions",
-    "canonical",
     "load",
     "profile",
 ]
@@ -127,24 +124,6 @@ def _note_apart(role: Role, what: str, options: ClaudeOptions) -> Finding:
     return find("settings-of-folder", what=what, more=more, file=role.path)
 
 
-def canonical(path: str, source: Source) -> str | None:
-    """Return settings, or an agent with its header laid out; None for any other file.
-
-    Settings are laid out as the host itself writes them.
-
-    Raises:
-        PolicyError: it cannot be read, or not be laid out without loss.
-
-    """
-    match kind_of(path):
-        case "settings":
-            return layout_json_file(source)
-        case "agent":
-            return layout_markdown_file(source)
-        case _:
-            return None
-
-
 @frozen
 class ClaudeFrontEnd:
     """Reads files by *options*, e.g. as another version does."""
@@ -155,10 +134,6 @@ class ClaudeFrontEnd:
     def load(self, tree: Tree) -> tuple[Project, ...]:
         """Return every project below *tree*."""
         return load(tree, self.options)
-
-    def canonical(self, path: str, source: Source) -> str | None:
-        """Return a file with its text laid out, None for one of another host."""
-        return canonical(path, source)
 
 
 def _started_elsewhere(options: ClaudeOptions) -> bool:

@@ -21,7 +21,6 @@ from policy.hosts.notation.lint import document_findings
 from policy.hosts.notation.semantics import PROFILE, SEMANTICS, read_rule
 from policy.hosts.project import Project, ReadFile, agent_entries
 from policy.language.parse import parse_notation
-from policy.language.printer import print_document
 from policy.language.syntax import (
     Agent,
     Comment,
@@ -43,7 +42,7 @@ from policy.tables.chain import Attenuated
 from policy.tables.compile import compile_policy
 from policy.tables.table import TRUST, UNRESTRICTED
 
-__all__ = ["HOST", "PROFILE", "SEMANTICS", "Unmet", "canonical", "load", "policies", "project"]
+__all__ = ["HOST", "PROFILE", "SEMANTICS", "Unmet", "load", "policies", "project"]
 
 HOST: Final = "policy"
 SUFFIX: Final = ".policy"
@@ -65,16 +64,6 @@ def _loaded(tree: Tree, path: str) -> Project:
         findings = Finding.of(error, "unreadable-policy", consequence=_NOTHING)
     nothing, files = Attenuated({}), (ReadFile(path, "policy"),)
     return Project(HOST, PROFILE, path, {}, (), nothing, nothing, files, findings, claims)
-
-
-def canonical(path: str, source: Source) -> str | None:
-    """Return a ``*.policy`` file as `policy.language.printer` prints it, None for any other.
-
-    Raises:
-        PolicyError: it cannot be parsed.
-
-    """
-    return print_document(parse_notation(source)) if path.endswith(SUFFIX) else None
 
 
 _NOTHING: Final = "nothing in this file is in force"

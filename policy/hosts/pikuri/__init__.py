@@ -15,7 +15,6 @@ from policy.core.errors import PolicyError
 from policy.core.finding import Finding
 from policy.core.source import Edit, Source, Span
 from policy.core.values import evolve
-from policy.files.layout import layout_yaml_file
 from policy.files.nodes import MappingNode, Node, ScalarNode
 from policy.files.opening import Tree
 from policy.files.text import cite, line_removal
@@ -56,7 +55,7 @@ from policy.hosts.pikuri.host import (
 from policy.hosts.project import Project, ReadFile, agent_entries
 from policy.tables.chain import Attenuated
 
-__all__ = ["HOST", "canonical", "load", "read_host"]
+__all__ = ["HOST", "load", "read_host"]
 
 
 HOST: Final = "pikuri"
@@ -80,16 +79,6 @@ _PERSONA: Final = (
 def load(tree: Tree) -> tuple[Project, ...]:
     """Return the project of every ``pikuri.host.yaml`` below *tree*."""
     return tuple(_loaded(tree, path) for path in tree.paths() if _is_host_file(path))
-
-
-def canonical(path: str, source: Source) -> str | None:
-    """Return a ``pikuri.host.yaml`` laid out, None for any other file.
-
-    Raises:
-        PolicyError: it cannot be read.
-
-    """
-    return layout_yaml_file(source) if _is_host_file(path) else None
 
 
 def _is_host_file(path: str) -> bool:

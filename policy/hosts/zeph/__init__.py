@@ -10,15 +10,13 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from policy.core.finding import Finding
-from policy.core.source import Source
 from policy.core.values import evolve, frozen
-from policy.files.layout import layout_markdown_file
 from policy.files.opening import Tree
 from policy.hosts.data import tool_classes
 from policy.hosts.project import Project, ReadFile, agent_entries
 from policy.hosts.zeph.definition import TOOLS, SubAgentDef
 from policy.hosts.zeph.findings import definition_findings, session_findings
-from policy.hosts.zeph.loading import discover, is_definition, read, read_config
+from policy.hosts.zeph.loading import discover, read, read_config
 from policy.hosts.zeph.session import ZephSession
 from policy.hosts.zeph.spawning import (
     MAIN,
@@ -29,7 +27,7 @@ from policy.hosts.zeph.spawning import (
     enforced_reading,
 )
 
-__all__ = ["HOST", "ZephFrontEnd", "canonical", "load", "project"]
+__all__ = ["HOST", "ZephFrontEnd", "load", "project"]
 
 HOST: Final = "zeph"
 
@@ -42,16 +40,6 @@ def load(tree: Tree, options: ZephOptions | None = None) -> tuple[Project, ...]:
     return tuple(_project(tree, root, options or ZephOptions()) for root in discover(tree))
 
 
-def canonical(path: str, source: Source) -> str | None:
-    """Return a definition with its header laid out, None for any other file.
-
-    Raises:
-        PolicyError: the header cannot be read, or cannot be laid out without loss.
-
-    """
-    return layout_markdown_file(source) if is_definition(path) else None
-
-
 @frozen
 class ZephFrontEnd:
     """A front end with *options*, e.g. another profile."""
@@ -62,10 +50,6 @@ class ZephFrontEnd:
     def load(self, tree: Tree) -> tuple[Project, ...]:
         """Return every project below *tree*."""
         return load(tree, self.options)
-
-    def canonical(self, path: str, source: Source) -> str | None:
-        """Return a definition with its header laid out, None for any other file."""
-        return canonical(path, source)
 
 
 def _project(tree: Tree, root: str, options: ZephOptions) -> Project:

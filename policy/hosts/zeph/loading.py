@@ -516,11 +516,6 @@ def discover(tree: Tree) -> tuple[str, ...]:
     return tuple(dict.fromkeys(one["root"] or "" for one in found))
 
 
-def is_definition(path: str) -> bool:
-    """Return whether the file at *path* is read as a definition."""
-    return _DEFINITION.fullmatch(path) is not None
-
-
 def read(
     tree: Tree, root: str, options: ZephOptions, configured: Configured | None = None
 ) -> tuple[Loaded, tuple[ReadFile, ...]]:

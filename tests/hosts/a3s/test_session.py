@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from policy.analysis.formatting import canonical
 from policy.core.effect import Effect
 from policy.core.source import Source
 from policy.files.opening import Memory
@@ -426,21 +425,3 @@ def test_a28_an_item_becomes_a_rule(item: str, rule: str) -> None:
     found = read_agent(Source("a.yaml", f"name: a\ndescription: d\ntools: ['{item}']\n"))
 
     assert [allowed.text for allowed in found.permissions.allow] == [rule]
-
-
-@pytest.mark.parametrize(
-    ("path", "text", "laid_out"),
-    [
-        ("a3s.session.yaml", "version:  '9.0' # why\n", "version: '9.0'  # why\n"),
-        (".a3s/agents/a.yaml", "name:   a\n", "name: a\n"),
-        ("tools/x.md", "---\nkind:  mcp\n---\nbody  \n", "---\nkind: mcp\n---\nbody  \n"),
-        ("schedules/n.md", "---\ncron:  daily\n---\n", "---\ncron: daily\n---\n"),
-        ("tools/page.md", "---\ntitle:  x\n---\n", None),
-        ("schedules/page.md", "---\nkind:  x\n---\n", None),
-        ("other.yaml", "name:   a\n", None),
-    ],
-)
-def test_the_files_of_a3s_have_a_canonical_layout_that_keeps_comments(
-    path: str, text: str, laid_out: str | None
-) -> None:
-    assert canonical(path, Source(path, text), front_ends=(a3s,)) == laid_out
