@@ -192,7 +192,7 @@ def compiled_at(
         return None
     if hosts != AS_OBSERVED:
         raise PolicyError(
-            "a compiled policy has the profiles that it was compiled with, and the folders",
+            "a compiled policy has the folders that it was compiled with",
             file=text,
             help="give these options to `policy compile`",
         )

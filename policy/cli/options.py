@@ -18,17 +18,15 @@ if TYPE_CHECKING:
 
 @frozen
 class Hosts:
-    """The options of ``--profile``, ``--user`` and ``--managed``: how files of hosts are read.
+    """The options of ``--user`` and ``--managed``: how files of hosts are read.
 
     Attributes:
-        profiles: such as ``claude-code@2.1.240``.
         user: the folder of a user, "" for none.
         managed: the folder of an administrator, "" for none.
         start: the folder that a session is started in, "" for every one.
 
     """
 
-    profiles: tuple[str, ...] = ()
     user: str = ""
     managed: str = ""
     start: str = ""
@@ -37,7 +35,7 @@ class Hosts:
     def of(cls, options: argparse.Namespace) -> Hosts:
         """Return these options among *options*."""
         start = getattr(options, "start", "")
-        return cls(tuple(options.profile), options.user, options.managed, start)
+        return cls(options.user, options.managed, start)
 
     @property
     def place(self) -> StartPlace | None:
@@ -48,13 +46,13 @@ class Hosts:
 
     @property
     def front_ends(self) -> tuple[FrontEnd, ...]:
-        """The readers. Raises PolicyError for an unknown profile, or a missing folder."""
+        """The readers. Raises PolicyError for a missing folder."""
         from policy.hosts.front_ends import front_ends  # noqa: PLC0415  # compiled policies need none
 
-        return front_ends(self.profiles, self.user, self.managed, self.place)
+        return front_ends(self.user, self.managed, self.place)
 
 
-# The newest version known of each host, and no folder beside a project.
+# No folder beside a project.
 AS_OBSERVED: Final = Hosts()
 
 _HELP_WIDTH: Final = 100

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -92,25 +91,22 @@ def entries_of(rule: str, effect: Effect, dialect: Dialect) -> tuple[Entry, ...]
 
 
 def front_ends(
-    profiles: Collection[str] = (),
     user: str = "",
     managed: str = "",
     start: StartPlace | None = None,
 ) -> tuple[FrontEnd, ...]:
-    """Return the front ends, each host in the version that one of *profiles* names.
+    """Return the front ends, that of Claude Code with files beside a project.
 
     Args:
-        profiles: e.g. ``claude-code@2.1.240``; the last one of a host is used.
         user: the folder of a user, e.g. ``~/.claude``; "" is not read.
         managed: the folder of an administrator, e.g. ``/etc/claude-code``; "" is not read.
         start: where a session is started; None is in each folder that has files of a host.
 
     Raises:
-        PolicyError: a profile names no known version of a host with versions, or a folder
-            does not exist.
+        PolicyError: a folder does not exist.
 
     """
-    if not (profiles or user or managed or start):
+    if not (user or managed or start):
         return FRONT_ENDS
     from policy.hosts.claude import front_end as claude  # noqa: PLC0415  # loaded where it is needed
 
@@ -130,17 +126,6 @@ def front_ends(
                 Folder(each, follows=True, top=claude.OF_ABOVE) for each in above if each.is_dir()
             ),
         )
-    for profile in profiles:
-        host, _, version = profile.partition("@")
-        if host != claude.HOST:
-            msg = f"expected a host and its version, found `{profile}`"
-            raise PolicyError(msg, help=f"write `{claude.HOST}@{claude.VERSION}`")
-        try:
-            options = evolve(options, version=version)
-        except ValueError as error:
-            raise PolicyError(str(error)) from None
-    if options == claude.ClaudeOptions():
-        return FRONT_ENDS
     chosen = claude.ClaudeFrontEnd(options)
     return tuple(chosen if each.HOST == chosen.HOST else each for each in FRONT_ENDS)
 

@@ -30,7 +30,6 @@ SAME_NAME = {"PolicyMiddleware"}
 NAMING_A_HOST = {
     "analysis/lint/suppression.py",
     "cli/install.py",
-    "cli/options.py",
     "files/opening.py",
     "hosts/front_ends.py",
     "hosts/a3s/__init__.py",

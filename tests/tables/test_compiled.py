@@ -329,11 +329,11 @@ def test_the_command_tells_of_itself_without_its_engine(verb) -> None:
     assert ours == {"policy", "policy.cli"}
 
 
-def test_a_compiled_policy_has_its_profile(tmp_path) -> None:
+def test_a_compiled_policy_has_its_folders(tmp_path) -> None:
     file = tmp_path / "policy.json"
     file.write_text(team())
-    with pytest.raises(PolicyError, match="the profiles that it was compiled with"):
-        compiled_at(str(file), Hosts(("claude-code@2.1.240",)))
+    with pytest.raises(PolicyError, match="the folders that it was compiled with"):
+        compiled_at(str(file), Hosts("~/.claude"))
     assert compiled_at(str(tmp_path)) is None
 
 

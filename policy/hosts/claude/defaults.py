@@ -261,12 +261,8 @@ def agents(session: ClaudeSession, mode: str) -> Iterator[Entry]:
 
 def removals(session: ClaudeSession, mode: str) -> Iterator[Entry]:
     """Yield what says of every removal that it is critical, or that others decide."""
-    effect, reason = Effect.ASK, Reason.PROTECTED
-    if is_judged(session, mode):
-        if session.options.behaves.removals_asked:
-            effect = Effect.DENY
-        else:
-            reason = Reason.CLASSIFIER
+    effect = Effect.DENY if is_judged(session, mode) else Effect.ASK
+    reason = Reason.PROTECTED
     for pattern in _critical(session):
         yield built_in(known.OPERAND_REMOVE, effect, pattern, reason, "critical path")
     # What a script removes that stands in an argument is asked for where a rule denies it,

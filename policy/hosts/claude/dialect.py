@@ -1,4 +1,4 @@
-"""How Claude Code reads the calls of a session: what its versions and modes know of commands."""
+"""How Claude Code reads the calls of a session: what its modes know of commands."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ from functools import lru_cache
 from typing import Final
 
 from policy.commands.knowledge import (
-    Files,
     FileTools,
     Kinds,
-    Programs,
     Shell,
     Variables,
     Wrapping,
@@ -26,8 +24,8 @@ from policy.hosts.claude.data.programs import (
 )
 from policy.hosts.claude.data.tools import INPUTS
 from policy.hosts.claude.data.unchecked import GUARDED, UNCHECKED, UNEXPANDED
-from policy.hosts.claude.data.versions import Behaviour
 from policy.hosts.claude.defaults import is_judged
+from policy.hosts.claude.options import VERSION
 from policy.hosts.claude.session import EDITING_MODES, ClaudeSession
 from policy.hosts.claude.shell.simple import COMPOUND
 from policy.patterns.tokens import folded
@@ -79,23 +77,10 @@ def denies_rest(session: ClaudeSession, mode: str) -> bool:
     return session.asks_nobody(mode) and not is_judged(session, mode)
 
 
-@lru_cache(maxsize=64)
-def _shell(edits: bool, behaves: Behaviour) -> Shell:  # noqa: FBT001  # one question
-    """Return what a version knows of commands, in modes that edit files or in others."""
-    shell = _EDITING_SHELL if edits else _SHELL
-    if not behaves.input_is_read:
-        shell = evolve(shell, files=evolve(shell.files, input=""))
-    if not behaves.unopened_programs:
-        return shell
-    known = dict(shell.programs.items())
-    for name in behaves.unopened_programs & known.keys():
-        known[name] = evolve(known[name], reads=Files.NONE, writes=Files.NONE)
-    return evolve(shell, programs=Programs(known))
-
-
 @lru_cache(maxsize=64)  # one object for all that is equal: much is remembered by it
-def _shell_below(cwd: str, home: str, shell: Shell) -> Shell:
-    """Return what a session in the folder *cwd* knows of commands."""
+def _shell_below(cwd: str, home: str, edits: bool) -> Shell:  # noqa: FBT001  # one question
+    """Return what a session in the folder *cwd* knows of commands, in a mode that *edits*."""
+    shell = _EDITING_SHELL if edits else _SHELL
     return evolve(shell, cwd=cwd, kept=tuple(f"{home}/{name}" for name in OWN))
 
 
@@ -115,14 +100,12 @@ def _known(dialect: Dialect) -> Dialect:
 
 def _dialect(session: ClaudeSession, mode: str) -> Dialect:
     return Dialect(
-        f"claude-code@{session.options.version}",
+        f"claude-code@{VERSION}",
         arguments=known.ENTERING if session.enters else known.ARGUMENTS,
         inputs=INPUTS,
         aliases=known.ALIASES,
         aliased=False,
-        shell=_shell_below(
-            session.cwd, session.home, _shell(mode in EDITING_MODES, session.options.behaves)
-        ),
+        shell=_shell_below(session.cwd, session.home, mode in EDITING_MODES),
         cwd=session.cwd,
         home=session.home,
         fold=True,

@@ -61,15 +61,9 @@ __all__ = [
     "ClaudeFrontEnd",
     "ClaudeOptions",
     "load",
-    "profile",
 ]
 
 HOST: Final = "claude-code"
-
-
-def profile(options: ClaudeOptions) -> str:
-    """Return host and version."""
-    return f"{HOST}@{options.version}"
 
 
 def load(tree: Tree, options: ClaudeOptions | None = None) -> tuple[Project, ...]:
@@ -95,14 +89,14 @@ def _apart(
         for role in found.files:
             if found.root and _is_of_folder(role) and not found.is_home and role.scope == "project":
                 what = f"holds for sessions that are started in `{found.root}`, and no others"
-                yield _note_apart(role, what, options)
+                yield _note_apart(role, what)
         return
     for other in others if found.root == options.start else ():
         if other is not found and _is_along(other.root, found.root):
             for role in other.files:
                 if _is_of_folder(role) and role.path not in {each.path for each in found.files}:
                     what = f"is not read by a session that is started in `{found.root or '.'}`"
-                    yield _note_apart(role, what, options)
+                    yield _note_apart(role, what)
 
 
 def _is_of_folder(role: Role) -> bool:
@@ -116,8 +110,8 @@ def _is_along(one: str, other: str) -> bool:
     return other.startswith(one.replace("//", "/"))
 
 
-def _note_apart(role: Role, what: str, options: ClaudeOptions) -> Finding:
-    rules = read_settings(role.source, role.scope, options.behaves).rules if role.source else ()
+def _note_apart(role: Role, what: str) -> Finding:
+    rules = read_settings(role.source, role.scope).rules if role.source else ()
     denied = sum(rule.effect is Effect.DENY for rule in rules)
     more = f"{len(rules):,} rule{'' if len(rules) == 1 else 's'}"
     more += f", of which {denied:,} den{'ies' if denied == 1 else 'y'}" if denied else ""
@@ -165,7 +159,7 @@ def _project(found: FoundProject, options: ClaudeOptions, top: Path | None = Non
         findings += hook_findings(hooks, built)
     project = Project(
         host=HOST,
-        profile=profile(options),
+        profile=f"{HOST}@{VERSION}",
         root=found.root,
         agents=_agents(built),
         starts=(MAIN,),
@@ -201,7 +195,7 @@ def _missing_folders(files: Iterable[Settings], at: Path) -> Iterator[Finding]:
 
 
 # The mode that the files say, without what the host guards of its own files. That guard is
-# no rule, and versions and modes lift it: no rule is without effect because of it.
+# no rule, and modes lift it: no rule is without effect because of it.
 _UNGUARDED: Final = "unguarded"
 
 
@@ -274,7 +268,7 @@ class _Files:
             ("user", options.user),
         ):
             if given is not None:
-                self.settings.append(read_settings(given, scope, options.behaves))
+                self.settings.append(read_settings(given, scope))
         managed, user = options.managed_files, options.user_files
         for role in _unread_last(managed_roles(managed)) if managed is not None else ():
             self._take(role, 0)
@@ -295,7 +289,7 @@ class _Files:
         """Yield what settings say that are not in force."""
         for role in files:
             if role.source is not None:
-                yield read_settings(role.source, role.scope, self.options.behaves)
+                yield read_settings(role.source, role.scope)
 
     def hooks(self) -> Iterator[tuple[Hook, ...]]:
         """Yield the hooks of each file."""
@@ -322,7 +316,7 @@ class _Files:
             return
         match role.kind:
             case "settings":
-                self.settings.append(read_settings(source, role.scope, self.options.behaves))
+                self.settings.append(read_settings(source, role.scope))
             case "skill" | "command":
                 # A skill is invoked rather than a command of its name, one of a user rather
                 # than one of a project, and a near one than a far one (2.1.329, observed).

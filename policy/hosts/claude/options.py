@@ -8,11 +8,10 @@ from policy.core.source import Source
 from policy.core.values import field, frozen
 from policy.files.opening import Tree
 from policy.hosts.claude.data.tools import server_name
-from policy.hosts.claude.data.versions import Behaviour, behaviour
 
 __all__ = ["VERSION", "ClaudeOptions"]
 
-# The version whose behaviour was measured, and that is assumed where none is given.
+# The version whose behaviour was measured.
 VERSION = "2.1.329"
 
 
@@ -29,7 +28,6 @@ class ClaudeOptions:
     """How a session is started.
 
     Attributes:
-        version: of the host.
         os: ``linux``, ``darwin`` or ``windows``, where files begin with a drive.
         mode: permission mode; None is the one of the settings.
         cwd: working folder, absolute; "" is the folder of the project, whatever its name.
@@ -37,8 +35,8 @@ class ClaudeOptions:
         trusted: whether the user said that they trust the folder.
         local_tracked: whether the local settings are in version control.
         main_agent: the agent that a session is started as, or "".
-        depth: levels of agents below the main conversation; None is that of the version.
-        background: whether agents are started in the background; None is as the version
+        depth: levels of agents below the main conversation; None is that of the host.
+        background: whether agents are started in the background; None is as the host
             does by default, which is not for those that agents start.
         user: user settings.
         managed: settings of an administrator.
@@ -56,7 +54,7 @@ class ClaudeOptions:
         servers: tools of MCP servers, by server; None is not known, so all may be there.
         configured: names of servers that a file of the project configures.
         interactive: tools whose server wants the user asked each time.
-        preapproved: hosts fetched from without asking; None is those of the version.
+        preapproved: hosts fetched from without asking; None is those of the host.
         links: files that are links, and what each leads to, absolute.
         hooks: what hooks before a call answer to every call: ``allow``, ``ask`` or ``deny``.
         aliases: other names of skills, and the skill that each is.
@@ -70,7 +68,6 @@ class ClaudeOptions:
             for the host, so that denials of its tools hold for those (documented, not observed).
     """
 
-    version: str = VERSION
     os: str = "linux"
     mode: str | None = None
     cwd: str = ""
@@ -105,17 +102,8 @@ class ClaudeOptions:
     sandboxed: bool = False
     cowork: bool = False
 
-    def __attrs_post_init__(self) -> None:
-        """Refuse a version that is not known."""
-        behaviour(self.version)
-
     def in_background(self, depth: int) -> bool:
         """Return whether agents at *depth* below the main conversation run in the background."""
         if self.background is None:
             return depth == 1
         return self.background
-
-    @property
-    def behaves(self) -> Behaviour:
-        """How the version behaves."""
-        return behaviour(self.version)

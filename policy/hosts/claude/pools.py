@@ -141,8 +141,6 @@ def _available(
         kept |= tools & {"ExitPlanMode"}
     if position.background:
         kept &= known.BACKGROUND
-        if not session.options.behaves.lsp_in_background:
-            kept -= {"LSP"}
     if session.options.teammate:
         kept |= tools & known.OF_TEAMS
     return kept if position.may_start else kept - {"Agent"}
@@ -237,7 +235,7 @@ def declared(
 ) -> tuple[RuleSet, ...]:
     """Return what the two lists of an agent declare, call by call."""
     anchors = Anchors(session.cwd, session.home, session.cwd)
-    scope = RuleScope(anchors, frozenset(session.agents), behaves=session.options.behaves)
+    scope = RuleScope(anchors, frozenset(session.agents))
     sets = []
     tools = definition.tools
     if tools.presence is not Presence.ABSENT and not _everything(tools):

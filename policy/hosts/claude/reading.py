@@ -26,7 +26,7 @@ __all__ = ["MAIN", "ClaudeEnforced", "attenuated", "main_definition"]
 MAIN: Final = "main"
 
 # What a workflow starts: an agent of no file, which accepts edits whatever the session does
-# (documented for 2.1.240, not observed).
+# (documented, not observed).
 WORKFLOW: Final = "workflow"
 
 
@@ -217,11 +217,10 @@ class ClaudeEnforced:
     ) -> Link | str:
         """Return the link of *agent* behind one of a state at the depth *above*, or why none is."""
         session = self.session
-        bypass = session.options.behaves.bypass_of_agents and not session.no_bypass
         declared = definition.mode
         if declared == "auto" and session.no_auto:
             declared = None
-        mode = child_mode(state.mode, declared, bypass=bypass)
+        mode = child_mode(state.mode, declared)
         depth = above + 1
         limit = depth_limit(self.session)
         if depth > limit:

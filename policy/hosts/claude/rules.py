@@ -28,7 +28,6 @@ from policy.hosts.claude.data import find
 from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.data.shell import ALIASES
 from policy.hosts.claude.data.unchecked import STARTING
-from policy.hosts.claude.data.versions import Behaviour
 from policy.hosts.claude.paths import Anchors, Negation, path_patterns
 from policy.hosts.claude.shell import canonical_powershell
 from policy.language.mistakes import looks_absolute
@@ -94,7 +93,6 @@ class RuleScope:
         anchors: the folders that its paths are relative to.
         agents: names of the agents that can be started.
         flag: whether it was given on the command line, where MCP tools have parameters.
-        behaves: how the version behaves.
         aliases: other names of skills, and the skill that each is.
         servers: tools of MCP servers, by server; None is not known.
         configured: names of servers that a file of the project configures.
@@ -104,7 +102,6 @@ class RuleScope:
     anchors: Anchors
     agents: frozenset[str] = frozenset()
     flag: bool = False
-    behaves: Behaviour = Behaviour()
     aliases: Mapping[str, str] = values.field(factory=dict, hash=False)
     servers: Mapping[str, tuple[str, ...]] | None = values.field(default=None, hash=False)
     configured: tuple[str, ...] = ()
@@ -220,10 +217,8 @@ def command_lines(rule: RuleText, content: str) -> RuleLines:
             severity=rule.lost,
         )
     inside = ":*" in (text[:-2] if is_prefix else text)
-    if inside and not rule.scope.behaves.colon_star_inside:
-        return rule.skipped("colon-star-not-at-end", case="skipped")
     if inside:
-        findings = rule.finding("colon-star-not-at-end", case="literal")
+        findings = rule.finding("colon-star-not-at-end")
     if rule.effect is Effect.ALLOW:
         findings += _starts_others(rule, text)
     findings += _compound(rule, text, is_prefix=is_prefix)
@@ -492,8 +487,7 @@ def _skill(rule: RuleText, content: str) -> RuleLines:
         return rule.skipped("dead-skill-rule")
     texts = [name, "/" + name]
     if rule.effect is Effect.DENY:
-        if rule.scope.behaves.nested_skills:
-            texts.append("*:" + name)
+        texts.append("*:" + name)
         aliases = rule.scope.aliases
         skill = aliases.get(name, name)
         known = [skill, *(alias for alias, real in aliases.items() if real == skill)]
@@ -641,9 +635,6 @@ def read_rule(text: str, span: Span, effect: Effect, scope: RuleScope) -> RuleLi
     try:
         matcher = parse_matcher(text, span)
     except PolicyError as error:
-        whole, closed, behind = text.rpartition(")")
-        if closed and behind and not scope.behaves.text_behind_refused:
-            return read_rule(whole + closed, span, effect, scope)
         if len(text) > PATTERN_CHARACTERS and effect is not Effect.ALLOW:
             found = Finding.of(error, "malformed-rule", consequence=_WIDENED)
             return read_rule(_wider(text), span, effect, scope) + RuleLines((), found)

@@ -19,16 +19,18 @@ from policy.core.source import Span
 from policy.hosts.claude.agents import Definition
 from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.data.guarded import LINKED, OF_SYSTEMS
-from policy.hosts.claude.data.settings import ASKING_TOOLS, FENCES, READS_INSIDE
+from policy.hosts.claude.data.settings import ASKING_TOOLS, FENCES
 from policy.hosts.claude.options import ClaudeOptions
 from policy.hosts.claude.paths import Anchors
 from policy.hosts.claude.rules import RuleLine, RuleLines, RuleScope, read_rule
 from policy.hosts.claude.settings import (
+    OF_PROJECT,
     Settings,
     auto_allowing_sandbox,
     connected,
     heard,
     invocable,
+    is_ignored,
     kept_outside,
     left_out,
     offered,
@@ -82,7 +84,6 @@ class ScopeRules:
             anchors,
             agents,
             flag=file.scope == "cli",
-            behaves=options.behaves,
             aliases=options.aliases,
             servers=options.servers,
             configured=options.configured,
@@ -128,7 +129,7 @@ def by_skills(
     active = skills.get(options.aliases.get(invoked, invoked))
     read = [(skill, _granted(skill, scope)) for skill in skills.values()]
     findings = [found for skill, lines in read for found in (*skill.findings, *lines.findings)]
-    if locked and options.behaves.lock_binds_skills:
+    if locked:
         read = []
     granted = tuple(line for _, lines in read for line in lines.lines)
     allowed = (
@@ -197,19 +198,10 @@ _PLAN_OF_AGENT: Final = "plan of an agent"
 _SILENT: Final = {"plan": "silent plan", _PLAN_OF_AGENT: "silent plan of an agent"}
 
 
-def child_mode(parent: str, declared: str | None, *, bypass: bool = False) -> str:
-    """Return the mode of an agent.
-
-    Args:
-        parent: mode of the agent that starts it.
-        declared: what its definition says, or None.
-        bypass: whether the version takes ``bypassPermissions`` of a definition.
-
-    """
-    if parent in _HANDED_DOWN or declared is None:
+def child_mode(parent: str, declared: str | None) -> str:
+    """Return the mode of an agent that says *declared*, which one in the mode *parent* starts."""
+    if parent in _HANDED_DOWN or declared in (None, "bypassPermissions"):
         return parent
-    if declared == "bypassPermissions":
-        return declared if bypass and parent == "default" else parent
     if is_plan(parent):
         return _SILENT.get(parent, parent) if declared == "dontAsk" else parent
     return _PLAN_OF_AGENT if declared == "plan" else declared
@@ -242,24 +234,21 @@ def session_mode(
         no_auto: whether there is no ``auto``.
 
     """
-    asked = options.mode or _said(settings, options)
+    asked = options.mode or _said(settings)
     if asked == "bypassPermissions" and no_bypass:
         return "default"
     return "default" if asked == "manual" or (asked == "auto" and no_auto) else asked
 
 
-def _said(settings: Iterable[Settings], options: ClaudeOptions) -> str:
+def _said(settings: Iterable[Settings]) -> str:
     """Return the mode that the strongest file says, which a project may not say of some."""
     said = [(each.scope, each.mode) for each in settings if each.mode]
     scope, mode = said[0] if said else ("", "default")
-    if scope not in _OF_PROJECT or not options.behaves.ignores(mode):
+    if not is_ignored(scope, mode):
         return mode or "default"
     # It counts if a file of another scope says it too, and nothing else does (2.1.329, observed).
-    others = {other for scope, other in said if scope not in _OF_PROJECT}
-    return mode if mode and mode in others else "default"
-
-
-_OF_PROJECT: Final = ("project", "local")
+    others = {other for scope, other in said if scope not in OF_PROJECT}
+    return mode if mode in others else "default"
 
 
 # --- the session ----------------------------------------------------------------------
@@ -291,7 +280,6 @@ class ClaudeSession:
         sandbox: where settings auto-allow commands in a sandbox; None where they do not.
         outside: entries for the commands that never run in one.
         tools: the built-in tools that are offered; None is all.
-        no_bypass: whether no agent may go without permissions.
         no_auto: whether no agent may have its calls judged by a model.
         silent: whether what would be asked for is denied, in every mode.
         starts: whether the host starts at all, and all that it reads is known.
@@ -312,7 +300,6 @@ class ClaudeSession:
     sandbox: Span | None
     outside: tuple[Entry, ...]
     tools: frozenset[str] | None
-    no_bypass: bool
     no_auto: bool
     silent: bool
     starts: bool
@@ -413,7 +400,6 @@ def session(
     scope = RuleScope(
         Anchors(cwd, home, cwd, folders[1:], *ruled),
         frozenset(agents),
-        behaves=options.behaves,
         aliases=options.aliases,
         servers=options.servers,
     )
@@ -445,7 +431,6 @@ def session(
             if line.entry.tool == "Bash"
         ),
         tools=next((frozenset(s.tools) for s in settings if s.tools is not None), None),
-        no_bypass=no_bypass,
         no_auto=no_auto,
         silent=silent,
         starts=not any(s.unknown or (s.unreadable and s.scope == "managed") for s in settings),
@@ -490,8 +475,6 @@ def _fences(
     settings: Sequence[Settings], options: ClaudeOptions, cwd: str, home: str
 ) -> Mapping[str, tuple[str, ...]]:
     on = {name for each in settings for name in each.fences}
-    if not options.behaves.reads_kept_inside:
-        on.discard(READS_INSIDE)
     said = {name: [each for each in settings if each.scope in FENCES[name]] for name in sorted(on)}
     return {name: _folders(counted, options, cwd, home) for name, counted in said.items()}
 
@@ -501,8 +484,6 @@ _Links = tuple[tuple[str, str], ...]
 
 def _ruled_links(options: ClaudeOptions) -> tuple[_Links, _Links]:
     """Return the links of the system that rules follow, and all that there are."""
-    if not options.behaves.links_ruled:
-        return (), ()
     links = tuple((folded(k), folded(target)) for k, target in options.links.items())
     return tuple(link for link in links if link in LINKED.items()), links
 

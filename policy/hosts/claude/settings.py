@@ -48,7 +48,6 @@ from policy.hosts.claude.data.settings import (
     VALUES,
 )
 from policy.hosts.claude.data.tools import MODES, WAITING
-from policy.hosts.claude.data.versions import Behaviour
 from policy.hosts.claude.hooks import Hook, read_hooks
 from policy.hosts.claude.options import ClaudeOptions
 from policy.hosts.claude.rules import RuleLine, is_set, lost_lists
@@ -59,6 +58,7 @@ from policy.tables.ruleset import Entry
 
 __all__ = [
     "LISTS",
+    "OF_PROJECT",
     "UNKNOWN",
     "Mistakes",
     "Settings",
@@ -68,6 +68,7 @@ __all__ = [
     "cut_flag",
     "heard",
     "invocable",
+    "is_ignored",
     "kept_outside",
     "left_out",
     "looks_like_settings",
@@ -332,11 +333,9 @@ class PermissionsReader:
     """Reads ``permissions``.
 
     Attributes:
-        behaves: how the version behaves.
         mistakes: of the file, to which those found here are added.
     """
 
-    behaves: Behaviour
     mistakes: Mistakes
 
     def read(self, node: MappingNode, settings: Settings) -> Settings:
@@ -424,7 +423,7 @@ class PermissionsReader:
             )
             # What an administrator says of it keeps others from saying anything.
             return ("default" if self.mistakes.scope == "managed" and is_set(value) else None), None
-        if self.mistakes.scope in ("project", "local") and self.behaves.ignores(mode):
+        if is_ignored(self.mistakes.scope, mode):
             self.mistakes.findings.append(find("project-mode-ignored", value.span, mode=mode))
         return mode, value.span
 
@@ -459,6 +458,15 @@ class PermissionsReader:
                     find("folder-not-there", span, case="star", name=name)
                 )
         return found
+
+
+# Scopes of a project, which may not say of some modes that a session begins in them.
+OF_PROJECT: Final = ("project", "local")
+
+
+def is_ignored(scope: str, mode: str | None) -> bool:
+    """Return whether a mode counts for nothing in a file of *scope*."""
+    return scope in OF_PROJECT and mode in ("auto", "bypassPermissions")
 
 
 def strictest(settings: Settings) -> Settings:
@@ -631,7 +639,7 @@ def looks_like_settings(node: Node) -> bool:
     ) or (isinstance(permissions, MappingNode) and permissions.get("defaultMode") is not None)
 
 
-def read_settings(source: Source, scope: str, behaves: Behaviour | None = None) -> Settings:
+def read_settings(source: Source, scope: str) -> Settings:
     """Return what *source* says, with what is wrong with it among the findings."""
     if not source.text.strip():
         return Settings(scope)  # a file without a text says nothing
@@ -649,13 +657,13 @@ def read_settings(source: Source, scope: str, behaves: Behaviour | None = None) 
             help=NO_START if scope == "managed" else REJECTED,
         )
         return Settings(scope, findings=(finding,), unreadable=True)
-    return _read(node, Mistakes(scope), behaves or Behaviour())
+    return _read(node, Mistakes(scope))
 
 
-def _read(node: MappingNode, mistakes: Mistakes, behaves: Behaviour) -> Settings:
+def _read(node: MappingNode, mistakes: Mistakes) -> Settings:
     scope = mistakes.scope
     mistakes.repeated(node)
-    settings = _of_permissions(node.get("permissions"), mistakes, behaves)
+    settings = _of_permissions(node.get("permissions"), mistakes)
     mistakes.shaped(VALUES, node, "")
     hooks, wrong = read_hooks(node.get("hooks"))
     for mistake in wrong:
@@ -689,10 +697,10 @@ def _read(node: MappingNode, mistakes: Mistakes, behaves: Behaviour) -> Settings
     )
 
 
-def _of_permissions(node: Node | None, mistakes: Mistakes, behaves: Behaviour) -> Settings:
+def _of_permissions(node: Node | None, mistakes: Mistakes) -> Settings:
     settings = Settings(mistakes.scope)
     if isinstance(node, MappingNode):
-        return PermissionsReader(behaves, mistakes).read(node, settings)
+        return PermissionsReader(mistakes).read(node, settings)
     if node is not None:
         mistakes.wrong("permissions", "an object", node)
         if mistakes.scope == "managed" and is_set(node):

@@ -18,8 +18,6 @@ from policy.core.values import define, field
 from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.data.programs import READ_ONLY_PROGRAMS
 from policy.hosts.claude.data.tools import BUILT_IN, PREAPPROVED
-from policy.hosts.claude.data.versions import behaviour
-from policy.hosts.claude.options import VERSION
 from policy.hosts.claude.paths import Anchors
 from policy.hosts.claude.rules import RuleScope, read_rule
 from policy.hosts.portable import (
@@ -331,7 +329,7 @@ class _Settings:
     def _says(self, rule: str, line: PortableLine, effect: Effect) -> bool:
         """Whether a rule says no more than *line* where it allows, and no less elsewhere."""
         anchors = Anchors(self.portable.cwd, self.portable.home, self.portable.cwd)
-        scope = RuleScope(anchors, frozenset(self.names.values()), behaves=behaviour(VERSION))
+        scope = RuleScope(anchors, frozenset(self.names.values()))
         lines = read_rule(rule, Source("<rule>", rule).whole(), effect, scope).lines
         entries: list[Entry] = [one.entry for one in lines if one.entry.field == line.field]
         said = [None if e.pattern is None else self._lettered(e.pattern) for e in entries]

@@ -15,7 +15,6 @@ import attrs
 
 from policy.core.decision import Reason
 from policy.files.opening import Memory
-from policy.hosts.claude.data.versions import CHANGES, UNTOLD, Behaviour
 from policy.hosts.claude.front_end import ClaudeOptions, load
 from policy.hosts.claude.options import VERSION
 from policy.hosts.project import Project
@@ -239,15 +238,11 @@ DIFFERENCES: Final = (
 
 # --- the page -------------------------------------------------------------------------
 
-# A version for each that changed something the examples show.
-_VERSIONS: Final = (VERSION, "2.1.240")
-
 _HEAD: Final = """\
 # Claude Code: declared, but does
 
 What files declare, and what the host does. *Declared* is the attenuated reading, in which a
-chain only narrows; then follows what each version enforces. {observed} was run and observed; of
-the others the release notes were read. Printed by `python -m tests.hosts.claude.declared_page`.
+chain only narrows; then follows what {observed} was observed to enforce. Printed by `python -m tests.hosts.claude.declared_page`.
 """
 
 
@@ -257,14 +252,6 @@ def page() -> str:
         [
             _HEAD.format(observed=VERSION),
             *_traps(),
-            "",
-            "## What changed, and when\n",
-            *_changes(),
-            "",
-            "Release notes also tell of these, before which every profile decides as since then:\n",
-            "| what | since | why not |",
-            "| --- | --- | --- |",
-            *(f"| {what} | {since} | {why} |" for since, what, why in UNTOLD),
             "",
             f"## Where the documentation says otherwise than {VERSION} does\n",
             "| documentation | observed |",
@@ -276,26 +263,24 @@ def page() -> str:
 
 
 def _traps() -> Iterator[str]:
-    yield "| declared | call | declared | " + " | ".join(_VERSIONS) + " | findings |"
-    yield "| --- " * (len(_VERSIONS) + 4) + "|"
+    yield f"| declared | call | declared | {VERSION} | findings |"
+    yield "| --- " * 5 + "|"
     for trap in TRAPS:
-        newest = _project(trap, VERSION)
-        does = [_decided(trap, _project(trap, version), "enforced") for version in _VERSIONS]
-        codes = dict.fromkeys(f"`{finding.code}`" for finding in newest.findings)
+        project = _project(trap)
+        codes = dict.fromkeys(f"`{finding.code}`" for finding in project.findings)
         call = f"`{trap.tool}` `{json.dumps(dict(trap.input))}`"
         if trap.chain:
             call = f"{'>'.join(trap.chain)}: {call}"
-        cells = [trap.title, call, _decided(trap, newest, "attenuated"), *does, " ".join(codes)]
+        does = [_decided(trap, project, reading) for reading in ("attenuated", "enforced")]
+        cells = [trap.title, call, *does, " ".join(codes)]
         yield "| " + " | ".join(cells) + " |"
 
 
-def _project(trap: ExampleTrap, version: str) -> Project:
+def _project(trap: ExampleTrap) -> Project:
     files = {".claude/settings.json": f'{{"permissions": {{{trap.permissions}}}}}'}
     for name, front in trap.agents.items():
         files[f".claude/agents/{name}.md"] = f"---\nname: {name}\n{front}\n---\n"
-    (project,) = load(
-        Memory(files), ClaudeOptions(version=version, cwd="/srv/app", home="/home/user")
-    )
+    (project,) = load(Memory(files), ClaudeOptions(cwd="/srv/app", home="/home/user"))
     return project
 
 
@@ -309,24 +294,6 @@ def _decided(trap: ExampleTrap, project: Project, reading: str) -> str:
     decision = chain.decide(trap.tool, dict(trap.input))
     unavailable = decision.reason is Reason.UNAVAILABLE
     return "no such tool" if unavailable else str(decision.effect)
-
-
-def _changes() -> Iterator[str]:
-    yield "| what | since | before | since then |"
-    yield "| --- | --- | --- | --- |"
-    after = dict(attrs.asdict(Behaviour()))
-    for change in CHANGES:
-        cells = (change.field.replace("_", " "), change.since, change.before, after[change.field])
-        yield "| " + " | ".join(map(_cell, cells)) + " |"
-        after[change.field] = change.before
-
-
-def _cell(value: object) -> str:
-    if isinstance(value, frozenset):
-        return " ".join(sorted(value)) or "none"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return str(value)
 
 
 if __name__ == "__main__":

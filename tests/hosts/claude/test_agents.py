@@ -153,7 +153,7 @@ def test_a_tool_that_is_lacking_is_lacking_where_the_user_is_never_asked_too() -
     assert decision.reason is Reason.UNAVAILABLE
 
 
-# --- workflows and versions ---------------------------------------------------------------
+# --- workflows -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("mode", ["default", "plan", "dontAsk", "bypassPermissions"])
@@ -174,47 +174,6 @@ def test_an_agent_may_have_the_name_of_what_a_workflow_starts() -> None:
         assert list(reading.agents).count("workflow") == 1
         decision = Chain.start("main", reading).spawn("workflow").decide("Bash", {"command": "ls"})
         assert decision.reason is Reason.UNAVAILABLE
-
-
-_AGENT: Final = "---\nname: a\ndescription: d\n{}\n---\n"
-_SKILL: Final = "---\nname: s\ndescription: d\n{}\n---\n"
-
-
-@pytest.mark.parametrize(
-    ("since", "files", "options", "chain", "call", "effects"),
-    [
-        (
-            "2.1.282",
-            _SKILL.format("allowed-tools: Bash(make)"),
-            {
-                "active_skill": "s",
-                "managed": Source("<managed>", '{"allowManagedPermissionRulesOnly": true}'),
-            },
-            (),
-            _MAKE,
-            "allow ask",
-        ),
-    ],
-)
-def test_a_version_does_as_its_release_notes_say(  # noqa: PLR0917  # a table
-    since: str,
-    files: str,
-    options: dict[str, object],
-    chain: tuple[str, ...],
-    call: tuple[str, dict[str, object]],
-    effects: str,
-) -> None:
-    path = ".claude/skills/s/SKILL.md" if "name: s" in files else ".claude/agents/a.md"
-    major, minor, patch = since.split(".")
-    found = []
-    for version in (f"{major}.{minor}.{int(patch) - 1}", since):
-        given = ClaudeOptions(version=version, cwd="/srv/app", **options)  # type: ignore[arg-type]
-        (project,) = load(Memory({".claude/settings.json": "{}", path: files}), given)
-        reached = Chain.start("main", project.enforced)
-        for agent in chain:
-            reached = reached.spawn(agent)
-        found.append(str(reached.decide(*call).effect))
-    assert " ".join(found) == effects
 
 
 # --- what holds whatever else is said ---------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 
 import attrs
@@ -16,7 +15,6 @@ from policy.hosts.claude.data.programs import (
     READ_ONLY_PROGRAMS,
 )
 from policy.hosts.claude.data.tools import ALIASES, INPUTS, NAMES, SPECIFIED
-from policy.hosts.claude.data.versions import CHANGES, Behaviour
 from tests.hosts.claude.tables import TABLES, text
 
 # Attributes of programs and wrappers that are names, and no expressions.
@@ -66,13 +64,6 @@ def test_tools_that_a_list_names_have_a_table_of_their_own():
     assert listed <= NAMES
     assert INPUTS.keys() <= NAMES
     assert {"Cd", *ALIASES} & SPECIFIED == SPECIFIED - NAMES
-
-
-def test_changes_are_of_fields_and_the_newest_first():
-    fields = attrs.fields_dict(Behaviour)
-    versions = [tuple(map(int, change.since.split("."))) for change in CHANGES]
-    assert all(change.field in fields for change in CHANGES)
-    assert all(newer >= older for newer, older in itertools.pairwise(versions))
 
 
 def _below(programs):

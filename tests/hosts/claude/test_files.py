@@ -203,7 +203,6 @@ def test_an_anchored_rule_that_denies_holds_where_a_link_leads_that_it_names(rul
 
     assert decided("Read", path, denied, links=LINKS).reason is Reason.RULE
     assert str(decided("Edit", path, denied, links=LINKS).effect) == "deny"
-    assert str(decided("Read", path, denied, links=LINKS, version="2.1.267").effect) == "allow"
     allowed = {"allow": [f"Read({rule})"]}
     assert str(decided("Read", path, allowed, links=LINKS).effect) == "ask"
 

@@ -8,13 +8,11 @@ from pathlib import Path
 import pytest
 
 from policy.core.decision import Decision
-from policy.core.errors import PolicyError
 from policy.core.finding import Severity
 from policy.core.source import Source
 from policy.files.opening import Memory
 from policy.hosts.claude import front_end as claude
 from policy.hosts.claude.front_end import ClaudeOptions, load
-from policy.hosts.front_ends import front_ends
 from policy.hosts.project import Project
 from policy.tables.chain import Chain, SpawnDenied
 from tests.hosts.claude.declared_page import page
@@ -268,29 +266,6 @@ def test_files_of_windows_are_named_by_their_drive() -> None:
     assert read({}, "C:\\proj\\a", **windows) == "allow"
 
 
-@pytest.mark.parametrize(
-    ("rules", "call", "version", "effects"),
-    [
-        (
-            {"defaultMode": "bypassPermissions"},
-            ("Bash", {"command": "make"}),
-            "2.1.257",
-            ["allow", "ask"],
-        ),
-    ],
-)
-def test_a_version_decides_as_its_release_notes_say(
-    rules: dict[str, object],
-    call: tuple[str, dict[str, object]],
-    version: str,
-    effects: list[str],
-) -> None:
-    major, minor, patch = version.split(".")
-    older = f"{major}.{minor}.{int(patch) - 1}"
-
-    assert [str(decide(rules, *call, version=each).effect) for each in (older, version)] == effects
-
-
 def test_the_tool_that_ends_stays_while_any_other_does() -> None:
     assert str(decide({"deny": ["EndConversation"]}, "EndConversation").effect) == "allow"
     assert str(decide({"ask": ["EndConversation"]}, "EndConversation").effect) == "allow"
@@ -513,19 +488,6 @@ def test_a_prefix_ends_in_a_colon_and_a_star_without_blanks(rule, runs, asks) ->
     for command in asks:
         assert run({"allow": [f"Bash({rule})"]}, command) == "ask"
         assert run({"deny": [f"Bash({rule})"], "allow": ["Bash"]}, command) == "allow"
-
-
-def test_a_profile_chooses_the_version() -> None:
-    tree = Memory({".claude/settings.json": "{}"})
-    reader = front_ends(["claude-code@2.1.240"])[1]
-
-    assert [found.profile for found in reader.load(tree)] == ["claude-code@2.1.240"]
-
-
-@pytest.mark.parametrize("profile", ["claude-code@", "claude-code@new", "nobody@1.0", "2.1.329"])
-def test_a_profile_that_is_none_is_an_error(profile: str) -> None:
-    with pytest.raises(PolicyError, match="expected"):
-        front_ends([profile])
 
 
 def test_the_page_of_what_is_declared_and_done_is_the_one_that_is_kept() -> None:

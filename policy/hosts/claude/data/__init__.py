@@ -1,4 +1,4 @@
-"""What Claude Code 2.1.329 knows of programs, tools, settings and versions, in TOML files.
+"""What Claude Code 2.1.329 knows of programs, tools and settings, in TOML files.
 
 `find` makes the findings whose texts ``findings.toml`` holds. `table` returns what another of the
 files says; the modules beside them turn it into the classes that the rest of the package uses.
