@@ -6,7 +6,7 @@ allows. Calls with the same obstacle that the same rule would allow are one grou
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from policy.analysis.records.logs import LogProblem
@@ -17,22 +17,22 @@ from policy.analysis.remedy import (
     folded,
     folders_of,
     hidden_kind,
+    holds_credential,
+    kin,
     lacking,
-    program,
     remedy_of,
     rules_for,
     with_rules,
 )
 from policy.compare.tables import differences
 from policy.compare.witness import Difference
-from policy.core.credentials import masked
 from policy.core.decision import Because, Clause, Decision, Does, Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.values import define, field, frozen
 from policy.hosts.notation.semantics import dialect_of
 from policy.tables.chain import Chain
-from policy.tables.dialect import ArgumentKind
+from policy.tables.dialect import ArgumentKind, Dialect
 
 __all__ = ["Friction", "FrictionGroup", "Obstacle", "friction"]
 
@@ -171,9 +171,11 @@ def _grouped(
         return None
     obstacle = _obstacle(chain, record, decision)
     rules = rules_for(chain, record.tool, record.call) if obstacle.has_rules else ()
-    if obstacle.has_rules and not rules and any(each != masked(each) for each in _texts(record)):
+    if obstacle.has_rules and not rules and holds_credential(record.call):
         obstacle = Obstacle(CREDENTIAL, text="…")
-    what = obstacle.kind, obstacle.because, tuple(map(program, rules))
+    dialect = dialect_of([chain.table])
+    shared = tuple(_program(rule, dialect) for rule in rules)
+    what = obstacle.kind, obstacle.because, shared
     key = record.chain, record.cwd, record.project, what
     group = groups.setdefault(key, FrictionGroup(obstacle, record.chain, record))
     group.members.append(record)
@@ -181,8 +183,10 @@ def _grouped(
     return group
 
 
-def _texts(record: Record) -> Iterator[str]:
-    yield from (value for value in record.call.values() if isinstance(value, str))
+def _program(rule: str, dialect: Dialect) -> tuple[str, str]:
+    """Return what the rules of one group share: the program, or the folder."""
+    tool, shared = kin(rule, dialect)
+    return tool, shared.partition(" ")[0]
 
 
 def _is_final(decision: Decision) -> bool:
@@ -243,7 +247,8 @@ def _remedy(group: FrictionGroup, decider: RecordDecider, least: int) -> None:
         )
     )
     calls = [(each.tool, each.call) for each in group.members]
-    for rules in (folded(exact), exact) if group.distinct >= least else (exact,):
+    patterns = tuple(folded(exact, least, dialect_of([chain.table])))
+    for rules in dict.fromkeys((patterns, exact)):
         found = remedy_of(chain, rules, calls)
         if found is not None:
             group.rules, group.links = found.rules, found.links

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import takewhile
 from typing import Final
 from urllib.parse import urlsplit
 
-from policy.commands.reader import DIFFER, SOME_VALUE, UNKNOWN, UNSEEN
+from policy.commands.reader import DIFFER, UNKNOWN, UNSEEN
 from policy.core.credentials import masked
 from policy.core.decision import HIDDEN_TEXT, Clause, Does
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
-from policy.core.values import frozen
+from policy.core.values import evolve, frozen
 from policy.hosts.front_ends import entries_of
 from policy.hosts.notation.semantics import dialect_of
+from policy.tables.calls import Unreadable, canonical_path, given_text
 from policy.tables.chain import Attenuated, Chain, Decider
 from policy.tables.dialect import ArgumentKind, Dialect
 from policy.tables.placement import ProjectFolders
@@ -24,16 +25,18 @@ from policy.tables.table import Ceiling, LinkedRules, Table
 
 __all__ = [
     "Remedy",
-    "begun",
     "clauses_of",
     "denial",
+    "folded",
     "folders_of",
+    "hidden_kind",
+    "holds_credential",
+    "kin",
     "lacking",
     "remedy",
     "remedy_of",
     "rules_for",
-    "spelled",
-    "subcommand",
+    "rules_of",
     "with_rules",
 ]
 
@@ -168,74 +171,109 @@ def clauses_of(chain: Chain, tool: str, call: Mapping[str, object]) -> tuple[Cla
 
 def rules_for(chain: Chain, tool: str, call: Mapping[str, object]) -> tuple[str, ...]:
     """Return rules for the call, each as narrow as it can be written; none where none is."""
-    clauses = clauses_of(chain, tool, call)
     dialect = dialect_of([chain.table])
+    return rules_of(tool, call, clauses_of(chain, tool, call), dialect, folders_of(chain))
+
+
+def rules_of(
+    tool: str,
+    call: Mapping[str, object],
+    clauses: Sequence[Clause],
+    dialect: Dialect,
+    folders: ProjectFolders | None,
+) -> tuple[str, ...]:
+    """Return the narrowest rules for a call, none where none is.
+
+    Args:
+        tool: its tool.
+        call: its arguments.
+        clauses: those of its command that need a rule.
+        dialect: how it is read.
+        folders: where it is made, or None.
+
+    """
     argument = dialect.argument(tool)
-    texts = [str(call[name]) for name in argument.fields if name in call]
     if clauses:
-        texts = [clause.text for clause in clauses if clause.does is Does.RUNS]
-    elif argument.kind is ArgumentKind.URL:
-        texts = [f"domain:{urlsplit(text).hostname or ''}" for text in texts]
-    elif argument.kind is ArgumentKind.PATH:
-        texts = [_path(text, chain) for text in texts]
-    if not texts and (not call or argument.kind not in _ALONE):
-        return (tool,)
-    opens = {Does.READS: "Read", Does.WRITES: "Edit"}
-    named = [(tool, text) for text in texts]
-    named += [
-        (opens[clause.does], _path(clause.text, chain))
-        for clause in clauses
-        if clause.does in opens and clause.text
-    ]
-    rules = [spelled(name, begun(text), dialect) for name, text in named]
-    # A star would stand for more than itself, and a credential is shown as stars.
-    if any(
-        rule is None or (rule[1] and "*" in masked(text))
-        for rule, (_, text) in zip(rules, named, strict=True)
-    ):
-        return ()
-    return tuple(
-        dict.fromkeys(
-            rule[0] if rule[1] is None else f"{rule[0]}({rule[1]})" for rule in rules if rule
-        )
-    )
+        named = [*_named(tool, clauses, dialect)]
+    else:
+        try:
+            text = given_text(argument, call) if argument.kind in _MATCHED else ""
+        except Unreadable:
+            text = ""
+        if not text:
+            return () if call and argument.kind in _ALONE else (tool,)
+        named = [(tool, text)]
+    rules = [_rule(name, text, dialect, folders) for name, text in named]
+    return tuple(dict.fromkeys(filter(None, rules))) if all(rules) else ()
 
 
+def _named(tool: str, clauses: Iterable[Clause], dialect: Dialect) -> Iterator[tuple[str, str]]:
+    """Yield the tools and texts that rules have to match for *clauses*."""
+    tools = dialect.shell.files
+    # Where opening a file is no call of its own, the rules of these two hold for it.
+    opens = {
+        Does.READS: "Read" if tools.input in tools.inner else tools.input,
+        Does.WRITES: "Edit" if tools.output in tools.inner else tools.output,
+    }
+    for clause in clauses:
+        if clause.does is Does.RUNS:
+            yield tool, clause.text
+        elif clause.text and opens.get(clause.does):
+            yield opens[clause.does], clause.text
+
+
+def _rule(tool: str, text: str, dialect: Dialect, folders: ProjectFolders | None) -> str | None:
+    """Return the narrowest rule for one argument; None where it would match others."""
+    kind = dialect.argument(tool).kind
+    written, special = _begun(text), "*"
+    if kind is ArgumentKind.URL:
+        written = f"domain:{urlsplit(text).hostname or text}"
+    elif kind is ArgumentKind.PATH:
+        written, special = _path(text, dialect, folders), _GLOBS
+    # A credential is shown as stars.
+    is_pattern = any(each in masked(text) for each in special) or HIDDEN_TEXT in written
+    for form in _forms(tool, written, kind):
+        if not (is_pattern and "(" in form) and _is_read(form, tool, dialect):
+            return form
+    return None
+
+
+# Arguments that rules match by a text.
+_MATCHED: Final = frozenset(
+    {*(ArgumentKind.TEXT, ArgumentKind.COMMAND, ArgumentKind.POWERSHELL, ArgumentKind.PATH)}
+    | {ArgumentKind.URL, ArgumentKind.LENIENT}
+)
 # Tools with one of these are never allowed as a whole instead.
 _ALONE: Final = frozenset(
     {ArgumentKind.COMMAND, ArgumentKind.POWERSHELL, ArgumentKind.PATH, ArgumentKind.URL}
 )
+# What means more than itself in the pattern of a path.
+_GLOBS: Final = "*?[]\\!#"
 
 
-def spelled(tool: str, text: str, dialect: Dialect) -> tuple[str, str | None] | None:
-    """Return the narrowest rule that the host reads for calls of *tool*: a tool and its text.
+def _forms(tool: str, text: str, kind: ArgumentKind) -> Iterator[str]:
+    """Yield rules for a call, the narrowest first: a host may not read all of them.
 
-    A host may know files by the rules of another tool, or have no rules about arguments: then
-    the text is None. Returns None where it has no such rule.
+    It may know files by the rules of another tool, or have no rules about arguments.
     """
-    kind = dialect.argument(tool).kind
-    forms: list[tuple[str, str | None]] = [(tool, text)]
+    yield f"{tool}({text})"
     if kind is ArgumentKind.PATH:
-        forms += [("Read", text), ("Edit", text)]
+        yield from (f"Read({text})", f"Edit({text})")
     elif kind not in _ALONE:
-        forms.append((tool, None))
-    return next((form for form in forms if _is_read(form, tool, dialect)), None)
+        yield tool
 
 
-def _is_read(form: tuple[str, str | None], tool: str, dialect: Dialect) -> bool:
-    name, text = form
+def _is_read(rule: str, tool: str, dialect: Dialect) -> bool:
     try:
-        rule = name if text is None else f"{name}({text})"
-        entries = entries_of(rule, Effect.ALLOW, dialect)
+        return any(entry.tool == tool for entry in entries_of(rule, Effect.ALLOW, dialect))
     except PolicyError:
         return False
-    return any(entry.tool == tool for entry in entries)
 
 
-def begun(text: str) -> str:
-    """Return *text* with a star from the first substitution on, which stands for any text."""
-    known, hidden, _ = text.replace(SOME_VALUE, HIDDEN_TEXT).partition(HIDDEN_TEXT)
-    return f"{known}*" if hidden and known else text
+def _begun(text: str) -> str:
+    """Return *text* with a star from the first substitution on, unless that is of all it says."""
+    known, hidden, _ = text.partition(HIDDEN_TEXT)
+    return f"{known}*" if hidden and " " in known.strip() else text
 
 
 def folders_of(chain: Chain) -> ProjectFolders | None:
@@ -244,17 +282,22 @@ def folders_of(chain: Chain) -> ProjectFolders | None:
     return found if isinstance(found, ProjectFolders) else None
 
 
-def _path(text: str, chain: Chain) -> str:
+def _path(text: str, dialect: Dialect, folders: ProjectFolders | None) -> str:
     """Return the name of a file as rules write it: from the project, the home or the root."""
-    folders = folders_of(chain)
-    if text.startswith("$HOME/"):
-        return "~" + text.removeprefix("$HOME")
-    if not text.startswith("/"):
-        return text
-    for folder, written in ((folders.cwd, ""), (folders.home, "~")) if folders else ():
-        if folder and text.startswith(f"{folder}/"):
-            return written + text.removeprefix(folder)
-    return f"/{text}"
+    text = text.replace("$HOME", "~", 1) if text.startswith("$HOME/") else text
+    if folders is None:
+        return f"/{text}" if text.startswith("/") else text
+    here = evolve(dialect, cwd=folders.cwd, home=folders.home or dialect.home, fold=False)
+    path = canonical_path(text, here)
+    for folder, written, itself in ((here.cwd, "", "."), (here.home, "~", "~")):
+        if f"{path}/".startswith(f"{folder}/"):
+            return written + path.removeprefix(folder) if path != folder else itself
+    return f"/{path}"
+
+
+def holds_credential(call: Mapping[str, object]) -> bool:
+    """Return whether a text of the call looks like a key or a password."""
+    return any(isinstance(each, str) and masked(each) != each for each in call.values())
 
 
 def _with(rules: RuleSet, entries: Sequence[Entry]) -> RuleSet:
@@ -264,60 +307,66 @@ def _with(rules: RuleSet, entries: Sequence[Entry]) -> RuleSet:
     return RuleSet(both, rules.default, rules.dialect, rules.default_reason)
 
 
-def _cut(rule: str) -> tuple[str, str]:
-    tool, _, text = rule.removesuffix(")").partition("(")
-    return tool, text
+# --- several rules as one ----------------------------------------------------------
 
 
-def program(rule: str) -> tuple[str, str]:
-    """Return what the rules of one group share: the program, or the folder."""
-    tool, text = _cut(rule)
-    return kin(rule) if tool in _FILES else (tool, text.partition(" ")[0])
+def folded(rules: Iterable[str], least: int, dialect: Dialect) -> dict[str, tuple[str, ...]]:
+    """Return *rules*, those that are alike as one: rule -> the rules it stands for.
+
+    Commands are alike that begin with the same program and subcommand, files of one folder:
+    `Bash(git diff *)`, `Edit(docs/**)`. Folders of one folder are alike in turn.
+
+    Args:
+        rules: exact ones.
+        least: how many one rule stands for, at least.
+        dialect: how they are read.
+
+    """
+    groups: dict[str, tuple[str, ...]] = {rule: (rule,) for rule in rules}
+    while True:
+        kins: dict[tuple[str, str], list[str]] = {}
+        for rule in groups:
+            kins.setdefault(kin(rule, dialect), []).append(rule)
+        alike = [each for (_, shared), each in kins.items() if shared and len(each) >= least]
+        patterns = {_pattern_of(each, dialect): each for each in alike}
+        patterns.pop("", None)
+        if not patterns:
+            return groups
+        for pattern, members in patterns.items():
+            # Of files also those that lie deeper.
+            folder = pattern.removesuffix("**)") if pattern.endswith("/**)") else pattern
+            inside = [rule for rule in groups if rule in members or rule.startswith(folder)]
+            groups[pattern] = tuple(one for rule in inside for one in groups.pop(rule))
 
 
-def kin(rule: str) -> tuple[str, str]:
+def kin(rule: str, dialect: Dialect) -> tuple[str, str]:
     """Return what rules share that may become one: a program and its subcommand, or a folder."""
-    tool, text = _cut(rule)
-    if tool in _FILES:
-        return tool, text.rpartition("/")[0]
-    return tool, subcommand(text)
+    tool, _, text = rule.removesuffix(")").partition("(")
+    match dialect.argument(tool).kind:
+        case ArgumentKind.PATH:
+            folder = text.removesuffix("/**").rpartition("/")[0]
+            return tool, folder if folder.strip("/~") else ""
+        case ArgumentKind.COMMAND:
+            words = text.split(" ")
+            return tool, " ".join(words[: 2 if words[1:] and words[1].isidentifier() else 1])
+        case _:
+            return tool, text
 
 
-def subcommand(text: str) -> str:
-    """Return ``git diff`` of ``git diff HEAD``, and ``make`` of ``make -j``."""
-    words = text.split(" ")
-    return " ".join(words[: 2 if words[1:] and words[1].isidentifier() else 1])
-
-
-_FILES: Final = frozenset({"Read", "Edit", "Write"})
-
-
-def folded(rules: Sequence[str]) -> tuple[str, ...]:
-    """Return *rules*, those that are alike as one: `Bash(git diff *)`, `Edit(docs/**)`."""
-    groups: dict[tuple[str, str], list[str]] = {}
-    for rule in rules:
-        groups.setdefault(kin(rule), []).append(rule)
-    return tuple(
-        rule
-        for (_, shared), alike in groups.items()
-        for rule in ([pattern_of(alike)] if shared and len(alike) > 1 else alike)
-    )
-
-
-def pattern_of(rules: Sequence[str]) -> str:
-    """Return the narrowest rule with a star that matches all that *rules*, of one kin, do."""
-    tool, shared = kin(rules[0])
-    if tool in _FILES:
+def _pattern_of(rules: Sequence[str], dialect: Dialect) -> str:
+    """Return the narrowest pattern of *rules*, which are of one kin; "" for a program alone."""
+    tool, shared = kin(rules[0], dialect)
+    if dialect.argument(tool).kind is ArgumentKind.PATH:
         return f"{tool}({shared}/**)"
-    texts = [_cut(rule)[1].removesuffix(" *").split(" ") for rule in rules]
-    words = [column[0] for column in takewhile(_is_one, zip(*texts, strict=False))]
+    texts = [rule.removesuffix(")").partition("(")[2].removesuffix(" *") for rule in rules]
+    columns = zip(*(text.split(" ") for text in texts), strict=False)
+    words = [column[0] for column in takewhile(lambda column: len(set(column)) == 1, columns)]
     while any(" ".join(words).count(quote) % 2 for quote in "\"'"):
         words.pop()
-    return f"{tool}({' '.join(words)} *)"
+    return f"{tool}({' '.join(words)} *)" if len(words) > 1 else ""
 
 
-def _is_one(words: Sequence[str]) -> bool:
-    return len(set(words)) == 1
+# --- what no rule can know -----------------------------------------------------------
 
 
 # The beginning of a text that no rule can know -> what the text is.

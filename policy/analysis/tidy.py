@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from policy.analysis.diff import Change, diff_workspaces
 from policy.analysis.lint.checks import Positions, RuleSpelling, of_rules
 from policy.analysis.lint.commands import command_findings
-from policy.analysis.remedy import kin, pattern_of
+from policy.analysis.remedy import folded, kin
 from policy.core.decision import Because
 from policy.core.effect import Effect
 from policy.core.finding import Severity
@@ -16,6 +16,7 @@ from policy.core.source import Edit, Span, edited
 from policy.core.values import frozen
 from policy.files.opening import Overlay, Tree
 from policy.files.text import removal
+from policy.hosts.notation.semantics import dialect_of
 from policy.hosts.workspace import Workspace, load_tree
 
 __all__ = ["Fold", "folds"]
@@ -62,10 +63,7 @@ def folds(
         load: reads the tree with a fold made.
 
     """
-    for spans in _alike(tree, workspace):
-        if len(spans) < least:
-            continue
-        rule = pattern_of([json.loads(span.text) for span in spans])
+    for rule, spans in _patterns(tree, workspace, least):
         # The last stays in its place: each of the others has an item behind it.
         *others, last = spans
         edits = [edit for span in others for edit in removal(span)]
@@ -77,24 +75,33 @@ def folds(
             continue
         diff = diff_workspaces(workspace, after)
         grants = tuple(change for change in diff.changes if change.widened)
-        yield Fold(tuple(spans), rule, text, grants, diff.exact)
+        yield Fold(spans, rule, text, grants, diff.exact)
 
 
-def _alike(tree: Tree, workspace: Workspace) -> Iterator[list[Span]]:
-    """Yield the exact command rules that allow calls of one program and subcommand."""
-    found: dict[tuple[str, tuple[str, str]], dict[int, Span]] = {}
+def _patterns(
+    tree: Tree, workspace: Workspace, least: int
+) -> Iterator[tuple[str, tuple[Span, ...]]]:
+    """Yield patterns for exact command rules of one program and subcommand, and these rules."""
     for project in workspace.projects:
+        dialect = dialect_of([project.enforced.start(project.starts[0]).table])
         positions = Positions(project, tree.source)
+        found: dict[str, dict[str, Span]] = {}
         for written in project.written:
             if written.effect is not Effect.ALLOW or "*" in written.rule:
                 continue
-            tool, shared = kin(written.rule)
             because = Because(written.rule, written.effect, "", written.place)
             span = positions.span(because)
-            if " " in shared and span is not None and span.text == json.dumps(written.rule):
-                found.setdefault((written.place.file, (tool, shared)), {})[span.start] = span
-    for spans in found.values():
-        yield [spans[start] for start in sorted(spans)]
+            if span is not None and span.text == json.dumps(written.rule):
+                found.setdefault(written.place.file, {})[written.rule] = span
+        for spans in found.values():
+            commands = [rule for rule in spans if " " in kin(rule, dialect)[1]]
+            for rule, members in folded(commands, least, dialect).items():
+                if len(members) > 1:
+                    yield rule, tuple(sorted(map(spans.__getitem__, members), key=_start))
+
+
+def _start(span: Span) -> int:
+    return span.start
 
 
 def _is_warned_about(tree: Tree, workspace: Workspace, file: str, rule: str) -> bool:
