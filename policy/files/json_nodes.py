@@ -5,7 +5,7 @@ a closing bracket and a byte order mark, which editors write and some hosts acce
 key is no mistake: the last one counts, and `policy.files.nodes.repeated` lists the others.
 
 The scanner reads one token at a time and keeps its own stack, so that it is linear and depth
-is a number to compare. Where it stops, `_explain` says what is wrong with the next word.
+is a number to compare. Where it stops, `json_mistakes.toml` says what is wrong.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping as AbstractMapping
 from collections.abc import Set as AbstractSet
+from pathlib import Path
 from typing import Final, NoReturn
 
 from policy.core import expressions as re
 from policy.core import limits
 from policy.core.errors import PolicyError, PolicyErrors
 from policy.core.source import Source, Span
-from policy.core.values import define, field, frozen
-from policy.files.nodes import VALUES, MappingNode, Node, NodeEntry, ScalarNode, SequenceNode, Value
+from policy.files.nodes import VALUES, Node, OpenNode, ScalarNode, Value
 from policy.files.text import BYTE_ORDER_MARK, cite, has_byte_order_mark
 
 __all__ = ["read_json", "read_jsonc"]
@@ -73,6 +73,12 @@ class _Expected(enum.Enum):
     NEXT = "`,`"
     END = "the end of the file"
 
+    @property
+    def where(self) -> frozenset[str]:
+        """What the forms of mistakes call it."""
+        is_text = self in {_Expected.VALUE, _Expected.KEY}
+        return frozenset({self.name.lower(), "text"} if is_text else {self.name.lower()})
+
 
 # One token. The groups are numbered, and the number says what it is. Nothing
 # here can be matched in two ways, and `*+` never gives back what it took.
@@ -98,26 +104,6 @@ _VALUES: Final = _KEYS | {_NUMBER, _WORD}
 _WORDS: Final[AbstractMapping[str, Value]] = {"true": True, "false": False, "null": None}
 
 
-@define
-class _Open:
-    """A list or object whose end has not come yet."""
-
-    start: int
-    close: str
-    items: list[Node] = field(factory=list)
-    entries: list[NodeEntry] = field(factory=list)
-    key: ScalarNode | None = None
-    comma: int | None = None  # the last one
-
-    def add(self, node: Node) -> None:
-        """Add the next item, or the value of the last key."""
-        if self.key is None:
-            self.items.append(node)
-        else:
-            self.entries.append(NodeEntry(self.key, node))
-            self.key = None
-
-
 class _Scanner:
     """Reads one document and collects the places of what only `read_jsonc` takes."""
 
@@ -126,7 +112,7 @@ class _Scanner:
         self.text = source.text
         self.at = 1 if source.text.startswith(BYTE_ORDER_MARK) else 0  # after the last token
         self.start = 0  # of the last token
-        self.open: list[_Open] = []
+        self.open: list[OpenNode] = []
         self.comments: list[int] = []
         self.trailing: list[int] = []
 
@@ -171,20 +157,21 @@ class _Scanner:
 
         At the end of a list or object it is that list or object.
         """
+        before = self.start
         level = self.open[-1] if self.open else None
-        if level is not None and level.close == "}":
+        if level is not None and level.keyed:
             found = self.token(_Expected.KEY, _KEYS, "}")
             if found.lastindex == _MARK:
-                return self.close(level.comma)
+                return self.close(before)
             level.key = self.string(found)
             self.token(_Expected.COLON, _MARKS, ":")
             found = self.token(_Expected.VALUE, _VALUES, "[{")
         else:
             found = self.token(_Expected.VALUE, _VALUES, "[{]" if level else "[{")
         if found.lastindex == _MARK and level is not None and found[_MARK] == "]":
-            return self.close(level.comma)
+            return self.close(before)
         if found.lastindex == _MARK:
-            self.begin("]" if found[_MARK] == "[" else "}")
+            self.begin(keyed=found[_MARK] == "{")
             return None
         if found.lastindex in _STRINGS:
             return self.string(found)
@@ -195,30 +182,24 @@ class _Scanner:
         """Add *node* where it belongs; return what its end closes, if anything."""
         level = self.open[-1]
         level.add(node)
-        found = self.token(_Expected.NEXT, _MARKS, "," + level.close)
-        if found[_MARK] != ",":
-            return self.close()
-        level.comma = self.start
-        return None
+        found = self.token(_Expected.NEXT, _MARKS, ",}" if level.keyed else ",]")
+        return None if found[_MARK] == "," else self.close(level.start)
 
-    def begin(self, close: str) -> None:
+    def begin(self, *, keyed: bool) -> None:
         """Open a list or object."""
         if len(self.open) == limits.NESTING:
             raise PolicyError(
                 f"lists and objects are nested more than {limits.NESTING} deep",
                 self.source.span(self.start, self.at),
             )
-        self.open.append(_Open(self.start, close))
+        self.open.append(OpenNode(self.start, keyed))
 
-    def close(self, comma: int | None = None) -> Node:
-        """Return the list or object that ends here, after *comma* if there is one."""
+    def close(self, before: int) -> Node:
+        """Return the list or object that ends here, behind the token at *before*."""
+        if self.text[before] == ",":
+            self.trailing.append(before)
         level = self.open.pop()
-        span = self.source.span(level.start, self.at)
-        if comma is not None:
-            self.trailing.append(comma)
-        if level.close == "]":
-            return SequenceNode(tuple(level.items), span)
-        return MappingNode(tuple(level.entries), span)
+        return level.closed(self.source.span(level.start, self.at))
 
     def string(self, found: re.Match[str]) -> ScalarNode:
         """Return the string that was found."""
@@ -246,11 +227,34 @@ class _Scanner:
     def fail(self, expected: _Expected) -> NoReturn:
         """Raise what is wrong with the next token, where *expected* should come."""
         level = self.open[-1] if self.open else None
-        bracket = self.source.span(level.start, level.start + 1) if level else None
-        found = _FOUND.match(self.text, self.at)
-        start, end = found.span(1) if found else (self.at, self.at)
-        raise _explain(_Stop(self.source, start, expected, bracket, self.text[start:end]))
+        unclosed, where = "", set(expected.where)
+        wanted = expected.value
+        if level is not None:
+            bracket = self.source.span(level.start, level.start + 1)
+            unclosed = f"`{bracket.text}` at {bracket.place} is not closed yet"
+            where |= {"in_object"} if level.keyed else set()
+            closing = " or `}`" if level.keyed else " or `]`"
+            wanted += closing if expected is _Expected.NEXT else ""
+        start = len(self.text) - len(self.text[self.at :].lstrip(_BLANKS))
+        if start == len(self.text):
+            last = len(self.text.rstrip())
+            is_empty = not self.text.strip(BYTE_ORDER_MARK + _BLANKS)
+            raise PolicyError(
+                f"expected {wanted}, found the end of the file",
+                self.source.span(last, last),
+                help="write `{}` for nothing" if is_empty else unclosed,
+            )
+        from policy.language import mistakes  # noqa: PLC0415  # for mistakes alone
 
+        said = {"expected": wanted, "unclosed": unclosed}
+        forms = mistakes.forms(Path(__file__).with_name("json_mistakes.toml"))
+        found = mistakes.explained(forms, self.text, start, len(self.text), where=where, said=said)
+        assert found is not None  # noqa: S101  # the last form is that of any text
+        span = self.source.span(found.start, found.end)
+        raise PolicyError(found.message, span, help=found.help)
+
+
+_BLANKS: Final = " \t\n\r"
 
 # Beyond this Python itself refuses to make a number of text.
 _DIGITS: Final = 4000
@@ -298,142 +302,3 @@ def _unescaped(text: str, string: Span) -> str:
         raise PolicyError(message, span, help=mend)
 
     return _ESCAPE.sub(replacement, text)
-
-
-# The next thing as a person sees it: a string on its line, a word, a character.
-_FOUND: Final = re.compile(
-    r"[ \t\n\r]*+(\"(?:[^\"\\\n]|\\.)*+\"?|'(?:[^'\\\n]|\\.)*+'|[^\s,:{}\[\]\"'/]++|(?s:.)?)"
-)
-_CONFLICT: Final = re.compile(r"<{7}|={7}|>{7}")
-# Up to the end of the string, of the text, or the first control character.
-_STRING: Final = re.compile(r"\"(?:[^\"\\\x00-\x1f]|\\[^\x00-\x1f])*+\\?(?:([\x00-\x1f])|\Z)")
-_BARE_WORD: Final = re.compile(r"[A-Za-z_$][^\s\"]*")
-_NUMBER_LIKE: Final = re.compile(r"[-+]?\.?[0-9].*|[-+].*")
-
-# Every quote but the one that counts, those of word processors included.
-_QUOTES: Final = "'`\u2018\u2019\u201a\u201c\u201d\u201e\u00ab\u00bb"
-_BLANKS: Final = "\u200b\ufeff\u2060"
-
-# Words of other languages, and what is meant.
-_MEANT: Final = {
-    **dict.fromkeys(("True", "TRUE", "yes"), "true"),
-    **dict.fromkeys(("False", "FALSE", "no"), "false"),
-    **dict.fromkeys(("None", "nil", "NULL", "Null", "undefined"), "null"),
-    **dict.fromkeys(("NaN", "-NaN", "Infinity", "-Infinity", "+Infinity"), "null"),
-}
-
-
-@frozen
-class _Stop:
-    """Where the scanner stopped: before `found`, within the list or object of `bracket`."""
-
-    source: Source
-    start: int
-    state: _Expected
-    bracket: Span | None
-    found: str
-
-    def error(self, message: str, mend: str, length: int | None = None) -> PolicyError:
-        """Return the error for what was found, or for its first *length* characters."""
-        end = self.start + (len(self.found) if length is None else length)
-        return PolicyError(message, self.source.span(self.start, end), help=mend)
-
-    def unexpected(self, mend: str, length: int | None = None) -> PolicyError:
-        """Return the error that says what was expected, and what was found."""
-        found = cite(self.found[:length])
-        return self.error(f"expected {self.expected}, found {found}", mend, length)
-
-    @property
-    def expected(self) -> str:
-        """What could have come, the closing bracket included."""
-        if self.state is not _Expected.NEXT:
-            return str(self.state.value)
-        if self.bracket is None:
-            return "the end of the file"
-        return "`,` or `]`" if self.bracket.text == "[" else "`,` or `}`"
-
-    @property
-    def unclosed(self) -> str:
-        """Which bracket is still open, or ""."""
-        if self.bracket is None:
-            return ""
-        return f"`{self.bracket.text}` at {self.bracket.place} is not closed yet"
-
-
-def _explain(stop: _Stop) -> PolicyError:
-    """Return what is wrong where the scanner stopped."""
-    text, found = stop.source.text, stop.found
-    if not found:
-        last = len(text.rstrip())
-        is_empty = not text.strip(BYTE_ORDER_MARK + " \t\r\n")
-        return PolicyError(
-            f"expected {stop.expected}, found the end of the file",
-            stop.source.span(last, last),
-            help="write `{}` for nothing" if is_empty else stop.unclosed,
-        )
-    if _CONFLICT.match(found):
-        return stop.error("a merge conflict is left in the text", "resolve it")
-    if text.startswith("/*", stop.start):
-        return stop.error("the comment is not closed", "close it by `*/`, or remove it", 2)
-    if found[0] == "#":
-        return stop.error("comments are not JSON", "remove it", 1)
-    if found[0].isspace() or found[0] in _BLANKS:
-        message = f"the character U+{ord(found[0]):04X} is not a blank of JSON"
-        return stop.error(message, "replace it by a space", 1)
-    if found[0] == '"' and (string := _STRING.match(text, stop.start)):
-        return _open_string(stop.source, string)
-    if stop.state in {_Expected.VALUE, _Expected.KEY}:
-        if found[0] in _QUOTES:
-            length = len(found) if found[0] == "'" else 1
-            return stop.unexpected('strings of JSON are in double quotes: `"`', length)
-        if stop.state is _Expected.VALUE and found in _MEANT:
-            return stop.unexpected(f"write `{_MEANT[found]}`")
-        if _BARE_WORD.fullmatch(found):
-            return stop.unexpected(f'put it in double quotes: `"{found}"`')
-        if stop.state is _Expected.VALUE and _NUMBER_LIKE.fullmatch(found):
-            return stop.error(
-                f"{cite(found)} is not a number of JSON",
-                "numbers are written like `10`, `-0.5` or `2e3`; put text in double quotes",
-            )
-    return stop.unexpected(_mend(stop))
-
-
-def _open_string(source: Source, string: re.Match[str]) -> PolicyError:
-    """Return the error for a string that a line break, the end or a control character ends."""
-    control = string[1]
-    if control is None or control in "\r\n":
-        end = string.end() if control is None else string.start(1)
-        return PolicyError(
-            "the string is not closed on its line",
-            source.span(string.start(), end),
-            help='close it by `"`; a line break inside a string is written `\\n`',
-        )
-    escape = {"\t": "\\t", "\b": "\\b", "\f": "\\f"}.get(control, f"\\u{ord(control):04x}")
-    return PolicyError(
-        f"the control character U+{ord(control):04X} is not allowed in a string",
-        source.span(*string.span(1)),
-        help=f"write it as `{escape}`",
-    )
-
-
-def _mend(stop: _Stop) -> str:
-    """Return how to mend what is JSON elsewhere and cannot stand here."""
-    match stop.state:
-        case _Expected.END:
-            return "a file holds one value; look for a bracket that closes too early"
-        case _Expected.COLON:
-            return "after a key comes `:` and its value"
-        case _Expected.NEXT if stop.found == ":":
-            return "a list has no keys; an object is written in `{` and `}`"
-        case _Expected.VALUE if stop.found == "}" and stop.bracket and stop.bracket.text == "{":
-            return "after `:` comes the value of the key"
-        case _ if stop.found in {"]", "}"}:
-            return stop.unclosed
-        case _Expected.NEXT if stop.source.text[stop.start - 1] == '"':
-            return 'a `"` inside a string is written `\\"`'
-        case _Expected.NEXT:
-            return "separate it from what stands before by a comma"
-        case _ if stop.found == ",":
-            return "remove the comma, or write the value that is missing"
-        case _:
-            return ""

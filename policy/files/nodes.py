@@ -7,13 +7,13 @@ what stands there. Nothing here knows a host.
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import Final, Protocol, assert_never
 
 from policy.core import expressions as re
 from policy.core.source import Span
-from policy.core.values import field, frozen
+from policy.core.values import define, field, frozen
 
 __all__ = [
     "VALUES",
@@ -25,6 +25,7 @@ __all__ = [
     "NodeEntry",
     "ObjectOf",
     "OneWord",
+    "OpenNode",
     "ScalarNode",
     "SequenceNode",
     "ShapeMistake",
@@ -165,6 +166,38 @@ class MappingNode:
 Node = ScalarNode | SequenceNode | MappingNode
 
 
+@define
+class OpenNode:
+    """A list or mapping whose end has not come yet."""
+
+    start: int
+    keyed: bool
+    items: list[Node] = field(factory=list)
+    entries: list[NodeEntry] = field(factory=list)
+    key: ScalarNode | None = None
+
+    def add(self, node: Node) -> None:
+        """Add the next item, or the value of the last key."""
+        if self.key is None:
+            self.items.append(node)
+        else:
+            self.entries.append(NodeEntry(self.key, node))
+            self.key = None
+
+    @property
+    def end(self) -> int:
+        """Where the last child ends."""
+        if self.entries:
+            return self.entries[-1].value.span.end
+        return self.items[-1].span.end if self.items else self.start
+
+    def closed(self, span: Span) -> Node:
+        """Return the list or mapping, written at *span*."""
+        if self.keyed:
+            return MappingNode(tuple(self.entries), span)
+        return SequenceNode(tuple(self.items), span)
+
+
 def walk(node: Node) -> Iterator[Node]:
     """Yield *node* and all below it, in the order of the text."""
     waiting = [node]
@@ -250,29 +283,45 @@ class ValueShape(Protocol):
 # A whole number beyond is none that every program reads as it is written.
 _WHOLE: Final = 2**53 - 1
 _ADDRESS: Final = re.compile(r"[A-Za-z][\w+.-]*://.")
-_TIME: Final = re.compile(r"(?:[01]?[0-9]|2[0-3]):[0-5][0-9]")
+_TIME: Final = re.compile(r"(?:[01]?[0-9]|2[0-3]):[0-5][0-9]\Z")
+
+
+def _number(holds: Callable[[float], bool]) -> Callable[[Value], bool]:
+    return lambda value: (
+        isinstance(value, int | float) and not isinstance(value, bool) and holds(value)
+    )
+
+
+def _text(form: re.Pattern[str]) -> Callable[[Value], bool]:
+    return lambda value: isinstance(value, str) and form.match(value) is not None
 
 
 class ValueKind(enum.Enum):
-    """A value without others below it, as people call it."""
+    """A value without others below it: what people call it, and which values are of it."""
 
-    TEXT = "a string"
-    TRUTH = "true or false"
-    NUMBER = "a number"
-    SECONDS = "a number of seconds above 0"
-    SHARE = "a number above 0 and up to 1"
-    RATE = "a number from 0 to 1"
-    COUNT = "a whole number above 0"
-    WHOLE = "a whole number, 0 or more"
-    ADDRESS = "an address such as https://example.com/"
-    TIME = "a time such as 07:30"
+    TEXT = "a string", lambda value: isinstance(value, str)
+    TRUTH = "true or false", lambda value: isinstance(value, bool)
+    NUMBER = "a number", _number(lambda _: True)
+    SECONDS = "a number of seconds above 0", _number(lambda value: value > 0)
+    SHARE = "a number above 0 and up to 1", _number(lambda value: 0 < value <= 1)
+    RATE = "a number from 0 to 1", _number(lambda value: 0 <= value <= 1)
+    COUNT = (
+        "a whole number above 0",
+        _number(lambda value: value % 1 == 0 and 0 < value <= _WHOLE),
+    )
+    WHOLE = (
+        "a whole number, 0 or more",
+        _number(lambda value: value % 1 == 0 and 0 <= value <= _WHOLE),
+    )
+    ADDRESS = "an address such as https://example.com/", _text(_ADDRESS)
+    TIME = "a time such as 07:30", _text(_TIME)
 
     __hash__ = object.__hash__
 
     @property
     def wanted(self) -> str:
         """What people call it."""
-        return self.value
+        return self.value[0]
 
     def mistakes(self, node: Node, name: str) -> Iterator[ShapeMistake]:
         """Yield *node* where it is something else."""
@@ -281,39 +330,7 @@ class ValueKind(enum.Enum):
 
     def holds(self, node: Node) -> bool:
         """Return whether the value is of this kind."""
-        value = node.value if isinstance(node, ScalarNode) else None
-        if isinstance(value, bool):
-            return self is ValueKind.TRUTH
-        if isinstance(value, int | float):
-            return self._counts(value)
-        if not isinstance(value, str):
-            return False
-        match self:
-            case ValueKind.TEXT:
-                return True
-            case ValueKind.ADDRESS:
-                return _ADDRESS.match(value) is not None
-            case ValueKind.TIME:
-                return _TIME.fullmatch(value) is not None
-            case _:
-                return False
-
-    def _counts(self, value: float) -> bool:
-        match self:
-            case ValueKind.NUMBER:
-                return True
-            case ValueKind.SECONDS:
-                return value > 0
-            case ValueKind.SHARE:
-                return 0 < value <= 1
-            case ValueKind.RATE:
-                return 0 <= value <= 1
-            case ValueKind.COUNT:
-                return value == int(value) and 0 < value <= _WHOLE
-            case ValueKind.WHOLE:
-                return value == int(value) and 0 <= value <= _WHOLE
-            case _:
-                return False
+        return isinstance(node, ScalarNode) and self.value[1](node.value)
 
 
 @frozen(init=False)

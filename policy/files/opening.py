@@ -133,14 +133,14 @@ def _ancestor(one: str, other: str) -> str:
     for revision in (one, other):
         if revision.startswith("-"):
             raise PolicyError(f"`{visible(revision)}` is not the name of a revision")
-    from policy.files.revisions import output  # noqa: PLC0415  # as above
+    from policy.files.revisions import common_ancestor  # noqa: PLC0415  # as above
 
-    found = output(Path(), "merge-base", one, other, none=True)
-    if not found:
+    found = common_ancestor(Path(), one, other)
+    if found is None:
         raise PolicyError(
             f"git knows no common ancestor of `{visible(one)}` and `{visible(other)}`"
         )
-    return found.decode("ascii").strip()
+    return found
 
 
 @frozen

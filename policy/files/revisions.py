@@ -6,19 +6,29 @@ import os
 import subprocess
 import threading
 import weakref
-from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
-from typing import Final, Literal, overload
+from typing import Final
 
 from policy.core import limits
 from policy.core.errors import PolicyError
 from policy.core.source import visible
 from policy.core.values import define, field, frozen
 from policy.files.text import cite
-from policy.files.trees import Problem, Tree, is_skipped, too_large, too_many
+from policy.files.trees import (
+    FILE,
+    FOLDER,
+    LINK,
+    NOTHING,
+    Problem,
+    Tree,
+    Walk,
+    is_skipped,
+    too_large,
+    too_many,
+)
 
-__all__ = ["GitRevision", "output"]
+__all__ = ["GitRevision", "common_ancestor"]
 
 
 def _tree_of(folder: Path, revision: str) -> str | None:
@@ -27,48 +37,51 @@ def _tree_of(folder: Path, revision: str) -> str | None:
         raise PolicyError(f"{cite(revision)} is not the name of a revision")
     # Asked first, since it fails for every other reason than an unknown name.
     prefix = os.fsdecode(output(folder, "rev-parse", "--show-prefix").rstrip(b"\n")).rstrip("/")
-    found = output(folder, "rev-parse", "--verify", "--quiet", revision, none=True)
-    if found is None:
+    name = object_named(folder, revision)
+    if name is None:
         raise PolicyError(
             f"git knows no revision {cite(revision)} in the folder `{visible(str(folder))}`"
         )
-    name = found.decode("ascii").strip()
-    commit = output(folder, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}", none=True)
-    if commit is None:
-        tree = output(folder, "rev-parse", "--verify", "--quiet", f"{name}^{{tree}}", none=True)
-        if tree is None:
-            raise PolicyError(f"the revision {cite(revision)} is not a folder")
-        return tree.decode("ascii").strip()
-    within = f"{commit.decode('ascii').strip()}:{prefix}"
-    tree = output(folder, "rev-parse", "--verify", "--quiet", within, none=True)
-    return tree.decode("ascii").strip() if tree else None
+    commit = object_named(folder, f"{name}^{{commit}}")
+    if commit is not None:
+        return object_named(folder, f"{commit}:{prefix}")
+    tree = object_named(folder, f"{name}^{{tree}}")
+    if tree is None:
+        raise PolicyError(f"the revision {cite(revision)} is not a folder")
+    return tree
 
 
-@overload
-def output(folder: Path, *arguments: str) -> bytes: ...
+def object_named(folder: Path, name: str) -> str | None:
+    """Return the object that git knows by *name*, or None."""
+    done = _done(folder, "rev-parse", "--verify", "--quiet", name)
+    return None if done.returncode else done.stdout.decode("ascii").strip()
 
 
-@overload
-def output(folder: Path, *arguments: str, none: Literal[True]) -> bytes | None: ...
+def common_ancestor(folder: Path, one: str, other: str) -> str | None:
+    """Return the commit where two revisions parted, or None."""
+    done = _done(folder, "merge-base", one, other)
+    return None if done.returncode else done.stdout.decode("ascii").strip()
 
 
-def output(folder: Path, *arguments: str, none: bool = False) -> bytes | None:
-    """Return what git prints; with *none*, None where it has no answer."""
-    command = _command(folder, *arguments)
-    try:
-        done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, env=_environment(), check=False
-        )
-    except OSError as error:
-        raise _not_started(error) from None
+def output(folder: Path, *arguments: str) -> bytes:
+    """Return what git prints; raise `PolicyError` where it fails."""
+    done = _done(folder, *arguments)
     if done.returncode == 0:
         return done.stdout
-    if none:
-        return None
     said = visible(done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2])
     raise PolicyError(
         f"git cannot read the folder `{visible(str(folder))}`", help=f"git says: {said}"
     )
+
+
+def _done(folder: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+    command, nothing = _command(folder, *arguments), subprocess.DEVNULL
+    try:
+        return subprocess.run(
+            command, stdin=nothing, capture_output=True, env=_environment(), check=False
+        )
+    except OSError as error:
+        raise _not_started(error) from None
 
 
 class _Objects:
@@ -170,14 +183,6 @@ class _Blob:
     size: int
 
 
-@frozen
-class _Listing:
-    """Every path of a revision."""
-
-    blobs: dict[str, _Blob]
-    problems: tuple[Problem, ...]
-
-
 @define(eq=False)
 class GitRevision(Tree):
     """The folder *folder* as it was at *revision*: a commit, tag, branch or tree.
@@ -200,15 +205,15 @@ class GitRevision(Tree):
 
     def paths(self) -> tuple[str, ...]:
         """Return every path, sorted."""
-        return tuple(self._listing.blobs)
+        return tuple(self._listing[0])
 
     def problems(self) -> tuple[Problem, ...]:
         """Return links that lead out or nowhere, and submodules."""
-        return self._listing.problems
+        return self._listing[1]
 
     def read(self, path: str, limit: int = limits.FILE_BYTES) -> bytes:
         """Return the bytes at *path*."""
-        blob = self._listing.blobs.get(path)
+        blob = self._listing[0].get(path)
         if blob is None:
             raise self.unread(path)
         if blob.size > limit:
@@ -223,14 +228,15 @@ class GitRevision(Tree):
         return data
 
     @cached_property
-    def _listing(self) -> _Listing:
+    def _listing(self) -> tuple[dict[str, _Blob], tuple[Problem, ...]]:
         if self._tree is None:
-            return _Listing({}, ())
-        found = _Links(self.label)
+            return {}, ()
+        walk = _RevisionWalk(self.label, self._objects)
         raw = output(self.folder, "ls-tree", "-r", "-z", "-l", "--full-tree", self._tree)
         for record in raw.split(b"\0")[:-1]:
-            found.take(record)
-        return found.listing(self._objects.read)
+            walk.take(record)
+        files = {path: walk.blobs[real] for path, real in sorted(walk.files().items())}
+        return files, tuple(sorted(walk.problems))
 
     @cached_property
     def _objects(self) -> _Objects:
@@ -242,14 +248,15 @@ _LINK: Final = "120000"
 _SUBMODULE: Final = "160000"
 
 
-@define
-class _Links:
-    """Sorts the records of a listing, and follows links as a checkout would."""
+class _RevisionWalk(Walk):
+    """A walk through a revision, whose records were taken before."""
 
-    label: str
-    blobs: dict[str, _Blob] = field(factory=dict)
-    links: dict[str, _Blob] = field(factory=dict)
-    problems: list[Problem] = field(factory=list)
+    def __init__(self, label: str, objects: _Objects) -> None:
+        super().__init__(label)
+        self.blobs: dict[str, _Blob] = {}
+        self._links: dict[str, _Blob] = {}
+        self._folders: dict[str, set[str]] = {"": set()}
+        self._objects = objects
 
     def take(self, record: bytes) -> None:
         """Add a record: mode, type, object, size, a tab, the path."""
@@ -263,122 +270,64 @@ class _Links:
             return
         if is_skipped(f"{path}/"):
             return
+        if mode not in _FILES and mode != _LINK:
+            odd = "a submodule, which is another repository"
+            self.problems.append(
+                Problem(path, odd if mode == _SUBMODULE else "neither a file nor a folder")
+            )
+            return
         # A clone without all its objects does not know the size of all of them.
         blob = _Blob(name, int(size) if size.isdigit() else 0)
-        if mode in _FILES:
-            self.blobs[path] = blob
-        elif mode == _LINK:
-            self.links[path] = blob
-        elif mode == _SUBMODULE:
-            self.problems.append(Problem(path, "a submodule, which is another repository"))
-        else:
-            self.problems.append(Problem(path, "neither a file nor a folder"))
-        if len(self.blobs) + len(self.links) > limits.TREE_FILES:
+        (self._links if mode == _LINK else self.blobs)[path] = blob
+        if len(self.blobs) + len(self._links) > limits.TREE_FILES:
             raise too_many(self.label)
+        while path:
+            folder, _, name = path.rpartition("/")
+            self._folders.setdefault(folder, set()).add(name)
+            path = folder
 
-    def listing(self, content: Callable[[str], bytes | None]) -> _Listing:
-        """Return what a walk finds; *content* answers what is in a link."""
-        targets = {path: self._target(path, blob, content) for path, blob in self.links.items()}
-        walk = _Walk(self.label, self.blobs, targets)
-        walk.run()
-        files = {path: walk.files[path] for path in sorted(walk.files)}
-        return _Listing(files, tuple(sorted({*self.problems, *walk.problems})))
+    def children(self, prefix: str, folder: str) -> set[str]:  # noqa: ARG002
+        return self._folders[folder]
 
-    def _target(self, path: str, blob: _Blob, content: Callable[[str], bytes | None]) -> str | None:
-        data = content(blob.object) if blob.size <= _LINK_BYTES else None
+    def kind(self, real: str) -> str:
+        if real in self._links:
+            return LINK
+        if real in self.blobs:
+            return FILE
+        return FOLDER if real in self._folders or real == _OUTSIDE else NOTHING
+
+    def target(self, real: str) -> str:
+        waiting, found, hops = real.split("/")[::-1], list[str](), 0
+        while waiting:
+            part = waiting.pop()
+            if part == "..":
+                if not found:
+                    return _OUTSIDE
+                found.pop()
+            elif part not in ("", "."):
+                found.append(part)
+            link = self._links.get("/".join(found))
+            if link is None:
+                continue
+            leads = self._content(link)
+            hops += 1
+            if leads is None or hops > limits.LINKS:
+                return _NOWHERE
+            if leads.startswith("/"):
+                return _OUTSIDE
+            found.pop()
+            waiting += leads.split("/")[::-1]
+        return "/".join(found)
+
+    def _content(self, link: _Blob) -> str | None:
+        """Return where a link says that it leads; None where it cannot be read."""
+        data = self._objects.read(link.object) if link.size <= _LINK_BYTES else None
         try:
             return data.decode("utf-8") if data else None
         except UnicodeDecodeError:
-            self.problems.append(Problem(path, "a link whose target is not UTF-8"))
             return None
-
-
-@define
-class _Walk:
-    """Walks a revision as `Folder` walks a folder, so that the two can be compared."""
-
-    label: str
-    blobs: dict[str, _Blob]
-    targets: dict[str, str | None]
-    files: dict[str, _Blob] = field(factory=dict)
-    problems: list[Problem] = field(factory=list)
-
-    def run(self) -> None:
-        """Fill in the files and problems."""
-        children = self._children()
-        # A folder as reached, where it really is, and the folders around it.
-        waiting: list[tuple[str, str, frozenset[str]]] = [("", "", frozenset())]
-        seen = 0
-        while waiting:
-            prefix, folder, around = waiting.pop()
-            inside = around | {folder}
-            for name in children.get(folder, ()):
-                seen += 1
-                if seen > limits.TREE_FILES:
-                    raise too_many(self.label)
-                path, real = prefix + name, f"{folder}/{name}" if folder else name
-                if real in self.targets:
-                    found = self._follow(path, real, inside, children)
-                    if found is None:
-                        continue
-                    real = found
-                if real in self.blobs:
-                    self.files[path] = self.blobs[real]
-                else:
-                    waiting.append((f"{path}/", real, inside))
-
-    def _children(self) -> dict[str, set[str]]:
-        children: dict[str, set[str]] = {"": set()}
-        for file in (*self.blobs, *self.targets):
-            path = file
-            while path:
-                folder, _, name = path.rpartition("/")
-                names = children.setdefault(folder, set())
-                if name in names:
-                    break
-                names.add(name)
-                path = folder
-        return children
-
-    def _follow(
-        self, path: str, real: str, inside: frozenset[str], children: dict[str, set[str]]
-    ) -> str | None:
-        """Return where a link leads; None, and a problem, where it must not be followed."""
-        found = self._real(real)
-        if found is None:
-            self.problems.append(Problem(path, "a link that leads out of the folder"))
-        elif found in inside:
-            self.problems.append(Problem(path, "a link to a folder it stands in"))
-        elif is_skipped(f"{found}/"):
-            self.problems.append(Problem(path, "a link into a folder that is not looked into"))
-        elif found not in self.blobs and found not in children:
-            self.problems.append(Problem(path, "a link to nothing"))
-        else:
-            return found
-        return None
-
-    def _real(self, path: str) -> str | None:
-        """Return *path* with every link in it followed; None where that leads out."""
-        waiting, real, hops = path.split("/")[::-1], list[str](), 0
-        while waiting:
-            part = waiting.pop()
-            if part == ".." and not real:
-                return None
-            if part == "..":
-                real.pop()
-            elif part not in ("", "."):
-                real.append(part)
-            target = self.targets.get("/".join(real), "")
-            if target is None or hops == limits.LINKS:
-                return _NOWHERE
-            if target.startswith("/"):
-                return None
-            if target:
-                hops += 1
-                real.pop()
-                waiting += target.split("/")[::-1]
-        return "/".join(real)
 
 
 _LINK_BYTES: Final = 4096
 _NOWHERE: Final = "\0"
+_OUTSIDE: Final = "/"

@@ -5,23 +5,28 @@ from __future__ import annotations
 import os
 import stat
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Final
 
 from policy.core import limits
 from policy.core.errors import PolicyError
-from policy.core.values import define, field, frozen
+from policy.core.values import field, frozen
 from policy.files.text import FileText, cite, decode
 
 __all__ = [
+    "FILE",
+    "FOLDER",
+    "LINK",
+    "NOTHING",
     "SKIPPED",
     "Folder",
     "Memory",
     "Problem",
     "SingleFile",
     "Tree",
+    "Walk",
     "is_skipped",
     "missing",
     "too_large",
@@ -80,9 +85,9 @@ class Tree(ABC):
     def paths(self) -> tuple[str, ...]:
         """Return every path, sorted."""
 
-    @abstractmethod
     def problems(self) -> tuple[Problem, ...]:
         """Return what is there and was not looked at, sorted."""
+        return ()
 
     def named(self) -> tuple[str, ...]:
         """Return every path, and those of problems: what a host may read, though `read` does not.
@@ -153,10 +158,6 @@ class Memory(Tree):
         """Return every path, sorted."""
         return tuple(self.files)
 
-    def problems(self) -> tuple[Problem, ...]:
-        """Return nothing."""
-        return ()
-
     def read(self, path: str, limit: int = limits.FILE_BYTES) -> bytes:
         """Return the bytes at *path*."""
         if path not in self.files:
@@ -219,9 +220,8 @@ class Folder(Tree):
 
     @cached_property
     def _walked(self) -> tuple[tuple[str, ...], tuple[Problem, ...]]:
-        walk = _Walk(self._root, self.label, self.follows, self.top)
-        walk.run()
-        return tuple(sorted(walk.files)), tuple(sorted(walk.problems))
+        walk = _FolderWalk(self, str(self._root))
+        return tuple(sorted(walk.files())), tuple(sorted(walk.problems))
 
 
 @frozen
@@ -244,10 +244,6 @@ class SingleFile(Tree):
         """Return the name of the file."""
         return (self.path.name,)
 
-    def problems(self) -> tuple[Problem, ...]:
-        """Return nothing: a file that was named and cannot be read is an error."""
-        return ()
-
     def read(self, path: str, limit: int = limits.FILE_BYTES) -> bytes:
         """Return the bytes of the file."""
         if path != self.path.name:
@@ -256,85 +252,137 @@ class SingleFile(Tree):
         return _read_file(self.path, None, path, limit)
 
 
-@define
-class _Walk:
-    """One walk through a folder.
+# What a path is; anything else says why it is not looked at.
+FILE: Final = "a file"
+FOLDER: Final = "a folder"
+LINK: Final = "a link"
+NOTHING: Final = "a link to nothing"
+
+
+class Walk(ABC):
+    """One walk through a folder, of now or of a revision, by where its paths really are.
 
     Links to folders are followed within the root, or anywhere in a folder whose links
     are followed, as hosts do; one that leads to a folder it stands in would never end.
     Every folder counts as a file, so that links that fan out come to an end too.
+
+    Attributes:
+        label: what people call the tree.
+        follows: as of a `Folder`.
+        problems: what is not looked at.
+
     """
 
-    root: Path
-    label: str
-    follows: bool | frozenset[str] = False
-    top: frozenset[str] | None = None
-    files: list[str] = field(factory=list)
-    problems: list[Problem] = field(factory=list)
-    seen: int = 0
+    def __init__(self, label: str, *, follows: bool | frozenset[str] = False) -> None:
+        self.label = label
+        self.follows = follows
+        self.problems: list[Problem] = []
 
-    def run(self) -> None:
-        """Fill in the files and problems."""
-        # A folder, its path, and the real paths of the folders around it.
-        waiting: list[tuple[str, str, frozenset[str]]] = [("", str(self.root), frozenset())]
+    def files(self) -> dict[str, str]:
+        """Return every file: its path, and where it really is, from the root or absolute."""
+        files: dict[str, str] = {}
+        # A folder, where it really is, and the folders around it.
+        waiting: list[tuple[str, str, frozenset[str]]] = [("", "", frozenset())]
+        seen = 0
         while waiting:
             prefix, folder, around = waiting.pop()
-            try:
-                with os.scandir(folder) as entries:
-                    children = sorted(entries, key=lambda entry: entry.name)
-            except OSError as error:
-                self.problems.append(Problem(prefix.rstrip("/") or ".", _reason(error)))
-                continue
-            if prefix and any(map(_is_of_worktree, children)):
-                continue  # a copy of the whole, to work in: it is read where it is named
-            inside = around | {os.path.realpath(folder)}
-            for entry in children:
-                if self.top is not None and not prefix and entry.name not in self.top:
-                    continue
-                self.seen += 1
-                if self.seen > limits.TREE_FILES:
+            inside = around | {folder}
+            for name in self.children(prefix, folder):
+                seen += 1
+                if seen > limits.TREE_FILES:
                     raise too_many(self.label)
-                if self.take(prefix + entry.name, entry, inside):
-                    waiting.append((f"{prefix}{entry.name}/", entry.path, inside))
+                if name in SKIPPED:
+                    continue
+                path, real = prefix + name, f"{folder}/{name}" if folder else name
+                real, kind = self._followed(path, real, inside)
+                if kind == FILE:
+                    files[path] = real
+                elif kind == FOLDER:
+                    waiting.append((f"{path}/", real, inside))
+                else:
+                    self.problems.append(Problem(path, kind))
+        return files
 
-    def take(self, path: str, entry: os.DirEntry[str], inside: frozenset[str]) -> bool:
-        """Add *entry*; return whether it is a folder to look into."""
-        if entry.name in SKIPPED:
-            return False
+    def _followed(self, path: str, real: str, inside: frozenset[str]) -> tuple[str, str]:
+        """Return where a path really is, and what is there, or why it is not looked at."""
+        kind = self.kind(real)
+        if kind != LINK:
+            return real, kind
+        target = self.target(real)
+        if target in inside:
+            return "", "a link to a folder it stands in"
+        is_out = target.startswith("/")
+        if not is_out and is_skipped(f"{target}/"):
+            return "", "a link into a folder that is not looked into"
+        kind = self.kind(target)
+        if kind == LINK:
+            return "", NOTHING  # a circle
+        if is_out and kind != NOTHING and not _is_followed(path, follows=self.follows):
+            return "", "a link that leads out of the folder"
+        return target, kind
+
+    @abstractmethod
+    def children(self, prefix: str, folder: str) -> Iterable[str]:
+        """Return the names in the folder that really is at *folder*."""
+
+    @abstractmethod
+    def kind(self, real: str) -> str:
+        """Return what is at a path in a folder that it really is in."""
+
+    @abstractmethod
+    def target(self, real: str) -> str:
+        """Return where a link really leads: from the root, or absolute where that is outside."""
+
+
+class _FolderWalk(Walk):
+    """A walk through a folder as it is now."""
+
+    def __init__(self, folder: Folder, root: str) -> None:
+        super().__init__(folder.label, follows=folder.follows)
+        self._root = root
+        self._top = folder.top
+
+    def children(self, prefix: str, folder: str) -> Iterator[str]:
         try:
-            path.encode("utf-8")
-        except UnicodeEncodeError:
-            name = os.fsencode(path).decode("utf-8", "backslashreplace")
-            self.problems.append(Problem(name, "the name is not UTF-8"))
-            return False
-        try:
-            if entry.is_symlink() and not self._may_follow(path, entry, inside):
-                return False
-            mode = entry.stat().st_mode
+            with os.scandir(self._absolute(folder)) as entries:
+                children = sorted(entries, key=lambda entry: entry.name)
         except OSError as error:
-            self.problems.append(Problem(path, _reason(error)))
-            return False
-        if stat.S_ISREG(mode):
-            self.files.append(path)
-        elif not stat.S_ISDIR(mode):
-            self.problems.append(Problem(path, "neither a file nor a folder"))
-        return stat.S_ISDIR(mode)
+            self.problems.append(Problem(prefix.rstrip("/") or ".", _reason(error)))
+            return
+        if prefix and any(map(_is_of_worktree, children)):
+            return  # a copy of the whole, to work in: it is read where it is named
+        for entry in children:
+            if self._top is not None and not prefix and entry.name not in self._top:
+                continue
+            try:
+                entry.name.encode("utf-8")
+            except UnicodeEncodeError:
+                name = os.fsencode(prefix + entry.name).decode("utf-8", "backslashreplace")
+                self.problems.append(Problem(name, "the name is not UTF-8"))
+            else:
+                yield entry.name
 
-    def _may_follow(self, path: str, entry: os.DirEntry[str], inside: frozenset[str]) -> bool:
-        target = Path(os.path.realpath(entry.path))
-        if not target.exists():
-            self.problems.append(Problem(path, "a link to nothing"))
-        elif str(target) in inside:
-            self.problems.append(Problem(path, "a link to a folder it stands in"))
-        elif not target.is_relative_to(self.root):
-            if _is_followed(path, follows=self.follows):
-                return True
-            self.problems.append(Problem(path, "a link that leads out of the folder"))
-        elif is_skipped(f"{target.relative_to(self.root).as_posix()}/"):
-            self.problems.append(Problem(path, "a link into a folder that is not looked into"))
-        else:
-            return True
-        return False
+    def kind(self, real: str) -> str:
+        try:
+            mode = os.lstat(self._absolute(real)).st_mode
+        except FileNotFoundError:
+            return NOTHING
+        except OSError as error:
+            return _reason(error)
+        if stat.S_ISLNK(mode):
+            return LINK
+        if stat.S_ISREG(mode):
+            return FILE
+        return FOLDER if stat.S_ISDIR(mode) else "neither a file nor a folder"
+
+    def target(self, real: str) -> str:
+        target = os.path.realpath(self._absolute(real))
+        if target == self._root:
+            return ""
+        return target.removeprefix(f"{self._root.rstrip('/')}/")
+
+    def _absolute(self, real: str) -> str:
+        return os.path.join(self._root, real)  # noqa: PTH118
 
 
 def _is_followed(path: str, *, follows: bool | frozenset[str]) -> bool:

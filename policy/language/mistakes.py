@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import itertools
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from policy.core import expressions as re
 from policy.core.source import visible
@@ -18,9 +19,12 @@ __all__ = [
     "FILE_WORDS",
     "NAME_CHARACTERS",
     "WORDS",
+    "Form",
     "Mistake",
     "character",
     "closest",
+    "explained",
+    "forms",
     "in_matcher",
     "in_notation",
     "looks_absolute",
@@ -83,40 +87,124 @@ def character(char: str) -> str:
 NAME_CHARACTERS: Final = "a tool's name holds letters, digits and `_`, `-`, `.`, `:`, `*`"
 
 
-# The texts, and the forms of matchers, in which TOOL stands for this.
-_TOOL: Final = r"(?P<tool>[A-Za-z0-9_.:*-]+)"
+@frozen
+class Form:
+    """What a text that is wrong looks like, and what is said of it.
+
+    Attributes:
+        expression: its group `at` is underlined.
+        message: with what the groups matched, in backticks.
+        help: the same.
+        where: what must be known of the place.
+
+    """
+
+    expression: re.Pattern[str]
+    message: str
+    help: str
+    where: frozenset[str]
 
 
 @cache
-def _texts() -> dict[str, Any]:
+def forms(file: Path) -> tuple[Form, ...]:
+    """Return the forms that *file* lists; its `parts` stand in their expressions by name."""
     import tomllib  # noqa: PLC0415  # for mistakes alone
 
-    return tomllib.loads(Path(__file__).with_name("mistakes.toml").read_text("utf-8"))
+    shape = tomllib.loads(file.read_text("utf-8"))
+    parts = shape["parts"]
+
+    def whole(expression: str) -> str:
+        return re.sub("|".join(parts), lambda name: whole(parts[name[0]]), expression)
+
+    return tuple(
+        Form(
+            re.compile(f"(?{shape['flags']}){whole(each['form'])}"),
+            each["message"],
+            each.get("help", ""),
+            frozenset(each.get("where", "").split()),
+        )
+        for each in shape["form"]
+    )
 
 
-_FILLED: Final = re.compile(r"`([^`]*\{\w+\}[^`]*)`|\{character\}")
+def explained(
+    forms: Iterable[Form],
+    text: str,
+    start: int,
+    end: int,
+    *,
+    where: AbstractSet[str] = frozenset(),
+    said: Mapping[str, str] | None = None,
+) -> Mistake | None:
+    """Return what the first of *forms* says that *text* has at *start*.
 
+    Args:
+        forms: from a file.
+        text: is looked at up to *end*.
+        start: where the form begins.
+        end: of the text.
+        where: what is known of the place.
+        said: more that messages say, by name; what the first character underlined is called
+            there is its `meaning`.
 
-def in_matcher(text: str) -> Mistake:
-    """Return what is wrong with a matcher that does not parse."""
-    for each in _texts()["matcher"]:
-        found = re.fullmatch(each["form"].replace("TOOL", _TOOL), text, re.DOTALL)
+    """
+    for form in forms:
+        found = form.expression.match(text, start, end) if form.where <= where else None
         if found is not None:
-            texts = found.groupdict()
-            said = (_filled(each[key], texts) for key in ("message", "help"))
-            return Mistake(*found.span("at"), *said)
-    raise AssertionError(text)  # the last form is that of any text
+            at = found["at"]
+            names = {"character": character(at[:1]), "code": f"U+{ord(at[:1] or ' '):04X}"}
+            names |= said or {}
+            names["meaning"] = names.get(at[:1], "")
+            first, last = found.start("at"), found.start("at") + len(at.rstrip() or at)
+            message, help_ = (_filled(each, found, names) for each in (form.message, form.help))
+            return Mistake(first, last, message, help_)
+    return None
 
 
-def _filled(template: str, texts: dict[str, str]) -> str:
-    def fill(found: re.Match[str]) -> str:
-        return quoted(found[1].format(**texts)) if found[1] else character(texts["at"])
+_FILLED: Final = re.compile(r"`([^`{]*\{(\w+)\}[^`]*)`|\{(\w+)\}")
+
+
+def _filled(template: str, found: re.Match[str], said: Mapping[str, str]) -> str:
+    groups = {name: (text or "").rstrip() or text for name, text in found.groupdict().items()}
+
+    def fill(hole: re.Match[str]) -> str:
+        if hole[3]:
+            return said[hole[3]]
+        return quoted(hole[1].format(**groups)) if hole[2] in groups else hole[0]
 
     return _FILLED.sub(fill, template)
 
 
+def in_matcher(text: str) -> Mistake:
+    """Return what is wrong with a matcher that does not parse."""
+    found = explained(forms(Path(__file__).with_name("matcher_mistakes.toml")), text, 0, len(text))
+    if found is None:
+        raise AssertionError(text)  # the last form is that of any text
+    return found
+
+
 _WORD = re.compile(r"[\w.:*@/-]+")
 _STRING = re.compile(r'"(?:\\.|[^"\\\n])*"')
+
+
+# What the parser would have taken, and what a person calls it. The first whose terminals are all
+# among them is the one that counts.
+_EXPECTED: Final = (
+    ("AGENT", "`root`, `agent`, `test` or `never`"),
+    ("EFFECT INHERIT", "a statement or `}`"),
+    ("EFFECT RBRACE", "`allow`, `ask`, `deny` or `}`"),
+    ("EFFECT", "`allow`, `ask` or `deny`"),
+    ("TOOL", "a tool"),
+    ("NAME STARS", "an agent, `*` or `**`"),
+    ("NAME STRING", "a name"),
+    ("LBRACE MORETHAN", "`>` or `{`"),
+    ("COLON MORETHAN", "`>` or `:`"),
+    ("LBRACE", "`{`"),
+    ("RPAR", "`)`"),
+    ("_CLOSE", "`)`"),
+    ("COMMA", "`,` or the end of the line"),
+    ("RBRACE", "the end of the line or `}`"),
+)
 
 
 def in_notation(
@@ -128,7 +216,7 @@ def in_notation(
     unclosed `{` before it, with the statement it belongs to.
     """
     expected = next(
-        (name for needed, name in _texts()["expected"] if accepted.issuperset(needed.split())),
+        (name for needed, name in _EXPECTED if accepted.issuperset(needed.split())),
         "the end of the line",
     )
     if accepted == {"NAME"}:

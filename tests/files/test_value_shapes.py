@@ -42,7 +42,6 @@ def told(shape: ValueShape, value: object, name: str = "key") -> list[str]:
         (COMMAND, [{"type": "command", "command": "", "other": 5}], [{}, {"type": "command"}, 5]),
         (AnyOf(ValueKind.TRUTH, PERSON), [True, {}, {"name": "a"}], [None, "a", {"name": 1}]),
     ],
-    ids=str,
 )
 def test_a_value_has_a_shape_or_a_mistake(kind: ValueShape, good: list, bad: list) -> None:
     assert not [value for value in good if told(kind, value)]
