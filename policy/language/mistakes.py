@@ -19,7 +19,7 @@ __all__ = [
     "FILE_WORDS",
     "NAME_CHARACTERS",
     "WORDS",
-    "Form",
+    "MistakeForm",
     "Mistake",
     "character",
     "closest",
@@ -88,7 +88,7 @@ NAME_CHARACTERS: Final = "a tool's name holds letters, digits and `_`, `-`, `.`,
 
 
 @frozen
-class Form:
+class MistakeForm:
     """What a text that is wrong looks like, and what is said of it.
 
     Attributes:
@@ -106,7 +106,7 @@ class Form:
 
 
 @cache
-def forms(file: Path) -> tuple[Form, ...]:
+def forms(file: Path) -> tuple[MistakeForm, ...]:
     """Return the forms that *file* lists; its `parts` stand in their expressions by name."""
     import tomllib  # noqa: PLC0415  # for mistakes alone
 
@@ -117,7 +117,7 @@ def forms(file: Path) -> tuple[Form, ...]:
         return re.sub("|".join(parts), lambda name: whole(parts[name[0]]), expression)
 
     return tuple(
-        Form(
+        MistakeForm(
             re.compile(f"(?{shape['flags']}){whole(each['form'])}"),
             each["message"],
             each.get("help", ""),
@@ -128,7 +128,7 @@ def forms(file: Path) -> tuple[Form, ...]:
 
 
 def explained(
-    forms: Iterable[Form],
+    forms: Iterable[MistakeForm],
     text: str,
     start: int,
     end: int,
