@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from policy.tables.dialect import Dialect
     from policy.tables.table import Table
 
-__all__ = ["CallRequest", "CheckAnswer", "Checker", "chain_of", "requests_of"]
+__all__ = ["CallRequest", "CheckAnswer", "Checker", "call_of", "chain_of", "requests_of"]
 
 
 @frozen
@@ -70,18 +70,33 @@ def _from_line(text: str) -> CallRequest:
         value = parsed(text)
     except (ValueError, RecursionError) as error:
         raise PolicyError(f"this is not JSON: {str(error)[:100]}") from None
+    tool, call, chain = call_of(value)
+    return CallRequest(tool, call, chain)
+
+
+def call_of(
+    value: object, keys: tuple[str, str, str] = ("tool", "input", "chain")
+) -> tuple[str, dict[str, object], tuple[str, ...]]:
+    """Return the tool, the arguments and the chain of a call that is written as JSON.
+
+    Raises:
+        PolicyError: it is no such call.
+
+    """
     if not isinstance(value, dict):
         raise PolicyError("expected a JSON object")
-    tool, call, chain = value.get("tool"), value.get("input", {}), value.get("chain", [])
+    tool, call, chain = (value.get(key) for key in keys)
     if not isinstance(tool, str) or not tool:
-        raise PolicyError("expected the name of a tool as `tool`")
-    if not isinstance(call, dict):
-        raise PolicyError("expected an object as `input`")
+        raise PolicyError(f"expected the name of a tool as `{keys[0]}`")
+    if not isinstance(call := {} if call is None else call, dict):
+        raise PolicyError(f"expected an object as `{keys[1]}`")
     if isinstance(chain, str):
         chain = chain_of(chain)
-    if not isinstance(chain, (list, tuple)) or not all(isinstance(name, str) for name in chain):
-        raise PolicyError("expected names of agents as `chain`")
-    return CallRequest(tool, call, tuple(chain))
+    if not isinstance(chain := chain or (), list | tuple) or not all(
+        isinstance(name, str) for name in chain
+    ):
+        raise PolicyError(f"expected names of agents as `{keys[2]}`")
+    return tool, call, tuple(chain)
 
 
 def chain_of(text: str) -> tuple[str, ...]:

@@ -285,7 +285,7 @@ def folders_of(chain: Chain) -> ProjectFolders | None:
 def _path(text: str, dialect: Dialect, folders: ProjectFolders | None) -> str:
     """Return the name of a file as rules write it: from the project, the home or the root."""
     text = text.replace("$HOME", "~", 1) if text.startswith("$HOME/") else text
-    if folders is None:
+    if folders is None or not (text[0] in "/~" or text.startswith("../")):
         return f"/{text}" if text.startswith("/") else text
     here = evolve(dialect, cwd=folders.cwd, home=folders.home or dialect.home, fold=False)
     path = canonical_path(text, here)

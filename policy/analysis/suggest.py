@@ -95,7 +95,14 @@ class _Bare:
         rules = rules_of(*asked, clauses, dialect, folders)
         if not rules and holds_credential(call.call):
             raise PolicyError("no rule may hold a credential")
-        return rules
+        return tuple(self._anchored(rule) for rule in rules)
+
+    def _anchored(self, rule: str) -> str:
+        """Return a rule about a file of the project as one about no other of its name."""
+        tool, parenthesis, text = rule.partition("(")
+        is_path = self.dialect.argument(tool).kind is ArgumentKind.PATH
+        is_relative = parenthesis and is_path and text[0] not in "/~" and text != ".)"
+        return f"{tool}(/{text}" if is_relative else rule
 
 
 def _check_command(tool: str, call: Mapping[str, object], dialect: Dialect) -> None:
