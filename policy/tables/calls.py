@@ -24,7 +24,6 @@ __all__ = [
     "parameter_text",
     "real_path",
     "rooted_path",
-    "slashed_path",
 ]
 
 
@@ -168,8 +167,6 @@ def _absolute(path: str, dialect: Dialect) -> str:
 
 def rooted_path(path: str, dialect: Dialect) -> str:
     """Return *path* absolute, and otherwise as it is named."""
-    if dialect.drives:
-        path = slashed_path(path)
     if path == "~" or path.startswith("~/"):
         return dialect.home + path[1:]
     return path if path.startswith("/") else f"{dialect.cwd}/{path}"
@@ -210,14 +207,6 @@ def is_within(path: str, dialect: Dialect) -> bool:
 
 def _is_below(path: str, folder: str) -> bool:
     return path == folder or path.startswith(folder + "/")
-
-
-def slashed_path(path: str) -> str:
-    r"""Return a path of Windows with slashes, its drive in front: ``C:\a`` is ``/c/a``."""
-    import re  # noqa: PLC0415  # for paths of Windows alone
-
-    path = path.replace("\\", "/")
-    return re.sub(r"([A-Za-z]):(?=/|\Z)", lambda drive: "/" + drive[1].lower(), path, count=1)
 
 
 def _mended(path: str) -> str:

@@ -257,7 +257,6 @@ class Dialect:
         home: the folder ``~`` stands for, canonical.
         fold: whether the case of paths is ignored.
         cased: folders, canonical, that a path is below only in their own letters all the same.
-        drives: whether paths are those of Windows, which begin with a drive: ``/c/a``.
         commands: aliases of PowerShell commands, and what they stand for.
         links: names of files that are links, canonical, and what each leads to.
         processes: whether a file below ``/proc/self/cwd`` or ``/proc/self/root`` is judged by
@@ -284,7 +283,6 @@ class Dialect:
     home: str = "/@home"
     fold: bool = False
     cased: tuple[str, ...] = ()
-    drives: bool = False
     links: tuple[tuple[str, str], ...] = ()
     processes: bool = False
     commands: Mapping[str, str] = field(hash=False, factory=dict)

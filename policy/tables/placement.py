@@ -20,7 +20,7 @@ from policy.core.symlinks import named, other_names, resolved
 from policy.core.values import Final, evolve, frozen
 from policy.patterns.pattern import Pattern, PatternKind
 from policy.patterns.tokens import Gap, Token, folded, in_any_case
-from policy.tables.calls import Unreadable, argument_text, slashed_path
+from policy.tables.calls import Unreadable, argument_text
 from policy.tables.dialect import BLANKS, Argument, ArgumentKind, Dialect
 from policy.tables.lookup import not_arguments
 from policy.tables.ruleset import EntriesOnDemand, Entry, RuleSet
@@ -535,17 +535,15 @@ class Rootless(ProjectPlace):
             return path
 
         _with_paths(call, named.texts, note)
-        drives = any(part.rules.dialect.drives for part in placed.own.use.parts)
-        if any(_is_elsewhere(path, drives=drives) for path in paths):
+        if any(map(_is_elsewhere, paths)):
             yield evolve(_NO_ROOT, origin=placed.own), call
 
 
 _NO_ROOT: Final = Table.of(RuleSet((), Effect.DENY, Dialect(""), Reason.NO_ROOT))
 
 
-def _is_elsewhere(path: str, *, drives: bool) -> bool:
+def _is_elsewhere(path: str) -> bool:
     """Return whether a path is absolute, or leaves the project."""
-    path = slashed_path(path) if drives else path
     return path.startswith(("/", "~")) or posixpath.normpath(path).split("/")[0] == ".."
 
 

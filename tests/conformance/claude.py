@@ -38,8 +38,8 @@ def decide(case: Case) -> tuple[str, str]:
     """Return what *case* must get and what it gets."""
     observed = case.get("observed", {}).get("result")
     expected = str(case["expected"] if observed in (None, "none") else observed)
-    if (case.get("env") or {}).get("version", VERSION) != VERSION:
-        return expected, "unavailable"  # a version that is not described
+    if _is_undescribed(case):
+        return expected, "unavailable"
     tree = _tree(case)
     project = _project(case, tree)
     call = case["call"]
@@ -50,14 +50,31 @@ def decide(case: Case) -> tuple[str, str]:
     return expected, expected if got == _BAD_INPUT and expected in _INPUT_ERRORS else got
 
 
+def _is_undescribed(case: Case) -> bool:
+    """Return whether a case is of a session that no options describe."""
+    env, call = case.get("env") or {}, case.get("call") or {}
+    of_files = call.get("tool") != "PowerShell"
+    return (
+        env.get("version", VERSION) != VERSION
+        or (env.get("os", "linux") != "linux" and of_files)
+        or any(key in env for key in ("pretooluse", "cowork"))
+        or env.get("run") == "teammate"
+    )
+
+
 def _finding(tree: Memory, project: Project, expected: str) -> str:
     # What shows in the tables of every host alike is among these.
     found = lint(tree, Workspace("", (project,))).findings
     codes = [finding.code for finding in (*project.findings, *found)]
-    kind, _, name = expected.partition(":")
+    name = expected.partition(":")[2]
+    name = _NAMES.get(name, name)
     if name in codes:
-        return f"{kind}:{name}"
+        return expected
     return ", ".join(dict.fromkeys(codes)) or "none"
+
+
+# What the cases call a finding -> its name here.
+_NAMES = {"deny-shadowed-allow": "shadowed-rule"}
 
 
 def _decided(project: Project, case: Case) -> str:
@@ -127,14 +144,10 @@ def _project(case: Case, tree: Memory) -> Project:
         else {},
         interactive=(*env.get("requires_user_interaction", ()), *env.get("org_ask", ())),
         preapproved=tuple(env["preapproved"]) if "preapproved" in env else None,
-        os=env.get("os", "linux"),
-        hooks=_hooks(env.get("pretooluse")),
         aliases=env.get("aliases") or {},
-        teammate=env.get("run") == "teammate",
         links=env.get("symlinks") or {},
         active_skill=env.get("active_skill") or "",
         sandboxed=env.get("sandbox") == "auto-allow" and env.get("sandboxable", True) is True,
-        cowork=env.get("cowork", False) is True,
     )
     (project,) = load(tree, options)
     return project
@@ -176,11 +189,6 @@ def _agents(case: Case) -> list[Mapping[str, Any]]:
 
 def _source(scope: str, settings: Mapping[str, Any], name: str = "") -> Source | None:
     return Source(name or f"<{scope}>", _text(settings[scope])) if scope in settings else None
-
-
-def _hooks(given: object) -> tuple[str, ...]:
-    answers = given if isinstance(given, list) else [] if given is None else [given]
-    return tuple("deny" if answer == "exit2" else str(answer) for answer in answers)
 
 
 def _flag_file(settings: object) -> str:

@@ -1,4 +1,7 @@
-"""Entries that no rule stands for: guarded files, and what calls get that no rule applies to."""
+"""Entries that no rule stands for: what Claude Code 2.1.329 denies, asks for or allows by itself.
+
+`policy.hosts.claude.rulesets` puts them in order with those of rules.
+"""
 
 from __future__ import annotations
 
@@ -6,51 +9,45 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final
 
+from policy.core import expressions as re
 from policy.core.decision import Reason
 from policy.core.effect import Effect
-from policy.core.values import evolve
+from policy.core.values import evolve, frozen
+from policy.hosts.claude.data import guarded
 from policy.hosts.claude.data import tools as known
-from policy.hosts.claude.data.guarded import (
-    GUARDED,
-    GUARDED_FILES,
-    GUARDED_LAST,
-    IGNORED,
-    LEADING_OUT,
-    MANAGED,
-    MANAGED_FILES,
-    MISREAD,
-    MISREAD_ENDS,
-    STREAM,
-)
-from policy.hosts.claude.data.tools import PREAPPROVED
+from policy.hosts.claude.data.settings import EDITS_INSIDE, FILE_READS_INSIDE, READS_INSIDE
+from policy.hosts.claude.data.shell import RUN_SCRIPTS, RUNNERS, STARTERS, SYSTEM_FOLDERS
 from policy.hosts.claude.options import ClaudeOptions
-from policy.hosts.claude.rules import agent_pattern
-from policy.hosts.claude.session import EDITING_MODES, ClaudeSession, is_judged_plan
+from policy.hosts.claude.rules import RuleLine, agent_pattern
+from policy.hosts.claude.session import EDITING_MODES, ClaudeSession, is_judged_plan, is_plan
 from policy.hosts.claude.skills import Skill
 from policy.patterns import notations
+from policy.patterns.families import within
 from policy.patterns.pattern import Pattern, PatternKind
-from policy.patterns.tokens import Alternatives, Gap, Token, folded, with_others
+from policy.patterns.tokens import Alternatives, Gap, OneOf, Token, folded, with_others
 from policy.tables.ruleset import Entry
 
 __all__ = [
     "agents",
-    "below",
     "built_in",
     "by_default",
     "defaults",
-    "files_of_settings",
+    "fences",
     "folders_to_enter",
-    "guarded_files",
-    "guarded_last",
-    "inside",
-    "invisible_files",
+    "held",
     "is_judged",
-    "leading_out",
-    "led_out_names",
-    "misread_files",
+    "is_left_to_model",
+    "led_out",
+    "lent",
+    "misread",
+    "power_shell_removals",
     "removals",
     "skills_of_users",
 ]
+
+_READING: Final = known.FILE_TOOLS["Read"]
+_EDITING: Final = known.FILE_TOOLS["Edit"]
+
 
 # --- files that are guarded, or whose names are odd ----------------------------------
 
@@ -58,44 +55,44 @@ __all__ = [
 _Name = tuple[Token, ...]
 
 
-@lru_cache(maxsize=64)
-def guarded_files(folder: str = "") -> Pattern:
-    """Return the files below *folder* that are asked for before they are written."""
-    inside = f"{GUARDED_LAST}/**/{GUARDED_LAST}"
-    folders = [_in_every_spelling(_glob(name)) for name in (*GUARDED, inside)]
+@lru_cache(maxsize=1)
+def guarded_files() -> Pattern:
+    """Return the files that are asked for before they are written."""
+    inside = f"{guarded.GUARDED_LAST}/**/{guarded.GUARDED_LAST}"
+    folders = [_in_every_spelling(_glob(name)) for name in (*guarded.GUARDED, inside)]
     # What lies below a folder of such a name is none.
-    files = (_in_every_spelling(_glob(name)[:-1]) for name in GUARDED_FILES)
-    return _anywhere(folder, *folders, *files)
+    files = (_in_every_spelling(_glob(name)[:-1]) for name in guarded.GUARDED_FILES)
+    return _anywhere(*folders, *files)
 
 
-@lru_cache(maxsize=64)
-def invisible_files(folder: str = "") -> Pattern:
-    """Return those below *folder* whose names hold characters that a system ignores."""
-    return _anywhere(folder, _glob(f"*[{IGNORED}]*"))
+@lru_cache(maxsize=1)
+def invisible_files() -> Pattern:
+    """Return those whose names hold characters that a system ignores."""
+    return _anywhere(_glob(f"*[{guarded.IGNORED}]*"))
 
 
-@lru_cache(maxsize=64)
-def guarded_last(folder: str = "") -> Pattern:
+@lru_cache(maxsize=1)
+def guarded_last() -> Pattern:
     """Return those in the guarded folder in which one is left open."""
-    return _anywhere(folder, _in_every_spelling(_glob(GUARDED_LAST)))
+    return _anywhere(_in_every_spelling(_glob(guarded.GUARDED_LAST)))
 
 
 @lru_cache(maxsize=1)
 def misread_files() -> tuple[Pattern, ...]:
     """Return the files whose names Windows reads as those of others, a pattern for each kind."""
     # What lies below one that ends as a device does is none.
-    ends = _anywhere("", *(_glob(name)[:-1] for name in MISREAD_ENDS))
-    return (*(_anywhere("", *map(_glob, names)) for names in MISREAD), ends)
+    ends = _anywhere(*(_glob(name)[:-1] for name in guarded.MISREAD_ENDS))
+    return (*(_anywhere(*map(_glob, names)) for names in guarded.MISREAD), ends)
 
 
-@lru_cache(maxsize=64)
-def leading_out(folder: str) -> Pattern:
-    """Return the files below *folder* whose names lead out of it to Windows."""
-    return _anywhere(folder, *map(_glob, LEADING_OUT))
+@lru_cache(maxsize=1)
+def leading_out() -> Pattern:
+    """Return the files whose names lead out of their folder to Windows."""
+    return _anywhere(*map(_glob, guarded.LEADING_OUT))
 
 
-def _anywhere(folder: str, *names: _Name) -> Pattern:
-    return Pattern.of(PatternKind.PATH, (folded(folder), Gap.DEEP, Alternatives.of(*names)))
+def _anywhere(*names: _Name) -> Pattern:
+    return Pattern.of(PatternKind.PATH, (Gap.DEEP, Alternatives.of(*names)))
 
 
 def _glob(name: str) -> _Name:
@@ -114,23 +111,25 @@ def _spelled(name: _Name) -> Iterator[Token]:
         for segment in filter(None, segments):
             yield "/"
             yield from with_others(segment)
-            yield Alternatives.of((), (STREAM, Gap.PART))
+            yield Alternatives.of((), (guarded.STREAM, Gap.PART))
         if not isinstance(token, str):
             yield token
 
 
 def files_of_settings(options: ClaudeOptions) -> tuple[Pattern, ...]:
     """Return the patterns of settings that lie in no ``.claude``: their edits are asked for."""
-    found = list(_of_administrators(MANAGED.get(options.os, MANAGED["linux"])))
-    if options.flag is not None and options.flag.name.startswith("/"):
-        found.append(Pattern.exactly(folded(options.flag.name), PatternKind.PATH))
-    return tuple(found)
+    given = options.flag.name if options.flag is not None else ""
+    flag = (Pattern.exactly(folded(given), PatternKind.PATH),) if given.startswith("/") else ()
+    return (*_of_administrators(), *flag)
 
 
-@lru_cache(maxsize=8)
-def _of_administrators(folder: str) -> tuple[Pattern, ...]:
+@lru_cache(maxsize=1)
+def _of_administrators() -> tuple[Pattern, ...]:
     return tuple(
-        p for name in MANAGED_FILES for p in notations.paths("/" + name, folder, fold=True)
+        pattern
+        for folder in guarded.MANAGED.values()
+        for name in guarded.MANAGED_FILES
+        for pattern in notations.paths("/" + name, folder, fold=True)
     )
 
 
@@ -166,18 +165,9 @@ def inside(
         why: it may.
 
     """
-    folders = tuple(folders)
-    yield from led_out_names(folders, tool, effect, reason)
+    yield built_in(tool, effect, leading_out(), reason, "ambiguous name")
     for folder in folders:
         yield built_in(tool, Effect.ALLOW, below(folder), why=why)
-
-
-def led_out_names(
-    folders: Iterable[str], tool: str, effect: Effect, reason: Reason
-) -> Iterator[Entry]:
-    """Yield *effect* for the names in *folders* that lead out of them to Windows."""
-    for folder in folders:
-        yield built_in(tool, effect, leading_out(folder), reason, "ambiguous name")
 
 
 def is_judged(session: ClaudeSession, mode: str) -> bool:
@@ -197,12 +187,12 @@ def defaults(session: ClaudeSession, mode: str) -> Iterator[Entry]:
     """Yield what is allowed, or asked for, where no rule says so."""
     judged, reason = is_judged(session, mode), by_default(session, mode)
     if judged:
-        for tool in known.FILE_TOOLS["Read"]:
+        for tool in _READING:
             yield built_in(tool, Effect.ALLOW, why=f"mode {mode}")
     for tool in (*known.READING, known.OPERAND_WRITE):
         yield from inside(session.folders, tool, Effect.ASK, reason)
     if mode in EDITING_MODES:
-        for tool in (*known.FILE_TOOLS["Edit"], known.REDIRECT_OUT):
+        for tool in (*_EDITING, known.REDIRECT_OUT):
             yield from inside(session.folders, tool, Effect.ASK, reason, f"mode {mode}")
     yield from known_hosts(session)
     yield from _skills(session, mode)
@@ -306,7 +296,7 @@ def _upwards(*folders: str) -> Iterator[str]:
 def known_hosts(session: ClaudeSession) -> tuple[Entry, ...]:
     """Return what allows the addresses that are fetched from without asking."""
     hosts = session.options.preapproved
-    return _fetched_from(PREAPPROVED if hosts is None else hosts)
+    return _fetched_from(known.PREAPPROVED if hosts is None else hosts)
 
 
 @lru_cache(maxsize=64)
@@ -318,3 +308,263 @@ def _fetched_from(hosts: tuple[str, ...]) -> tuple[Entry, ...]:
             (Pattern.exactly(name, PatternKind.HOST),) if "/" in name else notations.hosts(name)
         )
     )
+
+
+# --- reads and edits that settings keep in working folders ---------------------------
+
+
+@frozen
+class Fence:
+    """The entries of one setting.
+
+    Attributes:
+        entries: in order.
+        traces: whether a command is asked for if the files that it reads cannot be told.
+    """
+
+    entries: tuple[Entry, ...]
+    traces: bool = False
+
+
+def fences(session: ClaudeSession) -> Iterator[Fence]:
+    """Yield the fence of each setting that is on."""
+    if READS_INSIDE in session.fences:
+        yield Fence(tuple(_reads(session, session.fences[READS_INSIDE])), traces=True)
+    if EDITS_INSIDE in session.fences:
+        yield Fence(tuple(_edits(session.fences[EDITS_INSIDE])))
+    if FILE_READS_INSIDE in session.fences:
+        # Who edits a file reads it; of commands this says nothing.
+        folders = session.fences[FILE_READS_INSIDE]
+        yield Fence(tuple(_denied(folders, (*_READING, *_EDITING), "outside reads are blocked")))
+
+
+def _denied(folders: Iterable[str], tools: Iterable[str], why: str) -> Iterator[Entry]:
+    for tool in tools:
+        yield from inside(folders, tool, Effect.DENY, Reason.PROTECTED)
+        yield built_in(tool, Effect.DENY, reason=Reason.PROTECTED, why=why)
+
+
+def _reads(session: ClaudeSession, folders: Iterable[str]) -> Iterator[Entry]:
+    # Any word of a command may be the name of a file that a rule denies.
+    for line in session.lines:
+        if (line.entry.tool, line.entry.effect) == (known.OPERAND_READ, Effect.DENY):
+            yield line.entry
+    for tool in known.READING:
+        # What a tool may not read, a command asks for.
+        effect = Effect.DENY if tool in _READING else Effect.ASK
+        yield from inside(folders, tool, effect, Reason.PROTECTED)
+        yield built_in(tool, effect, reason=Reason.PROTECTED, why="outside reads are blocked")
+
+
+def _edits(folders: Iterable[str]) -> Iterator[Entry]:
+    """Yield what keeps edits inside, and denies those of settings, which could lift that."""
+    for tool in _EDITING:
+        for pattern in notations.paths("**/.claude/settings*.json", fold=True):
+            yield built_in(tool, Effect.DENY, pattern, Reason.PROTECTED, "settings are kept")
+    yield from _denied(folders, _EDITING, "outside edits are blocked")
+
+
+# --- what a mode holds back, whatever rules allow ------------------------------------
+
+# What a plan changes only after it was agreed to, whatever rules allow.
+_NOT_PLANNED: Final = ("Edit", "Write", "NotebookEdit", "mcp__*")
+
+
+def held(session: ClaudeSession, mode: str) -> Iterator[Entry]:
+    """Yield what the host guards, and what it asks for until a plan is agreed to."""
+    judged = is_judged(session, mode)
+    if session.guarded:
+        yield from _guards(session, mode, Reason.CLASSIFIER if judged else Reason.PROTECTED)
+    if is_plan(mode):
+        held = Effect.DENY if session.asks_nobody(mode) else Effect.ASK
+        yield from (built_in(tool, held) for tool in _NOT_PLANNED)
+
+
+def _guards(session: ClaudeSession, mode: str, reason: Reason) -> Iterator[Entry]:
+    """Yield what is asked, for *reason*, before a guarded file is written."""
+    # Names with invisible characters stand behind those that people know.
+    settings = files_of_settings(session.options)
+    yield from _guarded((*misread_files(), *settings, guarded_files(), invisible_files()), reason)
+    if not is_plan(mode):
+        yield from _of_work_trees(session, mode)
+    yield from _guarded((guarded_last(),), reason)
+
+
+@lru_cache(maxsize=64)
+def _guarded(files: tuple[Pattern, ...], reason: Reason) -> tuple[Entry, ...]:
+    return tuple(
+        built_in(tool, Effect.ASK, pattern, reason, "guarded file")
+        for tool in known.EDITING
+        for pattern in files
+    )
+
+
+_LEFT_OPEN: Final = tuple(guarded.LEFT_OPEN.split("/"))
+
+
+def _of_work_trees(session: ClaudeSession, mode: str) -> Iterator[Entry]:
+    """Yield what rules and the mode allow of the one folder that no guard is on."""
+    elsewhere = session.options.links.keys() - guarded.LINKED.keys()
+    for line in () if elsewhere else session.lines:
+        entry = line.entry
+        if entry.effect is Effect.ALLOW and entry.tool in known.EDITING and not line.borrowed:
+            above = entry.pattern or below("")
+            for trees in within(above, _LEFT_OPEN):
+                yield evolve(entry, pattern=trees)
+    for folder in session.folders if mode in EDITING_MODES else ():
+        for trees in notations.paths("**/" + guarded.LEFT_OPEN, folder, fold=True):
+            for tool in known.EDITING:
+                yield built_in(tool, Effect.ALLOW, trees, why="a work tree")
+
+
+def misread(session: ClaudeSession, mode: str) -> Iterator[Entry]:
+    """Yield what is asked for because a name is odd, unless every such call is allowed.
+
+    The program lets a rule about paths allow a name that leads out of its folder. Such a
+    name is asked for here, so a rule about files in a working folder allows nothing more
+    than the folder does.
+    """
+    reason = by_default(session, mode)
+    for tool in _READING if not is_judged(session, mode) else ():
+        for pattern in misread_files():
+            yield built_in(tool, Effect.ASK, pattern, reason, "ambiguous name")
+    for tool in (*known.READING, *known.EDITING):
+        yield built_in(tool, Effect.ASK, leading_out(), reason, "ambiguous name")
+
+
+# --- critical removals in PowerShell (documented, not observed) ----------------------
+
+_LETTERS: Final = OneOf(frozenset("abcdefghijklmnopqrstuvwxyz"))
+_BEFORE: Final = OneOf(frozenset(" '\""))
+_SLASH: Final = OneOf(frozenset("/\\"))
+
+
+@lru_cache(maxsize=1)
+def power_shell_removals() -> tuple[Entry, ...]:
+    """Return the removals that no mode allows: all of a folder, and the system's own."""
+    drive: tuple[Token, ...] = (_BEFORE, _LETTERS, ":", _SLASH)
+    targets: list[tuple[Token, ...]] = [
+        (_SLASH, "*", Gap.ANY),
+        (" *",),
+        drive,
+        (*drive, OneOf(frozenset(" '\"")), Gap.ANY),
+        (_BEFORE, "/"),
+        (_BEFORE, "~"),
+    ]
+    targets += ((*drive, folder, Gap.ANY) for folder in SYSTEM_FOLDERS)
+    return tuple(
+        Entry(
+            "PowerShell",
+            Effect.DENY,
+            Pattern.of(PatternKind.TEXT, ["remove-item", Gap.ANY, *target]),
+            reason=Reason.PROTECTED,
+            rule="PowerShell (critical path)",
+        )
+        for target in targets
+    )
+
+
+# --- what a rule for `Edit` means for reads, and for files behind links --------------
+
+# A file that a rule allows to edit may be read, unless the edit would be held back: by another path
+# rule, or since the file is guarded. A rule for every edit allows no reads, and takes none back
+# (2.1.329, observed).
+
+
+def lent(session: ClaudeSession, mode: str) -> Iterator[Entry]:
+    """Yield what may be read since rules allow to edit it."""
+    lending = [line.entry for line in session.lines if line.borrowed]
+    if not lending or is_judged(session, mode):
+        return  # where a model judges, every file may be read
+    kept = [*_kept(session), *files_of_settings(session.options)]
+    # What is kept where a link leads to is kept under the name of the link.
+    for link, target in session.options.links.items():
+        if any(_may_share(_beginning(pattern), folded(target)) for pattern in kept):
+            kept.append(below(link))
+    kept += (guarded_files(), invisible_files(), guarded_last())
+    reason = by_default(session, mode)
+    for tool in _READING:
+        for pattern in kept:
+            yield built_in(tool, Effect.ASK, pattern, reason, "is not edited")
+    yield from lending
+
+
+def _kept(session: ClaudeSession) -> Iterator[Pattern]:
+    """Yield what path rules for `Edit` deny or ask for."""
+    for entry in (line.entry for line in session.lines):
+        is_kept = entry.tool == "Edit" and entry.effect is not Effect.ALLOW and not entry.field
+        # What may not be read at all is decided before.
+        if is_kept and entry.pattern is not None and not entry.rule.startswith("Read"):
+            yield entry.pattern
+
+
+def _beginning(pattern: Pattern) -> str:
+    first = pattern.tokens[0] if pattern.tokens else ""
+    return first if isinstance(first, str) else ""
+
+
+def _may_share(one: str, other: str) -> bool:
+    """Return whether files of one beginning may be in a folder, or hold it."""
+    return f"{one}/".startswith(f"{other}/") or other.startswith(one)
+
+
+def led_out(session: ClaudeSession) -> Iterator[Entry]:
+    """Yield what asks for edits through links that lead out.
+
+    In the program two rules about paths lift that: one that applies to the name of the link, and
+    one to the file that it leads to.
+    """
+    for link, target in session.options.links.items():
+        if not any(f"{target}/".startswith(f"{folder}/") for folder in session.folders):
+            for tool in _EDITING:
+                yield built_in(tool, Effect.ASK, below(link), Reason.PROTECTED, "a link leads out")
+
+
+# --- rules that are left to the model where one judges (2.1.329) ---------------------
+
+# In `auto` a rule with a star allows nothing where what stands before the star may lead to a
+# program that runs what it is told to: an interpreter, a runner, or what starts another program.
+# Nor does it where that is no plain name of another program.
+
+# Names as they are written, with their versions.
+_NAMES: Final = RUNNERS | STARTERS | {"python2", "python3"}
+_OTHER: Final = re.compile(r"(?![-\d]|/+\w )([\w./~+-]*[a-z][\w.+-]*) ", re.ASCII | re.IGNORECASE)
+
+
+def is_left_to_model(line: RuleLine) -> bool:
+    """Return whether a rule that allows is left to the model, where one judges."""
+    entry = line.entry
+    if entry.tool not in ("Bash", "Monitor"):
+        return False
+    if entry.pattern is None:
+        return True
+    text = entry.rule.partition("(")[2].removesuffix(")")
+    plain, runs = _plain(text), RUNNERS | RUN_SCRIPTS
+    if "*" not in text:
+        return plain in runs
+    other = _OTHER.match(re.sub(r":\*\Z", " *", text))
+    if other is None or _program(other[1]) in _NAMES:
+        return True
+    begun = tuple(f"{runner}{end}" for runner in runs for end in (" *", ":*", "*", " -"))
+    return plain.startswith(begun)
+
+
+def _plain(text: str) -> str:
+    """Return *text* with single blanks and stars, its program by its bare name."""
+    text = re.sub(r"[ \t]+", " ", text.strip().lower())
+    text = re.sub(r"\*[ *]*\*", "*", text)
+    program = re.match(r"""(?:"[^"*]*"|'[^'*]*'|[^ *='"])+?(?= |:\*\Z|\Z)""", text)
+    if program:
+        text = _program(_unquoted(program[0])) + text[program.end() :]
+    return _unquoted(text)
+
+
+def _program(name: str) -> str:
+    """Return the bare name of a program: without folders, version and suffix."""
+    bare = re.sub(r"\A.*[\\/]", "", name, flags=re.DOTALL).lower()
+    found = re.match(r"(.*?[^\d.])?[\d.]*(?:\.exe)?\Z", bare, re.ASCII | re.DOTALL)
+    return (found[1] or "") if found else bare
+
+
+def _unquoted(text: str) -> str:
+    return text.replace("'", "").replace('"', "")

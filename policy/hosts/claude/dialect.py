@@ -109,13 +109,12 @@ def _dialect(session: ClaudeSession, mode: str) -> Dialect:
         cwd=session.cwd,
         home=session.home,
         fold=True,
-        cased=() if session.options.os == "windows" else session.folders,
-        drives=session.options.os == "windows",
+        cased=session.folders,
         commands=commands.ALIASES,
         links=tuple(
             (folded(link), folded(target)) for link, target in session.options.links.items()
         ),
-        processes=session.options.os == "linux",
+        processes=True,
         checks=True,  # `InputValidationError`, 2.1.329
         asks=not denies_rest(session, mode),
     )

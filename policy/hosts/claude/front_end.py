@@ -145,7 +145,7 @@ def _project(found: FoundProject, options: ClaudeOptions, top: Path | None = Non
         read.findings += Finding.of(found.refused, "plugin-not-loaded", consequence=_NOT_LOADED)
     read.take(found.files)
     built = session(options, read.settings, read.definitions, read.skills)
-    findings = [*read.findings, *built.findings, *settings_findings(built, read.settings)]
+    findings = [*read.findings, *built.findings, *settings_findings(read.settings)]
     findings += passed_findings(found.root, read.passed(found.passed), read.settings)
     if top is not None and (top / found.root).is_dir():
         findings += _missing_folders(read.settings, top / found.root)
@@ -156,7 +156,7 @@ def _project(found: FoundProject, options: ClaudeOptions, top: Path | None = Non
     findings += switch_findings(read.settings)
     findings += sandbox_findings(built.sandbox)
     for hooks in read.hooks():
-        findings += hook_findings(hooks, built)
+        findings += hook_findings(hooks)
     project = Project(
         host=HOST,
         profile=f"{HOST}@{VERSION}",
@@ -223,7 +223,7 @@ def _elsewhere(found: FoundProject, options: ClaudeOptions, built: ClaudeSession
     if options.user is None and options.user_files is None and not of_user:
         yield "`~/.claude` of a user (`--user`)"
     if options.managed is None and options.managed_files is None:
-        yield f"`{MANAGED.get(options.os, options.os)}` of an administrator (`--managed`)"
+        yield f"`{MANAGED['linux']}` of an administrator (`--managed`)"
     yield "what a session is started with, such as `--settings` and `--agents`"
 
 

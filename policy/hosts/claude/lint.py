@@ -6,16 +6,13 @@ What is wrong with one file alone is found where it is read.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
+from collections.abc import Iterable, Iterator
 from typing import Final
 
-from policy.commands.read import read_plain
 from policy.core import expressions as re
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding
-from policy.core.source import Place, Span
 from policy.hosts.claude.agents import Definition
 from policy.hosts.claude.data import find
 from policy.hosts.claude.data import settings as known_hooks
@@ -25,107 +22,26 @@ from policy.hosts.claude.dialect import dialect
 from policy.hosts.claude.hooks import LIST, Hook, takes
 from policy.hosts.claude.paths import Anchors, path_patterns
 from policy.hosts.claude.pools import PoolPosition, has_no_tools, pool
-from policy.hosts.claude.rules import RuleLine, RuleScope, misnamed, read_rule
+from policy.hosts.claude.rules import misnamed
 from policy.hosts.claude.session import SCOPES, ClaudeSession, child_mode
 from policy.hosts.claude.settings import Settings
 from policy.hosts.claude.skills import Skill
 from policy.language.parse import parse_matcher
 from policy.language.syntax import Matcher, Presence
 from policy.patterns import notations
-from policy.patterns.automaton import NO_MATCH
-from policy.patterns.index import Indexed
-from policy.patterns.pattern import Pattern, freeze, named, tokens_of
-from policy.patterns.search import fresh_character
-from policy.tables.ruleset import RuleSet
-from policy.tables.table import Table
+from policy.patterns.automaton import NO_MATCH, Automaton
 
 __all__ = [
     "agent_findings",
     "hook_findings",
     "passed_findings",
     "settings_findings",
-    "shadowed",
     "skill_findings",
     "switch_findings",
 ]
 
 
-# --- shadowed rules -------------------------------------------------------------------
-
-
-def shadowed(session: ClaudeSession, files: Sequence[Settings]) -> Iterator[Finding]:
-    """Yield the shadowed rules about commands, and those that ask before another denies."""
-    commands = [
-        line
-        for line in session.lines
-        if line.entry.tool == "Bash" and line.entry.place and not line.entry.field
-    ]
-    denied = _Denied(session, commands)
-    spans = _Spans(files)
-    for line in commands:
-        entry = line.entry
-        if entry.pattern is None or entry.place is None:
-            continue
-        if entry.effect is Effect.ALLOW:
-            if denied.exactly(entry.pattern) or denied.covers(entry.pattern):
-                yield find(
-                    "deny-shadowed-allow", spans.of(entry.rule, entry.place), rule=entry.rule
-                )
-            continue
-        asked = line.exact and entry.effect is Effect.ASK
-        if asked and not denied.exactly(entry.pattern) and denied.covers(entry.pattern):
-            yield find("ask-weakens-deny", spans.of(entry.rule, entry.place), rule=entry.rule)
-
-
-class _Denied:
-    """What rules deny of commands."""
-
-    def __init__(self, session: ClaudeSession, commands: Sequence[RuleLine]) -> None:
-        said = [
-            (line, pattern)
-            for line in commands
-            if line.entry.effect is Effect.DENY and (pattern := line.entry.pattern) is not None
-        ]
-        self._exactly = {pattern for line, pattern in said if line.exact}
-        starred = [pattern.tokens for line, pattern in said if not line.exact]
-        self._starred = Indexed(starred) if starred else None
-        self._lines = session.lines
-
-    def exactly(self, pattern: Pattern) -> bool:
-        """Return whether a rule without a star denies the same."""
-        return pattern in self._exactly
-
-    def covers(self, pattern: Pattern) -> bool:
-        """Return whether a rule with a star denies all that *pattern* matches."""
-        if self._starred is None:
-            return False
-        return self._starred.first(freeze(pattern, self._fresh)) != NO_MATCH
-
-    @cached_property
-    def _fresh(self) -> str:
-        """A character that no rule names."""
-        patterns = (line.entry.pattern for line in self._lines)
-        return fresh_character(named(tokens_of(filter(None, patterns))))
-
-
-class _Spans:
-    """Where rules stand."""
-
-    def __init__(self, files: Sequence[Settings]) -> None:
-        self._files = files
-
-    def of(self, rule: str, place: Place) -> Span | None:
-        """Return the span of a rule, if it is one of these files."""
-        return self._known.get((rule, place))
-
-    @cached_property
-    def _known(self) -> dict[tuple[str, Place], Span]:
-        return {
-            (rule.text, rule.span.place): rule.span for each in self._files for rule in each.rules
-        }
-
-
-# --- hooks that never run, or see less than they seem to -----------------------------
+# --- hooks that never run, or miss tools -----------------------------------------------
 
 
 def why_never(hook: Hook) -> str:
@@ -192,10 +108,9 @@ _WITHOUT: Final = frozenset({"Agent", "Skill", "WebFetch"})
 _EDITING: Final = FILE_TOOLS["Edit"]
 
 
-def hook_findings(hooks: Iterable[Hook], session: ClaudeSession) -> Iterator[Finding]:
+def hook_findings(hooks: Iterable[Hook]) -> Iterator[Finding]:
     """Yield what is wrong with the hooks of one file."""
     guards: dict[str, list[Hook]] = {}
-    wrapped: list[Finding] = []
     for hook in hooks:
         why = why_never(hook)
         if why:
@@ -204,9 +119,6 @@ def hook_findings(hooks: Iterable[Hook], session: ClaudeSession) -> Iterator[Fin
             yield find("hook-never-fires", span, why=why)
         elif hook.event == "PreToolUse" and hook.waits:
             guards.setdefault(hook.runs, []).append(hook)
-            wrapped += _wrapped(hook, session)
-    # Conditions stand side by side: what is true of all is reported for the first.
-    yield from wrapped[:1]
     for same in guards.values():
         yield from _missing(same)
 
@@ -223,31 +135,6 @@ def _missing(hooks: list[Hook]) -> Iterator[Finding]:
             missing=" or ".join(missing),
             tools="|".join(_EDITING),
         )
-
-
-def _wrapped(hook: Hook, session: ClaudeSession) -> Iterator[Finding]:
-    """Yield a command that the condition of a hook misses, and a rule of the same text stops.
-
-    A condition matches behind hardly any wrapper (2.1.329, observed).
-    """
-    tool, content = _condition(hook) if hook.condition else ("", "")
-    if tool != "Bash" or not content:
-        return
-    anchors = Anchors(session.cwd, session.home, session.cwd)
-    rule = read_rule(hook.condition, hook.span, Effect.DENY, RuleScope(anchors))
-    entries = tuple(line.entry for line in rule.lines)
-    table = Table.of(RuleSet(entries, Effect.ALLOW, dialect(session, "default")))
-    seen = notations.commands(content)
-    for entry in entries:
-        text = entry.pattern.witness() if entry.pattern is not None else None
-        command = f"timeout 5 {text}"
-        script = read_plain(command)
-        if text is None or script is None or len(script.commands) > 1 or script.targets:
-            continue  # the hook may see it
-        denied = table.decide("Bash", {"command": command}).effect is Effect.DENY
-        if denied and not any(pattern.matches(command) for pattern in seen):
-            yield find("hook-sees-less", hook.span, command=command)
-            return
 
 
 def switch_findings(files: Iterable[Settings]) -> Iterator[Finding]:
@@ -430,13 +317,11 @@ def passed_findings(
             )
 
 
-def settings_findings(session: ClaudeSession, files: list[Settings]) -> Iterator[Finding]:
+def settings_findings(files: list[Settings]) -> Iterator[Finding]:
     """Yield what is wrong with the rules of a session as a whole."""
     yield from _asked_anyway(files)
-    yield from shadowed(session, files)
+    yield from _asked_first(files)
     yield from _of_plugins(files)
-    if session.options.os == "windows":
-        yield from _twins(files)
 
 
 def _asked_anyway(files: list[Settings]) -> Iterator[Finding]:
@@ -449,17 +334,21 @@ def _asked_anyway(files: list[Settings]) -> Iterator[Finding]:
             yield find("allow-asked-anyway", rule.span, rule=rule.text, tool=tool)
 
 
+def _asked_first(files: list[Settings]) -> Iterator[Finding]:
+    """Yield the commands that a rule without a star asks for, and one with a star denies."""
+    rules = [rule for each in files for rule in each.rules if rule.text.startswith("Bash(")]
+    denied = [rule.text[5:-1] for rule in rules if rule.effect is Effect.DENY]
+    starred = [one.tokens for text in denied if "*" in text for one in notations.commands(text)]
+    index = Automaton(starred)
+    for rule in rules:
+        text = rule.text[5:-1]
+        is_exact = rule.effect is Effect.ASK and "*" not in text and text not in denied
+        if is_exact and index.first(text) != NO_MATCH:
+            yield find("ask-weakens-deny", rule.span, rule=rule.text)
+
+
 def _of_plugins(files: list[Settings]) -> Iterator[Finding]:
     for plugins in (each.plugins for each in files if each.plugins):
         named = plugins[0].text.strip('"')
         more = f" and {len(plugins) - 1} more" if len(plugins) > 1 else ""
         yield find("plugins-not-read", plugins[0], plugin=named, more=more)
-
-
-def _twins(files: list[Settings]) -> Iterator[Finding]:
-    denied = [rule for each in files for rule in each.rules if rule.effect is Effect.DENY]
-    if any(rule.text.startswith("PowerShell") for rule in denied):
-        return
-    for rule in denied:
-        if rule.text.startswith("Bash("):
-            yield find("shell-twin-missing", rule.span, rule=rule.text, rest=rule.text[4:])

@@ -28,7 +28,6 @@ class ClaudeOptions:
     """How a session is started.
 
     Attributes:
-        os: ``linux``, ``darwin`` or ``windows``, where files begin with a drive.
         mode: permission mode; None is the one of the settings.
         cwd: working folder, absolute; "" is the folder of the project, whatever its name.
         home: home folder, absolute; "" is whatever it is.
@@ -56,19 +55,14 @@ class ClaudeOptions:
         interactive: tools whose server wants the user asked each time.
         preapproved: hosts fetched from without asking; None is those of the host.
         links: files that are links, and what each leads to, absolute.
-        hooks: what hooks before a call answer to every call: ``allow``, ``ask`` or ``deny``.
         aliases: other names of skills, and the skill that each is.
-        teammate: whether agents are members of a team.
         unknown_agents: whether there may be agents that no file here defines, e.g. of plugins.
         active_skill: the skill whose lists hold in this turn, or "".
         sandboxed: whether commands run in a sandbox that auto-allows them (documented, not
             observed). No file tells whether a machine has one: chains that start with
             ``main+sandbox`` show what settings that switch it on allow there.
-        cowork: whether the server `workspace` of the desktop program runs commands and fetches
-            for the host, so that denials of its tools hold for those (documented, not observed).
     """
 
-    os: str = "linux"
     mode: str | None = None
     cwd: str = ""
     home: str = ""
@@ -94,13 +88,10 @@ class ClaudeOptions:
     interactive: tuple[str, ...] = ()
     preapproved: tuple[str, ...] | None = None
     links: Mapping[str, str] = field(factory=dict, hash=False)
-    hooks: tuple[str, ...] = ()
     aliases: Mapping[str, str] = field(factory=dict, hash=False)
-    teammate: bool = False
     unknown_agents: bool = False
     active_skill: str = ""
     sandboxed: bool = False
-    cowork: bool = False
 
     def in_background(self, depth: int) -> bool:
         """Return whether agents at *depth* below the main conversation run in the background."""

@@ -83,7 +83,7 @@ def pool(
     # What is taken away a memory does not give back: those lines stand before its own.
     memory = known.MEMORY_TOOLS if definition.memory else ()
     entries += _elsewhere(definition, session)
-    available = _available(session.named, session, position)
+    available = _available(session.named, position)
     if position.main and session.enters:
         entries.append(Entry(known.ENTER, Effect.ALLOW, rule="the user"))
     for tool, rule, place in _listed(definition):
@@ -95,9 +95,6 @@ def pool(
                 Entry(name, Effect.ALLOW, rule=rule, place=place)
                 for name in _of_servers(tool, session)
             )
-    if session.options.teammate and not position.main:
-        team = sorted(known.OF_TEAMS & available)
-        entries += (Entry(tool, Effect.ALLOW, rule="a member of a team") for tool in team)
     entries += (Entry(tool, Effect.ALLOW, rule="memory", place=definition.place) for tool in memory)
     return RuleSet(tuple(entries), Effect.DENY, dialect, Reason.UNAVAILABLE)
 
@@ -131,9 +128,7 @@ def _elsewhere(definition: Definition, session: ClaudeSession) -> Iterator[Entry
                 )
 
 
-def _available(
-    tools: frozenset[str], session: ClaudeSession, position: PoolPosition
-) -> frozenset[str]:
+def _available(tools: frozenset[str], position: PoolPosition) -> frozenset[str]:
     if position.main:
         return tools
     kept = tools - known.NEVER_BELOW
@@ -141,8 +136,6 @@ def _available(
         kept |= tools & {"ExitPlanMode"}
     if position.background:
         kept &= known.BACKGROUND
-    if session.options.teammate:
-        kept |= tools & known.OF_TEAMS
     return kept if position.may_start else kept - {"Agent"}
 
 
@@ -213,7 +206,7 @@ def has_no_tools(definition: Definition, session: ClaudeSession, position: PoolP
         return False
     if definition.memory:
         return False
-    available = _available(session.offered, session, position)
+    available = _available(session.offered, position)
     taken = [Pattern.text(tool) for tool, _, _ in _removed(definition)]
     found = (
         name

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import Final
 
 from policy.core.decision import Reason
 from policy.core.effect import Effect
@@ -23,22 +22,19 @@ from policy.hosts.claude.defaults import (
     built_in,
     by_default,
     defaults,
-    folders_to_enter,
-    is_judged,
-    removals,
-    skills_of_users,
-)
-from policy.hosts.claude.dialect import denies_rest, dialect
-from policy.hosts.claude.guards import (
     fences,
-    guards_before,
+    folders_to_enter,
     held,
+    is_judged,
     is_left_to_model,
     led_out,
     lent,
     misread,
     power_shell_removals,
+    removals,
+    skills_of_users,
 )
+from policy.hosts.claude.dialect import denies_rest, dialect
 from policy.hosts.claude.rules import RuleLine
 from policy.hosts.claude.session import ClaudeSession, is_plan
 from policy.hosts.claude.shell.simple import traced as traced_patterns
@@ -90,37 +86,25 @@ def _choices(session: ClaudeSession, reading: Dialect) -> Iterator[RuleSet]:
 
 def _answered(entries: Iterable[Entry], session: ClaudeSession, mode: str) -> Iterator[Entry]:
     """Yield *entries*, which deny what would be asked for where the mode never asks the user."""
-    silent, kept = session.asks_nobody(mode), "" if session.silent else _HOOK_ASKS.rule
+    silent = session.asks_nobody(mode)
     for entry in entries:
         asks = entry.effect is Effect.ASK and entry.reason is not Reason.CLASSIFIER
-        denied = silent and asks and entry.rule != kept
-        yield evolve(entry, effect=Effect.DENY) if denied else entry
+        yield evolve(entry, effect=Effect.DENY) if silent and asks else entry
 
 
 def _rule_set(session: ClaudeSession, mode: str) -> RuleSet:
     if not session.starts:
         return RuleSet((), Effect.DENY, dialect(session, mode), Reason.UNAVAILABLE)
-    hooks = session.options.hooks
-    if "deny" in hooks:
-        removed = [each.entry for each in session.lines if each.entry.reason is Reason.UNAVAILABLE]
-        return RuleSet(tuple(removed), Effect.DENY, dialect(session, mode), Reason.RULE)
     entries = [*_early(session), *_denied(session), *_asked(session, mode)]
     default, reason = Effect.ASK, Reason.DEFAULT
-    if "ask" in hooks:
-        entries += guards_before(_HOOK_ASKS, session, mode)
-        entries.append(_HOOK_ASKS)
-    elif "allow" in hooks and mode != "bypassPermissions":
-        # It opens neither what is guarded nor what is asked for until a plan is agreed to.
-        entries += held(session, mode)
-        entries += _planned(session, mode) if is_plan(mode) else ()
-        entries += agents(session, mode)
-        entries.append(_HOOK_ALLOWS)
-    elif mode == "bypassPermissions":
+    if mode == "bypassPermissions":
         default = Effect.ALLOW
         entries += agents(session, mode)
     else:
         entries += held(session, mode)
-        entries += _opened(session, mode)
+        entries += _allowed(session, mode)
+        entries += defaults(session, mode)
+        entries += lent(session, mode)
         reason = by_default(session, mode)
     entries += folders_to_enter(session)
     first = (*skills_of_users(session), *removals(session, mode), *power_shell_removals())
@@ -133,30 +117,6 @@ def _rule_set(session: ClaudeSession, mode: str) -> RuleSet:
     return RuleSet(
         tuple(_answered(entries, session, mode)), default, dialect(session, mode), reason
     )
-
-
-def _opened(session: ClaudeSession, mode: str) -> Iterator[Entry]:
-    """Yield what rules allow, and what is allowed where none says so."""
-    yield from _allowed(session, mode)
-    yield from defaults(session, mode)
-    yield from lent(session, mode)
-
-
-def _planned(session: ClaudeSession, mode: str) -> Iterator[Entry]:
-    """Yield what comes of commands in a plan, of which a hook opens those alone that only read.
-
-    Of the others rules and defaults say what they say where there is no hook (2.1.329,
-    observed of Bash and Monitor, and taken to hold for PowerShell).
-    """
-    commands = {*known.SHELLS, *known.INNER}
-    yield from (entry for entry in _opened(session, mode) if entry.tool in commands)
-    reason = by_default(session, mode)
-    yield from (built_in(tool, Effect.ASK, reason=reason) for tool in sorted(commands))
-
-
-_HOOK_ALLOWS: Final = built_in("*", Effect.ALLOW, why="a hook allows")
-# What a hook asks is asked in every mode.
-_HOOK_ASKS: Final = built_in("*", Effect.ASK, reason=Reason.RULE, why="a hook asks")
 
 
 def _pick(lines: Iterable[RuleLine], effect: Effect, *, exact: bool) -> Iterator[Entry]:

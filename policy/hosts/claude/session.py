@@ -18,7 +18,7 @@ from policy.core.finding import Finding
 from policy.core.source import Span
 from policy.hosts.claude.agents import Definition
 from policy.hosts.claude.data import tools as known
-from policy.hosts.claude.data.guarded import LINKED, OF_SYSTEMS
+from policy.hosts.claude.data.guarded import LINKED
 from policy.hosts.claude.data.settings import ASKING_TOOLS, FENCES
 from policy.hosts.claude.options import ClaudeOptions
 from policy.hosts.claude.paths import Anchors
@@ -28,7 +28,6 @@ from policy.hosts.claude.settings import (
     Settings,
     auto_allowing_sandbox,
     connected,
-    heard,
     invocable,
     is_ignored,
     kept_outside,
@@ -42,7 +41,6 @@ from policy.patterns.automaton import NO_MATCH, Automaton
 from policy.patterns.notations import names
 from policy.patterns.pattern import PatternKind
 from policy.patterns.tokens import folded
-from policy.tables.calls import slashed_path
 from policy.tables.ruleset import Entry
 
 __all__ = [
@@ -316,8 +314,7 @@ class ClaudeSession:
     @property
     def home(self) -> str:
         """The home folder."""
-        home = self.options.home or "/@home"
-        return slashed_path(home) if self.options.os == "windows" else home
+        return self.options.home or "/@home"
 
     def asks_nobody(self, mode: str) -> bool:
         """Return whether what would be asked for in *mode* is denied."""
@@ -389,9 +386,11 @@ def session(
     settings = sorted(files, key=lambda each: SCOPES.index(each.scope))
     variables = {n: value for each in reversed(settings) for n, value in each.variables}
     agents, skills = offered(agents, variables), invocable(skills, settings)
-    options = _completed(started(options, variables), settings, skills)
+    called = {skill.called: name for name, skill in skills.items() if skill.called}
+    options = started(options, variables)
+    options = values.evolve(options, aliases={**called, **options.aliases})
     ruled = _ruled_links(options)
-    cwd, home = _placed(options)
+    cwd, home = options.cwd or "/@project", options.home or "/@home"
     folders = _folders(settings, options, cwd, home)
     said = ScopeRules(any(each.managed_only for each in settings))
     for each in settings:
@@ -410,7 +409,6 @@ def session(
         options,
         lines=(
             *said.lines,
-            *(_of_workspace(said.lines) if options.cowork else ()),
             *active.lines,
             *left_out(variables),
             *switched_off(settings),
@@ -423,7 +421,7 @@ def session(
         main_agent=options.main_agent or next((s.agent for s in settings if s.agent), ""),
         skills=skills,
         granted=granted,
-        sandbox=auto_allowing_sandbox(settings) if options.os != "windows" else None,
+        sandbox=auto_allowing_sandbox(settings),
         outside=tuple(
             line.entry
             for rule in kept_outside(settings)
@@ -441,27 +439,6 @@ def session(
             *active.findings,
         ),
     )
-
-
-def _completed(
-    options: ClaudeOptions, settings: Sequence[Settings], skills: Mapping[str, Skill]
-) -> ClaudeOptions:
-    """Return *options* with the names of skills, the hooks of settings and the system's links."""
-    called = {skill.called: name for name, skill in skills.items() if skill.called}
-    return values.evolve(
-        options,
-        aliases={**called, **options.aliases},
-        hooks=heard(options.hooks, settings),
-        links={**OF_SYSTEMS.get(options.os, {}), **options.links},
-    )
-
-
-def _of_workspace(lines: Iterable[RuleLine]) -> Iterator[RuleLine]:
-    """Yield the rules that take tools away for the tools of the server that does the same."""
-    for line in lines:
-        other = known.OF_WORKSPACE.get(line.entry.tool)
-        if other is not None and line.entry.reason is Reason.UNAVAILABLE:
-            yield values.evolve(line, entry=values.evolve(line.entry, tool=other))
 
 
 def _asking_tools(silent: bool) -> Iterator[RuleLine]:  # noqa: FBT001  # one question
@@ -486,12 +463,6 @@ def _ruled_links(options: ClaudeOptions) -> tuple[_Links, _Links]:
     """Return the links of the system that rules follow, and all that there are."""
     links = tuple((folded(k), folded(target)) for k, target in options.links.items())
     return tuple(link for link in links if link in LINKED.items()), links
-
-
-def _placed(options: ClaudeOptions) -> tuple[str, str]:
-    """Return the working folder and the home folder, canonical."""
-    cwd, home = options.cwd or "/@project", options.home or "/@home"
-    return (slashed_path(cwd), slashed_path(home)) if options.os == "windows" else (cwd, home)
 
 
 def _folders(

@@ -66,7 +66,6 @@ __all__ = [
     "auto_allowing_sandbox",
     "connected",
     "cut_flag",
-    "heard",
     "invocable",
     "is_ignored",
     "kept_outside",
@@ -127,7 +126,6 @@ class Settings:
         hooks: what runs at events of a session.
         hooks_off: whether hooks are switched off, and where that stands; None where it
             is not said.
-        hooks_managed: whether hooks of an administrator alone run.
         plugins: where the plugins stand that are switched on.
         sandbox: what it says of one.
         switches: what it says of the keys that switch tools off.
@@ -154,7 +152,6 @@ class Settings:
     agent: str = ""
     hooks: tuple[Hook, ...] = ()
     hooks_off: tuple[bool, Span] | None = field(default=None, repr=False)
-    hooks_managed: bool = False
     plugins: tuple[Span, ...] = ()
     sandbox: Sandbox = Sandbox()
     switches: tuple[tuple[str, bool], ...] = ()
@@ -553,25 +550,13 @@ def connected(servers: Mapping[str, object] | None) -> Iterator[RuleLine]:
         yield RuleLine(Entry(WAITING, Effect.DENY, reason=Reason.UNAVAILABLE, rule=rule))
 
 
-def heard(hooks: tuple[str, ...], files: Iterable[Settings]) -> tuple[str, ...]:
-    """Return which answers of *hooks* count under *files*, the strongest first.
-
-    Where only an administrator's run, a hook may be one of those or not: what it allows does not
-    count, and what it asks for or denies does.
-    """
-    files = list(files)
-    said = [each.hooks_off[0] for each in files if each.hooks_off is not None]
-    silenced = said[:1] == [True] or any(each.hooks_managed for each in files)
-    return tuple(each for each in hooks if not (silenced and each == "allow"))
-
-
 # --- `env`: variables of the host that decide calls ----------------------------------
 
 # The `env` of a project counts whether or not the user trusts the project, and before what the
 # host was started with (2.1.329, observed).
 
 _LEVELS: Final = re.compile(r"\s*0*([1-9][0-9]*)\s*", re.ASCII)
-# Agents on this level are reported to start no others, as every level is followed.
+# Every level is followed: agents on this one start no others here.
 _MOST: Final = 20
 
 
@@ -582,15 +567,6 @@ def read_variables(node: Node | None) -> tuple[tuple[str, str], ...]:
         for entry in (node.entries if isinstance(node, Object) else ())
         if isinstance(entry.value, ScalarNode) and entry.value.value is not None
     )
-
-
-def variable_findings(node: Node | None) -> Iterator[Finding]:
-    """Yield where ``env`` sets more levels of agents than are looked at here."""
-    value = node.get(known.DEPTH) if isinstance(node, Object) else None
-    text = str(value.value) if isinstance(value, ScalarNode) else ""
-    levels = _LEVELS.fullmatch(text)
-    if value is not None and levels and int(levels[1][:3]) > _MOST:
-        yield find("levels-not-followed", value.span, most=_MOST)
 
 
 def _is_on(variables: Mapping[str, str], name: str) -> bool:
@@ -672,7 +648,6 @@ def _read(node: MappingNode, mistakes: Mistakes) -> Settings:
     for key in unapplied_keys(node, SECTIONS):
         lost = bool(_case("", node.get(key.name)))
         mistakes.findings.append(key.with_rules if lost else key.finding)
-    mistakes.findings += variable_findings(node.get("env"))
     tools = node.get("tools") if scope == "cli" else None
     offered = None if tools is None else tuple(t for t, _ in mistakes.strings(tools, "tools"))
     if mistakes.rejected:
@@ -685,7 +660,6 @@ def _read(node: MappingNode, mistakes: Mistakes) -> Settings:
         managed_only=scope == "managed" and is_set(node.get("allowManagedPermissionRulesOnly")),
         hooks=hooks,
         hooks_off=(_is_true(off), off.span) if off and ValueKind.TRUTH.holds(off) else None,
-        hooks_managed=scope == "managed" and is_set(node.get("allowManagedHooksOnly")),
         agent=agent.value if isinstance(agent, ScalarNode) and isinstance(agent.value, str) else "",
         plugins=tuple(_switched_on(node.get("enabledPlugins"))),
         no_auto=settings.no_auto or no_auto(node),

@@ -112,7 +112,6 @@ def test_where_the_user_is_never_asked_what_would_be_asked_for_is_denied(mode: s
     assert decide(silent, "Read", OUTSIDE, mode) == "deny"
     assert decide(silent, "Read", INSIDE, mode) == run(silent, "ls", mode=mode) == "allow"
     assert decide(silent, "AskUserQuestion", {}, mode) == "unavailable"
-    assert run(silent, hooks=("ask",)) == "deny"
 
 
 def test_where_the_user_is_never_asked_modes_still_allow_and_models_still_judge() -> None:

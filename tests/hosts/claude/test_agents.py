@@ -206,45 +206,6 @@ def test_a_lock_that_is_neither_false_nor_null_is_on(value: str, locked: bool) -
 
 
 @pytest.mark.parametrize(
-    ("mode", "path", "told"),
-    [
-        ("default", "a", "allow"),
-        ("default", ".git/config", "ask"),
-        ("plan", "a", "ask"),
-        ("auto", ".git/config", "judged"),
-        ("bypassPermissions", ".git/config", "allow"),
-    ],
-)
-def test_what_a_hook_allows_opens_neither_what_is_guarded_nor_a_plan(
-    mode: str, path: str, told: str
-) -> None:
-    chain = _main("{}", ClaudeOptions(mode=mode, cwd="/srv/app", hooks=("allow",)))
-    assert _told(chain, "Edit", {"file_path": f"/srv/app/{path}"}) == told
-
-
-@pytest.mark.parametrize("tool", ["Bash", "Monitor"])
-@pytest.mark.parametrize(
-    ("command", "told"),
-    [
-        ("npm test", "ask"),
-        ("ls && npm test", "ask"),
-        ("touch a", "ask"),
-        ("rm -r build", "ask"),
-        ("ls > a", "ask"),
-        ("ls", "allow"),
-        ("git status | head", "allow"),
-        ("make", "allow"),
-    ],
-)
-def test_what_a_hook_allows_of_commands_in_a_plan_is_what_rules_allow_and_what_only_reads(
-    tool: str, command: str, told: str
-) -> None:
-    rules = '{"permissions": {"allow": ["Bash(make)"], "disableAutoMode": "disable"}}'
-    chain = _main(rules, ClaudeOptions(mode="plan", cwd="/srv/app", hooks=("allow",)))
-    assert _told(chain, tool, {"command": command, "description": "d"}) == told
-
-
-@pytest.mark.parametrize(
     ("scope", "rule", "told"),
     [
         ("command_line", "Read", "ask"),

@@ -137,11 +137,6 @@ def test_front_matter_that_is_not_yaml_is_found_and_read_key_by_key() -> None:
         ('{"deny": ["Bash(command:rm *)"]}', "primary-field-param", '"Bash(command:rm *)"'),
         ('{"allow": ["Edit(!src/**)"]}', "negation-in-allow", '"Edit(!src/**)"'),
         ('{"ask": ["Agent(Explore)"]}', "ask-ignored", '"Agent(Explore)"'),
-        (
-            '{"deny": ["Bash(rm *)"], "allow": ["Bash(rm -f *)"]}',
-            "deny-shadowed-allow",
-            '"Bash(rm -f *)"',
-        ),
     ],
 )
 def test_a_defect_of_settings_is_underlined(permissions: str, code: str, underlined: str) -> None:

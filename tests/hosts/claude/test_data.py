@@ -57,9 +57,9 @@ def test_no_program_is_listed_twice():
 
 def test_tools_that_a_list_names_have_a_table_of_their_own():
     read = table("tools")
-    listed = {*read["aliases"].values(), *read["workspace"]}
+    listed = {*read["aliases"].values()}
     listed |= {tool for names in read["file_tools"].values() for tool in names.split()}
-    for key in ("shells", "interactive", "memory", "background", "teams"):
+    for key in ("shells", "interactive", "memory", "background"):
         listed |= set(read["names"][key].split())
     assert listed <= NAMES
     assert INPUTS.keys() <= NAMES

@@ -115,12 +115,9 @@ def test_a_rule_that_takes_reads_away_keeps_files_from_being_edited_and_commands
     assert decide("cat a", deny=[rule]).effect is ALLOW
 
 
-@pytest.mark.parametrize("hooks", [(), ("allow",)])
-def test_a_plan_is_agreed_to_by_the_user_alone(hooks: tuple[str, ...]) -> None:
+def test_a_plan_is_agreed_to_by_the_user_alone() -> None:
     text = json.dumps({"permissions": {"allow": ["ExitPlanMode"], "disableAutoMode": "disable"}})
-    (found,) = load(
-        Memory({".claude/settings.json": text}), ClaudeOptions(mode="plan", hooks=hooks)
-    )
+    (found,) = load(Memory({".claude/settings.json": text}), ClaudeOptions(mode="plan"))
     assert Chain.start("main", found.enforced).decide("ExitPlanMode", {}).effect is ASK
 
 
@@ -144,26 +141,6 @@ def test_a_setting_keeps_edits_in_working_folders_whatever_allows_them() -> None
 
 
 # --- modes and chains -------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("mode", "guarded", "other"),
-    [
-        ("default", ASK, ASK),
-        ("dontAsk", DENY, ASK),
-        ("bypassPermissions", ALLOW, ASK),  # nobody looks behind a guard that is waived
-    ],
-)
-@pytest.mark.parametrize("hooks", [("ask",), ("allow", "ask")])
-def test_a_guard_comes_before_a_hook_that_asks(
-    mode: str, guarded: Effect, other: Effect, hooks: tuple[str, ...]
-) -> None:
-    options = ClaudeOptions(mode=mode, cwd="/srv/app", home="/home/me", hooks=hooks)
-    (found,) = load(Memory({".claude/settings.json": "{}"}), options)
-    main = Chain.start("main", found.enforced)
-
-    for path, effect in ((".npmrc", guarded), ("a.py", other), (".claude/worktrees/a", other)):
-        assert main.decide("Edit", {"file_path": path}).effect is effect
 
 
 def test_modes_change_what_no_rule_decides() -> None:

@@ -7,9 +7,8 @@ import json
 import pytest
 
 from policy.core.effect import Effect
-from policy.core.source import Source
 from policy.files.opening import Memory
-from policy.hosts.claude.front_end import ClaudeOptions, load
+from policy.hosts.claude.front_end import load
 from policy.hosts.claude.hooks import takes
 from policy.hosts.project import Project
 from policy.tables.chain import Chain
@@ -229,51 +228,3 @@ def test_hooks_that_guard_the_ways_to_edit_one_by_one_guard_them_all() -> None:
 def test_an_asynchronous_hook_guards_nothing_and_misses_nothing() -> None:
     found = findings(hooked({**GUARD, "async": True, "if": "Edit(a)"}, matcher="Edit"))
     assert "hook-misses-tools" not in found
-
-
-def test_what_a_hook_asks_is_asked_in_every_mode() -> None:
-    (project,) = load(
-        Memory({".claude/agents/a.md": "---\nname: a\ndescription: d\n---\n"}),
-        ClaudeOptions(mode="dontAsk", hooks=("ask",)),
-    )
-    chain = Chain.start("main", project.enforced)
-    assert chain.decide("Bash", {"command": "make"}).effect is Effect.ASK
-
-
-@pytest.mark.parametrize(
-    ("managed", "project", "answer", "effect"),
-    [
-        ({}, {}, "allow", "allow"),
-        ({}, {"disableAllHooks": True}, "allow", "ask"),
-        ({}, {"disableAllHooks": True}, "deny", "deny"),
-        ({"disableAllHooks": False}, {"disableAllHooks": True}, "allow", "allow"),
-        ({"disableAllHooks": True}, {}, "allow", "ask"),
-        ({"allowManagedHooksOnly": True}, {}, "allow", "ask"),
-        ({}, {"allowManagedHooksOnly": True}, "allow", "allow"),
-    ],
-)
-def test_what_hooks_allow_counts_for_nothing_where_settings_switch_them_off(
-    managed: dict[str, object], project: dict[str, object], answer: str, effect: str
-) -> None:
-    (found,) = load(
-        Memory({".claude/settings.json": json.dumps(project)}),
-        ClaudeOptions(hooks=(answer,), managed=Source("<managed>", json.dumps(managed))),
-    )
-    chain = Chain.start("main", found.enforced)
-    assert str(chain.decide("Bash", {"command": "make"}).effect) == effect
-
-
-@pytest.mark.parametrize(
-    ("condition", "missed"),
-    [
-        ("Bash(git push *)", True),
-        ("Bash(git push)", True),
-        ("Bash(* push)", False),
-        ("Bash", False),
-        ("Bash(make; ls)", False),
-        ("Edit(src/**)", False),
-    ],
-)
-def test_a_condition_that_a_wrapper_gets_around_is_found(condition: str, missed: bool) -> None:
-    found = findings(hooked({**GUARD, "if": condition}, matcher="Bash|Edit|Write|NotebookEdit"))
-    assert ("hook-sees-less" in found) is missed

@@ -238,34 +238,6 @@ def test_an_agent_that_asks_less_than_its_session_is_found() -> None:
     assert "mode-widens" not in codes({"defaultMode": "plan"}, {"a": "permissionMode: acceptEdits"})
 
 
-@pytest.mark.parametrize(
-    ("answers", "rules", "effect"),
-    [
-        (("allow",), {}, "allow"),
-        (("allow",), {"deny": ["Bash(make)"]}, "deny"),
-        (("allow",), {"ask": ["Bash(make)"]}, "ask"),
-        (("ask",), {"allow": ["Bash(make)"]}, "ask"),
-        (("allow", "deny"), {"allow": ["Bash(make)"]}, "deny"),
-    ],
-)
-def test_a_hook_takes_away_a_prompt_and_no_rule(
-    answers: tuple[str, ...], rules: dict[str, object], effect: str
-) -> None:
-    assert run(rules, "make", hooks=answers) == effect
-
-
-def test_a_hook_that_allows_opens_no_critical_removal() -> None:
-    assert run({}, "rm -rf ~", hooks=("allow",)) == "ask"
-
-
-def test_files_of_windows_are_named_by_their_drive() -> None:
-    windows = {"os": "windows", "cwd": "C:\\proj", "home": "C:\\Users\\me"}
-
-    assert read({"deny": ["Read(//c/**/.env)"]}, "C:\\proj\\.env", **windows) == "deny"
-    assert read({"deny": ["Read(//c/**/.env)"]}, "D:\\x\\.env", **windows) == "ask"
-    assert read({}, "C:\\proj\\a", **windows) == "allow"
-
-
 def test_the_tool_that_ends_stays_while_any_other_does() -> None:
     assert str(decide({"deny": ["EndConversation"]}, "EndConversation").effect) == "allow"
     assert str(decide({"ask": ["EndConversation"]}, "EndConversation").effect) == "allow"
@@ -297,15 +269,6 @@ def test_agents_in_the_folders_of_another_host_are_not_read() -> None:
     text = "---\nname: a\ndescription: d\ntools: {allow: [read]}\n---\n"
 
     assert not load(Memory({".config/zeph/agents/a.md": text, ".zeph/agents/a.md": text}))
-
-
-def test_a_command_that_only_one_shell_of_windows_is_denied_is_found() -> None:
-    rules = {"deny": ["Bash(curl *)"]}
-
-    assert "shell-twin-missing" in codes(rules, os="windows")
-    assert "shell-twin-missing" not in codes(rules)
-    both = {"deny": ["Bash(curl *)", "PowerShell(curl *)"]}
-    assert "shell-twin-missing" not in codes(both, os="windows")
 
 
 def test_a_broken_file_of_an_administrator_stops_the_host() -> None:
@@ -383,17 +346,6 @@ def _with(*scopes: dict[str, object], **options: object) -> Chain:
 
 
 _DEPTH = "CLAUDE_CODE_MAX_SUBAGENT_SPAWN_DEPTH"
-
-
-@pytest.mark.parametrize(
-    ("value", "told"), [("20", False), ("21", True), ("0", False), (500, True)]
-)
-def test_more_levels_than_are_followed_are_reported_where_they_are_set(value, told: bool) -> None:
-    files = {".claude/settings.json": json.dumps({"env": {_DEPTH: value}})}
-    (found,) = load(Memory(files))
-
-    assert [f.code for f in found.findings] == ["levels-not-followed"] * told
-    assert all(f.span is not None and f.span.text == json.dumps(value) for f in found.findings)
 
 
 @pytest.mark.parametrize("trusted", [True, False])

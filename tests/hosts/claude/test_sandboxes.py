@@ -64,18 +64,6 @@ def test_a_sandbox_is_about_commands_alone() -> None:
     assert str(decide("Monitor", {"command": "make"}, SANDBOXED).effect) == "ask"
 
 
-def test_a_tool_that_is_denied_is_denied_of_the_server_that_does_the_same() -> None:
-    cowork, other = ClaudeOptions(cowork=True), ClaudeOptions()
-    for tool, name in (("Bash", "bash"), ("WebFetch", "web_fetch")):
-        called = f"mcp__workspace__{name}"
-        assert str(decide(called, {}, cowork, deny=[tool], allow=[called]).effect) == "deny"
-        assert (
-            str(decide(called, {}, cowork, deny=[f"{tool}(x)"], allow=[called]).effect) == "allow"
-        )
-        assert str(decide(called, {}, cowork, allow=[tool]).effect) == "ask"
-        assert str(decide(called, {}, other, deny=[tool], allow=[called]).effect) == "allow"
-
-
 def settings(**given: object) -> dict[str, str]:
     return {".claude/settings.json": json.dumps(given)}
 
@@ -173,12 +161,6 @@ def test_agents_that_are_started_in_a_sandbox_have_it_too() -> None:
     (project,) = load(Memory(settings(sandbox={"enabled": True})), ClaudeOptions(cwd="/srv/app"))
     chain = Chain.start("main+sandbox", project.enforced).spawn("general-purpose")
     assert str(chain.decide("Bash", {"command": "make"}).effect) == "allow"
-
-
-def test_windows_has_no_such_sandbox() -> None:
-    files = settings(sandbox={"enabled": True})
-    (project,) = load(Memory(files), ClaudeOptions(os="windows", cwd="C:/app"))
-    assert project.asides == ()
 
 
 def test_a_change_that_switches_a_sandbox_on_widens() -> None:

@@ -8,23 +8,6 @@ from typing import Any, Final
 from policy.hosts.claude.data import table
 from policy.patterns.tokens import BLANKS
 
-__all__ = [
-    "GUARDED",
-    "GUARDED_FILES",
-    "GUARDED_LAST",
-    "IGNORED",
-    "LEADING_OUT",
-    "LEFT_OPEN",
-    "LINKED",
-    "MANAGED",
-    "MANAGED_FILES",
-    "MISREAD",
-    "MISREAD_ENDS",
-    "OF_SYSTEMS",
-    "OWN",
-    "STREAM",
-]
-
 _DATA: Final[dict[str, Any]] = table("guarded")
 
 GUARDED: Final = tuple(_DATA["folders"].split())
@@ -42,8 +25,3 @@ MISREAD_ENDS: Final = tuple(_DATA["misread_ends"])
 MANAGED: Final[Mapping[str, str]] = _DATA["managed"]
 MANAGED_FILES: Final = tuple(_DATA["managed_files"])
 LINKED: Final[Mapping[str, str]] = _DATA["linked"]
-
-# Those that every installation of a system has.
-OF_SYSTEMS: Final[Mapping[str, Mapping[str, str]]] = {
-    "darwin": {name: target for name, target in LINKED.items() if target.startswith("/private/")},
-}

@@ -9,32 +9,6 @@ from policy.files.nodes import AnyOf, ListOf, MappingOf, ObjectOf, OneWord, Valu
 from policy.hosts.claude.data import table
 from policy.hosts.fields import Keys
 
-__all__ = [
-    "AGENTS_OFF",
-    "ASKING_TOOLS",
-    "DEPTH",
-    "EDITS_INSIDE",
-    "EVENTS",
-    "FENCES",
-    "FIELDS",
-    "FILE_READS_INSIDE",
-    "FOREGROUND",
-    "GUARDS",
-    "NO_AUTO",
-    "OF_FILES",
-    "ON",
-    "READS_INSIDE",
-    "SECTIONS",
-    "SILENT",
-    "SILENT_SCOPES",
-    "TOOLS_OFF",
-    "TOOLS_OFF_VARIABLE",
-    "TOOL_EVENTS",
-    "TYPES",
-    "UNSCANNED",
-    "VALUES",
-]
-
 _DATA: Final = table("settings")
 
 

@@ -6,23 +6,6 @@ from typing import Any, Final
 
 from policy.hosts.claude.data import table
 
-__all__ = [
-    "ALIASES",
-    "COUNTED",
-    "INTERPRETERS",
-    "LOCALES",
-    "MOVERS",
-    "PLANTING",
-    "REPOSITORY",
-    "RUNNERS",
-    "RUN_SCRIPTS",
-    "STARTERS",
-    "SYSTEM_FOLDERS",
-    "TEXTS",
-    "VARIABLES",
-    "VERSIONING",
-]
-
 _DATA: Final[dict[str, Any]] = table("shell")
 
 

@@ -9,50 +9,6 @@ from policy.core import expressions as re
 from policy.hosts.claude.data import table
 from policy.tables.dialect import Argument, ArgumentKind, Input, InputKind, Inputs
 
-__all__ = [
-    "ALIASES",
-    "ANY_READ",
-    "ARGUMENTS",
-    "ASSUMED",
-    "BACKGROUND",
-    "BUILT_IN",
-    "EDITING",
-    "ENTER",
-    "ENTERING",
-    "FIELDS",
-    "FILE_TOOLS",
-    "FORK",
-    "GENERAL",
-    "INNER",
-    "INPUTS",
-    "INTERACTIVE",
-    "LAST",
-    "MEMORY_TOOLS",
-    "MODES",
-    "NAMES",
-    "NEVER_BELOW",
-    "OF_TEAMS",
-    "OF_WORKSPACE",
-    "OPERAND_READ",
-    "OPERAND_REMOVE",
-    "OPERAND_WRITE",
-    "PARAMETERS",
-    "PREAPPROVED",
-    "PRIMARY",
-    "READING",
-    "REDIRECT_IN",
-    "REDIRECT_OUT",
-    "REMOVED",
-    "SHELLS",
-    "SPECIFIED",
-    "STARTING",
-    "TOOL_CLASSES",
-    "UNASKED",
-    "UNSANDBOXED",
-    "WAITING",
-    "server_name",
-]
-
 _DATA: Final = table("tools")
 _TOOLS: Final[Mapping[str, Mapping[str, Any]]] = _DATA["tools"]
 
@@ -100,7 +56,6 @@ UNASKED: Final = frozenset(
 )
 TOOL_CLASSES: Final = {name: _words("classes", name) for name in _DATA["classes"]}
 ALIASES: Final[Mapping[str, str]] = _DATA["aliases"]
-OF_WORKSPACE: Final[Mapping[str, str]] = _DATA["workspace"]
 SHELLS: Final = _words("names", "shells")
 INTERACTIVE: Final = _set("interactive")
 REMOVED: Final = _set("removed")
@@ -193,7 +148,6 @@ FORK: Final = "fork"
 MODES: Final = tuple(_DATA["modes"].split())
 NEVER_BELOW: Final = _set("never_below")
 BACKGROUND: Final = _set("background")
-OF_TEAMS: Final = _set("teams")
 MEMORY_TOOLS: Final = _words("names", "memory")
 FIELDS: Final = frozenset(_words("front_matter", "agent"))
 
