@@ -150,9 +150,6 @@ def _notes(conversion: Conversion) -> Iterator[tuple[str, list[str]]]:
         tools = quoted(conversion.tools, len(conversion.tools))
         names.append(f"tools that the host does not know keep theirs: {tools}")
     yield "names", names
-    looser = sum(loss.looser for loss in conversion.declared)
-    declared = f"{looser:,} looser, {len(conversion.declared) - looser:,} stricter"
-    yield "as declared, whatever is enforced", [declared] if conversion.declared else []
 
 
 def _json(conversions: Iterable[Conversion], refused: str) -> Object:

@@ -80,8 +80,8 @@ def _unsaid(found: Replay) -> Counter[Effect]:
     """Return the calls whose earlier decision is unknown: their new effect -> their number."""
     counts: Counter[Effect] = Counter()
     for each in found.outcomes:
-        if each.outcome.before is None:
-            counts[each.outcome.after.effect] += each.calls
+        if each.before is None:
+            counts[each.after.effect] += each.calls
     return counts
 
 
@@ -100,7 +100,7 @@ def _blocks(found: Replay, logs: int, label: str, most: int | None) -> list[doc.
         now = ", ".join(f"{number:,} {VERBS[effect]}" for effect, number in sorted(unsaid.items()))
         blocks.append(doc.Paragraph(f"the log does not say what these calls got; now: {now}"))
     for title, widened in (("granted more", True), ("granted less", False)):
-        members = [each for each in found.changes if each.outcome.widened is widened]
+        members = [each for each in found.changes if each.widened is widened]
         if members:
             rows = tuple(_row(each) for each in members[:most])
             table = doc.Grid(("", "call", "chain", "calls, first at", "why now"), rows)
@@ -116,21 +116,20 @@ def _undecided_lines(undecided: Undecided) -> Iterator[doc.Block]:
 
 
 def _row(each: Replayed) -> tuple[doc.Text, ...]:
-    outcome = each.outcome
     distinct = f" ({each.distinct:,} distinct)" if each.distinct > 1 else ""
     return (
-        arrow(outcome.before, outcome.after.effect),
-        logged_call(outcome.tool, each.example.call),
-        doc.Ink(chain_text(outcome.chain), "agent"),
+        arrow(each.before, each.after.effect),
+        logged_call(each.tool, each.example.call),
+        doc.Ink(chain_text(each.chain), "agent"),
         (f"{each.calls:,}{distinct}, ", doc.Ink(each.example.source, "file")),
-        because_text(outcome.after, outcome.chain[-1]),
+        because_text(each.after, each.chain[-1]),
     )
 
 
 def _json(found: Replay) -> Object:
     return {
         "changes": [
-            {**shape(each), "direction": ("narrowed", "widened")[each.outcome.widened]}
+            {**shape(each), "direction": ("narrowed", "widened")[each.widened]}
             for each in found.changes
         ],
         **{name: getattr(found, name) for name in ("widened", "narrowed", "lines", "distinct")},

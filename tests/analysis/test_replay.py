@@ -52,9 +52,8 @@ def test_changes_are_counted_and_the_widened_come_first():
     ]
     found = replay(log, decider(NEW), decider(OLD))
     told = [
-        (str(o.before), str(o.after.effect), ">".join(o.chain), each.calls, each.distinct)
-        for each in found.outcomes
-        for o in [each.outcome]
+        (str(e.before), str(e.after.effect), ">".join(e.chain), e.calls, e.distinct)
+        for e in found.outcomes
     ]
     assert told == [
         ("ask", "allow", "main", 3, 2),
@@ -68,7 +67,7 @@ def test_changes_are_counted_and_the_widened_come_first():
 def test_what_a_log_says_stands_in_place_of_a_policy():
     log = [call("git status", effect=Effect.ASK), call("git status", effect=Effect.ALLOW)]
     found = replay(log, decider(OLD))
-    assert [(e.outcome.before, e.outcome.widened) for e in found.outcomes] == [
+    assert [(e.before, e.widened) for e in found.outcomes] == [
         (Effect.ASK, True),
         (Effect.ALLOW, False),
     ]
@@ -77,7 +76,7 @@ def test_what_a_log_says_stands_in_place_of_a_policy():
 def test_what_a_log_does_not_say_is_no_change():
     found = replay([call("git status")], decider(OLD))
     assert not found.changes
-    assert found.outcomes[0].outcome.after.effect is Effect.ALLOW
+    assert found.outcomes[0].after.effect is Effect.ALLOW
 
 
 def test_what_cannot_be_decided_is_counted_with_its_first_place():
@@ -101,12 +100,12 @@ def test_what_cannot_be_decided_is_counted_with_its_first_place():
 def test_the_root_of_the_logs_may_be_another_agent():
     log = [Record((), "Bash", {"command": "git status"}), call("git diff a", "lead", "worker")]
     found = replay(log, decider(OLD), root="main")
-    assert [e.outcome.chain for e in found.outcomes] == [("main",), ("main", "worker")]
+    assert [e.chain for e in found.outcomes] == [("main",), ("main", "worker")]
 
 
 def test_a_chain_that_cannot_come_about_is_denied():
     (each,) = replay([call("git diff a", "main", "nobody")], decider(OLD)).outcomes
-    assert each.outcome.after.effect is Effect.DENY
+    assert each.after.effect is Effect.DENY
 
 
 def test_files_are_those_of_the_folder_of_the_log():
@@ -115,7 +114,7 @@ def test_files_are_those_of_the_folder_of_the_log():
 
     log = [read("/srv/app/.env", "/srv/app"), read("/srv/app/.env", "/srv/other")]
     found = replay(log, decider(OLD))
-    assert {(e.example.cwd, str(e.outcome.after.effect)) for e in found.outcomes} == {
+    assert {(e.example.cwd, str(e.after.effect)) for e in found.outcomes} == {
         ("/srv/app", "deny"),
         ("/srv/other", "allow"),
     }

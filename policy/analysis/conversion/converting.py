@@ -11,7 +11,7 @@ less, round by round.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import partial, reduce
+from functools import reduce
 from itertools import islice, product
 from operator import and_
 from pathlib import Path
@@ -25,11 +25,11 @@ from policy.analysis.conversion.losses import (
     in_common,
     losses,
 )
-from policy.analysis.reach.worklist import Reach, reach
+from policy.analysis.reach.worklist import reach
 from policy.commands.reader import read_command
 from policy.compare.tables import OTHER_TOOL, glob_pattern, internal_tools, representatives
 from policy.core import values
-from policy.core.decision import Reason
+from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.progress import steps
@@ -269,7 +269,8 @@ def _portable(project: Project, reader: FrontEnd, texts: _Texts) -> Portable:
     """Return what the agents of *project* may do as its host has it."""
     found = reach(project, project.enforced)
     counterparts = writer_of(reader).counterparts
-    depth = _depth(found)
+    deepest = max(len(chain.links) for chains in found.chains.values() for chain in chains) - 1
+    depth = None
     agents = []
     for name in dict.fromkeys((*project.starts, *found.chains)):
         chains = found.chains.get(name, ())
@@ -279,9 +280,12 @@ def _portable(project: Project, reader: FrontEnd, texts: _Texts) -> Portable:
             and_, (Table(chain.table.use, bounds=chain.table.bounds) for chain in chains)
         )
         agent = _agent(in_common(table, counterparts, _COMMON, {}), name, _COMMON.arguments)
-        started = {
-            other: _least_starting(chains, other, depth) for other in found.edges.get(name, ())
-        }
+        started = {}
+        for other in found.edges.get(name, ()):
+            decisions = [_start(chain, other) for chain in chains]
+            least = [each.effect for each in decisions if each.reason is not Reason.DEPTH]
+            started[other] = min(least, default=Effect.DENY)
+            depth = deepest if len(least) < len(decisions) else depth
         description, prompt = texts.get(name, ("", ""))
         agents.append(values.evolve(agent, starts=started, description=description, prompt=prompt))
     starts = tuple(agent.name for agent in agents if agent.name in project.starts)
@@ -290,35 +294,13 @@ def _portable(project: Project, reader: FrontEnd, texts: _Texts) -> Portable:
     return Portable(project.title, project.root, tuple(agents), starts, depth)
 
 
-def _least_starting(chains: Iterable[Chain], agent: str, depth: int | None) -> Effect:
-    """Return what every chain gets that starts *agent*, but for those as long as there can be."""
-    return min(_spawning(c, agent) for c in [*_above(chains, depth)] or chains)
-
-
-def _above(chains: Iterable[Chain], depth: int | None) -> Iterator[Chain]:
-    return (chain for chain in chains if depth is None or len(chain.links) <= depth)
-
-
-def _spawning(chain: Chain, agent: str) -> Effect:
+def _start(chain: Chain, agent: str) -> Decision:
     """Return what the call gets that starts *agent* and says no more."""
     try:
         chain.spawn(agent)
-    except SpawnDenied:
-        return Effect.DENY
-    return chain.spawning(agent).effect
-
-
-def _depth(found: Reach) -> int | None:
-    """Return how many agents there can be below the first, where that alone ends some chain."""
-    depth = max(len(chain.links) for chains in found.chains.values() for chain in chains) - 1
-    for name, chains in found.chains.items():
-        shorter = [*_above(chains, depth)]
-        longest = [chain for chain in chains if chain not in shorter]
-        for agent in found.edges.get(name, ()) if shorter else ():
-            least = min(_spawning(chain, agent) for chain in shorter)
-            if any(_spawning(chain, agent) < least for chain in longest):
-                return depth
-    return None
+    except SpawnDenied as denied:
+        return denied.decision
+    return chain.spawning(agent)
 
 
 def _weakened(portable: Portable, losses: Iterable[Loss], common: Dialect) -> Portable:
@@ -421,7 +403,6 @@ class Conversion:
         losses: calls that are decided differently as the hosts enforce it, looser first.
         unproven: where it was not proven that nothing else gets looser.
         dropped: what no file of the other host says.
-        declared: the losses of what the files declare along a chain, whatever is enforced.
         names: agent -> what the other host's files call it, where that differs.
         tools: tools without a counterpart, which keep their names.
 
@@ -433,7 +414,6 @@ class Conversion:
     losses: tuple[Loss, ...]
     unproven: tuple[Unproven, ...]
     dropped: tuple[Dropped, ...]
-    declared: tuple[Loss, ...] = ()
     names: Mapping[str, str] = values.field(factory=dict, hash=False)
     tools: tuple[str, ...] = ()
 
@@ -542,9 +522,8 @@ def _conversion(
         written = writer_of(writer).write(portable)
         target = _read_back(written, writer, project)
         sides = ConversionSide(project), ConversionSide(target, written.names, written.above)
-        compared = partial(losses, *sides, portable.starts, known, fixed=written.fixed)
-        enforced = compared(reading="enforced")
-        weaker = _weakened(portable, (loss for loss in enforced.found if loss.looser), _COMMON)
+        lost, unproven = losses(*sides, portable.starts, known, fixed=written.fixed)
+        weaker = _weakened(portable, (loss for loss in lost if loss.looser), _COMMON)
         if allow_looser or weaker == portable:
             break
         portable = weaker
@@ -558,10 +537,9 @@ def _conversion(
         project.title,
         writer.HOST,
         {prefix + path: text for path, text in written.files.items()},
-        enforced.found,
-        enforced.unproven,
+        lost,
+        unproven,
         (*left, *written.dropped, *_bounds(portable, target, written)),
-        compared(reading="attenuated").found,
         {old: new for old, new in written.names.items() if old != new},
         tuple(_without_counterpart(portable, writer, written)),
     )

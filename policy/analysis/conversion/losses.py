@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain as chained
 from itertools import islice, product
 from typing import Final
@@ -33,7 +33,6 @@ from policy.tables.chain import SPAWN_TOOL, Chain, SpawnDenied, spawn_call
 from policy.tables.dialect import Argument, ArgumentKind, Dialect
 from policy.tables.lookup import Lookup
 from policy.tables.parameters import TOO_MANY_PARAMETERS, beside
-from policy.tables.row import Row
 from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Ceiling, LinkedRules, Table
 
@@ -41,7 +40,6 @@ __all__ = [
     "ConversionSide",
     "KnownComparisons",
     "Loss",
-    "Losses",
     "Unproven",
     "in_common",
     "losses",
@@ -82,9 +80,7 @@ def _renamed(rules: RuleSet, counterparts: Mapping[str, str], common: Dialect) -
     entries = tuple(
         renamed
         for entry in rules.entries
-        for renamed in _entries(
-            _moved(_unfolded(entry, dialect), dialect, common), dialect, by_key, counterparts
-        )
+        for renamed in _entries(_common_path(entry, dialect, common), dialect, by_key, counterparts)
     )
     return RuleSet(entries, rules.default, _spoken(dialect, by_key, common), rules.default_reason)
 
@@ -136,26 +132,21 @@ def _spoken(dialect: Dialect, by_key: Mapping[str, str], common: Dialect) -> Dia
     )
 
 
-def _unfolded(entry: Entry, dialect: Dialect) -> Entry:
-    """Return *entry* for paths that keep their case, where its host ignores that."""
-    pattern = entry.pattern
-    if pattern is None or pattern.kind is not PatternKind.PATH or not dialect.fold:
-        return entry
-    tokens = in_any_case(pattern.tokens, (dialect.cwd, dialect.home))
-    return evolve(entry, pattern=Pattern.of(PatternKind.PATH, tokens))
-
-
-def _moved(entry: Entry, dialect: Dialect, common: Dialect) -> Entry:
-    """Return *entry* with paths below the folders that all have in common."""
+def _common_path(entry: Entry, dialect: Dialect, common: Dialect) -> Entry:
+    """Return *entry* with its path below the common folders, in every case that its host takes."""
     pattern = entry.pattern
     if pattern is None or pattern.kind is not PatternKind.PATH or not pattern.tokens:
         return entry
-    first, *rest = pattern.tokens
+    tokens = pattern.tokens
+    if dialect.fold:
+        tokens = tuple(in_any_case(tokens, (dialect.cwd, dialect.home)))
+    first, *rest = tokens
     for old, new in ((dialect.cwd, common.cwd), (dialect.home, common.home)):
-        below = first.removeprefix(old) if isinstance(first, str) and old != new else first
-        if below != first and isinstance(below, str) and below[:1] in ("", "/"):
-            return evolve(entry, pattern=Pattern.of(PatternKind.PATH, [new + below, *rest]))
-    return entry
+        if old != new and isinstance(first, str) and f"{first}/".startswith(f"{old}/"):
+            return evolve(
+                entry, pattern=Pattern.of(PatternKind.PATH, [new + first[len(old) :], *rest])
+            )
+    return evolve(entry, pattern=Pattern.of(PatternKind.PATH, tokens))
 
 
 # Kinds that are made of several arguments and look at these by their own names, and text.
@@ -236,26 +227,24 @@ class KnownComparisons:
 
 
 def _compared(tool: str, before: Lookup, after: Lookup, lines: Lines) -> Comparison:
-    rows = [[row for row, _ in lookup.rows] for lookup in (before, after)]
-    kinds = {row.argument.kind for row in chained(*rows)}
-    if len(kinds) > 1:
-        only = () if _finite(rows[1], after) else (_TRIED_ONLY,)
-        return Comparison(tuple(_tried(tool, before, after)), only)
-    found = compare(tool, before, after, lines)
-    differences = [*filter(_is_read, found.differences)]
+    rows = [row for lookup in (before, after) for row, _ in lookup.rows]
+    kinds = {row.argument.kind for row in rows}
+    found = Comparison((), (_READ_OTHERWISE,))
+    if len(kinds) < 2:
+        found = compare(tool, before, after, lines)
+    differences = tuple(filter(_is_read, found.differences))
     if found.exact:
-        return Comparison(tuple(differences))
-    differences += _tried(tool, before, after)
-    why = _COMMANDS if kinds == {ArgumentKind.COMMAND} else _OTHERWISE
-    return Comparison(tuple(differences), (why,) if _may_widen(before, after) else ())
+        return Comparison(differences)
+    is_proven = not _may_widen(before, after) or _is_finite(after)
+    why = _COMMANDS if kinds == {ArgumentKind.COMMAND} else _READ_OTHERWISE
+    return Comparison((*differences, *_tried(tool, before, after)), () if is_proven else (why,))
 
 
 # Stars of some hosts match no line break; names of tools have none.
 _NO_NAME: Final = re.compile(r"\s")
 
 _OTHER_TOOLS: Final = "tools that neither host knows are distinguished in another way"
-_TRIED_ONLY: Final = "its argument is read in another way; calls were tried"
-_OTHERWISE: Final = "its argument is read in another way; what rules say of it was compared"
+_READ_OTHERWISE: Final = "its argument is read in another way; calls were tried"
 _COMMANDS: Final = "commands are taken apart in another way; simple ones were compared"
 
 
@@ -266,17 +255,18 @@ def _may_widen(before: Lookup, after: Lookup) -> bool:
     return least < most
 
 
-def _finite(rows: list[Row], lookup: Lookup) -> bool:
-    """Whether a side grants a few texts and no others, so that trying these is a proof."""
-    if lookup.constant is not None:
-        return lookup.constant.effect is Effect.DENY
-    for row in rows:
-        granting = [entry for entry in row.entries if entry.effect is not Effect.DENY]
-        whole = row.argument.kind is not ArgumentKind.COMMAND
-        exact = all(entry.pattern is not None and entry.pattern.exact for entry in granting)
-        if whole and exact and row.default.effect is Effect.DENY:
-            return True
-    return False
+def _is_finite(lookup: Lookup) -> bool:
+    """Return whether few texts are granted and no others, so that trying these is a proof."""
+    return any(
+        row.default.effect is Effect.DENY
+        and row.argument.kind is not ArgumentKind.COMMAND
+        and all(
+            entry.pattern is not None and entry.pattern.exact
+            for entry in row.entries
+            if entry.effect is not Effect.DENY
+        )
+        for row, _ in lookup.rows
+    )
 
 
 # Forms of commands in which a text that a rule matches may be something else.
@@ -326,51 +316,29 @@ def _is_read(difference: Difference) -> bool:
     return difference.before.reason not in (Reason.MALFORMED, Reason.TOO_LONG)
 
 
-@frozen
-class _Start:
-    """One side of the start of an agent.
+def _starting(
+    parent: Chain | None, agent: str, started: Chain | None, said: Mapping[str, str]
+) -> Decision:
+    """Return what the call gets that starts *agent* and says *said* beside that.
 
-    Attributes:
+    A host that starts agents by a call of its own reads nothing of that.
+
+    Args:
         parent: the chain that starts it; None where it is the root.
         agent: what this side calls it.
-        chain: the chain that comes of some such call, if one does.
+        started: the chain that comes of some such call, if one does.
+        said: the other arguments.
 
     """
-
-    parent: Chain | None
-    agent: str
-    chain: Chain | None
-
-    @classmethod
-    def by(cls, parent: Chain, agent: str) -> _Start:
-        """Return the start of *agent* by the last link of *parent*."""
-        try:
-            return cls(parent, agent, parent.spawn(agent))
-        except SpawnDenied:
-            return cls(parent, agent, None)
-
-    def decided(self, said: Mapping[str, str]) -> Decision:
-        """Return what the call gets that says *said* beside the agent.
-
-        A host that starts agents by a call of its own reads nothing of that.
-        """
-        if self.parent is None:
-            return _UNAVAILABLE if self.chain is None else Decision(Effect.ALLOW, Reason.DEFAULT)
-        tool, call = spawn_call(self.parent.reading, self.agent)
-        asked = self.parent.table.decide(tool, {**call, **said} if tool == SPAWN_TOOL else call)
-        # It may be refused whatever the call gets: by a limit of depth, say.
-        return asked if asked.effect is Effect.DENY or self.chain else _UNAVAILABLE
+    asked = Decision(Effect.ALLOW, Reason.DEFAULT)
+    if parent is not None:
+        tool, call = spawn_call(parent.reading, agent)
+        asked = parent.table.decide(tool, {**call, **said} if tool == SPAWN_TOOL else call)
+    # It may be refused whatever the call gets: by a limit of depth, say.
+    return asked if asked.effect is Effect.DENY or started else _UNAVAILABLE
 
 
 _UNAVAILABLE = Decision(Effect.DENY, Reason.UNAVAILABLE)
-
-
-def _parameters(chains: Sequence[Chain]) -> list[dict[str, str]] | None:
-    """Return what calls that start agents may say, as far as rules of *chains* tell it apart.
-
-    The plain call, which says nothing, is the first. None when there are too many.
-    """
-    return beside([row for chain in chains for row, _ in chain.table.lookup(SPAWN_TOOL).rows])
 
 
 @frozen
@@ -406,14 +374,6 @@ class Loss:
 
 
 @frozen
-class Losses:
-    """All that differs, looser first, and what was not proven."""
-
-    found: tuple[Loss, ...]
-    unproven: tuple[Unproven, ...]
-
-
-@frozen
 class ConversionSide:
     """A project, and how its words become the common ones.
 
@@ -428,12 +388,16 @@ class ConversionSide:
     names: Mapping[str, str] = field(factory=dict)
     above: tuple[str, ...] = ()
 
-    def start(self, agent: str, reading: str) -> Chain | None:
-        """Return the chain that *agent* starts, or None where it cannot."""
-        first, *rest = (*self.above, self.names.get(agent, agent))
+    def name(self, agent: str) -> str:
+        """Return what an agent of the source is called here."""
+        return self.names.get(agent, agent)
+
+    def started(self, parent: Chain | None, agent: str) -> Chain | None:
+        """Return the chain of *agent* behind *parent*, or as a root; None where there is none."""
+        names = [self.name(agent)] if parent else [*self.above, self.name(agent)]
         try:
-            chain = Chain.start(first, self.project.reading(reading))
-            for name in rest:
+            chain = parent or Chain.start(names.pop(0), self.project.enforced)
+            for name in names:
                 chain = chain.spawn(name)
         except SpawnDenied:
             return None
@@ -453,9 +417,10 @@ def losses(
     known: KnownComparisons,
     *,
     fixed: frozenset[str] = frozenset(),
-    reading: str = "enforced",
-) -> Losses:
-    """Return what *target*, made of *source*, decides differently.
+) -> tuple[tuple[Loss, ...], tuple[Unproven, ...]]:
+    """Return what *target*, made of *source*, decides differently, looser first.
+
+    The second is what was not proven to be no looser.
 
     Args:
         source: the project that was converted.
@@ -463,15 +428,13 @@ def losses(
         starts: agents of the source that start chains.
         known: compares the tables of the two hosts.
         fixed: tools that no file of the target's host can take away, which are left out.
-        reading: of both.
 
     """
-    walk = _Walk((source, target), known, fixed=fixed, reading=reading)
+    walk = _Walk((source, target), known, fixed)
     for agent in starts:
-        walk.start(agent)
+        walk.start(agent, (), (None, None), [{}])
     walk.run()
-    found = sorted(walk.losses(), key=_order)
-    return Losses(tuple(found), tuple(walk.unproven))
+    return tuple(sorted(walk.losses(), key=_order)), tuple(walk.unproven)
 
 
 def _order(loss: Loss) -> tuple[object, ...]:
@@ -479,64 +442,62 @@ def _order(loss: Loss) -> tuple[object, ...]:
 
 
 _Names = tuple[str, ...]
+_Chains = tuple[Chain, Chain]
 
 
 class _Walk:
+    """The chains that either side has, from the roots down, and what differs there."""
+
     def __init__(
         self,
         sides: tuple[ConversionSide, ConversionSide],
         known: KnownComparisons,
-        *,
         fixed: frozenset[str],
-        reading: str,
     ) -> None:
-        self.sides, self.known, self.fixed, self.reading = sides, known, fixed, reading
+        self.sides, self.known, self.fixed = sides, known, fixed
         self.unproven: dict[Unproven, None] = {}
         source, target = sides
         back = {new: old for old, new in target.names.items()}
-        ours = source.project.reading(reading).agents
-        theirs = (
-            back.get(name, name)
-            for name in target.project.reading(reading).agents
-            if name not in target.above
-        )
-        self.agents = tuple(dict.fromkeys((*ours, *theirs)))
-        self._queue: deque[tuple[Chain, Chain, _Names]] = deque()
+        theirs = (a for a in target.project.enforced.agents if a not in target.above)
+        agents = (*source.project.enforced.agents, *(back.get(agent, agent) for agent in theirs))
+        self.agents = tuple(dict.fromkeys(agents))
+        self._queue: deque[tuple[_Chains, _Names]] = deque()
         self._seen: set[object] = set()
         self._found: dict[object, list[tuple[_Names, Difference]]] = {}
 
-    def start(self, agent: str) -> None:
-        """Take in the chain of *agent* alone."""
-        sides = [_Start(None, agent, side.start(agent, self.reading)) for side in self.sides]
-        self._started(agent, (), sides, [{}])
-
     def run(self) -> None:
-        """Compare, and follow every spawn."""
+        """Compare the tables of all chains, and the calls that start agents."""
         while self._queue:
-            before, after, names = self._queue.popleft()
+            chains, names = self._queue.popleft()
+            before, after = chains
             found, unproven = self.known.tables(before.table, after.table, self.fixed)
             self.unproven.update(dict.fromkeys(unproven))
             for difference in found:
                 self._add(names, difference)
-            said = _parameters([before, after])
+            rows = [row for chain in chains for row, _ in chain.table.lookup(SPAWN_TOOL).rows]
+            # The plain call, which names the agent alone, is the first.
+            said = beside(rows)
             if said is None:
                 self.unproven[Unproven(SPAWN_TOOL, TOO_MANY_PARAMETERS)] = None
             for agent in self.agents:
-                pairs = zip((before, after), self.sides, strict=True)
-                sides = [_Start.by(chain, side.names.get(agent, agent)) for chain, side in pairs]
-                self._started(agent, names, sides, said or [{}])
+                self.start(agent, names, chains, said or [{}])
 
-    def _started(
+    def start(
         self,
         agent: str,
         names: _Names,
-        sides: Sequence[_Start],
+        parents: _Chains | tuple[None, None],
         said: Iterable[Mapping[str, str]],
     ) -> None:
-        """Compare the calls that start *agent*, and follow the chains that come of it."""
+        """Compare the calls that start *agent*, and note the chains that come of it."""
+        pairs = tuple(zip(self.sides, parents, strict=True))
+        one, other = (side.started(parent, agent) for side, parent in pairs)
         known: list[tuple[Mapping[str, str], tuple[Effect, Effect]]] = []
         for more in said:
-            before, after = (side.decided(more) for side in sides)
+            before, after = (
+                _starting(parent, side.name(agent), chain, more)
+                for (side, parent), chain in zip(pairs, (one, other), strict=True)
+            )
             effects = before.effect, after.effect
             # A call that says more is reported where that makes a difference.
             if any(less.items() <= more.items() and effects == old for less, old in known):
@@ -547,17 +508,18 @@ class _Walk:
             if before.effect is not after.effect:
                 call: Call = {"subagent_type": agent, **more}
                 self._add(names or (agent,), Difference(SPAWN_TOOL, call, before, after))
-        one, other = (side.chain for side in sides)
-        if one is None or other is None:
-            return
-        key = (agent, *map(_state, (one, other)))
+        if one is not None and other is not None:
+            self._follow((one, other), (*names, agent))
+
+    def _follow(self, chains: _Chains, names: _Names) -> None:
+        key = (names[-1], *map(_state, chains))
         if key in self._seen:
             return
         if len(self._seen) >= _POSITIONS:
             self.unproven[Unproven(SPAWN_TOOL, "there are more chains than are followed")] = None
             return
         self._seen.add(key)
-        self._queue.append((one, other, (*names, agent)))
+        self._queue.append((chains, names))
 
     def _add(self, names: _Names, difference: Difference) -> None:
         before, after = difference.before, difference.after
@@ -573,11 +535,9 @@ class _Walk:
         for members in self._found.values():
             # A call that says nothing shows little, where another is at hand.
             members.sort(key=lambda m: (len(m[0]), m[0], not any(m[1].call.values())))
-            (names, difference), *others = members
+            (names, one), *others = members
             also = tuple(dict.fromkeys(other for other, _ in others if other != names))
-            yield Loss(
-                names, also, difference.tool, difference.call, difference.before, difference.after
-            )
+            yield Loss(names, also, one.tool, one.call, one.before, one.after)
 
 
 def _state(chain: Chain) -> object:

@@ -22,7 +22,7 @@ from policy.tables.chain import Chain, SpawnDenied
 from policy.tables.placement import ProjectFolders
 from policy.tables.projects import Projects
 
-__all__ = ["RecordDecider", "Replay", "ReplayOutcome", "Replayed", "Undecided", "replay"]
+__all__ = ["RecordDecider", "Replay", "Replayed", "Undecided", "replay"]
 
 
 class Undecided(dict[str, tuple[int, str]]):
@@ -105,15 +105,18 @@ class RecordDecider:
         return chain
 
 
-@frozen
-class ReplayOutcome:
-    """What a call got, and what it gets: calls that share this are counted together.
+@define
+class Replayed:
+    """Calls that got the same, and get the same.
 
     Attributes:
         chain: who called.
         tool: the tool.
         before: what the calls got; None where the log does not say.
         after: what they get now, of one of them.
+        example: one of them.
+        calls: how many they are.
+        distinct: how many of them differ.
 
     """
 
@@ -121,6 +124,9 @@ class ReplayOutcome:
     tool: str
     before: Effect | None
     after: Decision
+    example: Record
+    calls: int = 0
+    distinct: int = 0
 
     @property
     def changed(self) -> bool:
@@ -131,24 +137,6 @@ class ReplayOutcome:
     def widened(self) -> bool:
         """Whether they are granted more."""
         return self.before is not None and self.before < self.after.effect
-
-
-@define
-class Replayed:
-    """The calls of one outcome.
-
-    Attributes:
-        outcome: what they got, and get.
-        example: one of them.
-        calls: how many they are.
-        distinct: how many of them differ.
-
-    """
-
-    outcome: ReplayOutcome
-    example: Record
-    calls: int = 0
-    distinct: int = 0
 
 
 @frozen
@@ -172,12 +160,12 @@ class Replay:
     @property
     def changes(self) -> tuple[Replayed, ...]:
         """Those that are decided differently."""
-        return tuple(each for each in self.outcomes if each.outcome.changed)
+        return tuple(each for each in self.outcomes if each.changed)
 
     @property
     def widened(self) -> int:
         """How many calls are granted more."""
-        return sum(each.calls for each in self.changes if each.outcome.widened)
+        return sum(each.calls for each in self.changes if each.widened)
 
     @property
     def narrowed(self) -> int:
@@ -251,20 +239,9 @@ def _grouped(
     before = old.decide(record).effect if old is not None else record.effect
     after = new.decide(record)
     key = record.chain, record.tool, before, after.effect, after.reason, after.because
-    found = outcomes.get(key)
-    if found is None:
-        outcome = ReplayOutcome(record.chain, record.tool, before, after)
-        found = outcomes[key] = Replayed(outcome, record)
-    return found
+    return outcomes.setdefault(key, Replayed(record.chain, record.tool, before, after, record))
 
 
 def _order(each: Replayed) -> tuple[object, ...]:
-    outcome = each.outcome
-    return (
-        not outcome.changed,
-        not outcome.widened,
-        -each.calls,
-        outcome.chain,
-        outcome.tool,
-        str(each.example.call),
-    )
+    call = str(each.example.call)
+    return not each.changed, not each.widened, -each.calls, each.chain, each.tool, call

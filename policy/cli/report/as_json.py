@@ -14,7 +14,7 @@ from policy.core.source import Span
 Object = dict[str, Any]
 
 # Attributes whose keys are those of the value that has them.
-_SPREAD: Final = frozenset({"decision", "difference", "outcome", "place", "span"})
+_SPREAD: Final = frozenset({"decision", "difference", "place", "span"})
 
 # Attributes that are derived, where a class has them.
 _DERIVED: Final = ("agent", "direction", "exact")
