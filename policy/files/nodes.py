@@ -410,7 +410,7 @@ class ObjectOf:
                 yield ShapeMistake(f"a key `{key}`", f"`{name}`" if name else "the document", node)
         for entry in node.entries:
             shape = self.fields.get(entry.name)
-            if shape is not None:
+            if shape is not None and node.entry(entry.name) is entry:
                 yield from shape.mistakes(entry.value, f"{name}.{entry.name}".lstrip("."))
 
 

@@ -8,7 +8,7 @@ all tools that a list under a misspelt key was to take away.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from policy.core import expressions as re
@@ -17,7 +17,15 @@ from policy.core.finding import Finding, Severity
 from policy.core.source import Place, Source, Span
 from policy.core.values import define, field, frozen
 from policy.files.frontmatter import HeaderLanguage, misplaced_front_matter, split_front_matter
-from policy.files.nodes import MappingNode, Node, NodeEntry, ScalarNode, SequenceNode, ShapeMistake
+from policy.files.nodes import (
+    MappingNode,
+    Node,
+    NodeEntry,
+    ScalarNode,
+    SequenceNode,
+    ShapeMistake,
+    walk,
+)
 from policy.files.text import cite
 from policy.files.yaml_traps import find_traps
 from policy.hosts.claude.data import find
@@ -29,12 +37,13 @@ from policy.language.syntax import Agents, DeclaredTools, Matcher, Presence
 
 __all__ = [
     "Definition",
-    "Definitions",
+    "content_of",
     "entries_in",
     "looks_like_agent",
     "read_agent",
     "read_header",
     "read_list",
+    "tool_of",
 ]
 
 # --- YAML that the host mends ---------------------------------------------------------
@@ -51,25 +60,19 @@ def read_header(header: Span) -> tuple[Node | None, PolicyError | None]:
         read_yaml(header.source, header.start, header.end)
     except PolicyError as mistake:
         error = mistake
-    return _salvaged(header), error
+    return _loosely(header) or _mended(header), error
 
 
-def _salvaged(header: Span) -> Node | None:
+def _loosely(part: Span) -> Node | None:
     from policy.files.yaml_nodes import read_loosely  # noqa: PLC0415  # where there are agents alone
 
     try:
-        return read_loosely(header.source, header.start, header.end)
-    except PolicyError:
-        pass
-    written = _Quoted.of(header)
-    try:
-        node = read_loosely(Source(header.source.name, written.text), 0, len(written.text))
+        return read_loosely(part.source, part.start, part.end)
     except PolicyError:
         return None
-    return written.placed(node)
 
 
-_ENTRY: Final = re.compile(r"([A-Za-z_-]+:[ \t]+)([^\n\r\u2028\u2029]+)")
+_ENTRY: Final = re.compile(r"[A-Za-z_-]+:[ \t]+([^\n\r\u2028\u2029]+)")
 _SPECIAL: Final = re.compile(r"[{}\[\]*&#!|>%@`]|: |^,")
 _IN_QUOTES: Final = re.compile(r"\".*\"|'.*'")
 # A list in brackets stays one, where it is a list.
@@ -79,84 +82,57 @@ _LIST: Final = re.compile(r"\[[^\[\]]*\][ \t]*")
 def _needs_quotes(value: str) -> bool:
     if not _SPECIAL.search(value) or _IN_QUOTES.fullmatch(value):
         return False
-    return not (_LIST.fullmatch(value) and isinstance(_loosely(value), SequenceNode))
+    is_list = _LIST.fullmatch(value) and _loosely(Source("", value).whole())
+    return not isinstance(is_list, SequenceNode)
 
 
-def _loosely(text: str) -> Node | None:
-    from policy.files.yaml_nodes import read_loosely  # noqa: PLC0415  # where there are agents alone
+def _mended(header: Span) -> Node | None:
+    """Return what the host reads with quotes around the values that need them.
 
-    try:
-        return read_loosely(Source("", text), 0, len(text))
-    except PolicyError:
-        return None
-
-
-@frozen
-class _Quoted:
-    """A header with quotes around some values.
-
-    Attributes:
-        text: the header so.
-        header: as it is written.
-        places: where each character of the text, and its end, is in the source.
-        begun: where in the text values stand that have quotes now.
+    Such a value is read as a plain word of its length, so that all places are those of the file.
     """
+    source, letters, values = header.source, [*header.source.text], dict[int, int]()
+    at = header.start
+    for line in header.text.split("\n"):
+        found = _ENTRY.fullmatch(line)
+        if found and _needs_quotes(found[1]):
+            start, end = at + found.start(1), at + len(line)
+            values[start] = end
+            letters[start:end] = "x" * (end - start)
+        at += len(line) + 1
+    node = _loosely(Source(source.name, "".join(letters)).span(header.start, header.end))
+    if node is None:
+        return None
+    read = {(each.span.start, each.span.end) for each in walk(node)}
+    return _placed(node, source, values) if values.items() <= read else None
 
-    text: str
-    header: Span
-    places: tuple[int, ...]
-    begun: frozenset[int]
 
-    @classmethod
-    def of(cls, header: Span) -> _Quoted:
-        text: list[str] = []
-        places: list[int] = []
-        begun: list[int] = []
-        at = header.start
-        for line in header.text.split("\n"):
-            found = _ENTRY.fullmatch(line)
-            value = found[2] if found else ""
-            if _needs_quotes(value):
-                start = at + len(line) - len(value)
-                text += line[: len(line) - len(value)]
-                places += range(at, start)
-                begun.append(len(places))
-                text.append('"')
-                places.append(start)
-                for offset, letter in enumerate(value):
-                    text += ("\\", letter) if letter in '\\"' else (letter,)
-                    places += [start + offset] * (1 + (letter in '\\"'))
-                text.append('"')
-                places.append(at + len(line))
-            else:
-                text += line
-                places += range(at, at + len(line))
-            text.append("\n")
-            places.append(at + len(line))
-            at += len(line) + 1
-        return cls("".join(text), header, (*places, header.end), frozenset(begun))
-
-    def placed(self, node: Node) -> Node:
-        """Return *node* with the places of the source."""
-        match node:
-            case ScalarNode():
-                return self._scalar(node)
-            case SequenceNode():
-                items = tuple(map(self.placed, node.items))
-                return SequenceNode(items, self._span(node.span))
-            case MappingNode():
-                entries = tuple(
-                    NodeEntry(self._scalar(entry.key), self.placed(entry.value))
-                    for entry in node.entries
+def _placed(node: Node, source: Source, values: Mapping[int, int]) -> Node:
+    """Return *node* in *source*, with the text of the *values* there."""
+    match node:
+        case ScalarNode():
+            return _placed_scalar(node, source, values)
+        case SequenceNode():
+            items = tuple(_placed(item, source, values) for item in node.items)
+            return SequenceNode(items, _span_in(source, node))
+        case MappingNode():
+            entries = tuple(
+                NodeEntry(
+                    _placed_scalar(entry.key, source, values), _placed(entry.value, source, values)
                 )
-                return MappingNode(entries, self._span(node.span))
+                for entry in node.entries
+            )
+            return MappingNode(entries, _span_in(source, node))
 
-    def _scalar(self, node: ScalarNode) -> ScalarNode:
-        quoted = node.quoted and node.span.start not in self.begun
-        return ScalarNode(node.value, self._span(node.span), quoted=quoted)
 
-    def _span(self, span: Span) -> Span:
-        return self.header.source.span(self.places[span.start], self.places[span.end])
+def _placed_scalar(node: ScalarNode, source: Source, values: Mapping[int, int]) -> ScalarNode:
+    span = _span_in(source, node)
+    value = span.text if span.start in values else node.value
+    return ScalarNode(value, span, quoted=node.quoted)
+
+
+def _span_in(source: Source, node: Node) -> Span:
+    return source.span(node.span.start, node.span.end)
 
 
 # --- lists of tools, in every spelling that the host takes ---------------------------
@@ -166,55 +142,48 @@ class _Quoted:
 # entry that is left empty is none, and so is one of a list that is no text (2.1.329, observed).
 
 
-def read_list(node: Node | None, key: str) -> tuple[DeclaredTools, tuple[Finding, ...]]:
+def read_list(node: Node | None, key: str) -> tuple[DeclaredTools, list[Finding]]:
     """Return the list that the value of *key* is, and what is wrong with it."""
-    match node:
-        case None:
-            return DeclaredTools(Presence.ABSENT), ()
-        case ScalarNode(value=None):
-            return DeclaredTools(Presence.NULL, span=node.span), ()
-        case ScalarNode(value=str()):
-            items = [node]
-        case SequenceNode(items=()):
-            return DeclaredTools(Presence.EMPTY, span=node.span), ()
-        case SequenceNode() if any(map(_is_text, node.items)):
-            items = [
-                i for i in node.items if isinstance(i, ScalarNode) and isinstance(i.value, str)
-            ]
-            others = [_ill_typed(item, key) for item in node.items if not _is_text(item)]
-            return _listed(node, items, others)
-        case SequenceNode() | MappingNode() | ScalarNode():
-            return DeclaredTools(Presence.ILL_TYPED, span=node.span), (_ill_typed(node, key),)
-    return _listed(node, items, [])
-
-
-def _listed(
-    node: Node, items: list[ScalarNode], findings: list[Finding]
-) -> tuple[DeclaredTools, tuple[Finding, ...]]:
+    if node is None:
+        return DeclaredTools(Presence.ABSENT), []
+    if isinstance(node, ScalarNode) and node.value is None:
+        return DeclaredTools(Presence.NULL, span=node.span), []
+    if isinstance(node, SequenceNode) and not node.items:
+        return DeclaredTools(Presence.EMPTY, span=node.span), []
+    items = node.items if isinstance(node, SequenceNode) else (node,)
+    others = [item for item in items if not _is_text(item)]
+    if len(others) == len(items):
+        return DeclaredTools(Presence.ILL_TYPED, span=node.span), [
+            find("wrong-type", node.span, key=key)
+        ]
+    findings = [find("wrong-type", item.span, key=key) for item in others]
     matchers: list[Matcher] = []
-    for item in items:
+    texts = [item for item in items if isinstance(item, ScalarNode) and isinstance(item.value, str)]
+    for item in texts:
         for start, end in entries_in(str(item.value)):
             text, span = str(item.value)[start:end], item.part(start, end)
             try:
                 matchers.append(parse_matcher(text, span))
             except PolicyError:
-                findings.append(_nonsense(text, span))
-    presence = (
-        Presence.LISTED if any(str(item.value).strip(", ") for item in items) else Presence.EMPTY
-    )
-    return DeclaredTools(presence, tuple(matchers), span=node.span), tuple(findings)
+                findings.append(find("unknown-tool", span, case="text", name=cite(text)))
+    is_listed = any(str(item.value).strip(", ") for item in texts)
+    presence = Presence.LISTED if is_listed else Presence.EMPTY
+    return DeclaredTools(presence, tuple(matchers), span=node.span), findings
 
 
 def _is_text(node: Node) -> bool:
     return isinstance(node, ScalarNode) and (node.value is None or isinstance(node.value, str))
 
 
-def _ill_typed(node: Node, key: str) -> Finding:
-    return find("wrong-type", node.span, key=key)
+def tool_of(matcher: Matcher) -> str:
+    """Return the tool that an entry of a list names."""
+    return ALIASES.get(matcher.tool, matcher.tool)
 
 
-def _nonsense(text: str, span: Span) -> Finding:
-    return find("unknown-tool", span, case="text", name=cite(text))
+def content_of(matcher: Matcher) -> str:
+    """Return the specifier of an entry of a list; "" for every call of its tool."""
+    text = "" if matcher.specifier is None else matcher.specifier.text.strip()
+    return "" if text == "*" else text
 
 
 def entries_in(text: str) -> Iterator[tuple[int, int]]:
@@ -256,11 +225,10 @@ def unloadable(front: MappingNode) -> Iterator[ShapeMistake]:
     yield from read_hooks(given)[1]
 
 
-def _has_guards(name: str, node: Node, *, groups: bool = True) -> bool:
+def _has_guards(name: str, node: Node) -> bool:
     """Return whether hooks that guard calls are in the value of a key, or it is one for them."""
-    if name in known_hooks.GUARDS and _has_hooks(node):
-        return True
-    return _holds_guards(node, groups=groups and name not in known_hooks.EVENTS)
+    is_guard = name in known_hooks.GUARDS and _has_hooks(node)
+    return is_guard or _holds_guards(node, groups=name not in known_hooks.EVENTS)
 
 
 def _holds_guards(node: Node, *, groups: bool) -> bool:
@@ -268,13 +236,10 @@ def _holds_guards(node: Node, *, groups: bool) -> bool:
 
     Where *groups* says so, a group of hooks without its event counts as well.
     """
-    if isinstance(node, SequenceNode):
-        return any(_holds_guards(item, groups=groups) for item in node.items)
-    if not isinstance(node, MappingNode):
-        return False
-    if groups and _is_matcher(node):
-        return True
-    return any(_has_guards(entry.name, entry.value, groups=groups) for entry in node.entries)
+    mappings = [each for each in walk(node) if isinstance(each, MappingNode)]
+    entries = (entry for each in mappings for entry in each.entries)
+    named = any(entry.name in known_hooks.GUARDS and _has_hooks(entry.value) for entry in entries)
+    return named or (groups and any(map(_is_matcher, mappings)))
 
 
 def _is_matcher(node: MappingNode) -> bool:
@@ -323,25 +288,14 @@ class Definition:
     @property
     def types(self) -> tuple[str, ...] | None:
         """The agents that ``Agent(a, b)`` in `tools` names; None for all of them."""
+        listed = [matcher for matcher in self.tools.matchers if tool_of(matcher) == "Agent"]
+        if not listed or not all(map(content_of, listed)):
+            return None
         names: list[str] = []
-        listed = [m for m in self.tools.matchers if ALIASES.get(m.tool, m.tool) == "Agent"]
         for matcher in listed:
-            text = "" if matcher.specifier is None else matcher.specifier.text.strip()
-            if text in ("", "*"):
-                return None
-            if isinstance(matcher.specifier, Agents):
-                names += matcher.specifier.names
-            else:
-                names.append(text)
-        return tuple(name for name in names if "*" not in name) if listed else None
-
-
-@frozen
-class Definitions:
-    """The agent that one file defines, if any, and findings."""
-
-    definition: Definition | None = None
-    findings: tuple[Finding, ...] = ()
+            given = matcher.specifier
+            names += given.names if isinstance(given, Agents) else [content_of(matcher)]
+        return tuple(name for name in names if "*" not in name)
 
 
 def looks_like_agent(source: Source, *, certainly: bool = False) -> bool:
@@ -370,8 +324,10 @@ _KEYS_OF_AGENTS: Final = ("tools", "disallowedTools", "color", "permissionMode")
 _SKIPPED: Final = "the host leaves the file out, so there is no such agent"
 
 
-def read_agent(source: Source, *, plugin: bool = False, unnamed: str = "") -> Definitions:
-    """Return the agent that *source* defines, with what is wrong with it among the findings.
+def read_agent(
+    source: Source, *, plugin: bool = False, unnamed: str = ""
+) -> tuple[Definition | None, list[Finding]]:
+    """Return the agent that *source* defines, if any, and what is wrong with it.
 
     Args:
         source: the file.
@@ -382,88 +338,85 @@ def read_agent(source: Source, *, plugin: bool = False, unnamed: str = "") -> De
     try:
         front = split_front_matter(source)
     except PolicyError as error:
-        return Definitions(None, Finding.of(error, "bad-front-matter", consequence=_SKIPPED))
+        return None, [*Finding.of(error, "bad-front-matter", consequence=_SKIPPED)]
     if front is None or front.kind is not HeaderLanguage.YAML:
         late = misplaced_front_matter(source)
-        if late is None:
-            return Definitions()
-        return Definitions(None, (_error("bad-front-matter", late.message, late.span, late.help),))
+        return None, [] if late is None else [_bad(late.message, late.span, late.help)]
     node, mistake = read_header(front.header)
-    findings: tuple[Finding, ...] = ()
+    findings: list[Finding] = []
     if mistake is not None:
         consequence = _SKIPPED if node is None else READ_ANYWAY
-        findings = Finding.of(mistake, "bad-front-matter", consequence=consequence)
-    if node is None:
-        return Definitions(None, findings)
-    if not isinstance(node, MappingNode):
-        return Definitions(
-            None, (_error("bad-front-matter", "expected keys and values", front.opening, _SKIPPED),)
-        )
-    return _Reader(node, front.opening, plugin, unnamed, list(findings)).read()
+        findings += Finding.of(mistake, "bad-front-matter", consequence=consequence)
+    if isinstance(node, MappingNode):
+        return _Reader(node, front.opening, plugin, unnamed, findings).read(), findings
+    if node is not None:
+        findings.append(_bad("expected keys and values", front.opening, _SKIPPED))
+    return None, findings
 
 
-def _error(code: str, message: str, span: Span, help: str = "") -> Finding:
-    return Finding(code, message, Severity.ERROR, span, help=help)
+def _bad(message: str, span: Span, help: str = "") -> Finding:
+    return Finding("bad-front-matter", message, Severity.ERROR, span, help=help)
 
 
 @define
 class _Reader:
+    """Reads the header of one agent, and adds to its findings."""
+
     node: MappingNode
     opening: Span
     plugin: bool
     unnamed: str
-    findings: list[Finding] = field(factory=list)
+    findings: list[Finding]
 
-    def read(self) -> Definitions:
-        name = self.node.get("name")
-        if name is None and self.unnamed:
-            name = ScalarNode(self.unnamed, self.opening)
-        if (
-            not isinstance(name, ScalarNode)
-            or not isinstance(name.value, str)
-            or not name.value.strip()
-        ):
-            span = name.span if name else self.opening
-            return self._none("agent-missing-name", "the agent has no name", span)
-        described = self.node.get("description")
-        if not isinstance(described, ScalarNode) or described.value in (None, ""):
-            return self._none(
-                "agent-missing-description",
-                f"the agent {cite(name.value)} has no description",
-                name.span,
-            )
-        if not self.plugin and (
-            ":" in name.value or name.value.startswith("-") or len(name.value) > 256
-        ):
-            return self._none(
-                "agent-name-reserved",
-                f"{cite(name.value)} cannot be the name of an agent",
-                name.span,
-            )
+    def read(self) -> Definition | None:
+        """Return the agent; None, with the reason among the findings, where there is none."""
+        named = self._named()
+        if named is None:
+            return None
         for mistake in () if self.plugin else unloadable(self.node):
-            return self._none("bad-front-matter", mistake.message, mistake.node.span)
-        tools, found = read_list(self.node.get("tools"), "tools")
-        disallowed, more = read_list(self.node.get("disallowedTools"), "disallowedTools")
-        self.findings += (*found, *more)
+            self.findings.append(_bad(mistake.message, mistake.node.span, _SKIPPED))
+            return None
         self._keys()
-        self._traps()
+        name, span = named
         memory = self.node.get("memory")
-        return Definitions(
-            Definition(
-                name.value.strip(),
-                tools,
-                disallowed,
-                self._mode(),
-                servers=tuple(_servers(self._kept("mcpServers"))),
-                hooks=read_hooks(self._kept("hooks"))[0],
-                memory=isinstance(memory, ScalarNode)
-                and memory.value in ("user", "project", "local"),
-                plugin=self.plugin,
-                place=name.span.place,
-                span=name.span,
-            ),
-            tuple(self.findings),
+        return Definition(
+            name,
+            self._list("tools"),
+            self._list("disallowedTools"),
+            self._mode(),
+            memory=isinstance(memory, ScalarNode) and memory.value in ("user", "project", "local"),
+            servers=tuple(_servers(self._kept("mcpServers"))),
+            hooks=read_hooks(self._kept("hooks"))[0],
+            plugin=self.plugin,
+            place=span.place,
+            span=span,
         )
+
+    def _named(self) -> tuple[str, Span] | None:
+        given = self.node.get("name")
+        name = given.value if isinstance(given, ScalarNode) else None
+        name = self.unnamed if given is None else name
+        span = self.opening if given is None else given.span
+        described = self.node.get("description")
+        if not isinstance(name, str) or not name.strip():
+            self.findings.append(find("agent-missing-name", span))
+        elif not isinstance(described, ScalarNode) or described.value in (None, ""):
+            self.findings.append(find("agent-missing-description", span, name=cite(name)))
+        elif not self.plugin and (":" in name or name.startswith("-") or len(name) > 256):
+            self.findings.append(find("agent-name-reserved", span, name=cite(name)))
+        else:
+            return name.strip(), span
+        return None
+
+    def _list(self, key: str) -> DeclaredTools:
+        value = self.node.get(key)
+        listed, found = read_list(value, key)
+        self.findings += found
+        for remark in () if value is None else find_traps(value):
+            code, help_ = str(remark.trap.value), remark.help
+            trap = Finding(code, remark.message, Severity.WARNING, remark.span, help=help_)
+            self.findings.append(trap)
+        return listed
 
     def _kept(self, key: str) -> Node | None:
         """Return the value of a key that agents of plugins do not have."""
@@ -473,9 +426,6 @@ class _Reader:
         self.findings.append(find("plugin-agent-field-ignored", value.span, key=key))
         return None
 
-    def _none(self, code: str, message: str, span: Span) -> Definitions:
-        return Definitions(None, (*self.findings, _error(code, message, span, _SKIPPED)))
-
     def _mode(self) -> str | None:
         value = self._kept("permissionMode")
         if value is None:
@@ -484,52 +434,28 @@ class _Reader:
         if mode == "manual":
             return "default"
         if not isinstance(mode, str) or mode not in MODES:
-            self.findings.append(
-                Finding(
-                    "unknown-mode",
-                    "expected a permission mode; the host ignores this one",
-                    Severity.WARNING,
-                    value.span,
-                    help="one of " + ", ".join(MODES),
-                )
-            )
+            help_ = "one of " + ", ".join(MODES)
+            self.findings.append(find("unknown-mode", value.span, case="agent", help=help_))
             return None
         if mode == "bypassPermissions":
             self.findings.append(find("permission-mode-ignored", value.span, case="bypass"))
         return mode
 
     def _keys(self) -> None:
-        for entry in self.node.entries:
-            if entry.name in FIELDS:
+        for name, span in ((entry.name, entry.key.span) for entry in self.node.entries):
+            meant = _MISSPELT.get(_letters(name))
+            near = difflib.get_close_matches(name, sorted(FIELDS), 1, 0.8)
+            if name in FIELDS:
                 continue
-            like_tools = _MISSPELT.get(_letters(entry.name))
-            if like_tools:
-                self.findings.append(
-                    find(
-                        "misspelt-key",
-                        entry.key.span,
-                        case="tools",
-                        name=entry.name,
-                        consequence=_CONSEQUENCES[like_tools],
-                        meant=like_tools,
-                    )
+            if meant:
+                lost, case = _CONSEQUENCES[meant], "tools"
+                found = find(
+                    "misspelt-key", span, case=case, name=name, consequence=lost, meant=meant
                 )
-                continue
-            near = difflib.get_close_matches(entry.name, sorted(FIELDS), 1, 0.8)
-            if near:
-                self.findings.append(
-                    find("misspelt-key", entry.key.span, case="near", name=entry.name, near=near[0])
-                )
-
-    def _traps(self) -> None:
-        for key in ("tools", "disallowedTools"):
-            value: Node | None = self.node.get(key)
-            if value is not None:
-                for remark in find_traps(value):
-                    self._warn(str(remark.trap.value), remark.message, remark.span, remark.help)
-
-    def _warn(self, code: str, message: str, span: Span, help: str = "") -> None:
-        self.findings.append(Finding(code, message, Severity.WARNING, span, help=help))
+                self.findings.append(found)
+            elif near:
+                found = find("misspelt-key", span, case="near", name=name, near=near[0])
+                self.findings.append(found)
 
 
 def _servers(node: Node | None) -> Iterator[str]:

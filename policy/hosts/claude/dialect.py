@@ -86,10 +86,7 @@ def _shell_below(cwd: str, home: str, edits: bool) -> Shell:  # noqa: FBT001  # 
 
 def dialect(session: ClaudeSession, mode: str) -> Dialect:
     """Return how calls are read in *mode*."""
-    found = session.cache.get(("dialect", mode))
-    if not isinstance(found, Dialect):
-        found = session.cache["dialect", mode] = _known(_dialect(session, mode))
-    return found
+    return session.remembered(("dialect", mode), lambda: _known(_dialect(session, mode)))
 
 
 @lru_cache(maxsize=64)

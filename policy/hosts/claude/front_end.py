@@ -45,7 +45,7 @@ from policy.hosts.claude.options import VERSION, ClaudeOptions
 from policy.hosts.claude.pools import declared
 from policy.hosts.claude.reading import MAIN, ClaudeEnforced, attenuated, main_definition
 from policy.hosts.claude.session import ASIDES, TURN, ClaudeSession, session
-from policy.hosts.claude.settings import UNKNOWN, Settings, read_settings, sandbox_findings
+from policy.hosts.claude.settings import AUTO_ALLOWED, UNKNOWN, Settings, read_settings
 from policy.hosts.claude.skills import Skill, read_skill
 from policy.hosts.project import AgentEntry, Project, ReadFile, WrittenRule
 from policy.language.syntax import DeclaredTools, Matcher, Presence
@@ -154,7 +154,8 @@ def _project(found: FoundProject, options: ClaudeOptions, top: Path | None = Non
     for skill in read.skills.values():
         findings += skill_findings(skill)
     findings += switch_findings(read.settings)
-    findings += sandbox_findings(built.sandbox)
+    if built.sandbox is not None:
+        findings.append(find("sandbox-runs-unasked", built.sandbox, key=AUTO_ALLOWED))
     for hooks in read.hooks():
         findings += hook_findings(hooks)
     project = Project(
@@ -188,7 +189,7 @@ def _project(found: FoundProject, options: ClaudeOptions, top: Path | None = Non
 def _missing_folders(files: Iterable[Settings], at: Path) -> Iterator[Finding]:
     """Yield the folders that settings open to a session in the folder *at*, and are not there."""
     for settings in files:
-        for name, span in zip(settings.folders, settings.folder_spans, strict=True):
+        for name, span in settings.folders.items():
             meant = Path.home() / name[2:] if name.startswith("~/") else at / name
             if "*" not in name and not meant.is_dir():
                 yield find("folder-not-there", span, case="absent", name=name)
@@ -354,10 +355,9 @@ class _Files:
 
     def _agent(self, source: Source, role: Role) -> None:
         stem = role.path.rpartition("/")[2].removesuffix(".md") if role.scope else ""
-        read = read_agent(source, plugin=bool(role.scope), unnamed=stem)
+        definition, found = read_agent(source, plugin=bool(role.scope), unnamed=stem)
         if not role.above or role.beside:
-            self.findings += read.findings
-        definition = read.definition
+            self.findings += found
         if definition is None:
             return
         if role.scope and ":" not in definition.name:

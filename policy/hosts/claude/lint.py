@@ -13,11 +13,11 @@ from policy.core import expressions as re
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding
-from policy.hosts.claude.agents import Definition
+from policy.hosts.claude.agents import Definition, content_of, tool_of
 from policy.hosts.claude.data import find
 from policy.hosts.claude.data import settings as known_hooks
 from policy.hosts.claude.data import tools as known
-from policy.hosts.claude.data.tools import ALIASES, FILE_TOOLS, MEMORY_TOOLS, NAMES
+from policy.hosts.claude.data.tools import FILE_TOOLS, MEMORY_TOOLS, NAMES
 from policy.hosts.claude.dialect import dialect
 from policy.hosts.claude.hooks import LIST, Hook, takes
 from policy.hosts.claude.paths import Anchors, path_patterns
@@ -71,8 +71,7 @@ def _condition(hook: Hook) -> tuple[str, str]:
 
     """
     matcher = parse_matcher(hook.condition, hook.span)
-    text = "" if matcher.specifier is None else matcher.specifier.text
-    return ALIASES.get(matcher.tool, matcher.tool), "" if text.strip() in ("", "*") else text
+    return tool_of(matcher), content_of(matcher)
 
 
 def _never_holds(hook: Hook, tools: list[str]) -> str:
@@ -158,12 +157,10 @@ _READING: Final = frozenset(
 
 def skill_findings(skill: Skill) -> Iterator[Finding]:
     """Yield what the list of one skill means beyond what it says."""
-    names = set()
+    names = {tool_of(matcher) for matcher in skill.allowed.matchers}
     for matcher in skill.allowed.matchers:
-        name = ALIASES.get(matcher.tool, matcher.tool)
-        names.add(name)
-        content = "" if matcher.specifier is None else matcher.specifier.text.strip()
-        if name in ("Bash", "PowerShell") and content in ("", "*"):
+        name = tool_of(matcher)
+        if name in ("Bash", "PowerShell") and not content_of(matcher):
             yield find("skill-allows-every-command", matcher.span, skill=skill.name, name=name)
     if names and names <= _READING:
         yield find("skill-list-is-no-bound", skill.span, skill=skill.name)
@@ -249,22 +246,17 @@ def _tools(definition: Definition) -> Iterator[Finding]:
     if tools.presence in (Presence.NULL, Presence.EMPTY):
         yield find("empty-tools", tools.span, agent=definition.name)
     for matcher in tools.matchers:
-        text = "" if matcher.specifier is None else matcher.specifier.text.strip()
-        if text not in ("", "*"):
-            if known.ALIASES.get(matcher.tool, matcher.tool) == "Agent":
-                yield find(
-                    "agent-type-list-ignored", matcher.span, agent=definition.name, text=text
-                )
-            else:
-                yield find(
-                    "tools-specifier-not-a-filter", matcher.span, tool=matcher.tool, matcher=matcher
-                )
+        text, tool = content_of(matcher), matcher.tool
+        if text and tool_of(matcher) == "Agent":
+            yield find("agent-type-list-ignored", matcher.span, agent=definition.name, text=text)
+        elif text:
+            yield find("tools-specifier-not-a-filter", matcher.span, tool=tool, matcher=matcher)
         yield from _unknown(matcher, Effect.ALLOW)
 
 
 def _disallowed(definition: Definition) -> Iterator[Finding]:
     for matcher in definition.disallowed.matchers:
-        if matcher.specifier is not None and matcher.specifier.text.strip() not in ("", "*"):
+        if content_of(matcher):
             yield find(
                 "disallowed-tool-specifier", matcher.span, tool=matcher.tool, matcher=matcher
             )
@@ -272,7 +264,7 @@ def _disallowed(definition: Definition) -> Iterator[Finding]:
 
 
 def _unknown(matcher: Matcher, effect: Effect) -> Iterator[Finding]:
-    name = known.ALIASES.get(matcher.tool, matcher.tool)
+    name = tool_of(matcher)
     if name in known.NAMES or name == "*":
         return
     of_server = name.startswith("mcp__") and ("*" not in name or name.endswith("__*"))

@@ -14,12 +14,12 @@ from policy.core.decision import EVERY_TOOL, Reason
 from policy.core.effect import Effect
 from policy.core.source import Place
 from policy.core.values import evolve, frozen
-from policy.hosts.claude.agents import Definition
+from policy.hosts.claude.agents import Definition, content_of, tool_of
 from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.paths import Anchors
 from policy.hosts.claude.rules import RuleScope, agent_pattern, read_rule
 from policy.hosts.claude.session import ClaudeSession
-from policy.language.syntax import Agents, DeclaredTools, Matcher, Presence
+from policy.language.syntax import Agents, DeclaredTools, Presence
 from policy.patterns.notations import names
 from policy.patterns.pattern import Pattern, is_glob
 from policy.tables.dialect import Dialect
@@ -51,10 +51,6 @@ class PoolPosition:
 
 _ANY: Final = "*"
 _SERVERS: Final = "mcp__*"
-
-
-def _name(matcher: Matcher) -> str:
-    return known.ALIASES.get(matcher.tool, matcher.tool)
 
 
 def _tool_glob(name: str) -> str | None:
@@ -156,7 +152,7 @@ def _removed(definition: Definition) -> Iterator[_Tool]:
     if _everything(definition.disallowed):
         return  # a star takes nothing away, nor does what stands beside it
     for matcher in definition.disallowed.matchers:
-        name = _name(matcher)
+        name = tool_of(matcher)
         rule, place = str(matcher), matcher.span.place
         glob = _tool_glob(name)
         if name == _SERVERS or glob:
@@ -175,7 +171,7 @@ def _listed(definition: Definition) -> Iterator[_Tool]:
         yield _SERVERS, EVERY_TOOL, definition.place
         return
     for matcher in tools.matchers:
-        name = _name(matcher)
+        name = tool_of(matcher)
         glob = _tool_glob(name)
         if glob or "*" not in name:
             yield glob or name, str(matcher), matcher.span.place
@@ -247,13 +243,13 @@ def declared(
 
 def _declared(listed: DeclaredTools, effect: Effect, scope: RuleScope) -> Iterator[Entry]:
     for matcher in listed.matchers:
-        name, place = _name(matcher), matcher.span.place
-        text = "" if matcher.specifier is None else matcher.specifier.text.strip()
-        if name == "Agent" and text not in ("", "*"):
+        name, place = tool_of(matcher), matcher.span.place
+        text = content_of(matcher)
+        if name == "Agent" and text:
             names = matcher.specifier.names if isinstance(matcher.specifier, Agents) else (text,)
             for agent in names:
                 yield Entry(name, effect, agent_pattern(agent), rule=str(matcher), place=place)
-        elif not text or text == "*" or "*" in name or name.startswith("mcp__"):
+        elif not text or "*" in name or name.startswith("mcp__"):
             reason = Reason.UNAVAILABLE if effect is Effect.DENY else Reason.RULE
             yield Entry(_tool_glob(name) or name, effect, None, "", reason, str(matcher), place)
         else:

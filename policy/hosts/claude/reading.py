@@ -86,25 +86,23 @@ def _declared_table(session: ClaudeSession, name: str) -> Table:
 
 def _startable(session: ClaudeSession, mode: str, position: PoolPosition) -> RuleSet:
     """Return the rule set that denies to start agents which would have no tool at *position*."""
-    key = ("startable", mode, position)
-    known = session.cache.get(key)
-    if isinstance(known, RuleSet):
-        return known
-    entries = tuple(
-        Entry(
-            "Agent",
-            Effect.DENY,
-            agent_pattern(name),
-            reason=Reason.NO_TOOLS,
-            rule=f"tools of {name}",
-            place=definition.tools.span.place if definition.tools.span else None,
+
+    def made() -> RuleSet:
+        barred = (
+            _denied(name, Reason.NO_TOOLS, f"tools of {name}", definition)
+            for name, definition in session.agents.items()
+            if has_no_tools(definition, session, position)
         )
-        for name, definition in session.agents.items()
-        if has_no_tools(definition, session, position)
-    )
-    rules = RuleSet(entries, Effect.ALLOW, dialect(session, mode))
-    session.cache[key] = rules
-    return rules
+        return RuleSet(tuple(barred), Effect.ALLOW, dialect(session, mode))
+
+    return session.remembered(("startable", mode, position), made)
+
+
+def _denied(name: str, reason: Reason, rule: str, definition: Definition | None = None) -> Entry:
+    """Return what denies to start the agent *name*."""
+    span = definition.tools.span if definition else None
+    pattern, place = agent_pattern(name), span.place if span else None
+    return Entry("Agent", Effect.DENY, pattern, reason=reason, rule=rule, place=place)
 
 
 # Levels of agents below the main conversation, where nothing else is said.
@@ -144,21 +142,20 @@ class ClaudeEnforced:
 
     def _barred_last(self, limit: int) -> frozenset[str]:
         """Return the agents that do not start on the last level, where none can start another."""
-        known = self.session.cache.get(("barred", limit))
-        if isinstance(known, frozenset):
-            return known
-        last = PoolPosition(
-            main=False, background=self.session.options.in_background(limit), may_start=False
-        )
+        session = self.session
+        background = session.options.in_background(limit)
+        last = PoolPosition(main=False, background=background, may_start=False)
         earlier = evolve(last, may_start=True)
-        barred = frozenset(
-            name
-            for name, definition in self.session.agents.items()
-            if has_no_tools(definition, self.session, last)
-            and not has_no_tools(definition, self.session, earlier)
-        )
-        self.session.cache["barred", limit] = barred
-        return barred
+
+        def made() -> frozenset[str]:
+            return frozenset(
+                name
+                for name, definition in session.agents.items()
+                if has_no_tools(definition, session, last)
+                and not has_no_tools(definition, session, earlier)
+            )
+
+        return session.remembered(("barred", limit), made)
 
     def start(self, agent: str) -> Link:
         """Return the main conversation, as itself or as *agent*."""
@@ -204,13 +201,13 @@ class ClaudeEnforced:
             if depth >= depth_limit(self.session):
                 table = evolve(table, bounds=Bounds(depth=0))
             return Link(agent, table, depth, forked)
-        key = ("step", agent, state, parent.depth)
-        found = self.session.cache.get(key)
-        if found is None:
-            found = self.session.cache[key] = self._behind(definition, state, parent.depth, agent)
+        found = self.session.remembered(
+            ("step", agent, state, parent.depth),
+            lambda: self._behind(definition, state, parent.depth, agent),
+        )
         if isinstance(found, Link):
             return found
-        raise SpawnDenied(agent, parent.name, str(found))
+        raise SpawnDenied(agent, parent.name, found)
 
     def _behind(
         self, definition: Definition, state: ClaudeState, above: int, agent: str
@@ -248,45 +245,34 @@ class ClaudeEnforced:
     def _table(
         self, definition: Definition, position: PoolPosition, state: ClaudeState, link: str
     ) -> Table:
-        session = self.session.asides.get(state.aside, self.session)
-        mode = state.mode
+        session, mode = self.session.asides.get(state.aside, self.session), state.mode
+
+        def made() -> Table:
+            own = pool(definition, session, position, dialect(session, mode))
+            sets = (own, *self._shared(session, mode, position))
+            return Table(Ceiling.of(LinkedRules(rules, (link,)) for rules in sets))
+
         key = ("table", definition.name, definition.place, position, mode, link)
-        found = session.cache.get(key)
-        if isinstance(found, Table):
-            return found
-        links = (link,)
-        own = pool(definition, session, position, dialect(session, mode))
-        sets = (own, *self._shared(session, mode, position))
-        table = Table(Ceiling.of(LinkedRules(rules, links) for rules in sets))
-        session.cache[key] = table
-        return table
+        return session.remembered(key, made)
 
     def _shared(
         self, session: ClaudeSession, mode: str, position: PoolPosition
     ) -> tuple[RuleSet, ...]:
-        """Return what the pools of all agents at such a position are met with, made once."""
-        starting = (position.main, position.leads_on) if position.may_start else None
-        key = ("shared", mode, starting)
-        found = session.cache.get(key)
-        if not isinstance(found, tuple):
-            sets = rule_sets(session, mode)
-            if position.may_start:
-                background = self.session.options.in_background(1 if position.main else 2)
-                below = PoolPosition(main=False, background=background, may_start=position.leads_on)
-                sets = (*sets, _startable(self.session, mode, below))
-            found = session.cache[key] = sets
-        return found
+        """Return what the pools of all agents at such a position are met with."""
+        sets = rule_sets(session, mode)
+        if not position.may_start:
+            return sets
+        background = self.session.options.in_background(1 if position.main else 2)
+        below = PoolPosition(main=False, background=background, may_start=position.leads_on)
+        return (*sets, _startable(self.session, mode, below))
 
     def _unforked(self, mode: str) -> Table:
         """Return what says that no fork is started."""
-        found = self.session.cache.get(("unforked", mode))
-        if not isinstance(found, Table):
-            rule = Entry(
-                "Agent", Effect.DENY, agent_pattern(known.FORK), rule="a fork does not fork"
-            )
-            rules = RuleSet((rule,), Effect.ALLOW, dialect(self.session, mode))
-            found = self.session.cache["unforked", mode] = Table.of(rules)
-        return found
+        rule = _denied(known.FORK, Reason.RULE, "a fork does not fork")
+        return self.session.remembered(
+            ("unforked", mode),
+            lambda: Table.of(RuleSet((rule,), Effect.ALLOW, dialect(self.session, mode))),
+        )
 
     def _leads_on(self, depth: int) -> bool:
         """Return whether agents below one at *depth* may start others, or start all the same."""

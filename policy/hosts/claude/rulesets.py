@@ -49,11 +49,7 @@ __all__ = ["rule_sets"]
 
 def rule_sets(session: ClaudeSession, mode: str) -> tuple[RuleSet, ...]:
     """Return the rule sets whose meet decides calls in *mode*."""
-    key = ("rules", mode)
-    found = session.cache.get(key)
-    if not isinstance(found, tuple):
-        found = session.cache[key] = tuple(_rule_sets(session, mode))
-    return found
+    return session.remembered(("rules", mode), lambda: tuple(_rule_sets(session, mode)))
 
 
 def _rule_sets(session: ClaudeSession, mode: str) -> Iterator[RuleSet]:

@@ -1,42 +1,32 @@
 """What holds for every agent of one project: rules of all scopes, folders, skills, agents.
 
 `session` merges settings files into a `ClaudeSession`. Lists of all scopes are put together; of
-modes that of the strongest scope counts: an administrator, flags, local, project, user (2.1.329,
-documented and observed).
+modes, switches and variables that of the strongest scope counts: an administrator, flags, local,
+project, user (2.1.329, documented and observed).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Final
+from typing import Any, Final, TypeVar
 
+from policy.core import expressions as re
 from policy.core import values
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.finding import Finding
 from policy.core.source import Span
 from policy.hosts.claude.agents import Definition
+from policy.hosts.claude.data import settings as keys
 from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.data.guarded import LINKED
-from policy.hosts.claude.data.settings import ASKING_TOOLS, FENCES
 from policy.hosts.claude.options import ClaudeOptions
 from policy.hosts.claude.paths import Anchors
 from policy.hosts.claude.rules import RuleLine, RuleLines, RuleScope, read_rule
-from policy.hosts.claude.settings import (
-    OF_PROJECT,
-    Settings,
-    auto_allowing_sandbox,
-    connected,
-    invocable,
-    is_ignored,
-    kept_outside,
-    left_out,
-    offered,
-    started,
-    switched_off,
-)
+from policy.hosts.claude.settings import OF_PROJECT, Settings, is_ignored
 from policy.hosts.claude.skills import Skill
+from policy.language.syntax import DeclaredTools, Presence
 from policy.patterns.automaton import NO_MATCH, Automaton
 from policy.patterns.notations import names
 from policy.patterns.pattern import PatternKind
@@ -55,71 +45,143 @@ __all__ = [
     "session",
 ]
 
-# --- the rules of all settings files, file by file ------------------------------------
+_T = TypeVar("_T")
+
+# --- the rules of all settings files, from the strongest on ---------------------------
 
 
-@values.define
-class ScopeRules:
-    """The rules of all scopes, which are added from the strongest on.
-
-    Attributes:
-        locked: whether the rules of an administrator are the only ones.
-        lines: of every rule in force.
-        findings: what is wrong with them.
-        paths: the rules so far that allow files of some names, as they are written.
-    """
-
-    locked: bool
-    lines: list[RuleLine] = values.field(factory=list)
-    findings: list[Finding] = values.field(factory=list)
-    paths: set[str] = values.field(factory=set)
-
-    def add(
-        self, file: Settings, anchors: Anchors, agents: frozenset[str], options: ClaudeOptions
-    ) -> None:
-        """Add the rules of a file, whose paths are relative to *anchors*."""
-        scope = RuleScope(
-            anchors,
-            agents,
+def _rules(settings: Sequence[Settings], scope: RuleScope, options: ClaudeOptions) -> RuleLines:
+    locked = any(each.managed_only for each in settings)
+    found = RuleLines()
+    earlier: frozenset[str] = frozenset()
+    for file in settings:
+        of_file = values.evolve(
+            scope,
+            anchors=values.evolve(scope.anchors, source=_source(file.scope, options)),
             flag=file.scope == "cli",
-            aliases=options.aliases,
-            servers=options.servers,
-            configured=options.configured,
             beside=frozenset((rule.effect, rule.text) for rule in file.rules),
         )
-        trusted = options.trusted or not needs_trust(file.scope, options)
-        rules = [r for r in file.rules if not self.locked or _kept(file.scope, r.effect)]
-        paths: set[str] = set()
-        for rule in rules:
-            found = read_rule(rule.text, rule.span, rule.effect, scope)
-            self.findings += found.findings
+        trusted = _is_trusted(file.scope, options)
+        lines: list[RuleLine] = []
+        findings: list[Finding] = []
+        paths = set(earlier)
+        for rule in file.rules:
+            if locked and not _is_kept(file.scope, rule.effect):
+                continue
+            read = read_rule(rule.text, rule.span, rule.effect, of_file)
+            findings += read.findings
             if rule.effect is Effect.ALLOW:
-                if not trusted or rule.text in self.paths:
+                if not trusted or rule.text in earlier:
                     continue  # a path counts once, relative to the folder of the strongest scope
-                paths.update([rule.text] if _is_path(found) else [])
-            self.lines += found.lines
-        self.paths |= paths
+                paths.update([rule.text] if _is_path(read) else [])
+            lines += read.lines
+        found += RuleLines(tuple(lines), tuple(findings))
+        earlier = frozenset(paths)
+    return found
 
 
-def _is_path(found: RuleLines) -> bool:
+def _is_path(read: RuleLines) -> bool:
     """Return whether a rule applies to files of some names."""
-    patterns = [line.entry.pattern for line in found.lines]
+    patterns = [line.entry.pattern for line in read.lines]
     return any(pattern is not None and pattern.kind is PatternKind.PATH for pattern in patterns)
 
 
-def needs_trust(scope: str, options: ClaudeOptions) -> bool:
-    """Return whether what a file of a scope allows counts where its folder is trusted only."""
-    return scope == "project" or (scope == "local" and options.local_tracked)
+def _is_trusted(scope: str, options: ClaudeOptions) -> bool:
+    """Return whether what a file of a scope allows counts."""
+    of_project = scope == "project" or (scope == "local" and options.local_tracked)
+    return options.trusted or not of_project
 
 
-def _kept(scope: str, effect: Effect) -> bool:
+def _is_kept(scope: str, effect: Effect) -> bool:
+    """Return whether a rule counts beside those of an administrator who wants no others."""
     return scope == "managed" or (scope == "cli" and effect is Effect.DENY)
+
+
+def _source(scope: str, options: ClaudeOptions) -> str:
+    """Return the folder that paths with one slash are relative to."""
+    if scope == "user":
+        return options.home + "/.claude"
+    return options.flag_folder or options.cwd if scope == "flag" else options.cwd
+
+
+# --- what settings and variables switch off -------------------------------------------
+
+# The `env` of a project counts whether or not the user trusts the project, and before what the
+# host was started with (2.1.329, observed).
+
+_LEVELS: Final = re.compile(r"\s*0*([1-9][0-9]*)\s*", re.ASCII)
+# Every level is followed: agents on this one start no others here.
+_MOST: Final = 20
+
+
+def _is_on(variables: Mapping[str, str], name: str) -> bool:
+    return variables.get(name, "").strip().lower() in keys.ON
+
+
+def _started(options: ClaudeOptions, variables: Mapping[str, str]) -> ClaudeOptions:
+    """Return how a session is started where these variables are set."""
+    levels = _LEVELS.fullmatch(variables.get(keys.DEPTH, ""))
+    depth = min(int(levels[1][:3]), _MOST) if levels else options.depth
+    background = False if _is_on(variables, keys.FOREGROUND) else options.background
+    cwd, home = options.cwd or "/@project", options.home or "/@home"
+    return values.evolve(options, depth=depth, background=background, cwd=cwd, home=home)
+
+
+def _without(tools: Iterable[str], why: str) -> Iterator[RuleLine]:
+    for tool in tools:
+        rule = f"{tool} ({why})"
+        yield RuleLine(Entry(tool, Effect.DENY, reason=Reason.UNAVAILABLE, rule=rule))
+
+
+def _switched_off(
+    settings: Sequence[Settings], variables: Mapping[str, str], options: ClaudeOptions
+) -> Iterator[RuleLine]:
+    """Yield what takes away the tools that are switched off."""
+    for key, (off, tools) in keys.TOOLS_OFF.items():
+        said = (each.keys.get(key) for each in settings)
+        if next((value for value in said if isinstance(value, bool)), None) is off:
+            yield from _without(tools, f"off by {key}")
+    for name, tools in keys.TOOLS_OFF_VARIABLE.items():
+        if _is_on(variables, name):
+            yield from _without(tools, f"off by {name}")
+    if any(each.silent for each in settings):
+        yield from _without(keys.ASKING_TOOLS, "the user is never asked")
+    if options.servers is not None:
+        # The tool is there as long as a server is not connected (2.1.329, observed), and what
+        # such a server offers is not known.
+        yield from _without([known.WAITING], "no server is waited for")
+
+
+def _offered(
+    agents: Mapping[str, Definition], variables: Mapping[str, str]
+) -> dict[str, Definition]:
+    """Return the agents that there are: those of files, and of the host those left on."""
+    off = {n for switch, ns in keys.AGENTS_OFF.items() if _is_on(variables, switch) for n in ns}
+    return {name: each for name, each in agents.items() if each.place or name not in off}
 
 
 # --- what skills allow and deny while they are active --------------------------------
 
 
-def by_skills(
+def _invocable(skills: Mapping[str, Skill], settings: Sequence[Settings]) -> dict[str, Skill]:
+    """Return *skills* as settings override them.
+
+    One that is ``off`` is never invoked, so that what it allows is never in force.
+    """
+    found = dict(skills)
+    for name, word in _strongest([each.overrides for each in settings]).items():
+        if name in found and word in ("off", "user-invocable-only"):
+            allowed = DeclaredTools(Presence.ABSENT) if word == "off" else found[name].allowed
+            found[name] = values.evolve(found[name], typed=True, allowed=allowed)
+    return found
+
+
+def _strongest(said: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    """Return what is *said*, of each name by the first that has it."""
+    return {name: value for each in reversed(said) for name, value in each.items()}
+
+
+def _by_skills(
     skills: Mapping[str, Skill], scope: RuleScope, options: ClaudeOptions, *, locked: bool
 ) -> tuple[RuleLines, tuple[RuleLine, ...]]:
     """Return what the active skill says, with all that is wrong with any; and what all allow."""
@@ -130,16 +192,10 @@ def by_skills(
     if locked:
         read = []
     granted = tuple(line for _, lines in read for line in lines.lines)
-    allowed = (
-        line
-        for skill, lines in read
-        if skill is active and not skill.forked
-        for line in lines.lines
-    )
-    denied = RuleLines()
-    if active is not None:
-        denied = _denied(active, scope)
-    return RuleLines((*allowed, *denied.lines), (*findings, *denied.findings)), granted
+    allowed = [lines for skill, lines in read if skill is active and not skill.forked]
+    denied = RuleLines() if active is None else _denied(active, scope)
+    lines = tuple(line for each in (*allowed, denied) for line in each.lines)
+    return RuleLines(lines, (*findings, *denied.findings)), granted
 
 
 def _granted(skill: Skill, scope: RuleScope) -> RuleLines:
@@ -220,22 +276,13 @@ def is_silent(mode: str) -> bool:
     return mode == "dontAsk" or mode in _SILENT.values()
 
 
-def session_mode(
-    settings: Iterable[Settings], options: ClaudeOptions, *, no_bypass: bool, no_auto: bool
-) -> str:
-    """Return the mode of a session.
-
-    Args:
-        settings: of every scope, the strongest first.
-        options: how it is started.
-        no_bypass: whether there is no ``bypassPermissions``, though a flag asks for it.
-        no_auto: whether there is no ``auto``.
-
-    """
+def _session_mode(settings: Sequence[Settings], options: ClaudeOptions) -> str:
+    """Return the mode of a session, by what its files say, the strongest first."""
     asked = options.mode or _said(settings)
-    if asked == "bypassPermissions" and no_bypass:
-        return "default"
-    return "default" if asked == "manual" or (asked == "auto" and no_auto) else asked
+    no_bypass = any(each.no_bypass for each in settings)
+    no_auto = any(each.no_auto for each in settings)
+    off = {"manual": True, "bypassPermissions": no_bypass, "auto": no_auto}
+    return "default" if off.get(asked) else asked
 
 
 def _said(settings: Iterable[Settings]) -> str:
@@ -268,40 +315,28 @@ class ClaudeSession:
 
     Attributes:
         options: how it is started.
+        settings: of every scope, the strongest first.
         lines: of every rule in force.
         folders: the working folder and the additional ones, canonical.
         mode: the permission mode of the main conversation.
         agents: by name, built-in ones among them.
-        main_agent: the agent that the session is started as, or "".
         skills: by name, commands among them.
         granted: lines of every rule that a skill allows while it is active.
-        sandbox: where settings auto-allow commands in a sandbox; None where they do not.
-        outside: entries for the commands that never run in one.
-        tools: the built-in tools that are offered; None is all.
-        no_auto: whether no agent may have its calls judged by a model.
-        silent: whether what would be asked for is denied, in every mode.
-        starts: whether the host starts at all, and all that it reads is known.
-        fences: the folders that each fence of the settings keeps calls in, by its name there.
+        outside: entries for the commands that never run in a sandbox.
         findings: what is wrong with the rules.
         confined: whether this is what a sandbox lets run: all that does not leave it.
         guarded: whether the host guards files of its own; False only to compare rules.
     """
 
     options: ClaudeOptions
+    settings: tuple[Settings, ...]
     lines: tuple[RuleLine, ...]
     folders: tuple[str, ...]
     mode: str
     agents: Mapping[str, Definition]
-    main_agent: str
     skills: Mapping[str, Skill]
     granted: tuple[RuleLine, ...]
-    sandbox: Span | None
     outside: tuple[Entry, ...]
-    tools: frozenset[str] | None
-    no_auto: bool
-    silent: bool
-    starts: bool
-    fences: Mapping[str, tuple[str, ...]]
     findings: tuple[Finding, ...]
     confined: bool = False
     guarded: bool = True
@@ -309,12 +344,50 @@ class ClaudeSession:
     @property
     def cwd(self) -> str:
         """The working folder."""
-        return self.folders[0]
+        return self.options.cwd
 
     @property
     def home(self) -> str:
         """The home folder."""
-        return self.options.home or "/@home"
+        return self.options.home
+
+    @cached_property
+    def main_agent(self) -> str:
+        """The agent that the session is started as, or ""."""
+        said = (each.keys.get("agent") for each in self.settings)
+        return self.options.main_agent or next((n for n in said if isinstance(n, str) and n), "")
+
+    @cached_property
+    def starts(self) -> bool:
+        """Whether the host starts at all, and all that it reads is known."""
+        broken = (each.unreadable and each.scope == "managed" for each in self.settings)
+        return not any(broken) and not any(each.unknown for each in self.settings)
+
+    @cached_property
+    def no_auto(self) -> bool:
+        """Whether no agent may have its calls judged by a model."""
+        return any(each.no_auto for each in self.settings)
+
+    @cached_property
+    def silent(self) -> bool:
+        """Whether what would be asked for is denied, in every mode."""
+        return any(each.silent for each in self.settings)
+
+    @cached_property
+    def sandbox(self) -> Span | None:
+        """Where settings auto-allow commands in a sandbox; None where they do not."""
+        on = next((each.sandbox for each in self.settings if each.sandbox), None)
+        allowed = next((each.auto_allowed for each in self.settings if each.auto_allowed), None)
+        if on is None or not on[0] or (allowed and not allowed[0]):
+            return None
+        return (allowed or on)[1]
+
+    @cached_property
+    def fences(self) -> Mapping[str, tuple[str, ...]]:
+        """The folders that each fence of the settings keeps calls in, by its name there."""
+        on = sorted({name for each in self.settings for name in each.fences})
+        counted = {name: [s for s in self.settings if s.scope in keys.FENCES[name]] for name in on}
+        return {name: _folders(files, self.options) for name, files in counted.items()}
 
     def asks_nobody(self, mode: str) -> bool:
         """Return whether what would be asked for in *mode* is denied."""
@@ -340,7 +413,8 @@ class ClaudeSession:
     @cached_property
     def named(self) -> frozenset[str]:
         """The built-in tools that are offered, whatever rules take away."""
-        return known.NAMES if self.tools is None else known.NAMES & self.tools
+        tools = next((each.tools for each in self.settings if each.tools is not None), None)
+        return known.NAMES if tools is None else known.NAMES.intersection(tools)
 
     @cached_property
     def offered(self) -> frozenset[str]:
@@ -371,9 +445,15 @@ class ClaudeSession:
         return found
 
     @cached_property
-    def cache(self) -> dict[object, object]:
-        """What was compiled for it."""
+    def _cache(self) -> dict[object, Any]:
         return {}
+
+    def remembered(self, key: object, make: Callable[[], _T]) -> _T:
+        """Return what was made for *key*, made now if it was not."""
+        if key not in self._cache:
+            self._cache[key] = make()
+        found: _T = self._cache[key]
+        return found
 
 
 def session(
@@ -383,56 +463,34 @@ def session(
     skills: Mapping[str, Skill],
 ) -> ClaudeSession:
     """Return the session that the settings *files* of every scope describe."""
-    settings = sorted(files, key=lambda each: SCOPES.index(each.scope))
-    variables = {n: value for each in reversed(settings) for n, value in each.variables}
-    agents, skills = offered(agents, variables), invocable(skills, settings)
+    settings = tuple(sorted(files, key=lambda each: SCOPES.index(each.scope)))
+    variables = _strongest([each.variables for each in settings])
+    agents, skills = _offered(agents, variables), _invocable(skills, settings)
     called = {skill.called: name for name, skill in skills.items() if skill.called}
-    options = started(options, variables)
-    options = values.evolve(options, aliases={**called, **options.aliases})
-    ruled = _ruled_links(options)
-    cwd, home = options.cwd or "/@project", options.home or "/@home"
-    folders = _folders(settings, options, cwd, home)
-    said = ScopeRules(any(each.managed_only for each in settings))
-    for each in settings:
-        source = _source(each.scope, options, cwd, home)
-        said.add(each, Anchors(cwd, home, source, folders[1:], *ruled), frozenset(agents), options)
+    options = values.evolve(_started(options, variables), aliases={**called, **options.aliases})
+    folders = _folders(settings, options)
+    links = tuple((folded(link), folded(target)) for link, target in options.links.items())
+    ruled = tuple(link for link in links if link in LINKED.items())
     scope = RuleScope(
-        Anchors(cwd, home, cwd, folders[1:], *ruled),
+        Anchors(options.cwd, options.home, options.cwd, folders[1:], ruled, links),
         frozenset(agents),
         aliases=options.aliases,
         servers=options.servers,
+        configured=options.configured,
     )
-    active, granted = by_skills(skills, scope, options, locked=said.locked)
-    no_bypass, no_auto = any(s.no_bypass for s in settings), any(s.no_auto for s in settings)
-    silent = any(each.silent for each in settings)
+    said = _rules(settings, scope, options)
+    locked = any(each.managed_only for each in settings)
+    active, granted = _by_skills(skills, scope, options, locked=locked)
     return ClaudeSession(
         options,
-        lines=(
-            *said.lines,
-            *active.lines,
-            *left_out(variables),
-            *switched_off(settings),
-            *_asking_tools(silent),
-            *connected(options.servers),
-        ),
+        settings,
+        lines=(*said.lines, *active.lines, *_switched_off(settings, variables, options)),
         folders=folders,
-        mode=session_mode(settings, options, no_bypass=no_bypass, no_auto=no_auto),
+        mode=_session_mode(settings, options),
         agents=agents,
-        main_agent=options.main_agent or next((s.agent for s in settings if s.agent), ""),
         skills=skills,
         granted=granted,
-        sandbox=auto_allowing_sandbox(settings),
-        outside=tuple(
-            line.entry
-            for rule in kept_outside(settings)
-            for line in read_rule(rule.text, rule.span, rule.effect, scope).lines
-            if line.entry.tool == "Bash"
-        ),
-        tools=next((frozenset(s.tools) for s in settings if s.tools is not None), None),
-        no_auto=no_auto,
-        silent=silent,
-        starts=not any(s.unknown or (s.unreadable and s.scope == "managed") for s in settings),
-        fences=_fences(settings, options, cwd, home),
+        outside=tuple(_outside(settings, scope)),
         findings=(
             *(finding for each in settings for finding in each.findings),
             *said.findings,
@@ -441,48 +499,23 @@ def session(
     )
 
 
-def _asking_tools(silent: bool) -> Iterator[RuleLine]:  # noqa: FBT001  # one question
-    """Yield what takes away the tools that ask the user, where the user is never asked."""
-    for tool in ASKING_TOOLS if silent else ():
-        rule = f"{tool} (the user is never asked)"
-        yield RuleLine(Entry(tool, Effect.DENY, reason=Reason.UNAVAILABLE, rule=rule))
+def _outside(settings: Sequence[Settings], scope: RuleScope) -> Iterator[Entry]:
+    for rule in (rule for each in settings for rule in each.outside):
+        for line in read_rule(rule.text, rule.span, rule.effect, scope).lines:
+            if line.entry.tool == "Bash":
+                yield line.entry
 
 
-def _fences(
-    settings: Sequence[Settings], options: ClaudeOptions, cwd: str, home: str
-) -> Mapping[str, tuple[str, ...]]:
-    on = {name for each in settings for name in each.fences}
-    said = {name: [each for each in settings if each.scope in FENCES[name]] for name in sorted(on)}
-    return {name: _folders(counted, options, cwd, home) for name, counted in said.items()}
-
-
-_Links = tuple[tuple[str, str], ...]
-
-
-def _ruled_links(options: ClaudeOptions) -> tuple[_Links, _Links]:
-    """Return the links of the system that rules follow, and all that there are."""
-    links = tuple((folded(k), folded(target)) for k, target in options.links.items())
-    return tuple(link for link in links if link in LINKED.items()), links
-
-
-def _folders(
-    settings: Iterable[Settings], options: ClaudeOptions, cwd: str, home: str
-) -> tuple[str, ...]:
+def _folders(settings: Iterable[Settings], options: ClaudeOptions) -> tuple[str, ...]:
     """Return the working folder, and the additional ones of every file that is trusted."""
     others = (
-        _folder(name.strip(), cwd, home)
+        _folder(name.strip(), options.cwd, options.home)
         for each in settings
-        if options.trusted or not needs_trust(each.scope, options)
+        if _is_trusted(each.scope, options)
         for name in each.folders
         if not name.strip().startswith("//")  # a folder of another machine is none
     )
-    return tuple(dict.fromkeys((cwd, *others)))
-
-
-def _source(scope: str, options: ClaudeOptions, cwd: str, home: str) -> str:
-    if scope == "user":
-        return home + "/.claude"
-    return options.flag_folder or cwd if scope == "flag" else cwd
+    return tuple(dict.fromkeys((options.cwd, *others)))
 
 
 def _folder(name: str, cwd: str, home: str) -> str:

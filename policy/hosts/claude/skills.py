@@ -104,7 +104,7 @@ def read_skill(name: str, source: Source, *, command: bool = False) -> Skill:
     )
 
 
-def _disallowed(node: MappingNode) -> tuple[DeclaredTools, tuple[Finding, ...]]:
+def _disallowed(node: MappingNode) -> tuple[DeclaredTools, list[Finding]]:
     """Return what a skill takes away, by the first of two keys that has a value."""
     found = read_list(node.get(_TAKING_AWAY[0]), _TAKING_AWAY[0])
     if found[0].presence in (Presence.ABSENT, Presence.NULL):

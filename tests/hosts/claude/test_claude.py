@@ -131,7 +131,7 @@ def test_front_matter_that_is_not_yaml_is_found_and_read_key_by_key() -> None:
         ('{"deny": [1]}', "wrong-type", "1"),
         ('{"defaultMode": "acceptedits"}', "unknown-mode", '"acceptedits"'),
         ('{"defaultMode": "bypassPermissions"}', "project-mode-ignored", '"bypassPermissions"'),
-        ('{"disableBypassPermissionsMode": true}', "switch-ignored", "true"),
+        ('{"disableBypassPermissionsMode": true}', "wrong-type", "true"),
         ('{"allow": ["Bash(:*)"]}', "empty-prefix", '"Bash(:*)"'),
         ('{"deny": ["mcp__github__push(a:b)"]}', "mcp-specifier", '"mcp__github__push(a:b)"'),
         ('{"deny": ["Bash(command:rm *)"]}', "primary-field-param", '"Bash(command:rm *)"'),

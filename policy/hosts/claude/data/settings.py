@@ -35,6 +35,8 @@ ASKING_TOOLS: Final = ("AskUserQuestion",)
 
 # No model judges calls; in `permissions` and beside it.
 NO_AUTO: Final = "disableAutoMode"
+# No session goes without permissions.
+NO_BYPASS: Final = "disableBypassPermissionsMode"
 
 # Key -> its value where the tools are switched off, and these tools.
 TOOLS_OFF: Final = {
@@ -149,7 +151,7 @@ SECTIONS: Final = {
     "": Keys(
         (
             *VALUES.fields,
-            *"permissions hooks tools extraKnownMarketplaces feedbackSurveyState".split(),
+            *"hooks tools extraKnownMarketplaces feedbackSurveyState".split(),
             "skipAutoPermissionPrompt",
             *("allow", "ask", "deny"),  # reported as misplaced lists
         ),
