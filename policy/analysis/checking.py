@@ -187,7 +187,7 @@ class Checker:
         self.chain = chain
         self.reading = reading
         self.asked: dict[str, Offered] = {}
-        self._of = cache(lambda title, *rest: _CheckedChain.of(projects, self.asked[title], *rest))
+        self._of = cache(lambda title, *rest: _walked(projects, self.asked[title], *rest))
 
     def answer(self, asked: CallRequest) -> CheckAnswer:
         """Return what a call gets. An invalid call of a stream is denied.
@@ -214,14 +214,13 @@ class Checker:
         project, first = self.projects.find(names[0])
         self.asked[project.title] = project
         names = (first, *names[1:])
-        checked = self._of(project.title, names, self.reading)
-        chain, denied = checked.chain, checked.denied
+        chain, denied = self._of(project.title, names, self.reading)
         tool, call, hint = _call_of(asked, project, chain)
-        decision = checked.decide(tool, call)
+        decision = _decided(chain, denied, tool, call)
         if decision.reason is Reason.MALFORMED:
             hint = _unreadable(chain.table, tool, call) or hint
         other = self._otherwise(project.title, names)
-        instead = other.decide(tool, call) if other else decision
+        instead = _decided(*other, tool, call) if other else decision
         # A person may start more agents; a compiled policy does not hold them.
         starting = getattr(project, "all_starts", project.starts)
         return CheckAnswer(
@@ -251,11 +250,11 @@ class Checker:
             raise PolicyError("a compiled policy holds one mode", help="name the files it is of")
         every: Any = (project, *getattr(project, "modes", {}).values())
         chains = {
-            each.mode: _CheckedChain.of(self.projects, each, names, self.reading)
+            each.mode: _walked(self.projects, each, names, self.reading)
             for each in every
             if each.mode
         }
-        return {mode: chain.decide(tool, call).effect for mode, chain in chains.items()}
+        return {mode: _decided(*chain, tool, call).effect for mode, chain in chains.items()}
 
     def _remedy(
         self, asked: CallRequest, host: str, chain: Chain, tool: str, call: dict[str, object]
@@ -277,14 +276,14 @@ class Checker:
         # There the rules of one file are those of every agent.
         return evolve(found, links=()) if found and host in RULE_FILES else found
 
-    def _otherwise(self, title: str, names: tuple[str, ...]) -> _CheckedChain | None:
+    def _otherwise(self, title: str, names: tuple[str, ...]) -> _Walked | None:
         """Return the chain in the other reading; None where it was not compiled."""
         other = next(reading for reading in READINGS if reading != self.reading)
         try:
-            found: _CheckedChain = self._of(title, names, other)
+            chain, denied = self._of(title, names, other)
         except PolicyError:
             return None
-        return None if found.denied and found.denied.reason == "not-compiled" else found
+        return None if denied and denied.reason == "not-compiled" else (chain, denied)
 
     def _refused(self, asked: CallRequest, problem: str) -> CheckAnswer:
         decision = Decision(Effect.DENY, Reason.MALFORMED)
@@ -376,41 +375,40 @@ def _call_of(
     return tool, call, _misspelt(project, chain.table, dialect, tool, call)
 
 
-@frozen
-class _CheckedChain:
-    """A chain as far as it goes, and the denial that ends it."""
+# A chain as far as it goes, and the denial that ends it.
+_Walked = tuple[Chain, SpawnDenied | None]
 
-    chain: Chain
-    denied: SpawnDenied | None = None
 
-    @classmethod
-    def of(
-        cls, projects: Projects[Any], project: Offered, names: tuple[str, ...], reading: str
-    ) -> _CheckedChain:
-        """Return that of agents *names*.
+def _walked(
+    projects: Projects[Any], project: Offered, names: tuple[str, ...], reading: str
+) -> _Walked:
+    """Return the chain of agents *names*.
 
-        Raises:
-            PolicyError: an agent is unknown, or the first one starts no chain.
+    Raises:
+        PolicyError: an agent is unknown, or the first one starts no chain.
 
-        """
-        agents = project.reading(reading).agents
-        for name in names:
-            if name not in agents:
-                msg = f"there is no agent {quoted([name])} in {quoted([project.title])}"
-                raise PolicyError(msg, help=closest(name, agents) or f"there are {quoted(agents)}")
+    """
+    agents = project.reading(reading).agents
+    for name in names:
+        if name not in agents:
+            msg = f"there is no agent {quoted([name])} in {quoted([project.title])}"
+            raise PolicyError(msg, help=closest(name, agents) or f"there are {quoted(agents)}")
+    try:
+        chain = Chain.start(names[0], project.reading(reading), projects.place_of(project))
+    except SpawnDenied as denied:
+        raise PolicyError(str(denied)) from None
+    for name in names[1:]:
         try:
-            chain = Chain.start(names[0], project.reading(reading), projects.place_of(project))
+            chain = chain.spawn(name)
         except SpawnDenied as denied:
-            raise PolicyError(str(denied)) from None
-        for name in names[1:]:
-            try:
-                chain = chain.spawn(name)
-            except SpawnDenied as denied:
-                return cls(chain, denied)
-        return cls(chain)
+            return chain, denied
+    return chain, None
 
-    def decide(self, tool: str, call: dict[str, object]) -> Decision:
-        """Return what a call gets. An agent that is never started makes none."""
-        if self.denied is None:
-            return self.chain.decide(tool, call)
-        return evolve(self.denied.decision, table=self.chain.table.hash)
+
+def _decided(
+    chain: Chain, denied: SpawnDenied | None, tool: str, call: dict[str, object]
+) -> Decision:
+    """Return what a call gets. An agent that is never started makes none."""
+    if denied is None:
+        return chain.decide(tool, call)
+    return evolve(denied.decision, table=chain.table.hash)

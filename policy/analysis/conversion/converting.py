@@ -10,7 +10,7 @@ less, round by round.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from itertools import islice, product
 from operator import and_
@@ -135,14 +135,11 @@ def _agent(table: Table, name: str, known: Mapping[str, Argument]) -> PortableAg
     named, _ = representatives(sets)
     internal = internal_tools(rules.dialect for rules in sets)
     written = {*known}.union(*(rules.names for rules in sets))
-    tools = {tool: _said(table.lookup(tool)) for tool in sorted(written - internal - {SPAWN_TOOL})}
-    otherwise = _least(table.lookup(OTHER_TOOL))
-    globs = _globs(sets, [tool for tool in named if tool not in written], table)
     return PortableAgent(
         name,
-        tools,
-        otherwise,
-        globs,
+        {tool: _said(table.lookup(tool)) for tool in sorted(written - internal - {SPAWN_TOOL})},
+        _said(table.lookup(OTHER_TOOL)).least,
+        _globs(sets, [tool for tool in named if tool not in written], table),
         starting=tuple(dict.fromkeys(_starting(table))),
         bounds=table.bounds,
     )
@@ -165,20 +162,13 @@ def _globs(sets: list[RuleSet], others: list[str], table: Table) -> dict[str, Ef
         for glob in rules.globs:
             if not glob.startswith("=") and glob != "*":
                 matching = [name for name in others if glob_pattern(glob).matches(name)]
-                effects = [_least(table.lookup(name)) for name in matching]
+                effects = [_said(table.lookup(name)).least for name in matching]
                 found[glob] = min(effects, default=Effect.DENY)
     return found
 
 
-def _least(lookup: Lookup) -> Effect:
-    """Return what every call gets at least."""
-    return _said(lookup).least
-
-
 # Combinations of lines of several lists that are written out.
 _COMBINATIONS: Final = 4_000
-
-_Granting = tuple[RowEntry | None, Effect]
 
 
 def _said(lookup: Lookup) -> ToolRules:
@@ -221,28 +211,24 @@ def _met(rows: list[Row], floor: Effect) -> Iterator[PortableLine]:
         others = [other for other in rows if other is not row]
         for entry in _entries(row):
             if entry.effect is Effect.ASK and entry.pattern is not None:
-                granted = all(_grants(other, entry.pattern, entry.field) for other in others)
-                effect = Effect.ASK if granted else Effect.DENY
+                is_granted = all(_grants(other, entry.pattern, entry.field) for other in others)
+                effect = Effect.ASK if is_granted else Effect.DENY
                 yield PortableLine(effect & floor, entry.pattern, entry.field)
-    granting: list[list[_Granting]] = [[*_granting(row)] for row in rows]
+    granted: list[PortableLine] = []
     asked: list[PortableLine] = []
-    for chosen in islice(product(*granting), _COMBINATIONS):
-        entries = [entry for entry, _ in chosen if entry is not None]
+    for chosen in islice(product(*map(_granting, rows)), _COMBINATIONS):
         effect = min(effect for _, effect in chosen) & floor
-        smallest = _smallest(entries)
-        if smallest is not None and smallest.pattern is not None and effect is not Effect.DENY:
-            line = PortableLine(effect, smallest.pattern)
-            if effect is Effect.ALLOW:
-                yield line
-            else:
-                asked.append(line)
-    yield from asked
+        smallest = _smallest([pattern for pattern, _ in chosen if pattern is not None])
+        if smallest is not None and effect is not Effect.DENY:
+            (granted if effect is Effect.ALLOW else asked).append(PortableLine(effect, smallest))
+    yield from (*granted, *asked)
 
 
-def _granting(row: Row) -> Iterator[_Granting]:
+def _granting(row: Row) -> Iterator[tuple[Pattern | None, Effect]]:
+    """Yield the patterns of what *row* allows, then None with its default."""
     for entry in _entries(row):
-        if entry.effect is Effect.ALLOW and not entry.field:
-            yield entry, entry.effect
+        if entry.effect is Effect.ALLOW and not entry.field and entry.pattern is not None:
+            yield entry.pattern, entry.effect
     if row.default.effect is not Effect.DENY:
         yield None, row.default.effect
 
@@ -254,11 +240,10 @@ def _grants(row: Row, pattern: Pattern, field: str) -> bool:
     return covers(pattern, [one for one in granting if one is not None])
 
 
-def _smallest(entries: list[RowEntry]) -> RowEntry | None:
-    for entry in entries:
-        if all(other.pattern and covers(entry.pattern, [other.pattern]) for other in entries):
-            return entry
-    return None
+def _smallest(patterns: Sequence[Pattern]) -> Pattern | None:
+    """Return the one of *patterns* that is within all others, if there is one."""
+    smallest = (p for p in patterns if all(covers(p, [other]) for other in patterns))
+    return next(smallest, None)
 
 
 # The words of our notation, in which tables of all hosts are compared.

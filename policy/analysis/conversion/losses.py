@@ -33,6 +33,7 @@ from policy.tables.chain import SPAWN_TOOL, Chain, SpawnDenied, spawn_call
 from policy.tables.dialect import Argument, ArgumentKind, Dialect
 from policy.tables.lookup import Lookup
 from policy.tables.parameters import TOO_MANY_PARAMETERS, beside
+from policy.tables.row import Row
 from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Ceiling, LinkedRules, Table
 
@@ -229,9 +230,7 @@ class KnownComparisons:
 def _compared(tool: str, before: Lookup, after: Lookup, lines: Lines) -> Comparison:
     rows = [row for lookup in (before, after) for row, _ in lookup.rows]
     kinds = {row.argument.kind for row in rows}
-    found = Comparison((), (_READ_OTHERWISE,))
-    if len(kinds) < 2:
-        found = compare(tool, before, after, lines)
+    found = compare(tool, before, after, lines)
     differences = tuple(filter(_is_read, found.differences))
     if found.exact:
         return Comparison(differences)
@@ -276,25 +275,8 @@ _TRIED: Final = 400
 
 def _tried(tool: str, before: Lookup, after: Lookup) -> Iterator[Difference]:
     """Yield the differences of calls that lines of either side match."""
-    rows = [row for lookup in (before, after) for row, _ in lookup.rows]
-    commands = any(row.argument.kind is ArgumentKind.COMMAND for row in rows)
-    forms = _FORMS if commands else ()
-    calls: dict[str, Call] = {}
-    for row in rows:
-        patterns = [
-            entry.pattern
-            for entry in islice(row.entries, _TRIED)
-            if entry.pattern is not None and not entry.field
-        ]
-        # Simple ones first: what shows a difference best is the plainest call.
-        texts = [freeze(each, word) for each in patterns for word in ("x", "", "a/b", "/x")]
-        plain = dict.fromkeys((*(freeze(each, "x") for each in patterns), "zz"))
-        written = (form.format(text, text) for form, text in product(forms, plain))
-        for text in dict.fromkeys((*texts, "zz", *written)):
-            call = witness_call(row.ruleset.dialect, row.argument, text)
-            calls.setdefault(str(call), call)
     reported: set[object] = set()
-    for call in calls.values():
+    for call in _calls(row for lookup in (before, after) for row, _ in lookup.rows):
         decided = (
             lookup.decide(call, remember=False, read=remembered) for lookup in (before, after)
         )
@@ -302,13 +284,24 @@ def _tried(tool: str, before: Lookup, after: Lookup) -> Iterator[Difference]:
         # More that is granted is reported for each rule; less, once.
         because = found.after.because if found.widened else ()
         key = found.before.effect, found.after.effect, because
-        if (
-            found.before.effect is not found.after.effect
-            and key not in reported
-            and _is_read(found)
-        ):
+        differs = found.before.effect is not found.after.effect
+        if differs and key not in reported and _is_read(found):
             reported.add(key)
             yield found
+
+
+def _calls(rows: Iterable[Row]) -> Iterator[Call]:
+    """Yield calls that the lines of *rows* match, the plainest first."""
+    for row in rows:
+        lines = (entry for entry in islice(row.entries, _TRIED) if not entry.field)
+        patterns = [entry.pattern for entry in lines if entry.pattern is not None]
+        texts = [freeze(each, word) for each in patterns for word in ("x", "", "a/b", "/x")]
+        texts.append("zz")
+        if row.argument.kind is ArgumentKind.COMMAND:
+            plain = [*(freeze(each, "x") for each in patterns), "zz"]
+            texts += (form.format(text, text) for form, text in product(_FORMS, plain))
+        for text in dict.fromkeys(texts):
+            yield witness_call(row.ruleset.dialect, row.argument, text)
 
 
 def _is_read(difference: Difference) -> bool:
