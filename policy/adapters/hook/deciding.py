@@ -33,8 +33,6 @@ from policy.tables.table import Table
 
 __all__ = ["HookDecider", "block_message", "options_of"]
 
-# What remains allowed where a call is denied, by the name of the entry that holds it.
-_REMAINDERS: Final[Memo[str, bytes]] = Memo(1024)
 # As `policy.analysis.records.record` has them.
 _REDACTIONS: Final = ("", "none", "credentials", "all")
 _OURS: Final = "policy"
@@ -44,64 +42,69 @@ _KEPT: Final = 64
 _PLAIN: Final = frozenset({"", "default", "acceptEdits", "dontAsk"})
 
 
+@frozen
 class HookOptions:
-    """The options of one hook; `argparse` takes as long to import as a call to decide.
+    """The options of one hook.
 
     Attributes:
         files: compiled policies that decide; none where the files of the project do.
         resident: whether a process stays for later calls.
-        help: whether only the help is wanted.
         given: the other options by their names, without the dashes in front.
 
     """
 
-    __slots__ = ("files", "given", "help", "resident")
-
-    def __init__(self, arguments: Iterable[str]) -> None:
-        self.files: list[str] = []
-        self.resident = self.help = False
-        self.given = {"hash": "", "root": "", "record": "", "redact": "", "deadline": ""}
-        waiting = iter(arguments)
-        for argument in waiting:
-            name, _, value = argument.removeprefix("--").partition("=")
-            if argument == "--":
-                self.files += waiting
-            elif argument in ("-h", "--help"):
-                self.help = True
-            elif argument == "--resident":
-                self.resident = True
-            elif argument.startswith("--") and name in self.given:
-                self.given[name] = value or next(waiting, "")
-                if not self.given[name] or self.given[name].startswith("-"):
-                    raise PolicyError(f"expected a value behind `--{name}`")
-            elif argument.startswith("-"):
-                raise PolicyError(f"there is no option `{argument}`")
-            else:
-                self.files.append(argument)
+    files: tuple[str, ...]
+    resident: bool
+    given: Mapping[str, str]
 
 
-def options_of(arguments: Sequence[str]) -> HookOptions | None:
+_FLAGS: Final = frozenset({"-h", "--help", "--resident"})
+_GIVEN: Final = ("hash", "root", "record", "redact", "deadline")
+
+
+def options_of(arguments: Iterable[str]) -> HookOptions | None:
     """Return the options of the hook; None where the help was wanted and is printed.
+
+    `argparse` takes as long to import as a call to decide.
 
     Raises:
         PolicyError: *arguments* are no valid options.
 
     """
-    options = HookOptions(arguments)
-    if options.help:
+    files, flags, given = list[str](), set[str](), dict.fromkeys(_GIVEN, "")
+    waiting = iter(arguments)
+    for argument in waiting:
+        name, _, value = argument.removeprefix("--").partition("=")
+        if argument == "--":
+            files += waiting
+        elif argument in _FLAGS:
+            flags.add(argument)
+        elif argument.startswith("--") and name in given:
+            given[name] = value or next(waiting, "")
+            if not given[name] or given[name].startswith("-"):
+                raise PolicyError(f"expected a value behind `--{name}`")
+        elif argument.startswith("-"):
+            raise PolicyError(f"there is no option `{argument}`")
+        else:
+            files.append(argument)
+    if flags - {"--resident"}:
         from pathlib import Path  # noqa: PLC0415  # a call is decided without
 
         sys.stdout.write(Path(__file__).with_name("help.txt").read_text("utf-8"))
         return None
-    if options.given["hash"] and len(options.files) != 1:
+    _check_given(given, files)
+    return HookOptions(tuple(files), "--resident" in flags, given)
+
+
+def _check_given(given: Mapping[str, str], files: Sequence[str]) -> None:
+    if given["hash"] and len(files) != 1:
         raise PolicyError("expected one file with `--hash`")
-    if options.given["redact"] not in _REDACTIONS:
+    if given["redact"] not in _REDACTIONS:
         raise PolicyError(f"expected one of{', '.join(_REDACTIONS)} behind `--redact`")
     try:
-        float(options.given["deadline"] or 1)
+        float(given["deadline"] or 1)
     except ValueError:
         raise PolicyError("expected seconds behind `--deadline`") from None
-    return options
 
 
 def block_message(error: PolicyError) -> str:
@@ -143,10 +146,11 @@ class HookDecider:
         known = (self.package, repr(place.folders), *(compiled.hash for compiled in found))
         remains = partial(_remainder, Store.of(environment), known)
         call = _hook_call(event, projects, place, remains, options.given["root"])
-        answer = call.answer()
+        effect, verdict = call.answer()
         if options.given["record"]:
-            _record(options, places, call.event, answer)
-        return answer_json("" if answer.effect is None else str(answer.effect), answer.message)
+            _record(options, places, call.event, effect, verdict)
+        message = verdict.message() if effect is verdict.effect else ""
+        return answer_json("" if effect is None else str(effect), message)
 
     def _from_file(
         self, path: str, environment: Mapping[str, str], files: tuple[str, ...], expected: str
@@ -212,20 +216,24 @@ def _from_json(data: bytes, label: str) -> Compiled:
     return compiled_from_json(data, label)
 
 
-def _record(options: HookOptions, places: Places, event: Event, answer: HookAnswer) -> None:
+def _record(
+    options: HookOptions,
+    places: Places,
+    event: Event,
+    effect: Effect | None,
+    verdict: ProjectVerdict,
+) -> None:
     from pathlib import Path  # noqa: PLC0415  # few calls are recorded
-
-    import attrs  # noqa: PLC0415
 
     from policy.analysis.records.record import Record, Recorder  # noqa: PLC0415
 
     # A call that is left to the host has no effect in the record.
-    record = attrs.evolve(
-        Record.of(answer.chain, event.tool, event.call, answer.decision),
-        agent="" if answer.chain else event.agent_type,
-        effect=answer.effect,
+    record = evolve(
+        Record.of(verdict.chain, event.tool, event.call, verdict.decision),
+        agent="" if verdict.chain else event.agent_type,
+        effect=effect,
         cwd=places.project,
-        project=answer.project,
+        project=verdict.project,
     )
     file = Path(places.project, options.given["record"])
     Recorder(file, options.given["redact"] or "credentials").append(record)
@@ -241,28 +249,16 @@ def _deciding_files(options: HookOptions, places: Places) -> tuple[str, ...]:
 
 
 @frozen
-class HookAnswer:
-    """What the host is answered, and why.
+class ProjectVerdict:
+    """What one project says of a call.
 
     Attributes:
-        effect: the answer; None leaves the call to the host.
-        message: for the model, or for the person who approves.
+        decision: of the policy.
+        message: makes that for the model, or for the person who approves.
         chain: of the agent that calls, from the root down; () where it is not certain.
         project: of these agents, where several projects have such a root; or "".
-        decision: of the policy, for records.
 
     """
-
-    effect: Effect | None
-    message: str
-    chain: tuple[str, ...]
-    project: str
-    decision: Decision
-
-
-@frozen
-class ProjectVerdict:
-    """What one project says of a call, with what makes the message."""
 
     decision: Decision
     message: Callable[[], str] = str
@@ -278,11 +274,6 @@ class ProjectVerdict:
     def is_default(self) -> bool:
         """Whether no rule is the reason."""
         return self.decision.reason is Reason.DEFAULT
-
-    def answer(self, effect: Effect | None) -> HookAnswer:
-        """Return the answer *effect*, for the reason of this verdict."""
-        message = self.message() if effect is self.effect else ""
-        return HookAnswer(effect, message, self.chain, self.project, self.decision)
 
 
 @frozen
@@ -316,14 +307,14 @@ def _remainder(
     # Where the chain is certain, its names stand for the table, whose hash takes long to make.
     texts = ("remainder", *known, *(which if standing.names else [table.hash]), tool)
     name = digest_of(text.encode("utf-8", "surrogatepass") for text in texts)
-    data = _REMAINDERS.get(name) or (store.get(name) if store else None)
+    data = store.get(name) if store else None
     if data is None:
         from policy.adapters.messages import remainder  # noqa: PLC0415  # compares tables
 
         data = remainder(table, tool, str).encode("utf-8", "surrogatepass")
         if store:
             store.put(name, data)
-    return _REMAINDERS.keep(name, data).decode("utf-8", "surrogatepass")
+    return data.decode("utf-8", "surrogatepass")
 
 
 @frozen
@@ -334,8 +325,8 @@ class HookCall:
     standings: tuple[Standing, ...]
     remains: Callable[[Standing, Table, str], str]
 
-    def answer(self) -> HookAnswer:
-        """Return what the host is answered."""
+    def answer(self) -> tuple[Effect | None, ProjectVerdict]:
+        """Return what the host is answered, None to leave the call to it; and the reason."""
         ours: list[ProjectVerdict] = []
         theirs: list[ProjectVerdict] = []
         for standing in self.standings:
@@ -344,17 +335,16 @@ class HookCall:
             strictest = min(verdicts, key=lambda verdict: (verdict.effect, verdict.is_default))
             verdict = evolve(strictest, chain=standing.names, project=standing.title)
             if verdict.effect is Effect.DENY:
-                return verdict.answer(Effect.DENY)
+                return Effect.DENY, verdict
             (ours if standing.project.host == _OURS else theirs).append(verdict)
         strictest = min((*ours, *theirs), key=lambda verdict: verdict.effect)
         if not ours:
-            return strictest.answer(None)
+            return None, strictest
         own = min(ours, key=lambda verdict: verdict.effect)
         if own.effect is Effect.ASK:
-            return own.answer(Effect.ASK)
+            return Effect.ASK, own
         silent = all(each.effect is Effect.ALLOW or each.is_default for each in theirs)
-        plain = self.event.mode in _PLAIN
-        return own.answer(Effect.ALLOW) if silent and plain else strictest.answer(None)
+        return (Effect.ALLOW, own) if silent and self.event.mode in _PLAIN else (None, strictest)
 
     def _from_table(self, standing: Standing) -> Iterator[ProjectVerdict]:
         """Yield the verdict of the table, if there is one."""

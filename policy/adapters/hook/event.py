@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from policy.core.call_json import parsed, written
-
-TYPE_CHECKING = False  # importing `typing` takes too long for a hook
-if TYPE_CHECKING:
-    from typing import Any, Final
-
-    from policy.core.errors import PolicyError
+from policy.core.errors import PolicyError
+from policy.core.values import Any, Final, evolve, frozen
 
 __all__ = ["LONGEST", "SPAWNING", "Event", "answer_json", "is_name", "read_event"]
 
@@ -22,6 +18,7 @@ _GENERAL: Final = "general-purpose"
 _NAME: Final = 200
 
 
+@frozen
 class Event:
     """A call that is about to run.
 
@@ -36,39 +33,20 @@ class Event:
 
     """
 
-    __slots__ = ("agent_id", "agent_type", "call", "cwd", "mode", "tool", "transcript")
-
-    def __init__(  # noqa: PLR0917  # a value of seven fields
-        self,
-        tool: str,
-        call: dict[str, object],
-        cwd: str,
-        mode: str = "",
-        agent_id: str = "",
-        agent_type: str = "",
-        transcript: str = "",
-    ) -> None:
-        self.tool = tool
-        self.call = call
-        self.cwd = cwd
-        self.mode = mode
-        self.agent_id = agent_id
-        self.agent_type = agent_type
-        self.transcript = transcript
+    tool: str
+    call: dict[str, object]
+    cwd: str
+    mode: str = ""
+    agent_id: str = ""
+    agent_type: str = ""
+    transcript: str = ""
 
     def with_agent(self) -> Event:
         """Return the event with the default agent, where a call starts an agent without a name."""
         if self.tool not in SPAWNING or self.call.get("subagent_type") is not None:
             return self
-        return Event(
-            self.tool,
-            {**self.call, "subagent_type": self.call.get("agent", _GENERAL)},
-            self.cwd,
-            self.mode,
-            self.agent_id,
-            self.agent_type,
-            self.transcript,
-        )
+        agent = self.call.get("agent", _GENERAL)
+        return evolve(self, call={**self.call, "subagent_type": agent})
 
 
 def answer_json(effect: str, message: str) -> bytes:
@@ -90,17 +68,17 @@ def read_event(data: bytes) -> Event:
 
     """
     if len(data) > LONGEST:
-        raise _error(f"expected an event of at most {LONGEST:,} bytes")
+        raise PolicyError(f"expected an event of at most {LONGEST:,} bytes")
     try:
         text = data.decode()
     except UnicodeDecodeError:
-        raise _error("the event is not UTF-8") from None
+        raise PolicyError("the event is not UTF-8") from None
     value = _object(text)
     if _text(value, "hook_event_name") != "PreToolUse":
-        raise _error("expected the event `PreToolUse`")
+        raise PolicyError("expected the event `PreToolUse`")
     call = value.get("tool_input")
     if type(call) is not dict:
-        raise _error("expected an object as `tool_input`")
+        raise PolicyError("expected an object as `tool_input`")
     event = Event(
         _text(value, "tool_name"),
         call,
@@ -111,13 +89,13 @@ def read_event(data: bytes) -> Event:
         _text(value, "transcript_path", ""),
     )
     if not event.tool:
-        raise _error("expected the name of a tool as `tool_name`")
+        raise PolicyError("expected the name of a tool as `tool_name`")
     if not event.cwd.startswith("/") or "\0" in event.cwd:
-        raise _error("expected an absolute path as `cwd`")
+        raise PolicyError("expected an absolute path as `cwd`")
     if event.agent_id and not is_name(event.agent_id):
-        raise _error("expected letters and digits as `agent_id`")
+        raise PolicyError("expected letters and digits as `agent_id`")
     if event.agent_id and not event.agent_type:
-        raise _error("expected the type of the agent as `agent_type`")
+        raise PolicyError("expected the type of the agent as `agent_type`")
     return event
 
 
@@ -144,11 +122,5 @@ def _text(value: dict[str, Any], key: str, absent: str | None = None) -> str:
     if found is None and absent is not None:
         return absent
     if type(found) is not str:
-        raise _error(f"expected a text as `{key}`")
+        raise PolicyError(f"expected a text as `{key}`")
     return found
-
-
-def _error(message: str) -> PolicyError:
-    from policy.core.errors import PolicyError  # noqa: PLC0415  # only for errors
-
-    return PolicyError(message)

@@ -13,7 +13,7 @@ import os
 import socket
 import struct
 import threading
-from typing import Final
+from typing import IO, Final
 
 from policy.adapters.hook.deciding import HookDecider, block_message, options_of
 from policy.adapters.hook.event import LONGEST
@@ -111,7 +111,8 @@ class _Server:
                 if _user(connection) != os.geteuid():
                     return
                 connection.sendall(READY)
-                fields = [_field(connection, most) for most in (_ARGUMENTS, _ARGUMENTS, LONGEST)]
+                with connection.makefile("rb") as stream:
+                    fields = [_field(stream, most) for most in (_ARGUMENTS, _ARGUMENTS, LONGEST)]
                 status, body = self._decide(*fields)
                 connection.sendall(status + sized(body))
         except (OSError, ValueError):
@@ -146,19 +147,15 @@ def _user(connection: socket.socket) -> int:
     return user
 
 
-def _field(connection: socket.socket, most: int) -> bytes:
-    size = int.from_bytes(_exactly(connection, 8), "big")
+def _field(stream: IO[bytes], most: int) -> bytes:
+    size = int.from_bytes(_exactly(stream, 8), "big")
     if size > most:
         raise ValueError("a field is too long")
-    return _exactly(connection, size)
+    return _exactly(stream, size)
 
 
-def _exactly(connection: socket.socket, size: int) -> bytes:
-    pieces = []
-    while size:
-        piece = connection.recv(min(size, 1 << 20))
-        if not piece:
-            raise ValueError("the call is incomplete")
-        pieces.append(piece)
-        size -= len(piece)
-    return b"".join(pieces)
+def _exactly(stream: IO[bytes], size: int) -> bytes:
+    data = stream.read(size)
+    if len(data) != size:
+        raise ValueError("the call is incomplete")
+    return data

@@ -6,16 +6,14 @@ import errno
 import os
 import stat
 import time
+from collections.abc import Iterator, Mapping
 
 from policy.adapters.hook.store import digest_of
 from policy.core import limits
+from policy.core.errors import PolicyError
+from policy.core.values import TYPE_CHECKING, Final, frozen
 
-TYPE_CHECKING = False  # importing `typing` takes too long for a hook
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import Final
-
-    from policy.core.errors import PolicyError
     from policy.core.source import Source
 
 __all__ = ["NO_POLICY", "Places", "Sources", "compiled_sources", "content", "read_sources"]
@@ -35,6 +33,7 @@ _TRIES: Final = 8
 _TICK_NS: Final = 20_000_000
 
 
+@frozen
 class Places:
     """The places of the files of a session.
 
@@ -46,15 +45,10 @@ class Places:
 
     """
 
-    __slots__ = ("home", "managed", "project", "user")
-
-    def __init__(
-        self, project: str, home: str = "", user: str = "", managed: str = _MANAGED
-    ) -> None:
-        self.project = project
-        self.home = home
-        self.user = user
-        self.managed = managed
+    project: str
+    home: str = ""
+    user: str = ""
+    managed: str = _MANAGED
 
     @classmethod
     def of(cls, environment: Mapping[str, str]) -> Places:
@@ -75,7 +69,7 @@ class Places:
             ("CLAUDE_CONFIG_DIR", user),
         ):
             if path and not path.startswith("/"):
-                raise _error(f"expected an absolute path in `{name}`")
+                raise PolicyError(f"expected an absolute path in `{name}`")
         return cls(project, home, user)
 
     def below(self, name: str) -> str:
@@ -83,14 +77,12 @@ class Places:
         return os.path.join(self.project, name)  # noqa: PTH118
 
 
+@frozen
 class Sources:
     """Files by path, with a digest of their content and places."""
 
-    __slots__ = ("files", "places")
-
-    def __init__(self, places: Places, files: Mapping[str, bytes]) -> None:
-        self.places = places
-        self.files = files
+    places: Places
+    files: Mapping[str, bytes]
 
     @property
     def digest(self) -> str:
@@ -130,13 +122,15 @@ def read_sources(places: Places) -> Sources:
         if changes != waited and any(changed >= began - _TICK_NS for changed in changes):
             last, waited = None, changes
             time.sleep(_TICK_NS / 1e9)
-    raise _error("the files of the policy change while they are read", places.project)
+    raise PolicyError("the files of the policy change while they are read", file=places.project)
 
 
 def _counted(places: Places) -> Iterator[tuple[str, str]]:
     for count, (path, file) in enumerate(_named(places)):
         if count >= _FILES:
-            raise _error(f"there are more than {_FILES:,} files of agents", places.project)
+            raise PolicyError(
+                f"there are more than {_FILES:,} files of agents", file=places.project
+            )
         yield path, file
 
 
@@ -170,7 +164,7 @@ def _folder(folder: str, prefix: str, more: tuple[str, ...]) -> Iterator[tuple[s
 
 def _markdown(folder: str, prefix: str, depth: int) -> Iterator[tuple[str, str]]:
     if depth == 0:
-        raise _error(f"there are more than {_DEPTH} folders in one another", prefix)
+        raise PolicyError(f"there are more than {_DEPTH} folders in one another", file=prefix)
     for name in _names(folder):
         if name.endswith(".md"):
             yield f"{prefix}{name}", f"{folder}/{name}"
@@ -210,23 +204,17 @@ def content(file: str, path: str, most: int = limits.FILE_BYTES) -> tuple[bytes,
     found = os.fstat(handle)
     if not stat.S_ISREG(found.st_mode):
         os.close(handle)
-        raise _error("not a file", path)
+        raise PolicyError("not a file", file=path)
     with os.fdopen(handle, "rb") as stream:
         data = stream.read(most + 1)
     if len(data) > most:
-        raise _error(f"the file has more than {most:,} bytes", path)
+        raise PolicyError(f"the file has more than {most:,} bytes", file=path)
     return data, found.st_ctime_ns
 
 
 def _unreadable(error: OSError, path: str) -> PolicyError:
     why = (error.strerror or errno.errorcode.get(error.errno or 0, "")).lower()
-    return _error(f"cannot be read: {why}", path)
-
-
-def _error(message: str, file: str = "") -> PolicyError:
-    from policy.core.errors import PolicyError  # noqa: PLC0415  # only for errors
-
-    return PolicyError(message, file=file)
+    return PolicyError(f"cannot be read: {why}", file=path)
 
 
 # Reading and compiling load the parsers, which no call needs once the policy is compiled.
@@ -239,7 +227,6 @@ def compiled_sources(sources: Sources) -> bytes:
         PolicyError: a file cannot be read, or there is no file.
 
     """
-    from policy.core.errors import PolicyError  # noqa: PLC0415
     from policy.files.opening import is_unreadable  # noqa: PLC0415
     from policy.files.trees import Memory  # noqa: PLC0415
     from policy.hosts import notation  # noqa: PLC0415
@@ -249,7 +236,7 @@ def compiled_sources(sources: Sources) -> bytes:
 
     files = dict(sources.files)
     if not files:
-        raise _error(NO_POLICY, sources.places.project)
+        raise PolicyError(NO_POLICY, file=sources.places.project)
     options = claude.ClaudeOptions(
         # The host itself asks for what its mode asks for.
         mode="default",

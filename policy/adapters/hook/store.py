@@ -15,11 +15,10 @@ from _operator import _compare_digest as is_equal
 
 import policy
 from policy.core import limits
+from policy.core.values import TYPE_CHECKING, Final, define
 
-TYPE_CHECKING = False  # importing `typing` takes too long for a hook
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from typing import Final
 
 __all__ = ["Store", "digest_of", "package_digest", "read_own_file"]
 
@@ -55,6 +54,7 @@ def package_digest() -> str:
     return blake2b(repr((policy.__version__, found)).encode(), digest_size=16).hexdigest()
 
 
+@define
 class Store:
     """A folder of signed entries. Every failure is a missing entry.
 
@@ -66,13 +66,10 @@ class Store:
 
     """
 
-    __slots__ = ("folder", "key", "most", "room")
-
-    def __init__(self, folder: str, key: bytes, most: int = _KEPT, room: int = _ROOM) -> None:
-        self.folder = folder
-        self.key = key
-        self.most = most
-        self.room = room
+    folder: str
+    key: bytes
+    most: int = _KEPT
+    room: int = _ROOM
 
     @classmethod
     def of(cls, environment: Mapping[str, str]) -> Store | None:
