@@ -13,15 +13,11 @@ from functools import cache
 from pathlib import Path
 
 import policy
-from policy.files.text import DocumentTrap
 
 ROOT = Path(policy.__file__).parent
 
 # Codes that are no literals: the expression that is given, and what it can be.
-COMPUTED = {
-    "str(remark.trap.value)": {trap.value for trap in DocumentTrap}
-    - {DocumentTrap.LATE_FENCE.value},
-}
+COMPUTED: dict[str, set[str]] = {}
 
 
 # Where changes and claims become results, which are no findings and have no page.

@@ -16,7 +16,7 @@ from policy.core import expressions as re
 from policy.core.errors import PolicyError
 from policy.core.source import Source, Span
 from policy.core.values import frozen
-from policy.files.text import BYTE_ORDER_MARK, DocumentTrap, Remark, has_byte_order_mark
+from policy.files.text import BYTE_ORDER_MARK, has_byte_order_mark
 
 __all__ = ["FrontMatter", "HeaderLanguage", "misplaced_front_matter", "split_front_matter"]
 
@@ -99,8 +99,8 @@ _LATE: Final = re.compile(
 )
 
 
-def misplaced_front_matter(source: Source) -> Remark | None:
-    """Return a remark on a header that is none because its first line is not first.
+def misplaced_front_matter(source: Source) -> PolicyError | None:
+    """Return what is wrong with a header that is none because its first line is not first.
 
     For a file that `split_front_matter` answers None for.
     """
@@ -115,8 +115,7 @@ def misplaced_front_matter(source: Source) -> Remark | None:
         message = "`---` starts a header on the first line of a file only"
     else:
         message = "`---` starts a header at the start of its line only"
-    return Remark(
-        DocumentTrap.LATE_FENCE,
+    return PolicyError(
         message,
         source.span(start, end),
         help="make `---` the first three characters of the file",

@@ -1,8 +1,7 @@
-"""JSON to nodes with places.
+"""JSON as RFC 8259 defines it, to nodes with places.
 
-`read_json` takes JSON as RFC 8259 defines it. `read_jsonc` also takes comments, commas before
-a closing bracket and a byte order mark, which editors write and some hosts accept. A repeated
-key is no mistake: the last one counts, and `policy.files.nodes.repeated` lists the others.
+A repeated key is no mistake: the last one counts, and `policy.files.nodes.repeated` lists the
+others.
 
 The scanner reads one token at a time and keeps its own stack, so that it is linear and depth
 is a number to compare. Where it stops, `json_mistakes.toml` says what is wrong.
@@ -18,12 +17,12 @@ from typing import Final, NoReturn
 
 from policy.core import expressions as re
 from policy.core import limits
-from policy.core.errors import PolicyError, PolicyErrors
+from policy.core.errors import PolicyError
 from policy.core.source import Source, Span
 from policy.files.nodes import VALUES, Node, OpenNode, ScalarNode, Value
 from policy.files.text import BYTE_ORDER_MARK, cite, has_byte_order_mark
 
-__all__ = ["read_json", "read_jsonc"]
+__all__ = ["read_json"]
 
 
 def read_json(source: Source, *, byte_order_mark: bool = False) -> Node:
@@ -35,33 +34,15 @@ def read_json(source: Source, *, byte_order_mark: bool = False) -> Node:
 
     Raises:
         PolicyError: the text cannot be read on from some place.
-        PolicyErrors: there are several mistakes, such as comments and trailing commas.
 
     """
-    scanner = _Scanner(source)
-    mark = has_byte_order_mark(source) and not byte_order_mark
-    try:
-        node = scanner.document()
-    except PolicyError as error:
-        raise _one_or_all([*scanner.extensions(mark=mark), error]) from None
-    errors = scanner.extensions(mark=mark)
-    if errors:
-        raise _one_or_all(errors)
-    return node
-
-
-def read_jsonc(source: Source) -> Node:
-    """Return the value of *source*, with comments and trailing commas left out.
-
-    Raises:
-        PolicyError: the text is no JSON even so.
-
-    """
+    if has_byte_order_mark(source) and not byte_order_mark:
+        raise PolicyError(
+            "the file starts with a byte order mark, which is not JSON",
+            source.span(0, 0),
+            help="save the file as UTF-8 without a byte order mark",
+        )
     return _Scanner(source).document()
-
-
-def _one_or_all(errors: list[PolicyError]) -> PolicyError:
-    return errors[0] if len(errors) == 1 else PolicyErrors(errors)
 
 
 class _Expected(enum.Enum):
@@ -89,12 +70,11 @@ _TOKEN: Final = re.compile(
       | ([,:\]}\[{])                                                    # 3
       | (-?+(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][-+]?+[0-9]++)?+)(?![0-9A-Za-z_.+-])  # 4
       | (true|false|null)(?![0-9A-Za-z_])                               # 5
-      | (//[^\n\r]*+|/\*(?:[^*]|\*(?!/))*+\*/)                          # 6: a comment
-      | (\Z)                                                            # 7
+      | (\Z)                                                            # 6
     )""",
     re.VERBOSE,
 )
-_PLAIN, _ESCAPED, _MARK, _NUMBER, _WORD, _COMMENT, _END = range(1, 8)
+_PLAIN, _ESCAPED, _MARK, _NUMBER, _WORD, _END = range(1, 7)
 
 _STRINGS: Final = frozenset({_PLAIN, _ESCAPED})
 _MARKS: Final = frozenset({_MARK})
@@ -105,7 +85,7 @@ _WORDS: Final[AbstractMapping[str, Value]] = {"true": True, "false": False, "nul
 
 
 class _Scanner:
-    """Reads one document and collects the places of what only `read_jsonc` takes."""
+    """Reads one document."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -113,29 +93,6 @@ class _Scanner:
         self.at = 1 if source.text.startswith(BYTE_ORDER_MARK) else 0  # after the last token
         self.start = 0  # of the last token
         self.open: list[OpenNode] = []
-        self.comments: list[int] = []
-        self.trailing: list[int] = []
-
-    def extensions(self, *, mark: bool) -> list[PolicyError]:
-        """Return one error for each kind of thing read so far that is not JSON."""
-        errors = []
-        if mark:
-            errors.append(
-                PolicyError(
-                    "the file starts with a byte order mark, which is not JSON",
-                    self.source.span(0, 0),
-                    help="save the file as UTF-8 without a byte order mark",
-                )
-            )
-        for places, length, message, what in (
-            (self.comments, 2, "comments are not JSON", "comment"),
-            (self.trailing, 1, "a comma before the closing bracket is not JSON", "comma"),
-        ):
-            if places:
-                span = self.source.span(places[0], places[0] + length)
-                more = f", and {len(places) - 1} more" if len(places) > 1 else ""
-                errors.append(PolicyError(message, span, help=f"remove the {what}{more}"))
-        return errors
 
     def document(self) -> Node:
         """Return the only value of the text."""
@@ -157,19 +114,18 @@ class _Scanner:
 
         At the end of a list or object it is that list or object.
         """
-        before = self.start
         level = self.open[-1] if self.open else None
         if level is not None and level.keyed:
             found = self.token(_Expected.KEY, _KEYS, "}")
             if found.lastindex == _MARK:
-                return self.close(before)
+                return self.close()
             level.key = self.string(found)
             self.token(_Expected.COLON, _MARKS, ":")
             found = self.token(_Expected.VALUE, _VALUES, "[{")
         else:
             found = self.token(_Expected.VALUE, _VALUES, "[{]" if level else "[{")
         if found.lastindex == _MARK and level is not None and found[_MARK] == "]":
-            return self.close(before)
+            return self.close()
         if found.lastindex == _MARK:
             self.begin(keyed=found[_MARK] == "{")
             return None
@@ -183,7 +139,7 @@ class _Scanner:
         level = self.open[-1]
         level.add(node)
         found = self.token(_Expected.NEXT, _MARKS, ",}" if level.keyed else ",]")
-        return None if found[_MARK] == "," else self.close(level.start)
+        return None if found[_MARK] == "," else self.close()
 
     def begin(self, *, keyed: bool) -> None:
         """Open a list or object."""
@@ -194,10 +150,8 @@ class _Scanner:
             )
         self.open.append(OpenNode(self.start, keyed))
 
-    def close(self, before: int) -> Node:
-        """Return the list or object that ends here, behind the token at *before*."""
-        if self.text[before] == ",":
-            self.trailing.append(before)
+    def close(self) -> Node:
+        """Return the list or object that ends here."""
         level = self.open.pop()
         return level.closed(self.source.span(level.start, self.at))
 
@@ -209,20 +163,16 @@ class _Scanner:
 
     def token(self, expected: _Expected, kinds: AbstractSet[int], marks: str = "") -> re.Match[str]:
         """Return the next token: one of *kinds*, and of *marks* if it is a mark."""
-        while True:
-            found = _TOKEN.match(self.text, self.at)
-            if found is None:
-                self.fail(expected)
-            kind = found.lastindex or _END
-            if kind == _COMMENT:
-                self.comments.append(found.start(kind))
-                self.at = found.end()
-                continue
-            if kind not in kinds or (kind == _MARK and found[_MARK] not in marks):
-                self.fail(expected)
-            self.at = found.end()
-            self.start = found.start(kind) - (kind in _STRINGS)
-            return found
+        found = _TOKEN.match(self.text, self.at)
+        kind = found.lastindex if found else None
+        if found is None or kind not in kinds or (kind == _MARK and found[_MARK] not in marks):
+            self.fail(expected)
+        if kind == _MARK and found[_MARK] in "]}" and self.text[self.start] == ",":
+            message = "a comma before the closing bracket is not JSON"
+            raise PolicyError(message, self.source.span(self.start, self.start + 1), help=_COMMA)
+        self.at = found.end()
+        self.start = found.start(kind) - (kind in _STRINGS)
+        return found
 
     def fail(self, expected: _Expected) -> NoReturn:
         """Raise what is wrong with the next token, where *expected* should come."""
@@ -255,6 +205,7 @@ class _Scanner:
 
 
 _BLANKS: Final = " \t\n\r"
+_COMMA: Final = "remove the comma"
 
 # Beyond this Python itself refuses to make a number of text.
 _DIGITS: Final = 4000

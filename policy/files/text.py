@@ -1,8 +1,7 @@
-"""Bytes to text, and remarks about a document that can be read all the same."""
+"""Bytes to text, and edits that take out a line or an item."""
 
 from __future__ import annotations
 
-import enum
 from typing import Final
 
 from policy.core import expressions as re
@@ -12,9 +11,7 @@ from policy.core.values import frozen
 
 __all__ = [
     "BYTE_ORDER_MARK",
-    "DocumentTrap",
     "FileText",
-    "Remark",
     "cite",
     "decode",
     "has_byte_order_mark",
@@ -80,27 +77,6 @@ def cite(text: str) -> str:
     if len(first) > _CITED or more:
         first = first[:_CITED].rstrip() + "…"
     return f"`{visible(first)}`"
-
-
-class DocumentTrap(enum.Enum):
-    """Ways in which a file says something else than its author meant."""
-
-    SPLIT = "split-in-parentheses"
-    COMMENT = "comment-in-rule"
-    MAPPING = "mapping-for-rule"
-    UNBALANCED = "unbalanced-parentheses"
-    WORD = "word-or-truth-value"
-    LATE_FENCE = "late-front-matter"
-
-
-@frozen
-class Remark:
-    """One trap: where, what happened, how to mend it."""
-
-    trap: DocumentTrap
-    message: str
-    span: Span
-    help: str = ""
 
 
 def line_removal(span: Span, before: str = r"[ \t]*") -> tuple[Edit, ...]:

@@ -11,14 +11,13 @@ from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
 from policy.core import limits
-from policy.core.errors import PolicyError, PolicyErrors, show
+from policy.core.errors import PolicyError, PolicyErrors
 from policy.core.source import Source
 from policy.files import yaml_nodes
 from policy.files.frontmatter import misplaced_front_matter, split_front_matter
-from policy.files.nodes import MappingNode, Node, ScalarNode, SequenceNode, describe, plain, walk
-from policy.files.text import DocumentTrap, decode
+from policy.files.nodes import MappingNode, Node, ScalarNode, describe, plain, walk
+from policy.files.text import decode
 from policy.files.yaml_nodes import read_yaml
-from policy.files.yaml_traps import find_traps
 from tests.conftest import cases
 from tests.effort import is_linear
 from tests.underline import assert_underlines
@@ -42,17 +41,12 @@ def report(path: Path) -> str:
     try:
         front = split_front_matter(source)
         if front is None:
-            remark = misplaced_front_matter(source)
-            return show(remark.message, remark.span, help=remark.help) if remark else "no header\n"
+            return str(misplaced_front_matter(source) or "no header\n")
         node = read_yaml(source, front.header.start, front.header.end)
     except PolicyError as error:
         return str(error)
     assert isinstance(node, MappingNode)
-    lines = [f"{entry.name}: {plain(entry.value)!r}\n" for entry in node.entries]
-    tools = node.get("tools")
-    remarks = find_traps(tools) if tools else ()
-    shown = [f"\n{show(remark.message, remark.span, help=remark.help)}" for remark in remarks]
-    return "".join(lines + shown)
+    return "".join(f"{entry.name}: {plain(entry.value)!r}\n" for entry in node.entries)
 
 
 @pytest.mark.parametrize("case", AGENTS)
@@ -240,51 +234,6 @@ def test_refusing_a_hostile_text_is_linear(start: str, unit: str, end: str) -> N
     assert is_linear(lambda count: refused(start + unit * count + end), 100_000 // len(unit))
 
 
-# --- traps ------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("text", "trap", "underlined"),
-    [
-        ("[Read, Task(a, b), Grep]", DocumentTrap.SPLIT, "Task(a, b)"),
-        ("[Task(a, b, c)]", DocumentTrap.SPLIT, "Task(a, b, c)"),
-        ("- Bash(echo #)\n- Read", DocumentTrap.COMMENT, "#)"),
-        ("Read, Bash(echo #), Write", DocumentTrap.COMMENT, "#), Write"),
-        ("- WebFetch(domain: a.com)", DocumentTrap.MAPPING, "WebFetch(domain: a.com)"),
-        ("[WebFetch(domain: a.com)]", DocumentTrap.MAPPING, "WebFetch(domain: a.com)"),
-        ("on", DocumentTrap.WORD, "on"),
-        ("[Yes]", DocumentTrap.WORD, "Yes"),
-        ("- Bash(echo", DocumentTrap.UNBALANCED, "Bash(echo"),
-        ("- Bash(echo))", DocumentTrap.UNBALANCED, "Bash(echo))"),
-    ],
-)
-def test_a_rule_that_is_not_read_as_meant_is_remarked_on(
-    text: str, trap: DocumentTrap, underlined: str
-) -> None:
-    (remark,) = find_traps(read(text))
-
-    assert remark.trap is trap
-    assert remark.span.text == underlined
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Read, Grep # the safe ones",
-        "[Read, 'Task(a, b)']",
-        "'Bash(echo'",
-        "- Bash(echo \\()",
-        "- |\n  Bash(echo\n",
-        "- Bash(:(){ :|:& };:*)",
-        "{allow: [Read], deny: 'on'}",
-        "true",
-        "",
-    ],
-)
-def test_a_rule_that_is_read_as_meant_is_not(text: str) -> None:
-    assert find_traps(read(text)) == ()
-
-
 # --- laws -------------------------------------------------------------------
 
 names = st.text("abcdefghij_-", min_size=1, max_size=8).filter(lambda name: name[0] not in "-_")
@@ -323,5 +272,3 @@ def test_any_text_is_read_or_refused_with_a_place(text: str) -> None:
         return
     for part in walk(node):
         assert 0 <= part.span.start <= part.span.end <= len(text)
-        if isinstance(part, SequenceNode | MappingNode):
-            find_traps(part)

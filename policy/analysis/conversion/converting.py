@@ -35,7 +35,7 @@ from policy.core.errors import PolicyError
 from policy.core.progress import steps
 from policy.core.source import Source
 from policy.files.frontmatter import HeaderLanguage, split_front_matter
-from policy.files.json_nodes import read_jsonc
+from policy.files.json_nodes import read_json
 from policy.files.nodes import MappingNode as Document
 from policy.files.nodes import Node, ScalarNode
 from policy.files.opening import Tree, is_unreadable, open_tree
@@ -102,7 +102,7 @@ def _about(tree: Tree, project: Project, carried: frozenset[str]) -> tuple[_Text
 def _document(source: Source) -> tuple[Node | None, str]:
     name = source.name.lower()
     if name.endswith(".json"):
-        return read_jsonc(source), ""
+        return read_json(source, byte_order_mark=True), ""
     if name.endswith((".yaml", ".yml")):
         return read_yaml(source), ""
     if name.endswith(".md"):

@@ -27,7 +27,6 @@ from policy.files.nodes import (
     walk,
 )
 from policy.files.text import cite
-from policy.files.yaml_traps import find_traps
 from policy.hosts.claude.data import find
 from policy.hosts.claude.data import settings as known_hooks
 from policy.hosts.claude.data.tools import ALIASES, FIELDS, MODES, server_name
@@ -341,7 +340,7 @@ def read_agent(
         return None, [*Finding.of(error, "bad-front-matter", consequence=_SKIPPED)]
     if front is None or front.kind is not HeaderLanguage.YAML:
         late = misplaced_front_matter(source)
-        return None, [] if late is None else [_bad(late.message, late.span, late.help)]
+        return None, [] if late is None else [*Finding.of(late, "bad-front-matter")]
     node, mistake = read_header(front.header)
     findings: list[Finding] = []
     if mistake is not None:
@@ -412,10 +411,6 @@ class _Reader:
         value = self.node.get(key)
         listed, found = read_list(value, key)
         self.findings += found
-        for remark in () if value is None else find_traps(value):
-            code, help_ = str(remark.trap.value), remark.help
-            trap = Finding(code, remark.message, Severity.WARNING, remark.span, help=help_)
-            self.findings.append(trap)
         return listed
 
     def _kept(self, key: str) -> Node | None:
