@@ -164,7 +164,7 @@ class _Scanner:
     def token(self, expected: _Expected, kinds: AbstractSet[int], marks: str = "") -> re.Match[str]:
         """Return the next token: one of *kinds*, and of *marks* if it is a mark."""
         found = _TOKEN.match(self.text, self.at)
-        kind = found.lastindex if found else None
+        kind = found.lastindex or _END if found else _END
         if found is None or kind not in kinds or (kind == _MARK and found[_MARK] not in marks):
             self.fail(expected)
         if kind == _MARK and found[_MARK] in "]}" and self.text[self.start] == ",":

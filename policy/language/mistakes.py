@@ -119,7 +119,7 @@ def forms(file: Path) -> tuple[MistakeForm, ...]:
     return tuple(
         MistakeForm(
             re.compile(f"(?{shape['flags']}){whole(each['form'])}"),
-            each["message"],
+            each.get("message", ""),
             each.get("help", ""),
             frozenset(each.get("where", "").split()),
         )
@@ -152,7 +152,8 @@ def explained(
         found = form.expression.match(text, start, end) if form.where <= where else None
         if found is not None:
             at = found["at"]
-            names = {"character": character(at[:1]), "code": f"U+{ord(at[:1] or ' '):04X}"}
+            odd = found.groupdict().get("odd") or at[:1] or " "
+            names = {"character": character(odd), "code": f"U+{ord(odd):04X}"}
             names |= said or {}
             names["meaning"] = names.get(at[:1], "")
             first, last = found.start("at"), found.start("at") + len(at.rstrip() or at)
@@ -175,9 +176,13 @@ def _filled(template: str, found: re.Match[str], said: Mapping[str, str]) -> str
     return _FILLED.sub(fill, template)
 
 
+def _forms(name: str) -> tuple[MistakeForm, ...]:
+    return forms(Path(__file__).with_name(f"{name}.toml"))
+
+
 def in_matcher(text: str) -> Mistake:
     """Return what is wrong with a matcher that does not parse."""
-    found = explained(forms(Path(__file__).with_name("matcher_mistakes.toml")), text, 0, len(text))
+    found = explained(_forms("matcher_mistakes"), text, 0, len(text))
     if found is None:
         raise AssertionError(text)  # the last form is that of any text
     return found
@@ -185,26 +190,6 @@ def in_matcher(text: str) -> Mistake:
 
 _WORD = re.compile(r"[\w.:*@/-]+")
 _STRING = re.compile(r'"(?:\\.|[^"\\\n])*"')
-
-
-# What the parser would have taken, and what a person calls it. The first whose terminals are all
-# among them is the one that counts.
-_EXPECTED: Final = (
-    ("AGENT", "`root`, `agent`, `test` or `never`"),
-    ("EFFECT INHERIT", "a statement or `}`"),
-    ("EFFECT RBRACE", "`allow`, `ask`, `deny` or `}`"),
-    ("EFFECT", "`allow`, `ask` or `deny`"),
-    ("TOOL", "a tool"),
-    ("NAME STARS", "an agent, `*` or `**`"),
-    ("NAME STRING", "a name"),
-    ("LBRACE MORETHAN", "`>` or `{`"),
-    ("COLON MORETHAN", "`>` or `:`"),
-    ("LBRACE", "`{`"),
-    ("RPAR", "`)`"),
-    ("_CLOSE", "`)`"),
-    ("COMMA", "`,` or the end of the line"),
-    ("RBRACE", "the end of the line or `}`"),
-)
 
 
 def in_notation(
@@ -215,18 +200,18 @@ def in_notation(
     *accepted* are the terminals the grammar takes there; *opened* is the
     unclosed `{` before it, with the statement it belongs to.
     """
-    expected = next(
-        (name for needed, name in _EXPECTED if accepted.issuperset(needed.split())),
-        "the end of the line",
-    )
-    if accepted == {"NAME"}:
-        names_bound = text[:at].rstrip().endswith(("limit", ","))
-        expected = "`depth` or `turns`" if names_bound else "a number"
+    before = text[:at].rstrip(" \t")
+    where = accepted | _known(before, accepted, opened)
+    wanted = explained(_forms("notation_expected"), text, at, len(text), where=where)
+    expected = wanted.message if wanted else ""
     if at >= len(text):
         return _at_the_end(text, expected, accepted, opened)
     start, end, found = _found(text, at)
     return Mistake(
-        start, end, f"expected {expected}, found {found}", _mend(text, start, end, accepted, opened)
+        start,
+        end,
+        f"expected {expected}, found {found}",
+        _mend(text, at, text[start:end], where, opened[1] if opened else ""),
     )
 
 
@@ -246,11 +231,10 @@ def _at_the_end(
         end,
         end,
         f"expected {expected}, found the end of the file",
-        _COMMA_LAST if text[:end].endswith(",") else "",
+        "the `,` at the end of the line before continues the statement: remove it"
+        if text[:end].endswith(",")
+        else "",
     )
-
-
-_COMMA_LAST: Final = "the `,` at the end of the line before continues the statement: remove it"
 
 
 def _found(text: str, at: int) -> tuple[int, int, str]:
@@ -264,88 +248,40 @@ def _found(text: str, at: int) -> tuple[int, int, str]:
     return token.start(), token.end(), quoted(token[0])
 
 
-def _mend(
-    text: str, at: int, end: int, accepted: frozenset[str], opened: tuple[int, str] | None
-) -> str:
-    word, before = text[at:end], text[:at].rstrip(" \t")
-    if accepted & {"EFFECT", "AGENT"}:
-        return _mend_statement(word, accepted, opened)
-    if "TOOL" in accepted:
-        return _mend_matcher(text, at, word, before)
-    if accepted & {"RPAR", "_CLOSE"}:
-        return r"close it on the same line; write `\(` for a parenthesis without a partner"
-    if "COLON" in accepted and ":" in before.split()[-1]:
-        return "write a blank after the `:`"
-    if "LBRACE" in accepted:
-        return _mend_header(text, at, word, before)
-    if accepted == {"NAME"}:
-        return "write it like `limit depth 2, turns 20`"
-    if "COMMA" in accepted:
-        return _mend_list(text, at, word, accepted)
-    if "STRING" in accepted and text[at] not in "\r\n":
-        return _IN_QUOTES
-    return ""
+def _known(before: str, accepted: frozenset[str], opened: tuple[int, str] | None) -> frozenset[str]:
+    """Return what the forms of mistakes ask of a place, besides what the grammar takes there."""
+    known = {
+        "open": opened is not None,
+        "a_bound": accepted == {"NAME"},
+        "behind_limit": before.rstrip().endswith(("limit", ",")),
+        "behind_comma": before.rstrip().endswith(","),
+        "behind_colon": ":" in "".join(before.split()[-1:]),
+    }
+    return frozenset(name for name, holds in known.items() if holds)
 
 
-_IN_QUOTES: Final = 'a name of other characters is written in quotes: `"a name"`'
-
-
-def _mend_statement(word: str, accepted: frozenset[str], opened: tuple[int, str] | None) -> str:
-    if "AGENT" in accepted:
-        if word == "}":
-            return "there is no `{` for it: remove it"
-        if word in AGENT_WORDS:
-            braces = "`agent name { }`"
-            return f"{quoted(word)} is said of an agent: write it between the braces of {braces}"
-        return closest(word, FILE_WORDS)
-    if word in FILE_WORDS and opened:
-        return f"close {quoted(opened[1])} with `}}` first: these do not nest"
-    if "RBRACE" not in accepted:
-        near = closest(word, ("allow", "ask", "deny"))
-        return near or "say what the calls must get: `expect deny Bash(git push)`"
-    if "INHERIT" in accepted:
-        statements = f"the statements of an agent are {_listed(AGENT_WORDS)}"
-        return closest(word, AGENT_WORDS) or statements
-    return closest(word, ("allow", "ask", "deny")) or "a test says what its calls must get"
-
-
-def _mend_list(text: str, at: int, word: str, accepted: frozenset[str]) -> str:
-    if "_OPEN" in accepted and text[at] == "/":
-        return "a tool's name holds no `/`: a path goes into its parentheses"
-    if text[at] == ")":
-        return r"it closes nothing: remove it, or write `\(` for a parenthesis without a partner"
-    if _WORD.fullmatch(word) and word.isascii():
-        return "separate entries with `,` and statements with a line break"
-    return _foreign(word)
-
-
-def _mend_header(text: str, at: int, word: str, before: str) -> str:
-    head = before.rpartition("\n")[2].strip()
-    if text[at] in "\r\n":
-        return f"its statements stand between braces: {quoted(head + ' {')}"
-    if _WORD.fullmatch(word):
-        return 'a name with blanks is written in quotes: `"a name"`'
-    return _IN_QUOTES
-
-
-def _mend_matcher(text: str, at: int, word: str, before: str) -> str:
-    if word in WORDS:
-        if before.rstrip().endswith(","):
-            return f'remove the `,` before {quoted(word)}, or write `"{word}"` if it is a tool'
-        return f'write `"{word}"` if it is a tool'
-    if text[at] == "(":
-        return "write the tool first: `Bash(git diff *)`"
-    if text[at] in "/~" or "/" in word:
-        return "a path goes into the parentheses of a tool: `Read(src/**)`"
-    if before.rstrip().endswith(","):
-        return _COMMA_LAST
-    return _foreign(word) or "write a tool: `Read`, or `Bash(git diff *)`"
-
-
-def _foreign(word: str) -> str:
-    """Return which character of *word* no tool has, or ""."""
-    char = next((char for char in word if not char.isascii()), "")
-    return f"{character(char)} is not for tools: {NAME_CHARACTERS}" if char else ""
+def _mend(text: str, at: int, word: str, where: frozenset[str], owner: str) -> str:
+    """Return how to mend the *word* at *at*, or ""."""
+    words = AGENT_WORDS if "INHERIT" in where else ("allow", "ask", "deny")
+    near = closest(word, FILE_WORDS if "AGENT" in where else words)
+    known = {
+        "near": near,
+        "file_word": word in FILE_WORDS,
+        "agent_word": word in AGENT_WORDS,
+        "a_word": word in WORDS,
+    }
+    said = {
+        "near": near,
+        "braces": "`agent name { }`",
+        "owner": quoted(owner),
+        "statements": _listed(AGENT_WORDS),
+        "head": quoted(text[:at].rstrip(" \t").rpartition("\n")[2].strip() + " {"),
+        "name_characters": NAME_CHARACTERS,
+    }
+    where = where.union(name for name, holds in known.items() if holds)
+    forms = _forms("notation_mistakes")
+    found = explained(forms, text, at, len(text), where=where, said=said)
+    return found.help if found else ""
 
 
 def _listed(words: tuple[str, ...]) -> str:
