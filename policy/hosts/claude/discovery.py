@@ -57,16 +57,9 @@ _SKILL_DEPTH: Final = 3
 _KINDS: Final = ("agents", "commands", "skills")
 
 
-@frozen
-class PluginFile:
-    """What one file of a plugin is: the root of the plugin, the kind, and its name.
-
-    Of an agent the name is what stands before its own.
-    """
-
-    root: str
-    kind: str
-    name: str
+# The root of the plugin that a file is of, the kind of the file, and its name; of an agent the name
+# is what stands before its own.
+PluginFile = tuple[str, str, str]
 
 
 @frozen
@@ -97,7 +90,7 @@ def plugin_files(
         below = sorted(p[len(prefix) :] for p in paths if p.startswith(prefix))
         texts = [inner for inner in below if inner.endswith(".md")]
         for inner, kind, name in _files(manifest, texts):
-            files[prefix + inner] = PluginFile(root, kind, name)
+            files[prefix + inner] = (root, kind, name)
     return files, refused
 
 
@@ -216,11 +209,8 @@ _STRAY_SKILL: Final = (
     "the host looks for skills and commands in `.claude/skills`, `.claude/commands` and in plugins"
 )
 _ALONE: Final = "only its front matter says that it is an agent"
-_STRAY_NAMES: Final = {
-    "settings.local.json": "local",
-    "managed-settings.json": "managed",
-}
 _NAMES: Final = {"settings.json": "project", "settings.local.json": "local"}
+_STRAY_NAMES: Final = {**_NAMES, "managed-settings.json": "managed"}
 _FOLDERS: Final = {"agents": "agent", "commands": "command", "skills": "skill"}
 
 
@@ -356,6 +346,25 @@ def _is_of_user(role: Role, root: str) -> bool:
     return role.kind == "settings" and role.scope == "project" and _is_of(role, root)
 
 
+def _role_below(segments: list[str]) -> tuple[str, str, str]:
+    """Return the project of a file in ``.claude``, its kind and its scope or name; or "" each."""
+    if FOLDER not in segments[:-1]:
+        return "", "", ""
+    at = len(segments) - 2 - segments[:-1][::-1].index(FOLDER)
+    root, rest = "/".join(segments[:at]), segments[at + 1 :]
+    match rest:
+        case [name] if name in _NAMES:
+            return root, "settings", _NAMES[name]
+        case ["agents", *_, name] if name.endswith(".md"):
+            return root, "agent", ""
+        case ["skills", name, "SKILL.md"]:
+            return root, "skill", name
+        case ["commands", *names] if names and names[-1].endswith(".md"):
+            return root, "command", command_name(names)
+        case _:
+            return root, "", ""
+
+
 def _parent(path: str) -> str:
     return path.rpartition("/")[0]
 
@@ -377,24 +386,17 @@ class _Discovery:
             elif FOLDER in segments[:-1]:
                 yield from self._below(path, segments)
             elif path in plugins:
-                file = plugins[path]
-                yield file.root, self._read(path, file.kind, file.name, limits.AGENT_BYTES)
+                root, kind, name = plugins[path]
+                yield root, self._read(path, kind, name)
             elif path.endswith(".md"):
                 yield from self._stray_text(path, segments)
             elif path.endswith(".json"):
                 yield from self._stray_settings(path, segments)
 
     def _below(self, path: str, segments: list[str]) -> Iterator[tuple[str, Role]]:
-        at = len(segments) - 2 - segments[:-1][::-1].index(FOLDER)
-        root, rest = "/".join(segments[:at]), segments[at + 1 :]
-        if len(rest) == 1 and rest[0] in _NAMES:
-            yield root, self._read(path, "settings", _NAMES[rest[0]], limits.FILE_BYTES)
-        elif rest[0] == "agents" and path.endswith(".md"):
-            yield root, self._read(path, "agent", "", limits.AGENT_BYTES)
-        elif len(rest) == 3 and rest[0] == "skills" and rest[2] == "SKILL.md":
-            yield root, self._read(path, "skill", rest[1], limits.AGENT_BYTES)
-        elif len(rest) > 1 and rest[0] == "commands" and path.endswith(".md"):
-            yield root, self._read(path, "command", command_name(rest[1:]), limits.AGENT_BYTES)
+        root, kind, scope = _role_below(segments)
+        if kind:
+            yield root, self._read(path, kind, scope)
         elif path.endswith(".json"):
             yield from self._stray_settings(path, segments)
         elif path.endswith(".md"):
@@ -414,7 +416,7 @@ class _Discovery:
             scope = "" if kind == "agent" else rest[-1].removesuffix(".md")
         else:
             return
-        yield "/".join(segments[:at]), self._read(path, kind, scope, limits.AGENT_BYTES)
+        yield "/".join(segments[:at]), self._read(path, kind, scope)
 
     def separate(self) -> None:
         """Make projects of the settings that lie beside one, where the host does not look."""
@@ -428,7 +430,8 @@ class _Discovery:
         """Return whether a session may be started in the folder *root* as it is."""
         return any(_is_of(role, root) for role in self.found[root].files)
 
-    def _read(self, path: str, kind: str, scope: str, limit: int, assumed: str = "") -> Role:
+    def _read(self, path: str, kind: str, scope: str, assumed: str = "") -> Role:
+        limit = limits.FILE_BYTES if kind == "settings" else limits.AGENT_BYTES
         try:
             return Role(path, kind, scope, self.tree.source(path, limit), assumed)
         except PolicyError as error:
@@ -450,7 +453,7 @@ class _Discovery:
             kind, name = "command", command_name(segments[at + 1 :])
         else:
             return
-        role = self._read(path, kind, name, limits.AGENT_BYTES, _STRAY_SKILL)
+        role = self._read(path, kind, name, _STRAY_SKILL)
         if role.source is not None and looks_like_skill(role.source):
             yield "/".join(segments[:at]), role
 
@@ -459,7 +462,7 @@ class _Discovery:
             return
         if any(pair in _CONFIGURED for pair in pairwise(segments)):
             return
-        role = self._read(path, "agent", "", limits.AGENT_BYTES, _STRAY)
+        role = self._read(path, "agent", "", _STRAY)
         if role.source is None:
             return
         if "agents" in segments[:-1]:

@@ -11,10 +11,11 @@ from policy.core import expressions as re
 from policy.core.effect import Effect
 from policy.core.finding import Finding
 from policy.core.memory import OnDemand
-from policy.core.source import Place, Source, Span
+from policy.core.source import Place, Source
 from policy.core.values import define, evolve, field, frozen
+from policy.files.nodes import ScalarNode
 from policy.files.opening import Tree
-from policy.hosts.claude.agents import Definition, read_agent
+from policy.hosts.claude.agents import Definition, read_agent, read_list
 from policy.hosts.claude.data import find
 from policy.hosts.claude.data.guarded import MANAGED
 from policy.hosts.claude.data.tools import BUILT_IN, MODES, TOOL_CLASSES
@@ -39,7 +40,6 @@ from policy.hosts.claude.lint import (
     passed_findings,
     settings_findings,
     skill_findings,
-    switch_findings,
 )
 from policy.hosts.claude.options import VERSION, ClaudeOptions
 from policy.hosts.claude.pools import declared
@@ -48,7 +48,7 @@ from policy.hosts.claude.session import ASIDES, TURN, ClaudeSession, session
 from policy.hosts.claude.settings import AUTO_ALLOWED, UNKNOWN, Settings, read_settings
 from policy.hosts.claude.skills import Skill, read_skill
 from policy.hosts.project import AgentEntry, Project, ReadFile, WrittenRule
-from policy.language.syntax import DeclaredTools, Matcher, Presence
+from policy.language.syntax import DeclaredTools, Presence
 from policy.tables.table import Ceiling, LinkedRules, Table
 
 __all__ = [
@@ -141,23 +141,10 @@ def _project(found: FoundProject, options: ClaudeOptions, top: Path | None = Non
         options = evolve(options, cwd=options.home or "/@home")
     options = evolve(options, configured=found.servers)
     read = _Files(options)
-    if found.refused is not None:
-        read.findings += Finding.of(found.refused, "plugin-not-loaded", consequence=_NOT_LOADED)
     read.take(found.files)
     built = session(options, read.settings, read.definitions, read.skills)
-    findings = [*read.findings, *built.findings, *settings_findings(read.settings)]
-    findings += passed_findings(found.root, read.passed(found.passed), read.settings)
-    if top is not None and (top / found.root).is_dir():
-        findings += _missing_folders(read.settings, top / found.root)
-    for definition in read.definitions.values():
-        findings += agent_findings(definition, built)
-    for skill in read.skills.values():
-        findings += skill_findings(skill)
-    findings += switch_findings(read.settings)
-    if built.sandbox is not None:
-        findings.append(find("sandbox-runs-unasked", built.sandbox, key=AUTO_ALLOWED))
-    for hooks in read.hooks():
-        findings += hook_findings(hooks)
+    findings = dict.fromkeys(_findings(found, read, built, top))
+    files = (ReadFile(role.path, role.kind, role.assumed) for role in read.roles)
     project = Project(
         host=HOST,
         profile=f"{HOST}@{VERSION}",
@@ -167,10 +154,8 @@ def _project(found: FoundProject, options: ClaudeOptions, top: Path | None = Non
         asides=tuple(built.asides),
         attenuated=attenuated(built),
         enforced=ClaudeEnforced(built),
-        files=tuple(
-            dict.fromkeys(ReadFile(role.path, role.kind, role.assumed) for role in read.roles)
-        ),
-        findings=tuple(sorted(dict.fromkeys(findings), key=lambda finding: finding.place)),
+        files=tuple(dict.fromkeys(files)),
+        findings=tuple(sorted(findings, key=lambda finding: finding.place)),
         written=tuple(
             WrittenRule(rule.text, rule.effect, rule.span.place)
             for each in read.settings
@@ -179,11 +164,30 @@ def _project(found: FoundProject, options: ClaudeOptions, top: Path | None = Non
         bare=partial(_bare, found, options),
         elsewhere=tuple(_elsewhere(found, options, built)),
         tool_classes=TOOL_CLASSES,
+        mode=built.mode,
     )
     others = (mode for mode in (*MODES, _UNGUARDED) if mode != built.mode)
-    return evolve(
-        project, mode=built.mode, modes=OnDemand(others, partial(_in_mode, project, built))
-    )
+    return evolve(project, modes=OnDemand(others, partial(_in_mode, project, built)))
+
+
+def _findings(
+    found: FoundProject, read: _Files, built: ClaudeSession, top: Path | None
+) -> Iterator[Finding]:
+    if found.refused is not None:
+        yield from Finding.of(found.refused, "plugin-not-loaded", consequence=_NOT_LOADED)
+    yield from (*read.findings, *built.findings)
+    yield from settings_findings(read.settings)
+    yield from passed_findings(found.root, read.passed(found.passed), read.settings)
+    if top is not None and (top / found.root).is_dir():
+        yield from _missing_folders(read.settings, top / found.root)
+    for definition in read.definitions.values():
+        yield from agent_findings(definition, built)
+    for skill in read.skills.values():
+        yield from skill_findings(skill)
+    if built.sandbox is not None:
+        yield find("sandbox-runs-unasked", built.sandbox, key=AUTO_ALLOWED)
+    for hooks in read.hooks():
+        yield from hook_findings(hooks)
 
 
 def _missing_folders(files: Iterable[Settings], at: Path) -> Iterator[Finding]:
@@ -386,12 +390,5 @@ def _built_in(name: str, tools: tuple[str, ...] | None, removed: tuple[str, ...]
 
 
 def _list(name: str, tools: tuple[str, ...] | None) -> DeclaredTools:
-    if tools is None:
-        return DeclaredTools(Presence.ABSENT)
-    text = ", ".join(tools)
-    source = Source(f"<{name}>", text)
-    matchers, start = [], 0
-    for tool in tools:
-        matchers.append(Matcher(tool, span=Span(source, start, start + len(tool))))
-        start += len(tool) + 2
-    return DeclaredTools(Presence.LISTED, tuple(matchers), span=source.whole())
+    whole = Source(f"<{name}>", ", ".join(tools or ())).whole()
+    return read_list(None if tools is None else ScalarNode(whole.text, whole), "tools")[0]

@@ -20,7 +20,6 @@ from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.data.tools import FILE_TOOLS, MEMORY_TOOLS, NAMES
 from policy.hosts.claude.dialect import dialect
 from policy.hosts.claude.hooks import LIST, Hook, takes
-from policy.hosts.claude.paths import Anchors, path_patterns
 from policy.hosts.claude.pools import PoolPosition, has_no_tools, pool
 from policy.hosts.claude.rules import misnamed
 from policy.hosts.claude.session import SCOPES, ClaudeSession, child_mode
@@ -37,7 +36,6 @@ __all__ = [
     "passed_findings",
     "settings_findings",
     "skill_findings",
-    "switch_findings",
 ]
 
 
@@ -53,7 +51,7 @@ def why_never(hook: Hook) -> str:
     tools = [tool for tool in sorted(NAMES) if takes(hook.matcher, tool) is not False]
     if not tools and not _may_be_of_servers(hook.matcher):
         return f"the matcher `{hook.matcher}` takes no tool"
-    return _never_holds(hook, tools) if hook.condition else ""
+    return _never_holds(hook) if hook.condition else ""
 
 
 def _may_be_of_servers(matcher: str) -> bool:
@@ -63,45 +61,19 @@ def _may_be_of_servers(matcher: str) -> bool:
     return "mcp" in matcher or takes(matcher, "mcp__server__tool") is not False
 
 
-def _condition(hook: Hook) -> tuple[str, str]:
-    """Return the tool of the condition of *hook*, and its specifier; "" for all calls of the tool.
-
-    Raises:
-        PolicyError: it is no rule.
-
-    """
-    matcher = parse_matcher(hook.condition, hook.span)
-    return tool_of(matcher), content_of(matcher)
-
-
-def _never_holds(hook: Hook, tools: list[str]) -> str:
+def _never_holds(hook: Hook) -> str:
+    """Return why the condition of a hook matches no call; "" if it may match one."""
     if _SEVERAL.search(hook.condition):
         return "a condition is one rule, and this is several"
     try:
-        tool, content = _condition(hook)
+        tool = tool_of(parse_matcher(hook.condition, hook.span))
     except PolicyError as error:
         return f"the condition is no rule: {error.message}"
-    if "*" in tool:
-        return "the tool of a condition has no star"
-    if tool.startswith("mcp__"):
-        return "" if tool.count("__") > 1 else f"`{tool}` is a server, and a condition names a tool"
-    if tool not in NAMES:
-        return f"there is no tool `{tool}`"
-    if tool not in tools and not (tool == "Bash" and "Monitor" in tools):
-        return f"the matcher `{hook.matcher}` does not take `{tool}`"
-    if content and tool in _WITHOUT:
-        return f"a condition on `{tool}` with a specifier never holds"
-    if tool in known_hooks.OF_FILES and content:
-        try:
-            path_patterns(content, _ANYWHERE, Effect.ALLOW)
-        except notations.Unusable as unusable:
-            return f"the condition matches no file: {unusable}"
-    return ""
+    is_known = tool in NAMES or tool.startswith("mcp__")
+    return "" if is_known else f"there is no tool `{tool}`"
 
 
-_ANYWHERE: Final = Anchors("/@project", "/@home", "/@project")
 _SEVERAL: Final = re.compile(r"\)\s*[|,;]\s*\w+\(|^\w+\s*\|")
-_WITHOUT: Final = frozenset({"Agent", "Skill", "WebFetch"})
 
 
 _EDITING: Final = FILE_TOOLS["Edit"]
@@ -136,7 +108,7 @@ def _missing(hooks: list[Hook]) -> Iterator[Finding]:
         )
 
 
-def switch_findings(files: Iterable[Settings]) -> Iterator[Finding]:
+def _switched_off(files: Iterable[Settings]) -> Iterator[Finding]:
     """Yield that settings which are no administrator's switch hooks off."""
     for settings in sorted(files, key=lambda each: SCOPES.index(each.scope)):
         if settings.hooks_off is None:
@@ -314,6 +286,7 @@ def settings_findings(files: list[Settings]) -> Iterator[Finding]:
     yield from _asked_anyway(files)
     yield from _asked_first(files)
     yield from _of_plugins(files)
+    yield from _switched_off(files)
 
 
 def _asked_anyway(files: list[Settings]) -> Iterator[Finding]:

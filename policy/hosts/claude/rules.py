@@ -22,7 +22,6 @@ from policy.core.errors import PolicyError
 from policy.core.finding import Finding, Severity
 from policy.core.limits import PATTERN_CHARACTERS
 from policy.core.source import Edit, Place, Source, Span
-from policy.files.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from policy.files.text import removal
 from policy.hosts.claude.data import find
 from policy.hosts.claude.data import tools as known
@@ -49,8 +48,6 @@ __all__ = [
     "RuleScope",
     "agent_pattern",
     "entries_of",
-    "is_set",
-    "lost_lists",
     "misnamed",
     "read_rule",
 ]
@@ -562,50 +559,7 @@ def _spellings(name: str) -> Iterator[Token]:
             yield character
 
 
-# --- restrictions of an administrator that cannot be read as they are meant ----------
-
-# The host reads such a value as if it restricted, and holds back what the same file allows where
-# nothing is left of what it denies or asks for (2.1.329, observed).
-
-
-def is_set(node: Node | None) -> bool:
-    """Return whether a switch is on: whatever is neither false nor null is on."""
-    return not (
-        node is None
-        or (isinstance(node, ScalarNode) and any(node.value is off for off in (False, None)))
-    )
-
-
-def lost_lists(permissions: MappingNode) -> Iterator[tuple[str, Node]]:
-    """Yield the lists of what is denied or asked for that have entries and no rule among them."""
-    for name in ("deny", "ask"):
-        listed = permissions.get(name)
-        if listed is None or (isinstance(listed, ScalarNode) and listed.value is None):
-            continue
-        entries = listed.items if isinstance(listed, SequenceNode) else (listed,)
-        if entries and not any(map(_is_rule, entries)):
-            yield name, listed
-
-
-def _is_rule(node: Node) -> bool:
-    """Return whether an entry is a rule where a file is read; one in doubt is taken for none."""
-    text = node.value if isinstance(node, ScalarNode) else None
-    if not isinstance(text, str) or not (text[:1].isupper() or text.startswith("mcp__")):
-        return False
-    try:
-        matcher = parse_matcher(text, node.span)
-    except PolicyError:
-        return False
-    content = None if matcher.specifier is None else matcher.specifier.text
-    if content is None:
-        return True
-    if not content.strip() or content.endswith("\\") or is_ambiguous(content):
-        return False
-    if matcher.tool == "WebFetch":
-        return content.startswith("domain:") and "://" not in content
-    of_files = matcher.tool in known.FILE_TOOLS or matcher.tool in _DEAD
-    return matcher.tool[:3] != "mcp" and not (":*" in content if of_files else content == ":*")
-
+# --- parentheses ----------------------------------------------------------------------
 
 _ESCAPED_PARENTHESIS: Final = re.compile(r"(?:^|[^\\])\\[()]")
 _BARE: Final = {each: re.compile(rf"(?<!\\)(?:\\\\)*\{each}") for each in "()"}

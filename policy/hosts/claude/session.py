@@ -469,10 +469,8 @@ def session(
     called = {skill.called: name for name, skill in skills.items() if skill.called}
     options = values.evolve(_started(options, variables), aliases={**called, **options.aliases})
     folders = _folders(settings, options)
-    links = tuple((folded(link), folded(target)) for link, target in options.links.items())
-    ruled = tuple(link for link in links if link in LINKED.items())
     scope = RuleScope(
-        Anchors(options.cwd, options.home, options.cwd, folders[1:], ruled, links),
+        _anchors(folders, options),
         frozenset(agents),
         aliases=options.aliases,
         servers=options.servers,
@@ -497,6 +495,12 @@ def session(
             *active.findings,
         ),
     )
+
+
+def _anchors(folders: tuple[str, ...], options: ClaudeOptions) -> Anchors:
+    links = tuple((folded(link), folded(target)) for link, target in options.links.items())
+    ruled = tuple(link for link in links if link in LINKED.items())
+    return Anchors(options.cwd, options.home, options.cwd, folders[1:], ruled, links)
 
 
 def _outside(settings: Sequence[Settings], scope: RuleScope) -> Iterator[Entry]:

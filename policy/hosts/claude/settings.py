@@ -9,7 +9,7 @@ administrator's file the host skips the value, and of a list of rules it skips s
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from policy.core import expressions as re
@@ -37,7 +37,8 @@ from policy.hosts.claude.data.settings import (
 )
 from policy.hosts.claude.data.tools import MODES
 from policy.hosts.claude.hooks import Hook, read_hooks
-from policy.hosts.claude.rules import is_set, lost_lists
+from policy.hosts.claude.paths import Anchors
+from policy.hosts.claude.rules import RuleScope, read_rule
 from policy.hosts.fields import unapplied_keys
 
 __all__ = [
@@ -277,7 +278,7 @@ class _Reader:
         keys = self._keys(node)
         rules, mode = self._rules(node), self._mode(node)
         folders = self._folders(node.get("additionalDirectories"))
-        if self.scope == "managed" and self._holds_back(node):
+        if self.scope == "managed" and self._holds_back(node, rules):
             mode, folders = mode and (mode if mode in _CAREFUL else "default"), {}
             rules = tuple(rule for rule in rules if rule.effect is not Effect.ALLOW)
         unknown = len(rules) > limits.RULES
@@ -348,11 +349,44 @@ class _Reader:
                 self.findings.append(find("folder-not-there", span, case="star", name=name))
         return found
 
-    def _holds_back(self, node: MappingNode) -> bool:
-        """Return whether the host holds back what an administrator's file allows."""
-        lost = [find("allows-held-back", each.span, name=name) for name, each in lost_lists(node)]
+    def _holds_back(self, node: MappingNode, rules: Iterable[SettingsRule]) -> bool:
+        """Return whether the host holds back what an administrator's file allows.
+
+        It does where a list of what is denied or asked for has entries, and no rule among them.
+        """
+        are_rules = {rule.effect for rule in rules if _is_rule(rule)}
+        lists = ((name, node.get(name)) for name in ("deny", "ask"))
+        lost = [
+            find("allows-held-back", listed.span, name=name)
+            for name, listed in lists
+            if listed is not None and _is_filled(listed) and LISTS[name] not in are_rules
+        ]
         self.findings += lost
         return bool(lost)
+
+
+def _is_filled(listed: Node) -> bool:
+    if isinstance(listed, SequenceNode):
+        return bool(listed.items)
+    return not isinstance(listed, ScalarNode) or listed.value is not None
+
+
+def _is_rule(rule: SettingsRule) -> bool:
+    """Return whether an entry is a rule that matches calls; one in doubt is taken for none."""
+    is_named = rule.text[:1].isupper() or rule.text.startswith("mcp__")
+    if not is_named or rule.text.endswith("\\)"):
+        return False
+    scope = RuleScope(Anchors("/@project", "/@home", "/@project"))
+    lines = read_rule(rule.text, rule.span, rule.effect, scope).lines
+    return any(line.entry.tool != "Monitor" for line in lines)
+
+
+def is_set(node: Node | None) -> bool:
+    """Return whether a switch is on: whatever is neither false nor null is on."""
+    return not (
+        node is None
+        or (isinstance(node, ScalarNode) and any(node.value is off for off in (False, None)))
+    )
 
 
 # Modes that allow nothing that others ask for.

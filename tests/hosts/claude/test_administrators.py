@@ -17,11 +17,12 @@ _NO_RULES = (
     *("WebFetch(https://example.com)", "Bash(x", "m*", "Bash()", "", "bash", "Bash(:*)", "a(b)"),
     *("Bash(a) b", "Read)", "Read(a:*)", "Bash(a\\)", "mcp__a(b)", 5, None, {}),
 )
-_DEAD_RULES = (
-    *("Nope", "Nope(x)", "Bash(command:x)", "Agent(a,b)", "Read(a)(b)", "WebFetch(domain:a/b)"),
-)
+_DEAD_RULES = ("Nope", "Agent(a,b)", "Read(a)(b)")
 # The program takes these for rules that match nothing; here they are taken for none.
-_TAKEN_FOR_NONE = ("Bash (x)", " Bash(x)", "Bash[x]", "**/.env*", "x_y", "Bash( )", "-", "(x)")
+_TAKEN_FOR_NONE = (
+    *("Bash (x)", " Bash(x)", "Bash[x]", "**/.env*", "x_y", "Bash( )", "-", "(x)"),
+    *("Nope(x)", "Bash(command:x)", "WebFetch(domain:a/b)"),
+)
 
 
 def decide(

@@ -131,7 +131,6 @@ TOOL_EVENTS: Final = frozenset({*GUARDS, *_HOOKS["of_tools"].split()})
 EVENTS: Final = TOOL_EVENTS | frozenset(_HOOKS["others"].split())
 UNSCANNED: Final = frozenset(_HOOKS["unscanned"].split())
 TYPES: Final = {name: tuple(fields.split()) for name, fields in _HOOKS["types"].items()}
-OF_FILES: Final = tuple(_HOOKS["of_files"].split())
 
 
 # --- keys that say something about permissions ------------------------------------
