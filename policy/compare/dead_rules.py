@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import groupby
 from typing import Final
 
 from policy.commands.reader import Command, CommandPart, read_command
@@ -26,7 +25,7 @@ from policy.tables.lookup import Lookup
 from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Ceiling, LinkedRules, Table
 
-__all__ = ["Effort", "RuleStanding", "placed", "shadowing", "written_rules"]
+__all__ = ["Effort", "RuleStanding", "shadowing", "written_rules"]
 
 
 # The lines of a rule set that apply to one tool, by what their patterns start and end with.
@@ -632,60 +631,3 @@ class _Standings:
 
 
 _TOO_MANY = "the rules overlap in more ways than are tried one by one"
-
-
-# Rules of an ordered list that decide only because of their place.
-#
-# Where the first rule that matches decides, an exception stands before what it is
-# an exception of. Whoever sorts such a list, or adds to its end, changes what it
-# says without changing a rule.
-
-
-# Rules of one list that are tried; each pair costs a comparison.
-_MOST: Final = 40
-
-
-@frozen
-class OrderedRule:
-    """A rule that decides only because it stands before another one.
-
-    Attributes:
-        rule: as written.
-        before: the first rule behind which it would not decide all that it decides.
-        witness: a call, and what it gets in the one order and the other.
-
-    """
-
-    rule: str
-    before: str
-    witness: Difference
-
-
-def placed(rules: RuleSet) -> Iterator[OrderedRule]:
-    """Yield the rules of a list that decide only because of their place.
-
-    What stands behind all others and matches every call is a default, and before
-    that everything else stands: it is not told. Beyond a bound of rules nothing is.
-    """
-    said = [tuple(entries) for _, entries in groupby(rules.entries, lambda e: (e.rule, e.effect))]
-    if len(said) > _MOST:
-        return
-    whole = Table.of(rules)
-    for at, one in enumerate(said):
-        for behind in range(at + 1, len(said)):
-            other = said[behind]
-            if other[0].effect is one[0].effect or _is_default(other, behind, said):
-                continue
-            moved = (*said[:at], *said[at + 1 : behind + 1], one, *said[behind + 1 :])
-            entries = tuple(entry for group in moved for entry in group)
-            found = differences(whole, Table.of(evolve(rules, entries=entries))).differences
-            if found:
-                yield OrderedRule(one[0].rule, other[0].rule, found[0])
-                break
-
-
-def _is_default(rule: tuple[Entry, ...], at: int, said: list[tuple[Entry, ...]]) -> bool:
-    """Return whether nothing behind *rule* applies to its tool, of which it matches every call."""
-    total = any(entry.pattern is None or entry.pattern == _ANYTHING for entry in rule)
-    tools = {entry.tool for entry in rule}
-    return total and not any(entry.tool in tools for other in said[at + 1 :] for entry in other)

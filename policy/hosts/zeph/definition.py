@@ -18,7 +18,7 @@ from policy.files.text import BYTE_ORDER_MARK, has_byte_order_mark
 from policy.files.toml_nodes import read_toml
 from policy.files.yaml_nodes import read_yaml
 from policy.hosts.data import FindingTexts, host_table
-from policy.hosts.fields import ErrorTexts, Fields, HostError
+from policy.hosts.fields import ErrorTexts, Fields, HostError, Keys, Unapplied
 from policy.tables.dialect import BLANKS
 
 TOOLS: Final = host_table("zeph", "tools")
@@ -202,7 +202,7 @@ class SubAgentDef:
         file_path: the file that it was read from, for programs that edit it.
         text: the whole file.
         spans: name such as ``tools.allow[0]`` -> where it is written.
-        ignored: keys that Zeph ignores, with their places.
+        unapplied: keys that Zeph ignores.
 
     """
 
@@ -221,7 +221,7 @@ class SubAgentDef:
     file_path: Path | None = field(default=None, eq=False, repr=False)
     text: Source | None = field(default=None, eq=False, repr=False)
     spans: Mapping[str, Span] = field(factory=dict, eq=False, repr=False)
-    ignored: tuple[tuple[str, Span], ...] = field(default=(), eq=False, repr=False)
+    unapplied: tuple[Unapplied, ...] = field(default=(), eq=False, repr=False)
 
     def span(self, *names: str) -> Span | None:
         """Return where the first of *names* that the file has is written."""
@@ -319,6 +319,7 @@ def parse(text: str | Source, profile: ZephProfile = ZephProfile.ZEPH) -> SubAge
 _EVENTS: Final = ("PreToolUse", "PostToolUse")
 _TOP: Final = "name description model tools permissions skills hooks memory".split()
 _MISPLACED: Final = TOOLS["misplaced"]
+_KEYS: Final = {"skills": Keys(attributes(SkillFilter)), "hooks": Keys(_EVENTS)}
 
 
 def _definition(root: Fields, profile: ZephProfile) -> SubAgentDef:
@@ -339,7 +340,7 @@ def _definition(root: Fields, profile: ZephProfile) -> SubAgentDef:
         memory=root.optional_choice("memory", MemoryScope),
         allowed_spawns=root.optional_texts("allowed_spawns") if is_970 else None,
         spans=root.spans,
-        ignored=(*skills.unknown(*attributes(SkillFilter)), *hooks.unknown(*_EVENTS)),
+        unapplied=root.unapplied(_KEYS),
     )
 
 

@@ -26,7 +26,6 @@ from policy.hosts.zeph.definition import (
     is_toml,
     normalize,
 )
-from policy.hosts.zeph.session import TrustLevel, ZephSession, effective_trust
 from policy.hosts.zeph.spawning import (
     AgentsConfig,
     Forward,
@@ -35,7 +34,6 @@ from policy.hosts.zeph.spawning import (
     check_globs,
     memory_grants,
 )
-from policy.hosts.zeph.writer import as_zeph_saves
 
 
 def rewritten(span: Span | None, word: str) -> tuple[Edit, ...]:
@@ -77,25 +75,19 @@ def entry_findings(
 def _unknown(
     name: str, tool: str, span: Span | None, does: str, servers: Collection[str]
 ) -> Iterator[Finding]:
-    if tool in KNOWN or tool in map(normalize, servers):
+    is_of_server = tool.startswith("mcp__") and tool.count("__") > 1
+    if tool in KNOWN or tool in map(normalize, servers) or (is_of_server and not servers):
         return
     if tool in SHELLS:
         yield find("alias-not-known", span, name=name, does=does)
-    elif ":" in tool:
-        meant = tool.rpartition(":")[2]
-        yield find("namespace-not-known", span, name=name, does=does, meant=meant)
-    elif tool.startswith("mcp__"):
-        if tool.count("__") < 2:
-            yield find("server-without-tool", span, name=name, does=does, tool=tool)
-        elif servers:
-            near = difflib.get_close_matches(tool, sorted(servers), 1, 0.7)
-            help_ = f"did you mean `{near[0]}`?" if near else ""
-            yield find("unknown-server-tool", span, name=name, help=help_)
-    else:
-        near = difflib.get_close_matches(tool.replace("-", "_"), sorted(KNOWN), 1, 0.85)
-        near = [one for one in sorted(servers) if one.endswith(f"__{tool}")] or near or [""]
-        case = "near" if near[0] else "other"
-        yield find("unknown-tool", span, case=case, name=name, near=near[0])
+        return
+    near = difflib.get_close_matches(tool.replace("-", "_"), sorted({*KNOWN, *servers}), 1, 0.85)
+    near = [one for one in sorted(servers) if one.endswith(f"__{tool}")] or near
+    # Ids have no namespace.
+    near = [tool.rpartition(":")[2]] if ":" in tool else near
+    yield find(
+        "unknown-tool", span, case="near" if near else "other", name=name, near="".join(near)
+    )
 
 
 # --- hooks: they are read and matched, and never run ----------------------------------
@@ -120,15 +112,8 @@ def condition_holds(condition: str | None, tool: str) -> bool:
     return kind == "tool" and bool(text) and text in tool
 
 
-def _hook_findings(
-    definition: SubAgentDef, options: ZephOptions, scope: str | None
-) -> Iterator[Finding]:
+def _hook_findings(definition: SubAgentDef, options: ZephOptions) -> Iterator[Finding]:
     """Yield the findings about the hooks of one definition."""
-    for path, span in definition.ignored:
-        if path.startswith("hooks."):
-            yield find("hooks-key-ignored", span, path=path)
-    if definition.hooks and scope in ("extra", "unknown"):
-        yield find("hooks-kept", definition.span("hooks"), agent=definition.name)
     tools = {*KNOWN, *options.session.servers}
     for event, matchers in definition.hooks.items():
         for index, matcher in enumerate(matchers):
@@ -171,9 +156,8 @@ def definition_findings(
     yield from _memory(definition, options.config)
     yield from _mode(definition, options.config, scope)
     yield from _skills(definition)
-    yield from _hook_findings(definition, options, scope)
-    yield from _saving(definition)
-    yield from _resuming(definition, options.config)
+    yield from _hook_findings(definition, options)
+    yield from (key.finding for key in definition.unapplied)
     text = definition.text
     if text is not None and is_toml(text):
         yield find("deprecated-toml", text.span(0, 3), agent=definition.name)
@@ -224,57 +208,21 @@ def _memory(definition: SubAgentDef, config: AgentsConfig) -> Iterator[Finding]:
         yield find("memory-widens-tools", span, agent=definition.name, tools=tools)
 
 
-# Modes without an effect on an agent, as `default` is; the configuration may replace that.
-_LIKE_DEFAULT: Final = (PermissionMode.ACCEPT_EDITS, PermissionMode.DONT_ASK)
-
-
 def _mode(definition: SubAgentDef, config: AgentsConfig, scope: str | None) -> Iterator[Finding]:
-    mode, default = definition.permissions.permission_mode, config.default_permission_mode
+    mode, bypass = definition.permissions.permission_mode, PermissionMode.BYPASS_PERMISSIONS
     span, agent = definition.span("permissions.permission_mode"), definition.name
-    if mode is PermissionMode.BYPASS_PERMISSIONS and config.allow_bypass_permissions:
-        yield find("bypass-without-effect", span, agent=agent)
-    elif mode is PermissionMode.BYPASS_PERMISSIONS:
+    if mode is bypass and not config.allow_bypass_permissions:
         yield find("bypass-refused", span, agent=agent)
-    elif mode in _LIKE_DEFAULT and default in (None, PermissionMode.DEFAULT, *_LIKE_DEFAULT):
-        edits = rewritten(span, PermissionMode.DEFAULT.value)
-        yield find("mode-without-effect", span, mode=mode.value, edits=edits)
-    if span is not None and mode is PermissionMode.DEFAULT and default not in (None, mode):
-        edits = rewritten(span, default.value)
-        yield find("default-mode-replaced", span, agent=agent, mode=default.value, edits=edits)
     if scope == "user" and mode is not PermissionMode.DEFAULT:
         yield find("mode-of-user-definition", span, agent=agent)
 
 
-# --- skills, files --------------------------------------------------------------------
-
-
 def _skills(definition: SubAgentDef) -> Iterator[Finding]:
-    for path, span in definition.ignored:
-        if path.startswith("skills."):
-            yield find("skills-key-ignored", span, path=path, agent=definition.name)
     try:
         check_globs(definition.skills, definition)
     except HostError as error:
         agent, why = definition.name, error.message
         yield find("skill-glob-refused", error.span, agent=agent, why=why, help=error.help)
-
-
-def _saving(definition: SubAgentDef) -> Iterator[Finding]:
-    saved, agent, span = as_zeph_saves(definition).permissions, definition.name, definition.span
-    if saved.worktree != definition.permissions.worktree:
-        yield find("worktree-lost-on-save", span("permissions.worktree"), agent=agent)
-
-
-def _resuming(definition: SubAgentDef, config: AgentsConfig) -> Iterator[Finding]:
-    lost = []
-    added = memory_grants(definition.tools, config.disallowed(definition))
-    if config.memory(definition) and added:
-        lost.append("the tools of its memory")
-    if definition.permissions.worktree:
-        lost.append("a worktree, nor the denial of `set_working_directory`")
-    if lost:
-        span = definition.span("memory", "permissions.worktree", "name")
-        yield find("resume-differs", span, agent=definition.name, lost=" and no ".join(lost))
 
 
 # --- sessions -------------------------------------------------------------------------
@@ -287,18 +235,7 @@ def session_findings(options: ZephOptions) -> Iterator[Finding]:
         yield from gate.findings() if gate is not None else ()
     if session.scope is not None:
         yield from session.scope.findings
-    yield from _gates(session, context)
     yield from _handed_down(context, options.forwarding)
-
-
-def _gates(session: ZephSession, context: SpawnContext) -> Iterator[Finding]:
-    cap, trust = context.max_trust_level, session.trust or TrustLevel.TRUSTED
-    if effective_trust(trust, cap) is TrustLevel.QUARANTINED:
-        yield find("quarantine-leaves-web-search", file=SESSION)
-    if cap is not None and cap < trust:
-        yield find("trust-cap-shared", file=SESSION, cap=cap.value)
-    if context.network_denied and (session.servers or context.session_mcp_servers):
-        yield find("network-denial-misses-servers", file=SESSION)
 
 
 def _handed_down(context: SpawnContext, forward: Forward) -> Iterator[Finding]:

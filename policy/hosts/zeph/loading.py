@@ -489,11 +489,7 @@ def _findings(
         yield find("agents-disabled", span, file=path)
     for name, _, span in config.denied:
         yield from entry_findings(name, Effect.DENY, span, options)
-    for key in root.unapplied(SECTIONS):
-        if key.help:
-            yield find("config-key-ignored", key.span, key=key.name, help=key.help)
-        else:
-            yield key.finding
+    yield from (key.finding for key in root.unapplied(SECTIONS))
 
 
 # A configuration of Zeph has at least one of these.

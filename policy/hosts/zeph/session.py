@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Final
 
 from policy.commands.knowledge import FileTools, Shell, Wrapping
-from policy.compare.dead_rules import placed
 from policy.core import expressions as re
 from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
@@ -28,12 +27,12 @@ from policy.files.nodes import Node
 from policy.files.text import decode
 from policy.files.toml_nodes import read_toml
 from policy.hosts.data import Grade, arguments_of
-from policy.hosts.fields import Fields, as_host_errors
+from policy.hosts.fields import Fields, Keys, Unapplied, as_host_errors
 from policy.hosts.project import ReadFile
 from policy.hosts.zeph.definition import GROUPS, PROGRAMS, SHELLS, TOOLS, find, normalize, refused
 from policy.patterns.notations import Unusable, characters_of, is_glob
 from policy.patterns.pattern import Pattern, PatternKind
-from policy.patterns.tokens import Gap, OneOf, Token
+from policy.patterns.tokens import Gap, OneOf, Token, in_any_case
 from policy.tables.chain import SPAWN_TOOL
 from policy.tables.dialect import BLANKS, Argument, ArgumentKind, Dialect
 from policy.tables.ruleset import Entry, RuleSet
@@ -70,7 +69,7 @@ def glob(text: str, *, ignore_case: bool = False) -> tuple[Pattern, ...]:
         if len(branches) > _BRANCHES:
             raise Unusable("it has too many `**`")
     if ignore_case:
-        branches = [[piece for token in branch for piece in cased(token)] for branch in branches]
+        branches = [[*in_any_case(branch)] for branch in branches]
     return tuple(Pattern.of(PatternKind.TEXT, branch) for branch in branches)
 
 
@@ -96,27 +95,6 @@ def _mistake(rest: str) -> str:
     return "a wildcard is `*` or `**`" if many else "`**` must be a whole part of a path"
 
 
-def cased(token: Token) -> Iterator[Token]:
-    """Yield tokens that match *token* in either case."""
-    if isinstance(token, OneOf):
-        yield OneOf(frozenset().union(*map(_cases, token.characters)), token.negated)
-    elif isinstance(token, str):
-        every = ((character, _cases(character)) for character in token)
-        yield from (OneOf(cases) if len(cases) > 1 else one for one, cases in every)
-    else:
-        yield token
-
-
-# Signs whose small letter is a common letter.
-_SIGNS = {"k": "\u212a", "\xe5": "\u212b", "\u03c9": "\u2126"}
-
-
-def _cases(character: str) -> frozenset[str]:
-    lower = character.lower()
-    found = {character, lower, character.upper(), _SIGNS.get(lower, lower)}
-    return frozenset(one for one in found if len(one) == 1 and one.lower() == lower)
-
-
 # --- policy rules as written ----------------------------------------------------------
 #
 # Zeph ignores unknown keys. A condition with a misspelt name is then missing, and the rule
@@ -127,7 +105,7 @@ FILE_BYTES: Final = 256 * 1024
 _EFFECTS: Final = (Effect.ALLOW, Effect.DENY)
 
 # Zeph reads `capabilities` and never uses it.
-_KEYS: Final = ("effect", "tool", "paths", "env", "trust_level", "args_match", "capabilities")
+_KEYS: Final = {"": Keys("effect tool paths env trust_level args_match capabilities".split())}
 
 
 @frozen
@@ -142,7 +120,7 @@ class PolicyRule:
         trust_level: the least trust of the caller.
         args_match: a regular expression that must match some argument.
         span: where it is written, or None.
-        ignored: keys that Zeph ignores, with their places.
+        unapplied: keys that Zeph ignores.
 
     """
 
@@ -153,12 +131,11 @@ class PolicyRule:
     trust_level: TrustLevel | None = None
     args_match: str | None = None
     span: Span | None = field(default=None, eq=False, repr=False)
-    ignored: tuple[tuple[str, Span], ...] = field(default=(), eq=False, repr=False)
+    unapplied: tuple[Unapplied, ...] = field(default=(), eq=False, repr=False)
 
     def findings(self, number: int) -> Iterator[Finding]:
         """Yield the findings about the rule, the *number*-th of its policy."""
-        for name, span in self.ignored:
-            yield find("rule-key-ignored", span, key=name, number=number)
+        yield from (key.finding for key in self.unapplied)
         if self.effect is Effect.DENY and self.trust_level not in (None, TrustLevel.BLOCKED):
             yield find("trust-exempts-from-deny", self.span, number=number, tool=self.tool)
 
@@ -225,8 +202,8 @@ def _rule(fields: Fields) -> PolicyRule:
     if fields.entry("effect") is None:
         fields.missing("effect")
     effect, span = fields.choice("effect", Effect.DENY, _EFFECTS), fields.span("")
-    ignored = tuple((path.rpartition(".")[2], at) for path, at in fields.unknown(*_KEYS))
-    usual = PolicyRule(effect, fields.text("tool"), span=span, ignored=ignored)
+    unapplied = fields.unapplied(_KEYS)
+    usual = PolicyRule(effect, fields.text("tool"), span=span, unapplied=unapplied)
     return fields.values(usual, ("paths", "env", "trust_level", "args_match"))
 
 
@@ -714,7 +691,7 @@ def blocked_rules(commands: Iterable[BlockedCommand], dialect: Dialect) -> RuleS
         rule = f"blocked command: {command.text}"
         made = partial(Entry, "bash", Effect.DENY, rule=rule, place=place)
         words = command.text.lower().split()
-        text, ends = [*cased(" ".join(words))], _AFTER if len(words) == 1 else _FURTHER
+        text, ends = [*in_any_case([" ".join(words)])], _AFTER if len(words) == 1 else _FURTHER
         patterns = [Pattern.of(PatternKind.TEXT, [*b, *text, *e]) for b in _BEFORE for e in ends]
         entries += map(made, patterns)
     return RuleSet(tuple(entries), Effect.ALLOW, _SHELL_DIALECTS[dialect.loose])
@@ -878,20 +855,18 @@ class SessionPermissions:
     Attributes:
         autonomy: whether the rules are in force at all.
         rules: tool -> its rules, in order, of which the first that matches decides.
-        ordered: whether the author chose the order of the rules.
 
     """
 
     autonomy: Autonomy = Autonomy.SUPERVISED
     rules: Mapping[str, tuple[SessionRule, ...]] = field(factory=dict, converter=_rules, hash=False)
-    ordered: bool = field(default=True, eq=False, repr=False)
 
     @classmethod
     def from_legacy(cls, blocked: Iterable[str], confirm: Iterable[str]) -> SessionPermissions:
         """Return the policy of two lists of texts in commands, the older form."""
         denied = [(f"*{word}*", Effect.DENY) for word in blocked]
         asked = [(f"*{word}*", Effect.ASK) for word in confirm]
-        return cls(rules={"bash": (*denied, *asked, ("*", Effect.ALLOW))}, ordered=False)
+        return cls(rules={"bash": (*denied, *asked, ("*", Effect.ALLOW))})
 
     def check(self, tool: str, text: str) -> Decision:
         """Return the decision on a call of *tool* with the input *text*."""
@@ -927,8 +902,7 @@ class SessionPermissions:
                 yield Entry(tool, Effect.ASK, rule=f"{tool}: no rule matches")
 
     def findings(self) -> Iterator[Finding]:
-        """Yield findings about rules that Zeph ignores, and about the order of rules."""
-        written: dict[str, Span | None] = {}
+        """Yield findings about rules that Zeph ignores."""
         for tool, rules in self.rules.items():
             meant = "bash" if tool in SHELLS else normalize(tool)
             if tool != meant:
@@ -936,22 +910,9 @@ class SessionPermissions:
                 yield find("rule-of-no-tool", span, tool=tool, meant=meant)
             for rule in rules:
                 text, span = rule.text, rule.span
-                written.setdefault(f"{tool}: {text}", span)
                 if why := rule.problem:
                     case = "deny" if rule.effect is Effect.DENY else "other"
                     yield find("rule-is-no-glob", span, case=case, rule=text, tool=tool, why=why)
-        asked = self.ordered and self.autonomy is Autonomy.SUPERVISED
-        for found in placed(self.rule_set(RAW)) if asked else ():
-            call = " ".join(map(str, found.witness.call.values()))
-            yield find(
-                "order-matters",
-                written.get(found.rule),
-                rule=found.rule,
-                before=found.before,
-                call=call,
-                other=found.witness.after.effect,
-                effect=found.witness.before.effect,
-            )
 
     def effective_tool_allowlist(self, universe: Iterable[str]) -> tuple[str, ...] | None:
         """Return the tools of *universe* that the rules do not deny; None if they deny none.
@@ -1082,7 +1043,7 @@ def _permissions(tools: Fields, shell: Fields) -> SessionPermissions:
     asked = _legacy(shell, "confirm_patterns", Effect.ASK, PROGRAMS["confirmed"])
     if tools.entry("permissions") is None:
         listed = (*denied, *asked, SessionRule("*", Effect.ALLOW))
-        return SessionPermissions(rules={"bash": listed}, ordered=False)
+        return SessionPermissions(rules={"bash": listed})
     section = tools.below("permissions")
     rules: dict[str, list[SessionRule]] = {}
     for entry in section.entries:

@@ -94,7 +94,7 @@ def test_a_condition_that_zeph_does_not_know_is_reported() -> None:
     enforcer = rules({"effect": "allow", "tool": "read", "path": ["/srv/*"]})
     assert enforcer.decide("read", {"path": "/etc/x"}, TRUSTED).effect is Effect.ALLOW
     found = list(enforcer.findings())
-    assert [(f.code, f.span.text) for f in found] == [("rule-key-ignored", '"path"')]
+    assert [(f.code, f.span.text) for f in found] == [("key-not-applied", '"path"')]
     assert codes(rules({"effect": "allow", "tool": "read", "capabilities": ["x"]})) == []
 
 

@@ -204,15 +204,6 @@ def test_hooks_are_kept_or_stripped_by_scope(scope: str | None, kept: bool, stri
         assert [f.code for f in findings] == ([] if expected else ["hooks-stripped"])
 
 
-def test_hooks_of_other_folders_are_reported(tmp_path: Path) -> None:
-    (tmp_path / "a.md").write_text(_text(keys=HOOKS))
-    loaded = load_all_with_sources([tmp_path], (), "", [tmp_path])
-    project = zeph.project(loaded.by_name)
-
-    assert [d.source for d in loaded.definitions] == ["extra/a.md"]
-    assert "hooks-kept" in [f.code for f in project.findings]
-
-
 def test_a_scope_is_the_start_of_a_path_as_written() -> None:
     assert scope_label(".zeph/agents/a.md") == "project"
     assert scope_label("/w/.zeph/agents/a.md") == "unknown"

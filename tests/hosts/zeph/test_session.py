@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from policy.core.effect import Effect
-from policy.core.finding import Finding
 from policy.hosts import zeph
 from policy.hosts.fields import HostError
 from policy.hosts.zeph import session as scopes
@@ -34,7 +33,6 @@ from policy.hosts.zeph.session import (
     rules_of,
 )
 from policy.hosts.zeph.spawning import (
-    SpawnContext,
     ZephOptions,
     filter_skills,
     network_rules,
@@ -354,35 +352,14 @@ def test_rules_under_a_name_that_no_tool_has_are_reported() -> None:
     policy = _policy(("*", DENY), tool="Bash")
     assert policy.check("bash", "x").effect is ASK
     assert [f.code for f in policy.findings()] == ["rule-of-no-tool"]
-    assert [f.code for f in _findings(policy=policy)] == ["rule-of-no-tool"]
+    options = ZephOptions(session=ZephSession(policy=policy))
+    assert [f.code for f in zeph.project({}, options).findings] == ["rule-of-no-tool"]
 
 
 def test_a_gate_looks_at_one_argument_and_not_at_a_path() -> None:
     chain = _session(policy=_policy(("/etc/*", DENY), ("*", ALLOW), tool="write"))
     assert chain.decide("write", {"file_path": "/etc/x"}).effect is DENY
     assert chain.decide("write", {"path": "/etc/x"}).effect is ALLOW
-
-
-def _findings(context: SpawnContext | None = None, **fields: object) -> tuple[Finding, ...]:
-    options = ZephOptions(session=ZephSession(**fields), context=context or SpawnContext())
-    return zeph.project({}, options).findings
-
-
-def test_what_a_session_leaves_open_is_said() -> None:
-    assert not _findings(trust=TrustLevel.VERIFIED)
-    quarantined = SpawnContext(max_trust_level=TrustLevel.QUARANTINED)
-    assert [f.code for f in _findings(trust=TrustLevel.QUARANTINED)] == [
-        "quarantine-leaves-web-search"
-    ]
-    assert [f.code for f in _findings(quarantined)] == [
-        "quarantine-leaves-web-search",
-        "trust-cap-shared",
-    ]
-    offline = SpawnContext(network_denied=True)
-    assert not _findings(offline)
-    assert [f.code for f in _findings(offline, servers=("mcp__web__get",))] == [
-        "network-denial-misses-servers"
-    ]
 
 
 def test_a_grant_ends_what_it_names_until_there_is_a_new_one() -> None:

@@ -320,7 +320,7 @@ def test_an_audit_shows_what_the_session_hands_on() -> None:
         return [(f.code, f.help or f.message) for f in found if f.code != "not-handed-down"]
 
     assert shown(ZephOptions(context=context)) == [
-        ("unknown-server-tool", "did you mean `mcp__github__create_issue`?"),
+        ("unknown-tool", "did you mean `mcp__github__create_issue`?"),
         ("unknown-tool", "did you mean `mcp__github__create_issue`?"),
         ("server-offers-tools",
          "the server `github` offers tools to agents: `mcp__github__create_issue`"),
@@ -401,8 +401,6 @@ def test_bypass_lifts_no_list() -> None:
     definition = attrs.evolve(BAD, tools=ToolPolicy(("read",)), skills=SkillFilter())
     options = ZephOptions(config=AgentsConfig(allow_bypass_permissions=True))
     assert not _allows(_chain(definition, options=options), "write")
-    project = zeph.project(_named(definition), options)
-    assert "bypass-without-effect" in [f.code for f in project.findings]
 
 
 def test_peers_are_granted_beside_every_list() -> None:
