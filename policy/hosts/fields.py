@@ -109,26 +109,6 @@ def as_host_errors(error: PolicyError, kind: str, prefix: str = "") -> HostError
 Version = tuple[int, int, int]
 
 
-def version_of(text: str, host: str, example: str) -> Version:
-    """Return the version that *text* names; numbers that are left out are zero.
-
-    Args:
-        text: with or without the name of the host.
-        host: the name.
-        example: a version for the error message, with as few numbers as are accepted.
-
-    Raises:
-        ValueError: *text* is no version of that host.
-
-    """
-    found = re.fullmatch(rf"(?:{re.escape(host)}@)?(\d+(?:\.\d+){{0,2}})", text)
-    numbers = found[1].split(".") if found else []
-    if len(numbers) <= example.count("."):
-        raise ValueError(f"expected a version such as `{example}`, found `{text}`")
-    major, minor, patch = (int(number) for number in (*numbers, "0", "0")[:3])
-    return major, minor, patch
-
-
 class Since:
     """A line in the table of a host's versions: true from one version on."""
 
@@ -151,8 +131,20 @@ class HostVersion:
 
     @classmethod
     def of(cls, text: str) -> Self:
-        """Return the version that *text* names (see `version_of`)."""
-        return cls(version_of(text, cls.HOST, cls.EXAMPLE))
+        """Return the version that *text* names, with or without the name of the host.
+
+        Numbers that are left out are zero; there must be as many as in `EXAMPLE`.
+
+        Raises:
+            ValueError: *text* is no version of that host.
+
+        """
+        found = re.fullmatch(rf"(?:{cls.HOST}@)?(\d+(?:\.\d+){{0,2}})", text)
+        numbers = found[1].split(".") if found else []
+        if len(numbers) <= cls.EXAMPLE.count("."):
+            raise ValueError(f"expected a version such as `{cls.EXAMPLE}`, found `{text}`")
+        major, minor, patch = (int(number) for number in (*numbers, "0", "0")[:3])
+        return cls((major, minor, patch))
 
     def __str__(self) -> str:
         return f"{self.HOST}@" + ".".join(map(str, self.numbers))
@@ -182,39 +174,8 @@ class Keys:
     is_open: bool = False
 
 
-@frozen
-class Unapplied:
-    """A key that is not applied.
-
-    Attributes:
-        name: the path of the key from the top of the document.
-        span: where it is written.
-        help: the key that may be meant, or "".
-        is_skipped: whether the host applies it, and this program does not.
-
-    """
-
-    name: str
-    span: Span
-    help: str = ""
-    is_skipped: bool = False
-
-    @property
-    def finding(self) -> Finding:
-        """The finding that reports the key."""
-        why = "decides calls in the host" if self.is_skipped else "is not a known key"
-        message = f"`{self.name}` {why}, and is not applied"
-        return Finding("key-not-applied", message, Severity.WARNING, self.span, help=self.help)
-
-    @property
-    def with_rules(self) -> Finding:
-        """The same where rules that deny or ask are lost by the key."""
-        message = f"{self.finding.message}: its rules that deny or ask are not in force"
-        return evolve(self.finding, severity=Severity.ERROR, message=message)
-
-
-def unapplied_keys(node: Node, sections: Mapping[str, Keys]) -> Iterator[Unapplied]:
-    """Yield the keys of *node* that are not applied.
+def unapplied_keys(node: Node, sections: Mapping[str, Keys]) -> Iterator[Finding]:
+    """Yield a finding for each key of *node* that is not applied.
 
     Args:
         node: the document.
@@ -233,12 +194,17 @@ def unapplied_keys(node: Node, sections: Mapping[str, Keys]) -> Iterator[Unappli
                     continue  # such a key holds a comment
                 if key in keys.skipped:
                     if not _has_no_effect(plain(entry.value), keys.skipped[key]):
-                        yield Unapplied(name, entry.key.span, is_skipped=True)
+                        yield _unapplied(name, "decides calls in the host", entry.key.span)
                 elif key not in known:
                     near = difflib.get_close_matches(key, [*known, *keys.skipped], 1, 0.8)
                     if near or not keys.is_open or _PERMISSIONS.search(key):
                         help_ = f"did you mean `{near[0]}`?" if near else ""
-                        yield Unapplied(name, entry.key.span, help_)
+                        yield _unapplied(name, "is not a known key", entry.key.span, help_)
+
+
+def _unapplied(name: str, why: str, span: Span, help_: str = "") -> Finding:
+    message = f"`{name}` {why}, and is not applied"
+    return Finding("key-not-applied", message, Severity.WARNING, span, help=help_)
 
 
 def _has_no_effect(value: object, default: object) -> bool:
@@ -368,8 +334,8 @@ class Fields:
         """Every key with its value."""
         return self.node.entries if self.node else ()
 
-    def unapplied(self, sections: Mapping[str, Keys]) -> tuple[Unapplied, ...]:
-        """Return the keys that are not applied (`unapplied_keys`)."""
+    def unapplied(self, sections: Mapping[str, Keys]) -> tuple[Finding, ...]:
+        """Return a finding for each key that is not applied (`unapplied_keys`)."""
         return tuple(unapplied_keys(self.node, sections)) if self.node else ()
 
     def entry(self, name: str) -> NodeEntry | None:
@@ -398,10 +364,6 @@ class Fields:
                 listed = ", ".join(f"`{name}`" for name in names)
                 message = f"unknown field {cite(entry.name)}, expected one of {listed}"
                 self.note(message, entry.key.span, (hints or {}).get(entry.name, ""))
-
-    def unknown(self, *names: str) -> tuple[tuple[str, Span], ...]:
-        """Return every key that is none of *names*, with its path, where a host ignores those."""
-        return tuple((self.path + e.name, e.key.span) for e in self.entries if e.name not in names)
 
     def below(self, name: str) -> Fields:
         """Return the keys of the mapping at *name*."""

@@ -15,7 +15,8 @@ from policy.hosts.workspace import load_tree
 
 def named(document: object, sections: dict[str, Keys]) -> list[tuple[str, str, bool]]:
     node = read_json(Source("x.json", json.dumps(document)))
-    return [(key.name, key.help, key.is_skipped) for key in unapplied_keys(node, sections)]
+    found = [(one.message.split("`"), one.help) for one in unapplied_keys(node, sections)]
+    return [(name, help_, "decides calls" in why) for (_, name, why), help_ in found]
 
 
 def test_a_section_that_is_closed_names_every_key_that_is_not_known() -> None:

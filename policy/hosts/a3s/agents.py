@@ -9,6 +9,7 @@ from typing import Final
 
 from policy.core import expressions as re
 from policy.core.effect import Effect
+from policy.core.finding import Finding
 from policy.core.source import Source, Span
 from policy.core.values import Any, attributes, evolve, field, frozen
 from policy.files.nodes import MappingNode, Node, ScalarNode, SequenceNode, describe
@@ -23,7 +24,7 @@ from policy.hosts.a3s.rules import (
     refused,
 )
 from policy.hosts.data import host_table
-from policy.hosts.fields import Fields, Keys, Unapplied, content, is_null
+from policy.hosts.fields import Fields, Keys, content, is_null
 from policy.language.syntax import Presence
 from policy.tables.ruleset import RuleSet
 
@@ -92,8 +93,6 @@ class ToolNames:
         spans: where each of them is written.
         key: its key in the file.
         span: where the value is written.
-        dropped: where items are written that are not strings; the host ignores them.
-        others: other keys of the same list, which are ignored, with their places.
 
     """
 
@@ -102,8 +101,6 @@ class ToolNames:
     spans: tuple[Span, ...] = field(default=(), eq=False, repr=False)
     key: str = ""
     span: Span | None = field(default=None, eq=False, repr=False)
-    dropped: tuple[Span, ...] = field(default=(), eq=False, repr=False)
-    others: tuple[tuple[str, Span], ...] = field(default=(), eq=False, repr=False)
 
 
 @frozen(slots=False)
@@ -121,14 +118,13 @@ class AgentDefinition:
         max_steps: its limit of steps, or None.
         tool_free: whether it has no tool at all.
         confirmation: who confirms its calls, or None if neither key nor list decides that.
-        has_confirmation_key: whether the file has the key.
         kind: its kind of worker, or "".
-        kind_span: where the kind is written.
         block: the permissions as written, before a list of tools replaced them.
         tools: the list of its tools.
         disallowed: the list of tools that it does not have.
         span: where its name is written.
-        unknown: keys that the host ignores, with their places.
+        spans: name of a value -> where it is written.
+        unapplied: findings about keys that the host ignores.
 
     """
 
@@ -143,13 +139,12 @@ class AgentDefinition:
     tool_free: bool = False
     confirmation: ConfirmationInheritance | None = None
     kind: str = ""
-    has_confirmation_key: bool = field(default=False, eq=False, repr=False)
-    kind_span: Span | None = field(default=None, eq=False, repr=False)
     block: PermissionPolicy | None = field(default=None, eq=False, repr=False)
     tools: ToolNames = field(default=ToolNames(), eq=False, repr=False)
     disallowed: ToolNames = field(default=ToolNames(), eq=False, repr=False)
     span: Span | None = field(default=None, eq=False, repr=False)
-    unknown: tuple[tuple[str, Span], ...] = field(default=(), eq=False, repr=False)
+    spans: Mapping[str, Span] = field(factory=dict, eq=False, repr=False)
+    unapplied: tuple[Finding, ...] = field(default=(), eq=False, repr=False)
 
     @property
     def has_permissions(self) -> bool:
@@ -279,11 +274,10 @@ class ScriptToolSpec:
         allowed_tools: the tools that it may call; None, which no file can express, is every
             tool that `program` may call.
         limits: its limits.
-        omitted: whether the list is absent from the file.
         span: where its name is written.
         list_span: where the list is written.
         spans: where each item of the list is written.
-        unknown: keys that the host ignores, those of the limits included, with their places.
+        unapplied: findings about keys that the host ignores.
 
     """
 
@@ -292,11 +286,10 @@ class ScriptToolSpec:
     path: str
     allowed_tools: tuple[str, ...] | None = ()
     limits: ScriptToolLimits = ScriptToolLimits()
-    omitted: bool = field(default=False, eq=False)
     span: Span | None = field(default=None, eq=False, repr=False)
     list_span: Span | None = field(default=None, eq=False, repr=False)
     spans: tuple[Span, ...] = field(default=(), eq=False, repr=False)
-    unknown: tuple[tuple[str, Span], ...] = field(default=(), eq=False, repr=False)
+    unapplied: tuple[Finding, ...] = field(default=(), eq=False, repr=False)
 
     def effective_tools(self, profile: A3sProfile = NEWEST) -> tuple[str, ...] | None:
         """Return the listed tools that a script may call at all; None if it has no list."""
@@ -405,13 +398,12 @@ def _definition(fields: Fields, prompt: str, profile: A3sProfile) -> AgentDefini
         max_steps=preset["max_steps"] if preset else None,
         confirmation=written or approves,
         kind=kind,
-        has_confirmation_key=written is not None,
-        kind_span=fields.span("kind") if kind else None,
         block=block,
         tools=tools,
         disallowed=disallowed,
         span=fields.span("name"),
-        unknown=(*fields.unknown(*_FIELDS), *inner.unknown(*_PERMISSIONS)),
+        spans=fields.spans,
+        unapplied=fields.unapplied({"": Keys(_FIELDS), "permissions": Keys(_PERMISSIONS)}),
     )
     definition = fields.values(usual, ("native", "hidden", "max_steps", "tool_free"))
     fields.check()
@@ -434,36 +426,29 @@ def _model(fields: Fields) -> str | None:
 
 
 def _listed(fields: Fields, keys: tuple[str, ...]) -> ToolNames:
-    found = [entry for key in keys if (entry := fields.entry(key)) is not None]
-    if not found:
-        return ToolNames()
-    others = tuple((entry.name, entry.key.span) for entry in found[1:])
-    return evolve(_list(found[0].value, found[0].name), others=others)
+    found = (entry for key in keys if (entry := fields.entry(key)) is not None)
+    first = next(found, None)
+    return _list(first.value, first.name) if first else ToolNames()
 
 
 def _list(value: Node, key: str) -> ToolNames:
     pairs: list[tuple[str, Span]] = []
-    dropped: list[Span] = []
     presence = Presence.EMPTY
     match value:
         case ScalarNode(value=str()):
             pairs = _split(value)
         case SequenceNode(items=items):
-            for item in items:
-                if isinstance(item, ScalarNode) and isinstance(item.value, str):
-                    pairs.append((item.value.strip(), content(item)))
-                else:
-                    dropped.append(item.span)
-            pairs = [pair for pair in pairs if pair[0]]
-            if items and not pairs:
-                presence, dropped = Presence.ILL_TYPED, []
+            texts = [(i.value, content(i)) for i in items if isinstance(i, ScalarNode)]
+            named = ((text, at) for text, at in texts if isinstance(text, str))
+            pairs = [(text.strip(), span) for text, span in named if text.strip()]
+            presence = Presence.ILL_TYPED if items else presence
         case ScalarNode(value=None):
             presence = Presence.NULL
         case _:
             presence = Presence.ILL_TYPED
-    texts, spans = tuple(text for text, _ in pairs), tuple(span for _, span in pairs)
     presence = Presence.LISTED if pairs else presence
-    return ToolNames(presence, texts, spans, key, value.span, tuple(dropped))
+    names, spans = tuple(text for text, _ in pairs), tuple(span for _, span in pairs)
+    return ToolNames(presence, names, spans, key, value.span)
 
 
 def _split(value: ScalarNode) -> list[tuple[str, Span]]:
@@ -518,7 +503,7 @@ class McpTool:
 
     name: str
     span: Span | None = field(default=None, eq=False, repr=False)
-    unapplied: tuple[Unapplied, ...] = field(default=(), eq=False, repr=False)
+    unapplied: tuple[Finding, ...] = field(default=(), eq=False, repr=False)
 
 
 ToolSpec = ScriptToolSpec | McpTool
@@ -532,7 +517,7 @@ class Schedule:
     cron: str
     enabled: bool = True
     span: Span | None = field(default=None, eq=False, repr=False)
-    unapplied: tuple[Unapplied, ...] = field(default=(), eq=False, repr=False)
+    unapplied: tuple[Finding, ...] = field(default=(), eq=False, repr=False)
 
 
 # --- headers --------------------------------------------------------------------------
@@ -585,7 +570,10 @@ def _read_tool(source: Source) -> ToolSpec:
             raise refused("unknown_kind", header.span("kind"), what=what, kind=kind)
 
 
-_TOOL_KEYS: Final = ("kind", "name", "description", "path", "allowed_tools", "limits")
+_TOOL_KEYS: Final = {
+    "": Keys("kind name description path allowed_tools".split()),
+    "limits": Keys(LIMITS),
+}
 
 
 def _script(fields: Fields, what: str, stem: str, body: str) -> ScriptToolSpec:
@@ -607,11 +595,10 @@ def _script(fields: Fields, what: str, stem: str, body: str) -> ScriptToolSpec:
         path,
         tuple(text for text, _ in allowed),
         ScriptToolLimits(*numbers),
-        omitted=not is_listed,
         span=fields.span("name" if name is not None else "path"),
         list_span=fields.span("allowed_tools") if fields.get("allowed_tools") else None,
         spans=tuple(span for _, span in allowed),
-        unknown=(*limits.unknown(*LIMITS), *fields.unknown(*_TOOL_KEYS)),
+        unapplied=fields.unapplied(_TOOL_KEYS),
     )
 
 
@@ -676,7 +663,6 @@ class AgentDir:
         tools: in the order of their files.
         schedules: in the order of their files.
         acl: the text of ``agent.acl``, which is not parsed.
-        skipped: files of tools that lead out of the folder by a link.
         files: every file that was read.
 
     """
@@ -686,7 +672,6 @@ class AgentDir:
     tools: tuple[ToolSpec, ...] = ()
     schedules: tuple[Schedule, ...] = ()
     acl: str | None = None
-    skipped: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
 
     @property
@@ -729,7 +714,6 @@ def load_agent_dir(tree: Tree, root: str = "") -> AgentDir:
         tuple(tools.values()),
         tuple(_read_schedule(tree.source(path)) for path in schedule_files),
         tree.source(acl).text if acls else None,
-        tuple(path for path in outside if path.startswith(f"{prefix}tools/")),
         (instructions, *acls, *tool_files, *schedule_files),
     )
 
@@ -790,9 +774,7 @@ class SessionSettings:
         provider: who confirms its calls.
         style: the policy of its style, which also bounds it, or None.
         auto_delegation: when the host starts agents by itself.
-        span: where the permissions are written.
-        confirmation_span: where the provider is written.
-        hiding_span: where `allow_manual_delegation` is written.
+        spans: name of a value -> where it is written.
 
     """
 
@@ -801,9 +783,7 @@ class SessionSettings:
     provider: Provider = Provider.MANAGER
     style: PermissionPolicy | None = None
     auto_delegation: AutoDelegation = AutoDelegation()
-    span: Span | None = field(default=None, eq=False, repr=False)
-    confirmation_span: Span | None = field(default=None, eq=False, repr=False)
-    hiding_span: Span | None = field(default=None, eq=False, repr=False)
+    spans: Mapping[str, Span] = field(factory=dict, eq=False, repr=False)
 
     def visible(self, tool: str) -> bool:
         """Return whether the model is shown *tool*, which does not mean that calls are allowed."""
@@ -832,9 +812,7 @@ def read_session(source: Source) -> SessionSettings:
         fields.optional_choice("confirmation", Provider) or Provider.MANAGER,
         _style(fields, profile),
         switches.values(AutoDelegation()),
-        span=inner.node.span if inner.node else None,
-        confirmation_span=fields.span("confirmation"),
-        hiding_span=switches.span("allow_manual_delegation"),
+        spans=fields.spans,
     )
     fields.check()
     return settings

@@ -23,8 +23,6 @@ from policy.hosts.a3s.agents import (
     policy_of,
 )
 from policy.hosts.a3s.rules import (
-    MODES,
-    QUERIES,
     SHIPPED,
     SPAWNING,
     A3sProfile,
@@ -50,7 +48,9 @@ def _rule_findings(
     """Yield the findings about *rule* of *policy*; *known* are tools of other programs."""
     text, span = rule.text, rule.span
     if text.startswith("lane:"):
-        yield from _lane(rule, effect, policy)
+        executes = effect is Effect.ALLOW and lane_rule(text) is Lane.EXECUTE
+        if executes and policy.profile.has_lanes:
+            yield finding("a3s-lane-execute", span, rule=text)
     elif rule.problem:
         edits = _mended(rule) if effect is Effect.DENY else ()
         yield finding("a3s-malformed-rule", span, rule=text, why=rule.problem, edits=edits)
@@ -59,17 +59,8 @@ def _rule_findings(
         yield finding("a3s-rule-too-long", span, size=len(text), does=does)
     else:
         yield from _name(rule, effect, known)
-        if not rule.any_argument and rule.pattern is not None:
+        if rule.pattern and not rule.any_argument:
             yield from _pattern(rule, rule.pattern, effect)
-
-
-def _lane(rule: PermissionRule, effect: Effect, policy: PermissionPolicy) -> Iterator[Finding]:
-    lane = lane_rule(rule.text)
-    there = effect is Effect.ALLOW and policy.profile.has_lanes
-    if not there or lane not in {Lane.QUERY, Lane.EXECUTE}:
-        yield finding("a3s-inert-lane", rule.span, rule=rule.text)
-    elif lane is Lane.EXECUTE:
-        yield finding("a3s-lane-execute", rule.span, rule=rule.text)
 
 
 def _mended(rule: PermissionRule) -> tuple[Edit, ...]:
@@ -87,18 +78,13 @@ def _mended(rule: PermissionRule) -> tuple[Edit, ...]:
 
 def _name(rule: PermissionRule, effect: Effect, known: frozenset[str]) -> Iterator[Finding]:
     name, span = rule.tool.lower(), rule.span
-    if rule.is_glob:
-        tools = SHIPPED | known
-        lowered = PermissionRule.of(name)
-        if not any(map(rule.names, tools)) and any(map(lowered.names, tools)):
-            yield finding("a3s-glob-case", span, tool=rule.tool, meant=name)
-    elif name.startswith("mcp__"):
+    if name.startswith("mcp__"):
         if name.count("__") == 1:
             narrow = f"{rule.tool}__*"
             alone = span is not None and rule.text == rule.tool == span.text
             edits = [Edit(span, narrow)] if span and alone and effect is Effect.ALLOW else ()
             yield finding("a3s-server-prefix", span, tool=rule.tool, meant=narrow, edits=edits)
-    elif name not in SHIPPED | known:
+    elif name not in SHIPPED | known and not rule.is_glob:
         yield finding("a3s-unknown-tool", span, tool=rule.tool, help=_name_help(name))
 
 
@@ -110,14 +96,10 @@ def _name_help(name: str) -> str:
 
 # --- the pattern ----------------------------------------------------------------------
 
-_BRACES: Final = re.compile(r"\{[^{}]*,[^{}]*\}|\[[^\[\]]+\]")
-
 
 def _pattern(rule: PermissionRule, pattern: str, effect: Effect) -> Iterator[Finding]:
     name, text, span = rule.tool.lower(), rule.text, rule.span
-    if not pattern:
-        yield finding("a3s-empty-pattern", span, rule=text, tool=rule.tool)
-    elif name in SPAWNING or name == "agent":
+    if name in SPAWNING or name == "agent":
         if "*" not in pattern:
             yield finding("a3s-inert-spawn-rule", span, rule=text, tool=name)
     elif name not in _TEXT_TOOLS and not rule.is_glob:
@@ -128,14 +110,6 @@ def _pattern(rule: PermissionRule, pattern: str, effect: Effect) -> Iterator[Fin
         yield from _command(rule, pattern, effect)
     elif name in _PATH_TOOLS:
         yield from _path(rule, pattern, effect)
-    elif name == "search":
-        literal = re.split(r"[*?]", pattern.removesuffix(":*"), maxsplit=1)[0]
-        modes = [f"{mode} " for mode in MODES]
-        if not any(mode.startswith(literal) or literal.startswith(mode) for mode in modes):
-            tool, mode = rule.tool, MODES[0]
-            yield finding("a3s-search-text", span, rule=text, tool=tool, pattern=pattern, mode=mode)
-    if name in _TEXT_TOOLS - {"bash"} and _BRACES.search(pattern):
-        yield finding("a3s-literal-braces", span, rule=text)
 
 
 def _command(rule: PermissionRule, pattern: str, effect: Effect) -> Iterator[Finding]:
@@ -158,37 +132,22 @@ def _path(rule: PermissionRule, pattern: str, effect: Effect) -> Iterator[Findin
         yield finding("a3s-path-walks-out", span, rule=text, tool=rule.tool, literal=literal)
     if name == "read" and (denies or pattern.endswith(":*")):
         yield finding("a3s-multi-file-read", span, case="deny" if denies else "other", rule=text)
-    if name == "download" and denies:
-        yield finding("a3s-optional-destination", span, rule=text)
 
 
 # --- one policy -----------------------------------------------------------------------
 
 
 def _policy_findings(
-    policy: PermissionPolicy, span: Span | None = None, known: frozenset[str] = frozenset()
+    policy: PermissionPolicy, known: frozenset[str] = frozenset()
 ) -> Iterator[Finding]:
-    """Yield the findings about *policy*, which starts at *span*.
-
-    Args:
-        policy: the permissions of a session or an agent.
-        span: where it is written.
-        known: tools that the host does not ship.
-
-    """
+    """Yield the findings about *policy*; *known* are tools that the host does not ship."""
     if not policy.enabled:
         edits = [Edit(at, "true")] if (at := policy.enabled_span) else ()
-        yield finding("a3s-policy-disabled", at or span, edits=edits)
-    lists = {Effect.DENY: policy.deny, Effect.ALLOW: policy.allow, Effect.ASK: policy.ask}
-    for effect, rules in lists.items():
+        yield finding("a3s-policy-disabled", at, edits=edits)
+    for effect, rules in policy.lists.items():
         for rule in rules:
             if rule.span is not None:  # else it is not written in a file
                 yield from _rule_findings(rule, effect, policy, known)
-    if Lane.QUERY in policy.lanes and policy.default_decision is Effect.DENY:
-        hidden = [tool for tool in QUERIES if not policy.visible(tool)]
-        lane = next(rule for rule in policy.allow if lane_rule(rule.text) is Lane.QUERY)
-        if hidden:
-            yield finding("a3s-allowed-but-hidden", lane.span, tool=hidden[0])
 
 
 # --- one agent ------------------------------------------------------------------------
@@ -196,14 +155,13 @@ def _policy_findings(
 
 def agent_findings(agent: AgentDefinition) -> Iterator[Finding]:
     """Yield the findings about an agent file."""
-    yield from _policy_findings(agent.permissions, agent.span)
+    yield from _policy_findings(agent.permissions)
     yield from _lists(agent)
     yield from _lost(agent)
     yield from _confirmation(agent)
     if agent.has_permissions and not agent.permissions.profile.parent_bounds:
         yield finding("a3s-agent-unbounded", agent.span, agent=agent.name)
-    for key, span in agent.unknown:
-        yield finding("a3s-unknown-key", span, key=key)
+    yield from agent.unapplied
 
 
 def _lists(agent: AgentDefinition) -> Iterator[Finding]:
@@ -213,10 +171,6 @@ def _lists(agent: AgentDefinition) -> Iterator[Finding]:
     if disallowed.presence in {Presence.ILL_TYPED, Presence.NULL}:
         yield finding("a3s-list-ignored", disallowed.span, key=disallowed.key)
     for listed in (tools, disallowed):
-        for key, span in listed.others:
-            yield finding("a3s-second-list", span, key=key)
-        for span in listed.dropped:
-            yield finding("a3s-item-dropped", span, item=span.text, key=listed.key)
         for item, span in zip(listed.items, listed.spans, strict=True):
             if item.count("(") > item.count(")"):
                 yield finding("a3s-list-split", span, item=item)
@@ -227,13 +181,11 @@ def _lost(agent: AgentDefinition) -> Iterator[Finding]:
     policy, block, tools = agent.permissions, agent.block, agent.tools
     preset = kind_of(agent.kind)
     own = preset is not None and block == policy_of(preset["table"], policy.profile)
-    kind, where = agent.kind, agent.kind_span or agent.span
     if preset is not None and (tools.items or not own):
         key = tools.key if own else "permissions"
-        yield finding("a3s-preset-replaced", where, key=key, kind=kind)
-    elif preset is not None and preset["table"] in ("explore", "verification"):
-        yield finding("a3s-preset-not-read-only", where, case=preset["table"], kind=kind)
-    if tools.items and block is not None and not kind:
+        where = agent.spans.get("kind", agent.span)
+        yield finding("a3s-preset-replaced", where, key=key, kind=agent.kind)
+    if tools.items and block is not None and not agent.kind:
         lost = [*block.deny, *block.ask, *block.allow]
         shown = f": `{lost[0].text}` is lost" if lost else ""
         span = lost[0].span if lost else tools.span
@@ -249,7 +201,8 @@ def _confirmation(agent: AgentDefinition) -> Iterator[Finding]:
     approves = agent.confirms is ConfirmationInheritance.AUTO_APPROVE and agent.has_permissions
     if approves and (policy.ask or policy.default_decision is Effect.ASK):
         line = "confirmation_inheritance: inherit_parent"
-        edits = () if agent.has_confirmation_key or span is None else _line_behind(span, line)
+        written = "confirmation_inheritance" in agent.spans
+        edits = () if written or span is None else _line_behind(span, line)
         yield finding("a3s-auto-approve", span, agent=agent.name, edits=edits)
 
 
@@ -305,19 +258,17 @@ def directory_findings(directory: AgentDir, profile: A3sProfile) -> Iterator[Fin
         yield Finding("key-not-applied", message, Severity.WARNING, file=file)
     for tool in directory.tools:
         if isinstance(tool, McpTool):
-            yield from (key.finding for key in tool.unapplied)
+            yield from tool.unapplied
         if tool.name in SHIPPED:
             yield finding("a3s-shadowed-tool", tool.span, tool=tool.name)
     scripts = frozenset(script.name for script in directory.scripts)
     for script in directory.scripts:
         yield from _listed(script, profile, scripts)
-        yield from _script(script, profile)
-    for path in directory.skipped:
-        yield finding("a3s-left-out", file=path)
+        yield from script.unapplied
+        if script.effective_tools(profile) and not profile.governs_inner_calls:
+            yield finding("a3s-script-list-only", script.list_span, script=script.name)
     for schedule in directory.schedules:
-        yield from (key.finding for key in schedule.unapplied)
-        if schedule.enabled:
-            yield finding("a3s-unattended", schedule.span, name=schedule.name)
+        yield from schedule.unapplied
 
 
 def _listed(
@@ -335,28 +286,18 @@ def _listed(
             yield finding("a3s-script-starts-agents", span, script=script.name)
 
 
-def _script(script: ScriptToolSpec, profile: A3sProfile) -> Iterator[Finding]:
-    span = script.list_span or script.span
-    if script.omitted:
-        yield finding("a3s-script-without-tools", span, script=script.name)
-    if script.effective_tools(profile) and not profile.governs_inner_calls:
-        yield finding("a3s-script-list-only", span, script=script.name)
-    for key, at in script.unknown:
-        close = key.lower().replace("-", "").replace("_", "") == "allowedtools"
-        help_ = "did you mean `allowed_tools`?" if close else None
-        yield finding("a3s-unknown-key", at, key=key, help=help_)
-
-
 def session_findings(
     session: SessionSettings, known: frozenset[str] = frozenset()
 ) -> Iterator[Finding]:
     """Yield the findings about a session; *known* are the tools of its directory."""
     if session.permissions is not None:
-        yield from _policy_findings(session.permissions, session.span, known)
+        yield from _policy_findings(session.permissions, known)
     if session.provider.settled is Effect.ALLOW:
-        edits = [Edit(at, Provider.MANAGER.value)] if (at := session.confirmation_span) else ()
+        at = session.spans.get("confirmation")
+        edits = [Edit(at, Provider.MANAGER.value)] if at else ()
         yield finding("a3s-confirmation-off", at, edits=edits)
     task = [p.rules.row("task").constant for p in (session.permissions, session.style) if p]
     denied = any(outcome is not None and outcome.effect is Effect.DENY for outcome in task)
     if not session.auto_delegation.allow_manual_delegation and not denied:
-        yield finding("a3s-delegation-only-hidden", session.hiding_span)
+        at = session.spans.get("auto_delegation.allow_manual_delegation")
+        yield finding("a3s-delegation-only-hidden", at)

@@ -260,6 +260,11 @@ class PermissionPolicy:
         return cls(denied, allowed, asked, default, enabled, profile)
 
     @property
+    def lists(self) -> dict[Effect, tuple[PermissionRule, ...]]:
+        """The rules by effect, in the order in which the lists are tried."""
+        return {Effect.DENY: self.deny, Effect.ALLOW: self.allow, Effect.ASK: self.ask}
+
+    @property
     def is_in_force(self) -> bool:
         """Whether the host uses the policy: one with only ask rules or a default is ignored."""
         return bool(self.allow or self.deny)
@@ -321,10 +326,9 @@ class PermissionPolicy:
             alone = RuleSet(rule.entries(Effect.ALLOW), Effect.ASK, dialect(self.profile))
             return alone.row(tool).outcome(args).effect is Effect.ALLOW
 
-        lists = {Effect.DENY: self.deny, Effect.ALLOW: self.allow, Effect.ASK: self.ask}
         return {
             effect: tuple(rule.text for rule in rules if matches(rule))
-            for effect, rules in lists.items()
+            for effect, rules in self.lists.items()
         }
 
     def declares(self, tool: str) -> bool:

@@ -208,9 +208,10 @@ class _Reader:
         for mistake in (*VALUES.mistakes(node, ""), *wrong):
             self._reject(_wrong(mistake))
         self.findings += _misplaced(node)
-        for key in unapplied_keys(node, SECTIONS):
-            lost = bool(_case("", node.get(key.name)))
-            self.findings.append(key.with_rules if lost else key.finding)
+        values = {entry.key.span: entry.value for entry in node.entries}
+        for finding in unapplied_keys(node, SECTIONS):
+            lost = finding.span is not None and _case("", values.get(finding.span))
+            self.findings.append(_without_rules(finding) if lost else finding)
         tools = node.get("tools") if self.scope == "cli" else None
         offered = None if tools is None else tuple(t for t, _ in self._strings(tools, "tools"))
         if self.rejected:
@@ -446,6 +447,12 @@ def _misplaced(node: MappingNode) -> Iterator[Finding]:
         if entry.name in LISTS and isinstance(entry.value, SequenceNode):
             case = _case(entry.name, entry.value)
             yield find("misplaced-list", entry.key.span, case=case, name=entry.name)
+
+
+def _without_rules(unapplied: Finding) -> Finding:
+    """Return the finding about a key by which rules that deny or ask are lost."""
+    message = f"{unapplied.message}: its rules that deny or ask are not in force"
+    return evolve(unapplied, severity=Severity.ERROR, message=message)
 
 
 def _case(name: str, value: Node | None) -> str:

@@ -11,6 +11,7 @@ from typing import Final
 from policy.core import expressions as re
 from policy.core import limits
 from policy.core.effect import Effect
+from policy.core.finding import Finding
 from policy.core.source import Place, Source, Span
 from policy.core.values import attributes, evolve, field, frozen
 from policy.files.nodes import Node
@@ -18,7 +19,7 @@ from policy.files.text import BYTE_ORDER_MARK, has_byte_order_mark
 from policy.files.toml_nodes import read_toml
 from policy.files.yaml_nodes import read_yaml
 from policy.hosts.data import FindingTexts, host_table
-from policy.hosts.fields import ErrorTexts, Fields, HostError, Keys, Unapplied
+from policy.hosts.fields import ErrorTexts, Fields, HostError, Keys
 from policy.tables.dialect import BLANKS
 
 TOOLS: Final = host_table("zeph", "tools")
@@ -202,7 +203,7 @@ class SubAgentDef:
         file_path: the file that it was read from, for programs that edit it.
         text: the whole file.
         spans: name such as ``tools.allow[0]`` -> where it is written.
-        unapplied: keys that Zeph ignores.
+        unapplied: findings about keys that Zeph ignores.
 
     """
 
@@ -221,7 +222,7 @@ class SubAgentDef:
     file_path: Path | None = field(default=None, eq=False, repr=False)
     text: Source | None = field(default=None, eq=False, repr=False)
     spans: Mapping[str, Span] = field(factory=dict, eq=False, repr=False)
-    unapplied: tuple[Unapplied, ...] = field(default=(), eq=False, repr=False)
+    unapplied: tuple[Finding, ...] = field(default=(), eq=False, repr=False)
 
     def span(self, *names: str) -> Span | None:
         """Return where the first of *names* that the file has is written."""

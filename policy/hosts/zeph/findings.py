@@ -157,7 +157,7 @@ def definition_findings(
     yield from _mode(definition, options.config, scope)
     yield from _skills(definition)
     yield from _hook_findings(definition, options)
-    yield from (key.finding for key in definition.unapplied)
+    yield from definition.unapplied
     text = definition.text
     if text is not None and is_toml(text):
         yield find("deprecated-toml", text.span(0, 3), agent=definition.name)

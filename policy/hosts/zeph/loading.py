@@ -489,7 +489,7 @@ def _findings(
         yield find("agents-disabled", span, file=path)
     for name, _, span in config.denied:
         yield from entry_findings(name, Effect.DENY, span, options)
-    yield from (key.finding for key in root.unapplied(SECTIONS))
+    yield from root.unapplied(SECTIONS)
 
 
 # A configuration of Zeph has at least one of these.

@@ -27,7 +27,7 @@ from policy.files.nodes import Node
 from policy.files.text import decode
 from policy.files.toml_nodes import read_toml
 from policy.hosts.data import Grade, arguments_of
-from policy.hosts.fields import Fields, Keys, Unapplied, as_host_errors
+from policy.hosts.fields import Fields, Keys, as_host_errors
 from policy.hosts.project import ReadFile
 from policy.hosts.zeph.definition import GROUPS, PROGRAMS, SHELLS, TOOLS, find, normalize, refused
 from policy.patterns.notations import Unusable, characters_of, is_glob
@@ -120,7 +120,7 @@ class PolicyRule:
         trust_level: the least trust of the caller.
         args_match: a regular expression that must match some argument.
         span: where it is written, or None.
-        unapplied: keys that Zeph ignores.
+        unapplied: findings about keys that Zeph ignores.
 
     """
 
@@ -131,11 +131,11 @@ class PolicyRule:
     trust_level: TrustLevel | None = None
     args_match: str | None = None
     span: Span | None = field(default=None, eq=False, repr=False)
-    unapplied: tuple[Unapplied, ...] = field(default=(), eq=False, repr=False)
+    unapplied: tuple[Finding, ...] = field(default=(), eq=False, repr=False)
 
     def findings(self, number: int) -> Iterator[Finding]:
         """Yield the findings about the rule, the *number*-th of its policy."""
-        yield from (key.finding for key in self.unapplied)
+        yield from self.unapplied
         if self.effect is Effect.DENY and self.trust_level not in (None, TrustLevel.BLOCKED):
             yield find("trust-exempts-from-deny", self.span, number=number, tool=self.tool)
 

@@ -22,7 +22,7 @@ from policy.core.source import Source
 from policy.files.opening import Memory
 from policy.hosts import pikuri
 from policy.hosts.fields import HostError, HostErrors
-from policy.hosts.pikuri import read_host
+from policy.hosts.pikuri.host import read_host
 from policy.hosts.pikuri.host import (
     EXCLUDED,
     NONE,
