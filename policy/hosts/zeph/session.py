@@ -10,7 +10,7 @@ import json
 import string
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cached_property, partial
-from itertools import product, takewhile
+from itertools import chain, product, starmap, takewhile
 from pathlib import Path
 from typing import Final
 
@@ -108,7 +108,7 @@ _EFFECTS: Final = (Effect.ALLOW, Effect.DENY)
 _KEYS: Final = {"": Keys("effect tool paths env trust_level args_match capabilities".split())}
 
 
-@frozen
+@frozen(slots=False)
 class PolicyRule:
     """One rule as written. A condition that is None or empty always holds.
 
@@ -133,11 +133,85 @@ class PolicyRule:
     span: Span | None = field(default=None, eq=False, repr=False)
     unapplied: tuple[Finding, ...] = field(default=(), eq=False, repr=False)
 
+    @cached_property
+    def _tools(self) -> tuple[Pattern, ...]:
+        return glob(_tool(self.tool))
+
+    @cached_property
+    def _paths(self) -> tuple[Pattern, ...]:
+        return tuple(pattern for path in self.paths for pattern in glob(path))
+
+    @cached_property
+    def _expression(self) -> re.Pattern[str]:
+        return re.compile(self.args_match or "")
+
+    def check(self, number: int) -> None:
+        """Refuse the rule, the *number*-th of its policy, if it cannot be compiled.
+
+        Raises:
+            HostError: it has an invalid glob or expression.
+
+        """
+        try:
+            _ = self._tools, self._paths
+        except Unusable as unusable:
+            raise refused("InvalidGlob", self.span, number=number, why=unusable) from None
+        text = self.args_match or ""
+        if len(text.encode()) > _REGEX_BYTES:
+            raise refused("RegexTooLong", self.span, number=number, most=_REGEX_BYTES)
+        why = "it could take too long" if _COSTLY.search(text) else ""
+        try:
+            self._expression.search("")  # it is compiled when it is first used
+        except (re.error, RecursionError, OverflowError) as error:
+            why = str(error)
+        if why:
+            raise refused("InvalidRegex", self.span, number=number, why=why)
+
+    def may_match(self, trust: TrustLevel, variables: frozenset[str]) -> bool:
+        """Return whether the conditions on caller and environment hold."""
+        least = self.trust_level
+        return (least is None or trust >= least) and variables.issuperset(self.env)
+
+    def matches(self, tool: str, params: Mapping[str, object]) -> bool:
+        """Return whether the conditions on the call hold."""
+        if not self.names(_tool(tool)):
+            return False
+        paths = tuple(_paths(params)) if self.paths else ()
+        if self.paths and not any(one.matches(path) for one in self._paths for path in paths):
+            return False
+        return self.args_match is None or _found(self._expression, params, self.effect)
+
+    def names(self, tool: str) -> bool:
+        """Return whether the rule is about *tool*."""
+        return any(pattern.matches(tool) for pattern in self._tools)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether a table can hold the rule as it is."""
+        return not (_NO_STAR.search(self.tool) or self.paths or self.args_match is not None)
+
+    def entries(self, number: int, tool: str) -> Iterator[Entry]:
+        """Yield the entry of the rule for *tool*, if a table can hold it."""
+        if self.is_exact or self.effect is Effect.DENY:
+            place = self.span.place if self.span else None
+            yield Entry(tool, self.effect, rule=f"rule[{number}]: {self.tool}", place=place)
+
     def findings(self, number: int) -> Iterator[Finding]:
         """Yield the findings about the rule, the *number*-th of its policy."""
+        span, tool, denies = self.span, self.tool, self.effect is Effect.DENY
         yield from self.unapplied
-        if self.effect is Effect.DENY and self.trust_level not in (None, TrustLevel.BLOCKED):
-            yield find("trust-exempts-from-deny", self.span, number=number, tool=self.tool)
+        if denies and self.trust_level not in (None, TrustLevel.BLOCKED):
+            yield find("trust-exempts-from-deny", span, number=number, tool=tool)
+        bash = any(pattern.matches(name) for pattern in glob(tool) for name in _SHELLS)
+        if bash and not self.names(_SHELL):
+            yield find("rule-misses-shell", span, number=number, shell=_SHELL, tool=tool)
+        if not self.is_exact:
+            does = "denies every call of its tool" if denies else "grants no call"
+            yield find("rule-beyond-tables", span, number=number, does=does)
+
+
+# Expressions that may take exponential time, or that no linear engine has.
+_COSTLY: Final = re.compile(r"\((?:[^()\\]|\\.)*[*+}](?:[^()\\]|\\.)*\)[*+{]|\(\?[=!<]|\\[1-9]")
 
 
 def rules_of(values: Mapping[str, object]) -> tuple[tuple[PolicyRule, ...], Effect]:
@@ -238,40 +312,7 @@ class RuleVerdict:
     trace: str
 
 
-@frozen
-class _Compiled:
-    number: int
-    rule: PolicyRule
-    tool: tuple[Pattern, ...]
-    paths: tuple[Pattern, ...]
-    expression: re.Pattern[str] | None
-
-    def may_match(self, trust: TrustLevel, variables: frozenset[str]) -> bool:
-        """Return whether the conditions on caller and environment hold."""
-        least = self.rule.trust_level
-        return (least is None or trust >= least) and variables.issuperset(self.rule.env)
-
-    def matches(self, tool: str, params: Mapping[str, object]) -> bool:
-        """Return whether the conditions on the call hold."""
-        if not self.names(_tool(tool)):
-            return False
-        paths = tuple(_paths(params)) if self.paths else ()
-        if self.paths and not any(one.matches(path) for one in self.paths for path in paths):
-            return False
-        return self.expression is None or _found(self.expression, params, self.rule.effect)
-
-    def names(self, tool: str) -> bool:
-        """Return whether the rule is about *tool*."""
-        return any(pattern.matches(tool) for pattern in self.tool)
-
-    @property
-    def is_exact(self) -> bool:
-        """Whether a table can hold the rule as it is."""
-        plain = not _NO_STAR.search(self.rule.tool)
-        return plain and not self.rule.paths and self.expression is None
-
-
-@frozen
+@frozen(slots=False)
 class PolicyEnforcer:
     """Policy rules, compiled.
 
@@ -283,7 +324,6 @@ class PolicyEnforcer:
 
     rules: tuple[PolicyRule, ...]
     default: Effect
-    _compiled: tuple[_Compiled, ...] = field(eq=False, repr=False)
 
     @classmethod
     def of(cls, rules: Iterable[PolicyRule], default: Effect = Effect.DENY) -> PolicyEnforcer:
@@ -296,97 +336,53 @@ class PolicyEnforcer:
         listed = tuple(rules)
         if len(listed) > _RULES:
             raise refused("TooManyRules", number=len(listed), most=_RULES)
-        compiled = [_compile(number, rule) for number, rule in enumerate(listed)]
-        compiled.sort(key=lambda one: one.rule.effect is not Effect.DENY)
-        return cls(listed, default, tuple(compiled))
+        for number, rule in enumerate(listed):
+            rule.check(number)
+        return cls(listed, default)
+
+    def _in_force(self, trust: TrustLevel, env: Iterable[str]) -> Iterator[tuple[int, PolicyRule]]:
+        """Yield the rules for a caller with *trust*, with their numbers, those that deny first."""
+        variables = frozenset(env)
+        numbered = enumerate(self.rules)
+        for number, rule in sorted(numbered, key=lambda one: one[1].effect is not Effect.DENY):
+            if rule.may_match(trust, variables):
+                yield number, rule
 
     def decide(
         self, tool: str, params: Mapping[str, object], trust: TrustLevel, env: Iterable[str] = ()
     ) -> RuleVerdict:
         """Return the decision on a call of a caller with *trust* in the environment *env*."""
-        variables = frozenset(env)
-        for one in self._compiled:
-            if one.may_match(trust, variables) and one.matches(tool, params):
-                rule = one.rule
-                trace = f"rule[{one.number}] {rule.effect}: tool={tool} matched {_tool(rule.tool)}"
-                return RuleVerdict(rule.effect, one.number, trace)
+        for number, rule in self._in_force(trust, env):
+            if rule.matches(tool, params):
+                trace = f"rule[{number}] {rule.effect}: tool={tool} matched {_tool(rule.tool)}"
+                return RuleVerdict(rule.effect, number, trace)
         return RuleVerdict(self.default, None, f"default: {self.default} (no matching rules)")
 
     def rule_set(self, trust: TrustLevel, env: Iterable[str] = ()) -> RuleSet:
         """Return the rules in force for a caller with *trust* in the environment *env*.
 
-        An allow rule that a table cannot hold grants nothing (see `findings`).
+        An allow rule that a table cannot hold grants nothing (see `PolicyRule.findings`).
         """
-        variables = frozenset(env)
-        active = [one for one in self._compiled if one.may_match(trust, variables)]
+        active = [*self._in_force(trust, env)]
         entries = [STARTING]
         # The shell comes first, since globs must not match its other names.
         for name in _SHELLS:
-            entries += (e for one in active if one.names(_SHELL) for e in _entries(one, name))
+            for number, rule in active:
+                entries += rule.entries(number, name) if rule.names(_SHELL) else ()
             entries.append(Entry(name, self.default, rule="default_effect"))
-        entries += (entry for one in active for entry in _entries(one, _star(one.rule)))
+        for number, rule in active:
+            # A pattern with stars may match more tools.
+            entries += rule.entries(number, _NO_STAR.sub("*", _tool(rule.tool)))
         return RuleSet(tuple(entries), self.default, ENFORCED)
 
     def findings(self) -> Iterator[Finding]:
         """Yield the findings about the rules."""
         for number, rule in enumerate(self.rules):
             yield from rule.findings(number)
-        for one in sorted(self._compiled, key=lambda one: one.number):
-            number, rule = one.number, one.rule
-            bash = any(pattern.matches(name) for pattern in glob(rule.tool) for name in _SHELLS)
-            if bash and not one.names(_SHELL):
-                span, tool = rule.span, rule.tool
-                yield find("rule-misses-shell", span, number=number, shell=_SHELL, tool=tool)
-            if not one.is_exact:
-                denies = rule.effect is Effect.DENY
-                does = "denies every call of its tool" if denies else "grants no call"
-                yield find("rule-beyond-tables", rule.span, number=number, does=does)
-
-
-def _entries(one: _Compiled, tool: str) -> Iterator[Entry]:
-    if one.is_exact or one.rule.effect is Effect.DENY:
-        place = one.rule.span.place if one.rule.span else None
-        rule = f"rule[{one.number}]: {one.rule.tool}"
-        yield Entry(tool, one.rule.effect, rule=rule, place=place)
-
-
-def _star(rule: PolicyRule) -> str:
-    """Return the tools of *rule* as a pattern with stars, which may match more tools."""
-    return _NO_STAR.sub("*", _tool(rule.tool))
 
 
 # Parts of globs that a star widens, and a sign with another meaning in entries.
 _NO_STAR: Final = re.compile(r"\[!?\]?[^\]]*\]|\?|/?\*\*/?|\A=")
-
-
-def _compile(number: int, rule: PolicyRule) -> _Compiled:
-    try:
-        tool = glob(_tool(rule.tool))
-        paths = tuple(pattern for path in rule.paths for pattern in glob(path))
-    except Unusable as unusable:
-        raise refused("InvalidGlob", rule.span, number=number, why=unusable) from None
-    return _Compiled(number, rule, tool, paths, _expression(number, rule))
-
-
-# Expressions that may take exponential time, or that no linear engine has.
-_COSTLY: Final = re.compile(r"\((?:[^()\\]|\\.)*[*+}](?:[^()\\]|\\.)*\)[*+{]|\(\?[=!<]|\\[1-9]")
-
-
-def _expression(number: int, rule: PolicyRule) -> re.Pattern[str] | None:
-    text = rule.args_match
-    if text is None:
-        return None
-    if len(text.encode()) > _REGEX_BYTES:
-        raise refused("RegexTooLong", rule.span, number=number, most=_REGEX_BYTES)
-    why = "it could take too long" if _COSTLY.search(text) else ""
-    expression = re.compile(text)
-    try:
-        expression.search("")  # it is compiled when it is first used
-    except (re.error, RecursionError, OverflowError) as error:
-        why = str(error)
-    if why:
-        raise refused("InvalidRegex", rule.span, number=number, why=why)
-    return expression
 
 
 # --- the parts of a call that rules match ---------------------------------------------
@@ -666,18 +662,8 @@ _SHELL_DIALECTS: Final = {
 # --- commands that the shell refuses, whatever the rules of a session allow -----------
 
 
-@frozen
-class BlockedCommand:
-    """A refused program, or a refused start of a command.
-
-    Attributes:
-        text: one word is the name of a program, several are the start of a command.
-        span: where it is written, or None.
-
-    """
-
-    text: str
-    span: Span | None = field(default=None, eq=False, repr=False)
+# A refused program, or several words: a refused start of a command; and where it is written.
+BlockedCommand = tuple[str, Span | None]
 
 
 def blocked_rules(commands: Iterable[BlockedCommand], dialect: Dialect) -> RuleSet:
@@ -686,15 +672,17 @@ def blocked_rules(commands: Iterable[BlockedCommand], dialect: Dialect) -> RuleS
     They apply to each part of a command, without quotes and wrappers. Zeph knows fewer wrappers.
     """
     entries: list[Entry] = []
-    for command in commands:
-        place = command.span.place if command.span else None
-        rule = f"blocked command: {command.text}"
+    for command, span in commands:
+        place, rule = span.place if span else None, f"blocked command: {command}"
         made = partial(Entry, "bash", Effect.DENY, rule=rule, place=place)
-        words = command.text.lower().split()
+        words = command.lower().split()
         text, ends = [*in_any_case([" ".join(words)])], _AFTER if len(words) == 1 else _FURTHER
-        patterns = [Pattern.of(PatternKind.TEXT, [*b, *text, *e]) for b in _BEFORE for e in ends]
-        entries += map(made, patterns)
+        entries += (made(_joined(b, text, e)) for b in _BEFORE for e in ends)
     return RuleSet(tuple(entries), Effect.ALLOW, _SHELL_DIALECTS[dialect.loose])
+
+
+def _joined(*tokens: Iterable[Token]) -> Pattern:
+    return Pattern.of(PatternKind.TEXT, [*chain.from_iterable(tokens)])
 
 
 # What may precede the name of a program: a folder. What may follow it: arguments, or a suffix;
@@ -729,13 +717,10 @@ def network_rules(dialect: Dialect) -> RuleSet:
 
 def _mentions(words: list[str]) -> Iterator[Pattern]:
     """Yield patterns for commands that contain *words* in this order."""
-    middles: list[list[Token]] = [[words[0]]]
-    for word in words[1:]:
-        middles = [[*middle, *gap, word] for middle in middles for gap in _GAPS]
-    for before in _START:
-        for middle in middles:
-            for after in _REST:
-                yield Pattern.of(PatternKind.TEXT, [*before, *middle, *after])
+    parts: list[tuple[list[Token], ...]] = [_START]
+    for word in words:
+        parts += [([word],), _GAPS]
+    return starmap(_joined, product(*parts[:-1], _REST))
 
 
 # What may be between two words, before the first and after the last.
@@ -770,30 +755,24 @@ def fold(levels: Iterable[TrustLevel]) -> TrustLevel:
     return min(levels, default=TrustLevel.TRUSTED)
 
 
-@frozen
-class TrustGate:
-    """The tools that a level of trust denies.
+def trust_rules(level: TrustLevel, servers: Iterable[str], dialect: Dialect) -> RuleSet:
+    """Return the rules on the tools that a level of trust denies.
 
-    Attributes:
+    Args:
         level: the level.
         servers: ids of the tools that servers offer, all of which quarantine denies.
-        quarantined: the other tools that quarantine denies.
+        dialect: how calls are read. A loose dialect compares names loosely.
 
     """
-
-    level: TrustLevel
-    servers: tuple[str, ...] = ()
-    quarantined: tuple[str, ...] = tuple(GROUPS["quarantined"])
-
-    def rules(self, dialect: Dialect) -> RuleSet:
-        """Return the gate as rules. A loose dialect compares names loosely."""
-        if self.level >= TrustLevel.VERIFIED:
-            return RuleSet((), Effect.ALLOW, dialect)
-        rule, blocked = f"trust: {self.level.value}", self.level is TrustLevel.BLOCKED
-        names = [*self.quarantined, *(f"*_{name}" for name in self.quarantined), *self.servers]
-        denied = (Entry(name, Effect.DENY, rule=rule) for name in (["*"] if blocked else names))
-        spawns = Entry(SPAWN_TOOL, Effect.ALLOW, rule=rule)
-        return RuleSet((spawns, *denied), Effect.DENY if blocked else Effect.ALLOW, dialect)
+    if level >= TrustLevel.VERIFIED:
+        return RuleSet((), Effect.ALLOW, dialect)
+    rule, blocked, names = f"trust: {level.value}", level is TrustLevel.BLOCKED, ["*"]
+    if not blocked:
+        listed = GROUPS["quarantined"]
+        names = [*listed, *(f"*_{name}" for name in listed), *servers]
+    denied = (Entry(name, Effect.DENY, rule=rule) for name in names)
+    spawns = Entry(SPAWN_TOOL, Effect.ALLOW, rule=rule)
+    return RuleSet((spawns, *denied), Effect.DENY if blocked else Effect.ALLOW, dialect)
 
 
 # --- autonomy, and the ordered rules of a session -------------------------------------
@@ -981,7 +960,7 @@ class ZephSession:
         if self.policy is not None:
             sets.append(self.policy.rule_set(dialect, gated=True))
         if self.trust is not None:
-            sets.append(TrustGate(self.trust, self.servers).rules(dialect))
+            sets.append(trust_rules(self.trust, self.servers, dialect))
         if self.scope is not None:
             names = {*self.scope.tools, *(n.removeprefix(_BUILT_IN) for n in self.scope.tools)}
             entries = (Entry(name, Effect.ALLOW, rule="in scope") for name in sorted(names))
@@ -1071,12 +1050,12 @@ def _blocked(shell: Fields) -> list[BlockedCommand]:
     """Return the commands that the shell refuses, whatever rules allow."""
     allowed = {text.strip().lower() for text in shell.texts("allowed_commands")}
     written = shell.texts("blocked_commands")
-    found = [BlockedCommand(text) for text in PROGRAMS["blocked"] if text not in allowed]
+    found: list[BlockedCommand] = [(t, None) for t in PROGRAMS["blocked"] if t not in allowed]
     if not shell.truth("allow_network", default=True):
         span = shell.spans.get("tools.shell.allow_network")
-        found += [BlockedCommand(text, span) for text in PROGRAMS["network"]]
+        found += [(text, span) for text in PROGRAMS["network"]]
     found += [
-        BlockedCommand(text, shell.spans.get(f"tools.shell.blocked_commands[{index}]"))
+        (text, shell.spans.get(f"tools.shell.blocked_commands[{index}]"))
         for index, text in enumerate(written)
     ]
-    return [each for each in found if each.text.split()]
+    return [(text, span) for text, span in found if text.split()]

@@ -37,10 +37,10 @@ from policy.hosts.zeph.session import (
     ENFORCED,
     RAW,
     STARTING,
-    TrustGate,
     TrustLevel,
     ZephSession,
     network_rules,
+    trust_rules,
 )
 from policy.language.parse import parse_matcher
 from policy.patterns import notations
@@ -742,7 +742,7 @@ def declared_reading(definitions: Mapping[str, SubAgentDef], options: ZephOption
     if context.network_denied:
         sets += (network_rules(ENFORCED),)
     if cap is not None:
-        sets += (TrustGate(cap, options.session.servers).rules(ENFORCED),)
+        sets += (trust_rules(cap, options.session.servers, ENFORCED),)
     starts = options.config.effective_delegation_mode is not DelegationMode.DISABLED
     depth = max(options.config.max_spawn_depth - context.spawn_depth, 0) if starts else 0
     session = _table(sets, MAIN, Bounds(depth, trust=cap.value if cap else None))
@@ -842,7 +842,7 @@ def _enforced_table(effective: Effective, options: ZephOptions, trust: TrustLeve
     session = options.session
     sets = session.rule_sets(RAW, trust)
     if trust is not None:
-        sets += (TrustGate(trust, session.servers).rules(RAW),)
+        sets += (trust_rules(trust, session.servers, RAW),)
     parts = [LinkedRules(rules, (MAIN,)) for rules in sets]
     name = effective.definition.name
     parts += (LinkedRules(rules, (name,)) for rules in _enforced_rules(effective, options))

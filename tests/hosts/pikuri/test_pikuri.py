@@ -22,7 +22,6 @@ from policy.core.source import Source
 from policy.files.opening import Memory
 from policy.hosts import pikuri
 from policy.hosts.fields import HostError, HostErrors
-from policy.hosts.pikuri.host import read_host
 from policy.hosts.pikuri.host import (
     EXCLUDED,
     NONE,
@@ -46,6 +45,7 @@ from policy.hosts.pikuri.host import (
     bundled,
     configure,
     confirmation,
+    read_host,
     tree_of,
     trifecta,
     walk,
