@@ -10,13 +10,13 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from policy.core.finding import Finding
-from policy.core.values import evolve, frozen
+from policy.core.values import evolve
 from policy.files.opening import Tree
 from policy.hosts.data import tool_classes
 from policy.hosts.project import Project, ReadFile, agent_entries
 from policy.hosts.zeph.definition import TOOLS, SubAgentDef
 from policy.hosts.zeph.findings import definition_findings, session_findings
-from policy.hosts.zeph.loading import discover, read, read_config
+from policy.hosts.zeph.loading import Configured, discover, read, read_config
 from policy.hosts.zeph.session import ZephSession
 from policy.hosts.zeph.spawning import (
     MAIN,
@@ -27,7 +27,7 @@ from policy.hosts.zeph.spawning import (
     enforced_reading,
 )
 
-__all__ = ["HOST", "ZephFrontEnd", "load", "project"]
+__all__ = ["HOST", "load", "project"]
 
 HOST: Final = "zeph"
 
@@ -40,32 +40,19 @@ def load(tree: Tree, options: ZephOptions | None = None) -> tuple[Project, ...]:
     return tuple(_project(tree, root, options or ZephOptions()) for root in discover(tree))
 
 
-@frozen
-class ZephFrontEnd:
-    """A front end with *options*, e.g. another profile."""
-
-    options: ZephOptions
-    HOST = HOST
-
-    def load(self, tree: Tree) -> tuple[Project, ...]:
-        """Return every project below *tree*."""
-        return load(tree, self.options)
-
-
 def _project(tree: Tree, root: str, options: ZephOptions) -> Project:
-    configured = None
+    configured = Configured()
     if options.config == AgentsConfig():
         configured = read_config(tree, frozenset(tree.named()), root, options)
-    if configured is not None:
+        options = evolve(options, config=configured.config)
+    if configured.files:
         # A person may ask for an agent, so the project shows what is possible then.
         asked = evolve(options.context, origin=SpawnOrigin.EXPLICIT)
-        options = evolve(options, config=configured.config, context=asked)
-        if options.session == ZephSession():
-            options = evolve(options, session=configured.session)
-    loaded, files = read(tree, root, options, configured)
-    if configured is not None:
-        files = (*configured.files, *files)
-    findings = [*(configured.findings if configured else ()), *loaded.findings]
+        options = evolve(options, context=asked)
+    if options.session == ZephSession():
+        options = evolve(options, session=configured.session)
+    loaded, files = read(tree, root, options.profile, configured.folders)
+    files, findings = (*configured.files, *files), (*configured.findings, *loaded.findings)
     return project(loaded.by_name, options, root=root, files=files, findings=findings)
 
 

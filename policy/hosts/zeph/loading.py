@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import posixpath
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path, PurePath
 from typing import Final
@@ -378,16 +378,19 @@ _NAMED: Final = ".zeph/config.toml"
 CONFIG_FILES: Final = ("config/default.toml", ".config/zeph/config.toml", _NAMED)
 
 
+# The scopes of the folders of definitions, the one with the highest priority first.
+_SCOPES: Final = {PROJECT: "project", USER: "user"}
+
+
 @frozen
 class Configured:
-    """A configuration.
+    """A configuration; the default is that of a project without a file of it.
 
     Attributes:
         files: its file, and the policy file that it names.
         config: the section ``[agents]``.
         session: the gates of the session.
-        user_dir: the folder of the user; "" is none, None the default.
-        extra_dirs: more folders, relative to the root of the project.
+        folders: folder of definitions -> its scope, the one with the highest priority first.
         findings: mistakes and risks in it.
 
     """
@@ -395,15 +398,12 @@ class Configured:
     files: tuple[ReadFile, ...] = ()
     config: AgentsConfig = AgentsConfig()
     session: ZephSession = ZephSession()
-    user_dir: str | None = None
-    extra_dirs: tuple[str, ...] = ()
+    folders: Mapping[str, str] = field(default=_SCOPES, hash=False)
     findings: tuple[Finding, ...] = ()
 
 
-def read_config(
-    tree: Tree, known: Collection[str], root: str, options: ZephOptions
-) -> Configured | None:
-    """Return the configuration of a project, or None.
+def read_config(tree: Tree, known: Collection[str], root: str, options: ZephOptions) -> Configured:
+    """Return the configuration of a project.
 
     With a configuration that cannot be read Zeph does not start, so it starts no agent.
 
@@ -426,7 +426,7 @@ def read_config(
         if isinstance(node, MappingNode) and any(node.entry(name) for name in _SECTIONS):
             fields = Fields(node, "Parse")
             return _configured(path, fields, options, partial(_policy_file, tree, known, root))
-    return None
+    return Configured()
 
 
 def _policy_file(tree: Tree, known: Collection[str], root: str, name: str) -> Source:
@@ -461,20 +461,16 @@ def _configured(path: str, root: Fields, options: ZephOptions, opened: Open) -> 
     session, files, findings = session_at(root, opened)
     if root.errors:
         return _unreadable(path, HostErrors(root.errors))
-    folders = tuple(posixpath.normpath(folder) for folder in extra)
-    user = posixpath.normpath(user) if user else user
+    named = [("user_agents_dir", user, "user"), *(("extra_dirs", one, "extra") for one in extra)]
     found = [*_findings(path, root, config, options), *findings]
-    for name, folder in (("user_agents_dir", user), *(("extra_dirs", one) for one in folders)):
-        if folder and _is_elsewhere(folder):
-            found.append(find("folder-elsewhere", spans.get(f"agents.{name}"), folder=folder))
-    return Configured(
-        (_read(path), *files),
-        config,
-        session,
-        "" if user and _is_elsewhere(user) else user,
-        tuple(folder for folder in folders if not _is_elsewhere(folder)),
-        tuple(found),
-    )
+    folders = {PROJECT: "project"} if user is not None else dict(_SCOPES)
+    for key, written, scope in named:
+        folder = posixpath.normpath(written) if written else ""
+        if _is_elsewhere(folder):
+            found.append(find("folder-elsewhere", spans.get(f"agents.{key}"), folder=folder))
+        elif folder:
+            folders.setdefault(folder, scope)
+    return Configured((_read(path), *files), config, session, folders, tuple(found))
 
 
 def _is_elsewhere(folder: str) -> bool:
@@ -499,8 +495,6 @@ _SECTIONS: Final = ("agents", "tools", "security")
 # --- definitions in a tree of files ---------------------------------------------------
 
 
-# The scopes of the folders, the one with the highest priority first.
-_SCOPES: Final = {PROJECT: "project", USER: "user"}
 _DEFINITION: Final = re.compile(
     rf"(?:(?P<root>.*)/)?(?:{'|'.join(map(re.escape, _SCOPES))})/(?P<name>[^/]+\.md)"
 )
@@ -513,20 +507,19 @@ def discover(tree: Tree) -> tuple[str, ...]:
 
 
 def read(
-    tree: Tree, root: str, options: ZephOptions, configured: Configured | None = None
+    tree: Tree, root: str, profile: ZephProfile, folders: Mapping[str, str]
 ) -> tuple[Loaded, tuple[ReadFile, ...]]:
     """Return the definitions of the project in *root*, and the files that were read."""
-    loaded = Loaded(options.profile)
+    loaded = Loaded(profile)
     files: list[ReadFile] = []
-    for folder, scope in _folders(configured).items():
+    for folder, scope in folders.items():
         prefix = f"{root}/{folder}" if root else folder
         below = len(prefix) + 1
         names = [path[below:] for path in tree.paths() if path.startswith(f"{prefix}/")]
-        loaded.findings += _not_read(prefix, names)
         for name in loaded.cut(prefix, sorted(filter(_NAMED_SO.fullmatch, names))):
             path = f"{prefix}/{name}"
             files.append(ReadFile(path, "agent"))
-            loaded.add(partial(_from_tree, tree, path, options.profile, f"{scope}/{name}"), scope)
+            loaded.add(partial(_from_tree, tree, path, profile, f"{scope}/{name}"), scope)
     return loaded, tuple(files)
 
 
@@ -541,28 +534,3 @@ def _from_tree(tree: Tree, path: str, profile: ZephProfile, label: str) -> SubAg
         case = "size" if "bytes" in error.message else "other"
         raise refused("Parse", None, case, file=path, why=error.message) from None
     return evolve(_parse_file(path, data, profile), source=label)
-
-
-def _folders(configured: Configured | None) -> dict[str, str]:
-    """Return folder of definitions -> scope, the one with the highest priority first."""
-    if configured is None:
-        return dict(_SCOPES)
-    user = USER if configured.user_dir is None else configured.user_dir
-    found: dict[str, str] = {}
-    # A folder that occurs twice keeps its first place.
-    named = [(PROJECT, "project"), (user, "user"), *((f, "extra") for f in configured.extra_dirs)]
-    for folder, scope in named:
-        if folder:
-            found.setdefault(folder, scope)
-    return found
-
-
-def _not_read(prefix: str, names: list[str]) -> Iterator[Finding]:
-    for name in names:
-        if name.endswith(".md") and "/" in name:
-            why = "it is in a folder below"
-        elif name.lower().endswith((".md", ".markdown")) and not name.endswith(".md"):
-            why = "its name does not end in `.md`"
-        else:
-            continue
-        yield find("definition-not-read", file=f"{prefix}/{name}", why=why, folder=prefix)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
+from types import SimpleNamespace
+
 import pytest
 
 import policy
@@ -14,7 +17,8 @@ from policy.hosts.zeph.definition import ToolPolicy, ZephProfile, parse
 from policy.hosts.zeph.spawning import SpawnContext, SubAgentManager, ZephOptions
 from policy.tables.chain import Chain, SpawnDenied
 
-ASKED = zeph.ZephFrontEnd(ZephOptions(ZephProfile.ISSUE_970))
+OPTIONS = ZephOptions(ZephProfile.ISSUE_970)
+ASKED = SimpleNamespace(HOST=zeph.HOST, load=partial(zeph.load, options=OPTIONS))
 
 
 def _text(name: str, keys: str = "") -> str:
