@@ -472,21 +472,21 @@ class Fields:
         return evolve(usual, **found)  # type: ignore[misc]  # any class of values
 
     def _of_type(self, kind: Any, name: str, default: Any) -> object:  # noqa: ANN401
-        if kind == tuple[str, ...]:
-            return self.texts(name)
-        if kind == str | None:
-            return self.optional(name)
         if kind is bool:
             return self.truth(name, default=default)
         if kind is int:
             return self.number(name, default)
-        if float in get_args(kind):
-            return self.fraction(name)
-        if int in get_args(kind):
-            return self.optional_number(name)
-        if default is None:
-            return self.optional_choice(name, get_args(kind)[0])
-        return self.choice(name, default)
+        readers: dict[Any, Callable[[str], object]] = {
+            tuple[str, ...]: self.texts,
+            str | None: self.optional,
+            int | None: self.optional_number,
+            float | None: self.fraction,
+        }
+        if kind in readers:
+            return readers[kind](name)
+        if default is not None:
+            return self.choice(name, default)
+        return self.optional_choice(name, get_args(kind)[0])
 
     def choice(self, name: str, default: _E, among: Iterable[_E] | None = None) -> _E:
         """Return the member that the text at *name* is, of the kind of *default* or of *among*."""

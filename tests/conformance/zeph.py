@@ -24,10 +24,15 @@ from policy.hosts.zeph.definition import (
     PermissionMode,
     SubAgentDef,
     ZephProfile,
+    as_derived,
+    as_zeph_saves,
     default_template,
+    delete_file,
     intersect_allowlists,
     normalize,
     parse,
+    save_atomic,
+    serialize_to_markdown,
     upstream_text,
 )
 from policy.hosts.zeph.session import RAW, ZephSession, network_rules
@@ -43,13 +48,6 @@ from policy.hosts.zeph.spawning import (
     ZephOptions,
     resume,
     sees,
-)
-from policy.hosts.zeph.writer import (
-    as_derived,
-    as_zeph_saves,
-    delete_file,
-    save_atomic,
-    serialize_to_markdown,
 )
 from policy.tables.chain import Chain, SpawnDenied
 from policy.tables.table import Table

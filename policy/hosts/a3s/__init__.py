@@ -22,7 +22,6 @@ from policy.hosts.a3s.agents import (
     ScriptToolSpec,
     SessionSettings,
     built_in_agents,
-    header_of,
     load_agent_dir,
     read_agent,
     read_session,
@@ -32,7 +31,6 @@ from policy.hosts.a3s.gate import SOURCE_BYTES, check_source
 from policy.hosts.a3s.lint import (
     agent_findings,
     directory_findings,
-    header_findings,
     override_findings,
     session_findings,
     unconfirmed_findings,
@@ -164,8 +162,6 @@ class _Loader:
             try:
                 source = self.tree.source(path, limits.AGENT_BYTES)
                 agent = read_agent(source, profile)
-                if path.endswith(".md"):
-                    self.findings += header_findings(source, header_of(source)[1])
             except PolicyError as error:
                 why = "the host skips the file and goes on"
                 self.findings += Finding.of(error, "a3s-agent-skipped", consequence=why)

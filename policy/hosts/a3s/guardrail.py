@@ -197,7 +197,7 @@ class Guardrail:
         if text.startswith(("~", "$HOME", "${HOME}")) or _DRIVE.match(text):
             return True
         if not text.startswith("/"):
-            return _climbs_out(text)
+            return posixpath.normpath(text).split("/")[0] == ".."
         return self.workspace is None or text.startswith("//") or not self._is_inside(text)
 
     def crosses_link(self, path: str) -> bool:
@@ -217,15 +217,6 @@ class Guardrail:
 
 
 _DRIVE: Final = re.compile(r"[A-Za-z]:")
-
-
-def _climbs_out(path: str) -> bool:
-    depth = 0
-    for segment in path.split("/"):
-        depth += {"": 0, ".": 0, "..": -1}.get(segment, 1)
-        if depth < 0:
-            return True
-    return False
 
 
 # --- the risk of a call ---------------------------------------------------------------

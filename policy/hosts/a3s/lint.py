@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Final
 
-from policy.core import expressions as re
 from policy.core.effect import Effect
 from policy.core.finding import Finding, Severity
-from policy.core.source import Edit, Source, Span
+from policy.core.source import Edit
 from policy.hosts.a3s.agents import (
     NO_TOOL,
     AgentDefinition,
@@ -52,8 +51,7 @@ def _rule_findings(
         if executes and policy.profile.has_lanes:
             yield finding("a3s-lane-execute", span, rule=text)
     elif rule.problem:
-        edits = _mended(rule) if effect is Effect.DENY else ()
-        yield finding("a3s-malformed-rule", span, rule=text, why=rule.problem, edits=edits)
+        yield finding("a3s-malformed-rule", span, rule=text, why=rule.problem)
     elif rule.is_too_long:
         does = "grants nothing" if effect is Effect.ALLOW else "denies every call of its tool"
         yield finding("a3s-rule-too-long", span, size=len(text), does=does)
@@ -61,16 +59,6 @@ def _rule_findings(
         yield from _name(rule, effect, known)
         if rule.pattern and not rule.any_argument:
             yield from _pattern(rule, rule.pattern, effect)
-
-
-def _mended(rule: PermissionRule) -> tuple[Edit, ...]:
-    """Return the edit that makes a deny rule match its tool."""
-    span = rule.span
-    if span is None or span.text != rule.text:
-        return ()
-    text = re.sub(r"\s+\(", "(", rule.text.strip(), count=1)
-    text += ")" if text.count("(") > text.count(")") else ""
-    return () if PermissionRule.of(text).problem else (Edit(span, text),)
 
 
 # --- the tool -------------------------------------------------------------------------
@@ -158,7 +146,10 @@ def agent_findings(agent: AgentDefinition) -> Iterator[Finding]:
     yield from _policy_findings(agent.permissions)
     yield from _lists(agent)
     yield from _lost(agent)
-    yield from _confirmation(agent)
+    policy, approves = agent.permissions, ConfirmationInheritance.AUTO_APPROVE
+    asks = policy.ask or policy.default_decision is Effect.ASK
+    if asks and agent.has_permissions and agent.confirms is approves:
+        yield finding("a3s-auto-approve", agent.span, agent=agent.name)
     if agent.has_permissions and not agent.permissions.profile.parent_bounds:
         yield finding("a3s-agent-unbounded", agent.span, agent=agent.name)
     yield from agent.unapplied
@@ -196,26 +187,6 @@ def _lost(agent: AgentDefinition) -> Iterator[Finding]:
         yield finding("a3s-definition-dropped", span, agent=agent.name)
 
 
-def _confirmation(agent: AgentDefinition) -> Iterator[Finding]:
-    policy, span = agent.permissions, agent.span
-    approves = agent.confirms is ConfirmationInheritance.AUTO_APPROVE and agent.has_permissions
-    if approves and (policy.ask or policy.default_decision is Effect.ASK):
-        line = "confirmation_inheritance: inherit_parent"
-        written = "confirmation_inheritance" in agent.spans
-        edits = () if written or span is None else _line_behind(span, line)
-        yield finding("a3s-auto-approve", span, agent=agent.name, edits=edits)
-
-
-def _line_behind(name: Span, line: str) -> tuple[Edit, ...]:
-    """Return the edit that adds a line after that of the name, if the name has its own line."""
-    before, after = name.source.text[: name.start], name.source.text[name.end :]
-    rest = re.match(r"['\"]?[ \t]*(?:#.*?)?(\r?\n)", after)
-    if rest is None or not re.search(r"(?:\A|\n)name:[ \t]+['\"]?\Z", before):
-        return ()
-    end = name.end + rest.end()
-    return (Edit(name.source.span(end, end), f"{line}{rest[1]}"),)
-
-
 def override_findings(earlier: AgentDefinition, agent: AgentDefinition) -> Iterator[Finding]:
     """Yield the findings about *agent*, which replaces *earlier*."""
     name, by = agent.name, agent.span.place if agent.span else agent.name
@@ -240,13 +211,6 @@ def unconfirmed_findings(agent: AgentDefinition, session: SessionSettings) -> It
         yield finding("a3s-nobody-asked", agent.span, agent=agent.name)
 
 
-def header_findings(source: Source, end: int) -> Iterator[Finding]:
-    """Yield a finding if the header of a Markdown file ends within a line."""
-    before = source.text[:end].rpartition("\n")[2]
-    if before.strip():
-        yield finding("a3s-header-cut", source.span(end, end + 3))
-
-
 # --- directories, scripts and sessions ------------------------------------------------
 
 
@@ -269,6 +233,8 @@ def directory_findings(directory: AgentDir, profile: A3sProfile) -> Iterator[Fin
             yield finding("a3s-script-list-only", script.list_span, script=script.name)
     for schedule in directory.schedules:
         yield from schedule.unapplied
+        if schedule.enabled:
+            yield finding("a3s-unattended", schedule.span, name=schedule.name)
 
 
 def _listed(

@@ -273,12 +273,6 @@ class PermissionPolicy:
         return self.profile.has_lanes and lane_rule(rule.text) is not None
 
     @cached_property
-    def lanes(self) -> frozenset[Lane]:
-        """The lanes that are allowed."""
-        found = (lane_rule(rule.text) for rule in self.allow if self._is_lane(rule))
-        return frozenset(lane for lane in found if lane is not None)
-
-    @cached_property
     def rules(self) -> RuleSet:
         """The rules, as an ordered list of entries."""
         if not self.enabled:

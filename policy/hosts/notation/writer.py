@@ -30,9 +30,7 @@ from policy.language.parse import parse_matcher, parse_notation
 from policy.language.pattern_text import host, path, stars
 from policy.language.printer import print_document, print_matcher, print_name
 from policy.language.syntax import Matcher, Rule, specifier
-from policy.patterns.automaton import NO_MATCH, Automaton
-from policy.patterns.pattern import Pattern, PatternKind, excluded_characters, named, tokens_of
-from policy.patterns.search import fresh_character, search
+from policy.patterns.pattern import PatternKind
 from policy.tables.chain import SPAWN_TOOL
 from policy.tables.dialect import ArgumentKind
 from policy.tables.ruleset import Entry
@@ -163,34 +161,21 @@ def _tool(
 def _asked_of_allowed(tool_rules: ToolRules) -> Iterator[PortableLine]:
     """Yield built-in ask rules that match calls which a later rule allows."""
     for number, line in enumerate(tool_rules.lines):
-        if line.effect is Effect.ASK and not line.written:
-            allowed = [one for one in tool_rules.lines[number + 1 :] if one.effect is Effect.ALLOW]
-            later = tuple(one.pattern for one in allowed if one.field == line.field)
-            if len(later) < len(allowed) or (later and _is_shared(line.pattern, later)):
-                yield line
+        later = [one for one in tool_rules.lines[number + 1 :] if one.effect is Effect.ALLOW]
+        built_in = line.effect is Effect.ASK and not line.written
+        if built_in and any(_may_meet(line, one) for one in later):
+            yield line
 
 
 @lru_cache(maxsize=4096)  # most agents of a project have the same rules
-def _is_shared(pattern: Pattern, others: tuple[Pattern, ...]) -> bool:
-    """Return whether *pattern* and one of *others* match a common text, or may do so."""
-    tokens = tokens_of((pattern, *others))
-    found = search(
-        [pattern.automaton],
-        [_automaton(others)],
-        lambda firsts: firsts != (NO_MATCH,),
-        fresh=fresh_character(named(tokens)),
-        extra=excluded_characters(tokens),
-        hoped=lambda possible: possible != (_NONE,),
-    )
-    return found.text is not None or not found.exact
-
-
-_NONE: Final = frozenset({NO_MATCH})
-
-
-@lru_cache(maxsize=16)  # adjacent rules have the same later rules
-def _automaton(patterns: tuple[Pattern, ...]) -> Automaton:
-    return Automaton([pattern.tokens for pattern in patterns], patterns[0].kind.separator)
+def _may_meet(one: PortableLine, other: PortableLine) -> bool:
+    """Return whether a call matches both lines, or may do so."""
+    if one.field != other.field or one.pattern.kind is not other.pattern.kind:
+        return True
+    try:
+        return not (one.pattern & other.pattern).is_empty()
+    except OverflowError:
+        return True
 
 
 @lru_cache(maxsize=1024)  # most agents of a project have the same lines

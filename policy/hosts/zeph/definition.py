@@ -1,8 +1,12 @@
-"""Definitions of agents of Zeph: the tools that they name, values, and the parser of files."""
+"""Definitions of agents of Zeph: what one is, its file, and how that is read and written."""
 
 from __future__ import annotations
 
+import contextlib
 import enum
+import json
+import os
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -13,8 +17,8 @@ from policy.core import limits
 from policy.core.effect import Effect
 from policy.core.finding import Finding
 from policy.core.source import Place, Source, Span
-from policy.core.values import attributes, evolve, field, frozen
-from policy.files.nodes import Node
+from policy.core.values import attributes, evolve, field, frozen, stated
+from policy.files.nodes import Node, plain
 from policy.files.text import BYTE_ORDER_MARK, has_byte_order_mark
 from policy.files.toml_nodes import read_toml
 from policy.files.yaml_nodes import read_yaml
@@ -415,3 +419,137 @@ def _validate(definition: SubAgentDef, profile: ZephProfile) -> None:
         raise refused("Invalid", span("description"), "control")
     if definition.tools.is_both and profile is not ZephProfile.ISSUE_970:
         raise refused("Invalid", span("tools.conflict"), "lists")
+
+
+# --- writing ---------------------------------------------------------------------------
+
+
+def serialize_to_markdown(definition: SubAgentDef) -> str:
+    """Return the text of *definition*, which parses to the same definition."""
+    lines = [f"{key}: {_written(value)}" for key, value in header(definition).items()]
+    body = f"\n{definition.system_prompt}\n" if definition.system_prompt else ""
+    return "\n".join(["---", *lines, "---", body])
+
+
+def header(definition: SubAgentDef) -> dict[str, object]:
+    """Return the keys of the header, without values that are defaults."""
+    hooks = {event: list(map(_written_matcher, found)) for event, found in definition.hooks.items()}
+    spawns = definition.allowed_spawns
+    keys = {
+        "name": definition.name,
+        "description": definition.description,
+        "model": definition.model,
+        "tools": dict(_written_lists(definition)) or None,
+        "permissions": _stated(definition.permissions) or None,
+        "skills": _stated(definition.skills) or None,
+        "hooks": hooks or None,
+        "memory": definition.memory.value if definition.memory else None,
+        "allowed_spawns": None if spawns is None else list(spawns),
+    }
+    return {key: value for key, value in keys.items() if value is not None}
+
+
+def _written_lists(definition: SubAgentDef) -> Iterator[tuple[str, list[str]]]:
+    """Yield the lists of tools, the one that is tried first as the last."""
+    for key, names, _ in reversed([*definition.lists]):
+        if names or key != "except":
+            yield key, list(names)
+
+
+def _stated(value: Permissions | SkillFilter | HookDef) -> dict[str, object]:
+    """Return the attributes that are not what they are by default, as YAML has them."""
+    found = {}
+    for name, one in dict(stated(value)).items():
+        key = {"kind": "type", "arguments": "args", "condition": "if"}.get(name, name)
+        plain_value = plain(one) if isinstance(one, Node) else getattr(one, "value", one)
+        found[key] = list(one) if isinstance(one, tuple) else plain_value
+    return found
+
+
+def _written_matcher(matcher: HookMatcher) -> dict[str, object]:
+    return {"matcher": matcher.matcher, "hooks": list(map(_written_hook, matcher.hooks))}
+
+
+def _written_hook(hook: HookDef) -> dict[str, object]:
+    needed = ("type", "command") if hook.kind == "command" else ("type", "server", "tool")
+    return {**dict.fromkeys(needed, ""), **_stated(hook)}
+
+
+def _written(value: object) -> str:
+    """Return *value* as JSON, which all readers of YAML understand in the same way."""
+    text = json.dumps(value, ensure_ascii=False)
+    # Some characters are valid in JSON and not in YAML.
+    return "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in text)
+
+
+def as_derived(definition: SubAgentDef) -> str:
+    """Return *definition* in the form of Zeph's derived serializer, which no reader accepts.
+
+    The denied tools are a key of their own, and the lists are tagged.
+    """
+    keys = header(definition)
+    tools = definition.tools
+    listed: object = "InheritAll"
+    if tools != ToolPolicy():
+        tag = "Both" if tools.is_both else "DenyList" if tools.allow is None else "AllowList"
+        listed = {tag: dict(_written_lists(definition))}
+    keys |= {"tools": listed, "disallowed_tools": list(definition.disallowed_tools)}
+    lines = (f"{key}: {_written(value)}" for key, value in keys.items())
+    return "\n".join(["---", *lines, "---", ""])
+
+
+def as_zeph_saves(definition: SubAgentDef) -> SubAgentDef:
+    """Return *definition* after Zeph itself has saved and read it.
+
+    Zeph never writes the length of the history, and writes no permissions if only `worktree`
+    differs from its default.
+    """
+    usual = Permissions()
+    saved = evolve(definition.permissions, max_history_messages=usual.max_history_messages)
+    if evolve(saved, worktree=usual.worktree) == usual:
+        saved = usual
+    return evolve(definition, permissions=saved)
+
+
+def save_atomic(definition: SubAgentDef, folder: str | Path) -> Path:
+    """Write *definition* to ``<folder>/<name>.md`` atomically; return the file.
+
+    Raises:
+        HostError: of kind ``Invalid`` for an invalid name, of kind ``Io`` if the file cannot be
+            written.
+
+    """
+    validate_name(definition.name)
+    target = Path(folder) / f"{definition.name}.md"
+    written: str | None = None
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, written = tempfile.mkstemp(dir=target.parent, prefix=".", suffix=".tmp")
+        with open(handle, "w", encoding="utf-8", newline="") as stream:  # noqa: PTH123
+            stream.write(serialize_to_markdown(definition))
+            stream.flush()
+            os.fsync(stream.fileno())
+        Path(written).replace(target)
+    except OSError as error:
+        if written is not None:
+            with contextlib.suppress(OSError):
+                Path(written).unlink()
+        raise _failed(target, error) from None
+    return target
+
+
+def delete_file(path: str | Path) -> None:
+    """Remove the file of a definition.
+
+    Raises:
+        HostError: of kind ``Io``, if it does not exist or cannot be removed.
+
+    """
+    try:
+        Path(path).unlink()
+    except OSError as error:
+        raise _failed(Path(path), error) from None
+
+
+def _failed(path: Path, error: OSError) -> HostError:
+    return refused("Io", file=str(path), why=str(error.strerror or error).lower())
