@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import reduce
+from operator import or_
 from typing import Any
 
 from policy.core.effect import Effect
@@ -13,7 +15,6 @@ from policy.hosts.pikuri.host import (
     AgentNode,
     AllowAll,
     Confirmer,
-    Contribution,
     Destination,
     Filesystem,
     Host,
@@ -162,7 +163,7 @@ def _legs(given: Given) -> TrifectaLegs:
 def _node(name: str, given: Given) -> AgentNode:
     return AgentNode(
         name,
-        tuple(Contribution(tool["name"], _legs(tool)) for tool in given.get("tools") or ()),
+        reduce(or_, map(_legs, given.get("tools") or ()), TrifectaLegs()),
         tuple(
             _node(child.get("name", "child"), child)
             for child in given.get("children") or given.get("personas") or ()

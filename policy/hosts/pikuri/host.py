@@ -159,35 +159,21 @@ NONE: Final = TrifectaLegs()
 
 
 @frozen
-class Contribution:
-    """The legs of one tool or extension; *assumed* if it declares none."""
-
-    label: str
-    legs: TrifectaLegs = NONE
-    assumed: bool = False
-
-
-@frozen
 class AgentNode:
     """An agent, what it holds, and the agents it may start.
 
     Attributes:
         name: the agent.
-        contributions: the legs of its tools.
+        legs: those of all its tools.
         children: the agents that it may start.
         channel: whether a person reviews what it sends to them.
 
     """
 
     name: str
-    contributions: tuple[Contribution, ...] = ()
+    legs: TrifectaLegs = NONE
     children: tuple[AgentNode, ...] = ()
     channel: Payload = Payload.UNREVIEWED
-
-    @property
-    def legs(self) -> TrifectaLegs:
-        """The legs of the agent itself."""
-        return reduce(or_, (contribution.legs for contribution in self.contributions), NONE)
 
 
 @frozen
@@ -635,29 +621,29 @@ _SERVER: Final = TrifectaLegs(**TOOLS["server"])
 _KNOWN: Final = {tool: TrifectaLegs(**legs) for tool, legs in TOOLS["legs"].items()}
 
 
-def _contribution(tool: Tool, host: Host) -> Contribution:
+def _legs_of(tool: Tool, host: Host) -> TrifectaLegs:
     if tool.legs is not None:
-        return Contribution(tool.name, tool.legs)
+        return tool.legs
     if tool.server:
-        return Contribution(tool.name, _SERVER, assumed=True)
-    known = _KNOWN.get(tool.name)
-    if known is not None and tool.name == "bash" and host.confirmer is not Confirmer.TERMINAL:
-        known = evolve(known, payload=Payload.UNREVIEWED)
-    return Contribution(tool.name, known or NONE, assumed=known is None)
+        return _SERVER
+    known = _KNOWN.get(tool.name, NONE)
+    confirmed = tool.name != "bash" or host.confirmer is Confirmer.TERMINAL
+    return known if confirmed else evolve(known, payload=Payload.UNREVIEWED)
 
 
 def tree_of(host: Host, done: Registered) -> AgentNode:
     """Return the agents of a host with the legs of their tools."""
+
+    def node(name: str, tools: Iterable[Tool], children: Iterable[AgentNode] = ()) -> AgentNode:
+        legs = reduce(or_, (_legs_of(tool, host) for tool in tools), NONE)
+        return AgentNode(name, legs, tuple(children))
+
     pools = (*done.tools, *done.sub_agent_tools)
     started = [(persona.name, done.tools_of(persona.name)) for persona in done.personas]
     if done.snapshot is not None:
         started.append((SUB_AGENT, done.snapshot))
-    children = tuple(
-        AgentNode(name, tuple(_contribution(tool, host) for tool in pools if tool.name in names))
-        for name, names in started
-    )
-    own = (*done.tools, *done.server_tools)
-    return AgentNode(host.name, tuple(_contribution(tool, host) for tool in own), children)
+    children = (node(name, (t for t in pools if t.name in names)) for name, names in started)
+    return node(host.name, (*done.tools, *done.server_tools), children)
 
 
 def trifecta(host: Host, done: Registered) -> TrifectaReport:

@@ -9,7 +9,7 @@ from typing import Final
 from policy.core import expressions as re
 from policy.core.effect import Effect
 from policy.core.finding import Finding
-from policy.core.source import Edit, Span
+from policy.core.source import Span
 from policy.files.text import cite
 from policy.hosts.fields import HostError
 from policy.hosts.zeph.definition import (
@@ -36,18 +36,6 @@ from policy.hosts.zeph.spawning import (
 )
 
 
-def rewritten(span: Span | None, word: str) -> tuple[Edit, ...]:
-    """Return the edit that replaces a value by *word* and keeps its quotes."""
-    if span is None or not _WORD.fullmatch(word) or "\n" in span.text or "#" in span.text:
-        return ()
-    quote = span.text[:1] if span.text[:1] in ("'", '"') else ""
-    return (Edit(span, f"{quote}{word}{quote}"),)
-
-
-# A word that needs no quotes in YAML.
-_WORD: Final = re.compile(r"(?!(?:true|false|null)\Z)[a-z][a-z0-9_]*")
-
-
 def entry_findings(
     name: str, effect: Effect, span: Span | None, options: ZephOptions
 ) -> Iterator[Finding]:
@@ -60,11 +48,7 @@ def entry_findings(
         if tool != "*" or options.profile is not ZephProfile.ISSUE_970:
             yield find("dead-star", span, name=shown, does=does)
     elif "(" in name and tool:
-        if allows:
-            yield find("argument-widened", span, name=shown, tool=tool)
-        else:
-            edits = rewritten(span, tool)
-            yield find("argument-cut", span, name=shown, tool=tool, edits=edits)
+        yield find("argument-widened" if allows else "argument-cut", span, name=shown, tool=tool)
     elif not tool:
         yield find("dead-entry", span, name=shown)
     else:

@@ -301,36 +301,30 @@ def load_all_with_sources(  # the parameters of Zeph
     """
     loaded = Loaded(profile, strict)
     named = frozenset(map(PurePath, cli_agents))
-    for given in ordered_paths:
-        path, is_named = folder / given, PurePath(given) in named
-        if path.is_file():
-            # Zeph expects single files on the command line only, and labels all of them so.
-            _load_file(loaded, Path(given), None, "cli", folder, is_named=is_named)
-        elif not path.is_dir():
-            loaded.absent.append(str(given))
-        else:
+    for given in map(Path, ordered_paths):
+        is_named, boundary, scope = given in named, None, "cli"
+        files: Iterable[Path] = [given]
+        # Zeph expects single files on the command line only, and labels all of them so.
+        if not (folder / given).is_file():
             scope = scope_label(given, cli_agents, config_user_dir, extra_dirs)
-            _load_folder(loaded, Path(given), scope, folder, is_named=is_named)
+            boundary = folder if strict and scope == "project" else None if is_named else given
+            files = _files_in(given, folder, loaded)
+        for file in files:
+            read = partial(load, file, boundary, folder=folder, profile=profile, scope=scope)
+            if is_named:
+                loaded.take(read(), scope)
+            else:
+                loaded.add(read, scope)
     return loaded
 
 
-def _load_folder(loaded: Loaded, given: Path, scope: str, folder: Path, *, is_named: bool) -> None:
+def _files_in(given: Path, folder: Path, loaded: Loaded) -> list[Path]:
+    """Return the files of a folder that are read; a folder that is not there has none."""
+    if not (folder / given).is_dir():
+        loaded.absent.append(str(given))
+        return []
     names = sorted(entry.name for entry in (folder / given).iterdir() if entry.suffix == ".md")
-    boundary: Path | None = None if is_named else given
-    if loaded.strict and scope == "project":
-        boundary = folder
-    for name in loaded.cut(str(given), names):
-        _load_file(loaded, given / name, boundary, scope, folder, is_named=is_named)
-
-
-def _load_file(
-    loaded: Loaded, path: Path, boundary: Path | None, scope: str, folder: Path, *, is_named: bool
-) -> None:
-    read = partial(load, path, boundary, folder=folder, profile=loaded.profile, scope=scope)
-    if is_named:
-        loaded.take(read(), scope)
-    else:
-        loaded.add(read, scope)
+    return [given / name for name in loaded.cut(str(given), names)]
 
 
 def load_definitions(

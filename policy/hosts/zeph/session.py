@@ -63,7 +63,9 @@ def glob(text: str, *, ignore_case: bool = False) -> tuple[Pattern, ...]:
     while position < len(text):
         part = _PART.match(text, position)
         if part is None:
-            raise Unusable(_mistake(text[position:]))
+            raise Unusable(
+                "`[` is never closed" if text[position] == "[" else "`**` is no part of a path"
+            )
         position = part.end()
         branches = [[*branch, *option] for branch in branches for option in _options(part)]
         if len(branches) > _BRANCHES:
@@ -86,13 +88,6 @@ def _options(part: re.Match[str]) -> tuple[list[Token], ...]:
             return ([OneOf(frozenset(characters_of(part["set"])), bool(part["negated"]))],)
         case _:
             return ([part[0]],)
-
-
-def _mistake(rest: str) -> str:
-    if rest.startswith("["):
-        return "`[` is never closed"
-    many = rest.startswith("***")
-    return "a wildcard is `*` or `**`" if many else "`**` must be a whole part of a path"
 
 
 # --- policy rules as written ----------------------------------------------------------

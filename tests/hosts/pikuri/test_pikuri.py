@@ -29,7 +29,6 @@ from policy.hosts.pikuri.host import (
     AgentNode,
     AllowAll,
     Confirmer,
-    Contribution,
     Destination,
     Filesystem,
     Host,
@@ -509,11 +508,9 @@ FILES = TrifectaLegs(private=True)
 
 
 def test_p26_p30_p53_the_report_says_where_three_legs_meet() -> None:
-    apart = AgentNode(
-        "host", (Contribution("read", FILES),), (AgentNode("web", (Contribution("fetch", WEB),)),)
-    )
-    together = AgentNode("host", (Contribution("read", FILES), Contribution("fetch", WEB)))
-    below = AgentNode("host", (), (AgentNode("both", (Contribution("all", FILES | WEB),)),))
+    apart = AgentNode("host", FILES, (AgentNode("web", WEB),))
+    together = AgentNode("host", FILES | WEB)
+    below = AgentNode("host", children=(AgentNode("both", FILES | WEB),))
 
     assert walk(together).verdict is TrifectaVerdict.LOUD
     assert (walk(apart).verdict, walk(apart).tree_verdict) == (
