@@ -13,11 +13,14 @@ from functools import cache
 from pathlib import Path
 
 import policy
+from policy.hosts.data import host_table
 
 ROOT = Path(policy.__file__).parent
 
 # Codes that are no literals: the expression that is given, and what it can be.
-COMPUTED: dict[str, set[str]] = {}
+COMPUTED = {
+    "name.partition('.')[0]": {name.partition(".")[0] for name in host_table("a3s", "traps")},
+}
 
 
 # Where changes and claims become results, which are no findings and have no page.

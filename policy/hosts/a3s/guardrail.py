@@ -6,7 +6,8 @@ import enum
 import json
 import posixpath
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import PurePosixPath
 from typing import Any, Final
 
 from policy.commands.knowledge import Shell, Wrapping
@@ -121,12 +122,7 @@ def _is_git_read_only(arguments: list[str]) -> bool:
     refused = re.compile(_GIT["refused"])
     if not arguments or _any_refuses(arguments) or any(map(refused.fullmatch, arguments)):
         return False
-    command, rest = arguments[0], arguments[1:]
-    if command == "remote":
-        return not rest or rest[0] in {"-v", "show"}
-    if command == "branch":
-        return set(rest).issubset(_GIT["branch"])
-    return command in _GIT["read_only"]
+    return bool(re.fullmatch(_GIT["read_only"], " ".join(arguments)))
 
 
 # --- the tool `git` -------------------------------------------------------------------
@@ -198,22 +194,17 @@ class Guardrail:
             return True
         if not text.startswith("/"):
             return posixpath.normpath(text).split("/")[0] == ".."
-        return self.workspace is None or text.startswith("//") or not self._is_inside(text)
+        return self.workspace is None or text.startswith("//") or not self._is_below(text, ".")
 
     def crosses_link(self, path: str) -> bool:
         """Return whether *path* passes a link."""
         if self.workspace is None or not self.links or self.is_outside(path):
             return False
-        full = self._absolute(path.replace("\\", "/").strip())
-        links = (self._absolute(link) for link in self.links)
-        return any(full == link or full.startswith(f"{link}/") for link in links)
+        return any(self._is_below(path.replace("\\", "/").strip(), link) for link in self.links)
 
-    def _absolute(self, path: str) -> str:
-        return posixpath.normpath(path if path.startswith("/") else f"{self.workspace}/{path}")
-
-    def _is_inside(self, path: str) -> bool:
-        root, full = self._absolute("."), self._absolute(path)
-        return full == root or full.startswith(root.rstrip("/") + "/")
+    def _is_below(self, path: str, folder: str) -> bool:
+        full, root = (posixpath.join(self.workspace or "", one) for one in (path, folder))
+        return PurePosixPath(posixpath.normpath(full)).is_relative_to(posixpath.normpath(root))
 
 
 _DRIVE: Final = re.compile(r"[A-Za-z]:")
@@ -231,7 +222,7 @@ def assess(tool: str, args: object, guardrail: Guardrail, depth: int = 0) -> Ris
     if not isinstance(args, Mapping):
         return Risk.HIGH
     if name == "batch":
-        return _batch(args, guardrail, depth)
+        return _worst(_calls(args, guardrail, depth))
     if any(guardrail.crosses_link(path) for path in _paths(name, args)):
         return Risk.CRITICAL
     if name == "bash":
@@ -266,8 +257,7 @@ def _read(args: Mapping[str, Any], guardrail: Guardrail) -> Risk:
         not isinstance(listed, (list, tuple)) or len(paths) != len(listed)
     ):
         return Risk.HIGH
-    risks = [_at(path, Risk.ROUTINE, guardrail, absent=Risk.HIGH) for path in paths]
-    return max(risks, key=lambda risk: risk.value, default=Risk.HIGH)
+    return _worst(_at(path, Risk.ROUTINE, guardrail, absent=Risk.HIGH) for path in paths)
 
 
 def _paths(name: str, args: Mapping[str, Any]) -> list[str]:
@@ -286,15 +276,14 @@ def _paths(name: str, args: Mapping[str, Any]) -> list[str]:
     return [path for path in found if isinstance(path, str)]
 
 
-def _batch(args: Mapping[str, Any], guardrail: Guardrail, depth: int) -> Risk:
+def _calls(args: Mapping[str, Any], guardrail: Guardrail, depth: int) -> Iterator[Risk]:
+    """Yield the risk of each call of a batch."""
     calls = args.get("invocations")
-    if not isinstance(calls, (list, tuple)) or not calls or depth >= _DEEPEST:
-        return Risk.HIGH
-    found = []
-    for call in calls:
+    for call in calls if isinstance(calls, (list, tuple)) and depth < _DEEPEST else ():
         tool = call.get("tool") if isinstance(call, Mapping) else None
-        if isinstance(tool, str):
-            found.append(assess(tool, call.get("args"), guardrail, depth + 1))
-        else:
-            found.append(Risk.HIGH)
-    return max(found, key=lambda risk: risk.value)
+        known = isinstance(tool, str)
+        yield assess(str(tool), call.get("args"), guardrail, depth + 1) if known else Risk.HIGH
+
+
+def _worst(risks: Iterable[Risk]) -> Risk:
+    return max(risks, key=lambda risk: risk.value, default=Risk.HIGH)

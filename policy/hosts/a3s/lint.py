@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Final
 
+from policy.core import expressions as re
 from policy.core.effect import Effect
 from policy.core.finding import Finding, Severity
 from policy.core.source import Edit
@@ -23,7 +24,6 @@ from policy.hosts.a3s.agents import (
 )
 from policy.hosts.a3s.rules import (
     SHIPPED,
-    SPAWNING,
     A3sProfile,
     Lane,
     PermissionPolicy,
@@ -31,14 +31,14 @@ from policy.hosts.a3s.rules import (
     finding,
     lane_rule,
 )
+from policy.hosts.data import host_table
 from policy.language.mistakes import closest
 from policy.language.syntax import Presence
 
 # --- one rule -------------------------------------------------------------------------
 
 
-_PATH_TOOLS: Final = frozenset({"read", "write", "edit", "download", "ls"})
-_TEXT_TOOLS: Final = frozenset({*_PATH_TOOLS, "bash", "search"})
+_TRAPS: Final = host_table("a3s", "traps")
 
 
 def _rule_findings(
@@ -58,7 +58,7 @@ def _rule_findings(
     else:
         yield from _name(rule, effect, known)
         if rule.pattern and not rule.any_argument:
-            yield from _pattern(rule, rule.pattern, effect)
+            yield from _traps(rule, effect)
 
 
 # --- the tool -------------------------------------------------------------------------
@@ -82,44 +82,14 @@ def _name_help(name: str) -> str:
     return f"did you mean `{known}`?" if known else near or "remove it if no other program adds it"
 
 
-# --- the pattern ----------------------------------------------------------------------
-
-
-def _pattern(rule: PermissionRule, pattern: str, effect: Effect) -> Iterator[Finding]:
-    name, text, span = rule.tool.lower(), rule.text, rule.span
-    if name in SPAWNING or name == "agent":
-        if "*" not in pattern:
-            yield finding("a3s-inert-spawn-rule", span, rule=text, tool=name)
-    elif name not in _TEXT_TOOLS and not rule.is_glob:
-        if not (pattern.startswith("**") and pattern.endswith(("**", ":*"))):
-            literal = pattern.strip("*")
-            yield finding("a3s-json-arguments", span, rule=text, tool=rule.tool, literal=literal)
-    elif name == "bash":
-        yield from _command(rule, pattern, effect)
-    elif name in _PATH_TOOLS:
-        yield from _path(rule, pattern, effect)
-
-
-def _command(rule: PermissionRule, pattern: str, effect: Effect) -> Iterator[Finding]:
-    text, allows = rule.text, effect is Effect.ALLOW
-    if effect is Effect.ASK:
-        return
-    if pattern.endswith(":*") and pattern != ":*":
-        shown = f"{pattern[:-2]} x && y" if allows else f"cd x && {pattern[:-2]}"
-        does = "admits" if allows else "misses"
-        yield finding("a3s-prefix-without-boundary", rule.span, rule=text, does=does, shown=shown)
-    elif "*" in pattern:
-        case = "two" if "**" in pattern else "one"
-        yield finding("a3s-star-and-lines", rule.span, case=case, rule=text)
-
-
-def _path(rule: PermissionRule, pattern: str, effect: Effect) -> Iterator[Finding]:
-    name, text, span, denies = rule.tool.lower(), rule.text, rule.span, effect is Effect.DENY
-    literal = pattern.split("*", maxsplit=1)[0].removesuffix(":")
-    if effect is Effect.ALLOW and ("**" in pattern or pattern.endswith(":*")) and literal:
-        yield finding("a3s-path-walks-out", span, rule=text, tool=rule.tool, literal=literal)
-    if name == "read" and (denies or pattern.endswith(":*")):
-        yield finding("a3s-multi-file-read", span, case="deny" if denies else "other", rule=text)
+def _traps(rule: PermissionRule, effect: Effect) -> Iterator[Finding]:
+    """Yield the findings about a rule that matches other calls than it seems to."""
+    text = f"{effect.value} {rule.tool.lower()} {rule.pattern}"
+    for name, trap in _TRAPS.items():
+        if found := re.fullmatch(trap, text, re.DOTALL):
+            case, words = name.partition(".")[2], found.groupdict()
+            texts = {"rule": rule.text, "tool": rule.tool, **words}
+            yield finding(name.partition(".")[0], rule.span, case=case, **texts)
 
 
 # --- one policy -----------------------------------------------------------------------

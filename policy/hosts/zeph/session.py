@@ -63,8 +63,9 @@ def glob(text: str, *, ignore_case: bool = False) -> tuple[Pattern, ...]:
     while position < len(text):
         part = _PART.match(text, position)
         if part is None:
+            is_set = text[position] == "["
             raise Unusable(
-                "`[` is never closed" if text[position] == "[" else "`**` is no part of a path"
+                "`[` is never closed" if is_set else "`**` must be a whole part of a path"
             )
         position = part.end()
         branches = [[*branch, *option] for branch in branches for option in _options(part)]
