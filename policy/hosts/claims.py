@@ -143,12 +143,6 @@ def expectations(agent: Agent, table: Table, dialect: Dialect) -> Iterator[Claim
 
     An example states the effect of one call by the rules of the agent, wherever it stands among
     them, and without any agent above.
-
-    Args:
-        agent: the agent as written.
-        table: its compiled table.
-        dialect: names the arguments of tools.
-
     """
     for node in agent.body:
         if not isinstance(node, Expect):

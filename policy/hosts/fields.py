@@ -88,11 +88,7 @@ class HostErrors(HostError, PolicyErrors):
 def as_host_errors(error: PolicyError, kind: str, prefix: str = "") -> HostErrors:
     """Return *error* as mistakes of a host; those that are already keep their own kind.
 
-    Args:
-        error: one mistake or several, e.g. of a reader of YAML.
-        kind: of those that have none.
-        prefix: what the host prints before their messages.
-
+    The host prints *prefix* before the others.
     """
     errors = error.errors if isinstance(error, PolicyErrors) else (error,)
     return HostErrors(
@@ -298,17 +294,10 @@ class Fields:
     ) -> Fields:
         """Return the keys of the document that *read* returns.
 
-        Args:
-            read: a reader of YAML, JSON or TOML.
-            kind: of every mistake.
-            prefix: what the host prints before every message.
-            at: where it is reported that a document has no keys; by default the document.
-            typed: see the class.
-            filled: see the class.
+        That it has no keys is reported *at* a place, by default the document.
 
         Raises:
             HostErrors: it cannot be read, or is no mapping.
-
         """
         try:
             node = read()
@@ -352,13 +341,7 @@ class Fields:
         return found.span if found else None
 
     def known(self, *names: str, hints: Mapping[str, str] | None = None) -> None:
-        """Note every key that is none of *names*.
-
-        Args:
-            names: the keys of the mapping.
-            hints: key that people write here -> what to write instead.
-
-        """
+        """Note every key that is none of *names*; *hints* say what to write instead of some."""
         for entry in self.entries:
             if entry.name not in names:
                 listed = ", ".join(f"`{name}`" for name in names)

@@ -60,11 +60,8 @@ def skill_policy(
 ) -> PermissionPolicy:
     """Return the policy of a running skill: the tools that it lists, and no others.
 
-    Args:
-        allowed: ``allowed-tools``, a text or a list; None if it is absent, which is no tool.
-            A list is read as one text with commas between the items.
-        profile: the version.
-
+    ``allowed-tools`` may be a list, which is read as one text with commas; if it is absent, the
+    skill has no tool.
     """
     text = allowed if isinstance(allowed, str) else ", ".join(allowed or ())
     rules = (PermissionRule.of(f"{tool}({pattern})", profile) for tool, pattern in _grants(text))
@@ -72,14 +69,10 @@ def skill_policy(
 
 
 def _skill_restricts(tool: str, active: Iterable[str]) -> bool:
-    """Return whether the active skills forbid a session to call *tool*.
+    """Return whether the active skills, by their ``allowed-tools``, forbid a call of *tool*.
 
-    Args:
-        tool: the name.
-        active: ``allowed-tools`` of each skill that declares it. One skill that names the
-            tool, in any case and for every argument, is enough. Patterns over names or
-            arguments match nothing, and an empty list restricts nothing.
-
+    One skill that names the tool, in any case and for every argument, is enough. Patterns over
+    names or arguments match nothing, and an empty list restricts nothing.
     """
     lists = [_grants(text) for text in active]
     through = (tool.lower(), "*")
@@ -294,11 +287,7 @@ def child_scopes(
 ) -> list[Scope]:
     """Return the scopes that a call of a started agent passes: of *parent*, and its own.
 
-    Args:
-        parent: the scopes of the session that starts it; none if it has no permissions.
-        agent: the started agent.
-        confirmation: who confirms the calls of that session.
-
+    A *parent* without permissions has no scope; *confirmation* is who confirms its calls.
     """
     profile, confirms = agent.permissions.profile, agent.provider(confirmation)
     if agent.has_permissions:
@@ -318,17 +307,9 @@ def delegate(  # a parent, who confirms for it, an agent and a call
     needs_confirmation: bool = False,
     only_permissions: bool = False,
 ) -> Passage:
-    """Return the decision on a call of an agent that *parent* started.
+    """Return the decision on a call of an agent that *parent*, with these permissions, started.
 
-    Args:
-        parent: the permissions of the session that starts it, or None.
-        confirmation: who confirms the calls of that session.
-        agent: the started agent.
-        tool: the tool that it calls; it never has the tools that start agents.
-        args: the arguments.
-        needs_confirmation: whether the tool itself requires confirmation.
-        only_permissions: whether to ignore who confirms.
-
+    A tool may itself need confirmation. With *only_permissions* it does not matter who confirms.
     """
     if agent.tool_free:
         return Passage(Effect.DENY, GateReason.NO_MANAGER)
@@ -357,13 +338,8 @@ def child_visible(
 ) -> bool:
     """Return whether the model of a started agent is shown *tool*.
 
-    Args:
-        tool: the name.
-        parent: the permissions of the session that started it, or None.
-        agent: the started agent.
-        hidden: rules for tools that the host program hides from the parent without denying
-            them; an agent whose rules name such a tool is shown it.
-
+    The host program may hide tools from the parent without denying them, by rules; an agent
+    whose own rules name such a tool is shown it.
     """
     if tool.lower() in SPAWNING or agent.tool_free:
         return False
@@ -425,20 +401,12 @@ def inner_call(  # a call has a script, a tool, arguments, a number, a session, 
     number: int = 1,
     profile: A3sProfile = NEWEST,
 ) -> Effect:
-    """Return the effect of a call that a script makes.
+    """Return the effect of the *number*-th call of a script, whose list no argument can widen.
 
-    Args:
-        spec: the script, whose list and limits no argument can widen.
-        tool: the tool that it calls.
-        args: the arguments.
-        session: the session that bounds the call; None to ask the list alone, as versions
-            before 5 do.
-        number: the number of the call, from 1.
-        profile: the version.
+    Without a session the list alone decides, as before version 5.
 
     Raises:
         HostError: it has made too many calls.
-
     """
     limit = spec.limits.effective(spec.allowed_tools or ())[1]
     if number > limit:
@@ -551,12 +519,7 @@ def verifier_preflight(
 ) -> Effect:
     """Return DENY for a call that a turn of a verifier refuses, else ALLOW.
 
-    Args:
-        tool: the name, in any case.
-        args: the arguments.
-        nested: whether a program makes the call.
-        read_only: whether the tool declares itself read-only.
-
+    The call may be *nested* in a program, and its tool may declare itself read-only.
     """
     name = tool.lower()
     if name in _REFUSED:

@@ -85,10 +85,7 @@ def _words_of(command: str) -> list[str]:
 def _command_risk(command: str, outside: Callable[[str], bool]) -> Risk:
     """Return the risk of a command; it is high unless the command is known to be read-only.
 
-    Args:
-        command: the text.
-        outside: returns whether a word, read as a path, leads out of the workspace.
-
+    A word may, read as a path, lead *outside* of the workspace.
     """
     command = command.strip()
     if len(command) > _LONGEST:

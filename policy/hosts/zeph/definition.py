@@ -54,12 +54,7 @@ def intersect_allowlists(
 ) -> frozenset[str] | None:
     """Return the tools that both lists allow; None is no restriction, an empty list no tool.
 
-    Args:
-        one: a list of tools, or None.
-        other: a list of tools, or None.
-        exactly: whether names are compared as written, as Zeph does here; then a name in
-            another case is dropped.
-
+    Zeph compares names *exactly* here, and drops a name in another case.
     """
     if one is None or other is None:
         given = one if other is None else other
@@ -301,14 +296,9 @@ def frame(source: Source) -> tuple[int, int, str]:
 def parse(text: str | Source, profile: ZephProfile = ZephProfile.ZEPH) -> SubAgentDef:
     """Return the definition in *text*, a whole file.
 
-    Args:
-        text: header and body, as text or as a file.
-        profile: which Zeph reads it.
-
     Raises:
         HostError: of kind ``Parse``, all mistakes in delimiters, syntax, types and keys; or of
             kind ``Invalid``, the first value that Zeph refuses.
-
     """
     source = text if isinstance(text, Source) else Source("<unknown>", text)
     start, end, body = frame(source)

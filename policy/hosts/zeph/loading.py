@@ -72,12 +72,8 @@ def with_scope(
 ) -> tuple[SubAgentDef, tuple[Finding, ...]]:
     """Return *definition* without hooks if its scope may not have any, and a finding about that.
 
-    Args:
-        definition: the definition as written.
-        scope: its scope, or None if it was read by itself.
-        strict: whether only projects and the command line may have hooks, as documented; Zeph
-            removes the hooks of users only.
-
+    Only projects and the command line may have hooks, as documented and if *strict*; Zeph removes
+    those of users only.
     """
     without_hooks = ("user", "extra", "unknown") if strict else ("user",)
     if scope not in without_hooks or not definition.hooks:
@@ -200,16 +196,10 @@ def resolve_paths(
 ) -> tuple[Path, ...]:
     """Return the folders of definitions, the one with the highest priority first.
 
-    Args:
-        cli: paths given on the command line.
-        user_dir: the folder of the user; "" is none, None the default.
-        extra_dirs: more folders.
-        folder: the working folder.
-        home: the home folder; None is that of the process.
+    The folder of the user is the default if it is None, and none if it is "".
 
     Raises:
         HostError: a path of the command line does not exist.
-
     """
     for given in cli:
         if not (folder / given).exists():
@@ -232,18 +222,12 @@ def load(
     profile: ZephProfile = ZephProfile.ZEPH,
     scope: str | None = None,
 ) -> SubAgentDef:
-    """Return the definition in one file.
+    """Return the definition in one file, labelled with its scope.
 
-    Args:
-        path: of the file.
-        boundary: a folder that must contain it, links resolved; None is no bound.
-        folder: the working folder.
-        profile: the profile that reads it.
-        scope: the scope in the label of its source.
+    The file must be in the folder *boundary*, if there is one, links resolved.
 
     Raises:
         HostError: of kind ``Parse`` where it cannot be read, or as `parse`.
-
     """
     name = str(path)
     try:
@@ -285,19 +269,10 @@ def load_all_with_sources(  # the parameters of Zeph
 ) -> Loaded:
     """Return the definitions of *ordered_paths*, each with the scope of its path.
 
-    Args:
-        ordered_paths: files and folders, the one with the highest priority first.
-        cli_agents: those that the command line names.
-        config_user_dir: the folder of the user.
-        extra_dirs: more folders.
-        folder: the working folder.
-        profile: the profile that reads them.
-        strict: whether only projects and the command line may have hooks, and a linked folder
-            must be in the working folder.
+    If *strict*, a linked folder must be in the working folder, and hooks are as in `with_scope`.
 
     Raises:
         HostError: a file that the command line names cannot be read.
-
     """
     loaded = Loaded(profile, strict)
     named = frozenset(map(PurePath, cli_agents))
@@ -397,16 +372,9 @@ class Configured:
 
 
 def read_config(tree: Tree, known: Collection[str], root: str, options: ZephOptions) -> Configured:
-    """Return the configuration of a project.
+    """Return the configuration of the project in the folder *root*; *known* are all paths.
 
     With a configuration that cannot be read Zeph does not start, so it starts no agent.
-
-    Args:
-        tree: the files.
-        known: their paths.
-        root: the folder of the project, relative to the tree.
-        options: the options of the front end.
-
     """
     for name in CONFIG_FILES:
         path = f"{root}/{name}" if root else name

@@ -532,14 +532,9 @@ class ToolScope:
         strictness: Strictness = Strictness.PROVISIONAL,
         general: bool = False,
     ) -> ToolScope:
-        """Return the tools of *registry* that *patterns* match.
+        """Return the tools of *registry* that *patterns*, globs over ids with namespaces, match.
 
-        Args:
-            patterns: globs over ids with namespaces.
-            registry: the ids of all tools.
-            name: of the scope, for messages.
-            strictness: which patterns must match something.
-            general: whether a pattern may match the whole registry.
+        A pattern may match the whole registry only if the scope is *general*.
 
         Raises:
             HostError: the first pattern that is not a glob, that matches the whole registry, or
@@ -754,11 +749,7 @@ def fold(levels: Iterable[TrustLevel]) -> TrustLevel:
 def trust_rules(level: TrustLevel, servers: Iterable[str], dialect: Dialect) -> RuleSet:
     """Return the rules on the tools that a level of trust denies.
 
-    Args:
-        level: the level.
-        servers: ids of the tools that servers offer, all of which quarantine denies.
-        dialect: how calls are read. A loose dialect compares names loosely.
-
+    Quarantine denies all tools of *servers*. A loose dialect compares names loosely.
     """
     if level >= TrustLevel.VERIFIED:
         return RuleSet((), Effect.ALLOW, dialect)
@@ -850,13 +841,9 @@ class SessionPermissions:
         return Table.of(self.rule_set(RAW)).decide(tool, {field: text})
 
     def rule_set(self, dialect: Dialect, *, gated: bool = False) -> RuleSet:
-        """Return the policy as rules.
+        """Return the policy as rules. A loose dialect compares names loosely.
 
-        Args:
-            dialect: how calls are read. A loose dialect compares names loosely.
-            gated: whether the policy comes after the gate of trust, which lets
-                every tool through that has no rules.
-
+        The policy may be *gated*: the gate of trust before it lets tools without rules through.
         """
         named = f"autonomy: {self.autonomy.value}"
         match self.autonomy:
@@ -938,13 +925,7 @@ class ZephSession:
     blocked: tuple[BlockedCommand, ...] = ()
 
     def rule_sets(self, dialect: Dialect, cap: TrustLevel | None = None) -> tuple[RuleSet, ...]:
-        """Return the rule sets of the gates.
-
-        Args:
-            dialect: how calls are read.
-            cap: a cap on the trust of the caller; None is no cap.
-
-        """
+        """Return the rule sets of the gates; *cap* is a cap on the trust of the caller."""
         sets = []
         if self.rules is not None:
             trust = effective_trust(self.trust or TrustLevel.TRUSTED, cap)

@@ -142,11 +142,8 @@ class SpawnContext:
     ) -> SpawnContext:
         """Return the context of an agent that is started by an agent with this context.
 
-        Args:
-            own: what the starting agent adds; the default adds nothing.
-            allowlist: the tools that the starting agent may call; None is every tool.
-            forward: what the starting agent hands on.
-
+        The starting agent adds what *own* says. It may call the tools of *allowlist*; None is every
+        tool.
         """
         if forward is Forward.NOTHING:
             return evolve(own, spawn_depth=0)
@@ -380,14 +377,10 @@ class SubAgentManager:
     ) -> Effective:
         """Return the permissions that the agent *name* is started with.
 
-        Args:
-            name: the name of the agent.
-            context: the context that it gets.
-            parent: the agent that starts it, whose `allowed_spawns` applies (issue 970).
+        The `allowed_spawns` of *parent* apply (issue 970).
 
         Raises:
             HostError: the first check that fails.
-
         """
         config = self.config
         self._check_session(name, context.origin)
