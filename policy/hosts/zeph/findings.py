@@ -47,8 +47,10 @@ def entry_findings(
     elif "*" in tool:
         if tool != "*" or options.profile is not ZephProfile.ISSUE_970:
             yield find("dead-star", span, name=shown, does=does)
+    elif "(" in name and tool and allows:
+        yield find("argument-widened", span, name=shown, tool=tool)
     elif "(" in name and tool:
-        yield find("argument-widened" if allows else "argument-cut", span, name=shown, tool=tool)
+        yield find("argument-cut", span, name=shown, tool=tool)
     elif not tool:
         yield find("dead-entry", span, name=shown)
     else:

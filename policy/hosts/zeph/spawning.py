@@ -572,12 +572,17 @@ def _entries(names: Iterable[str], effect: Effect, written: _Ids, *, wild: bool)
 def _written(definition: SubAgentDef, config: AgentsConfig) -> _Ids:
     """Return id and effect -> where the definition and the configuration list it."""
     found: dict[tuple[str, Effect], list[_Written]] = {}
-    named = [(name, effect, name, span) for name, effect, span in definition.named_tools]
-    named += [(name, Effect.DENY, rule, span) for name, rule, span in config.denied]
-    for name, effect, rule, span in named:
-        written = (rule, span.place if span else None)
+    for name, effect, written in _named(definition, config):
         found.setdefault((normalize(name), effect), []).append(written)
     return found
+
+
+def _named(definition: SubAgentDef, config: AgentsConfig) -> Iterator[tuple[str, Effect, _Written]]:
+    """Yield every name in the lists of the definition and of the configuration."""
+    for name, effect, span in definition.named_tools:
+        yield name, effect, (name, span.place if span else None)
+    for name, rule, span in config.denied:
+        yield name, Effect.DENY, (rule, span.place if span else None)
 
 
 # --- the lists of agents as declared --------------------------------------------------
@@ -591,40 +596,28 @@ def _declared_rules(
     definition: SubAgentDef, profile: ZephProfile, config: AgentsConfig
 ) -> tuple[RuleSet, ...]:
     """Return the rule sets that a definition declares, all of which hold."""
-    sets: list[RuleSet] = []
-    for key, names, effect in definition.lists:
-        entries: list[Entry] = []
-        for index, name in enumerate(names):
-            place = definition.place(f"tools.{key}[{index}]")
-            entries += _read_name(name, effect, rule=name, place=place)
-        if effect is Effect.DENY:
-            sets += [RuleSet((STARTING, *entries), Effect.ALLOW, DECLARED)] if entries else []
-        elif names or profile is not ZephProfile.ISSUE_970:
-            if scope := config.memory(definition):
-                added = memory_grants(definition.tools, config.disallowed(definition))
-                entries += _remembering(definition, scope, added or ())
-            sets.append(_only(entries))
-    others = (_spawns(definition), _configured_denials(definition, config))
-    sets += (rules for rules in others if rules.entries)
+    listed: dict[Effect, list[Entry]] = {effect: [] for effect in Effect}
+    for name, effect, (rule, place) in _named(definition, config):
+        listed[effect] += _read_name(name, effect, rule=rule, place=place)
+    if definition.permissions.worktree:
+        place, rule = definition.place("permissions.worktree"), "worktree: true"
+        listed[Effect.DENY].append(Entry(WORKING_DIRECTORY, Effect.DENY, rule=rule, place=place))
+    denied = RuleSet((STARTING, *listed[Effect.DENY]), Effect.ALLOW, DECLARED)
+    sets = [denied] if listed[Effect.DENY] else []
+    allow = definition.tools.allow
+    if allow or (allow is not None and profile is not ZephProfile.ISSUE_970):
+        if scope := config.memory(definition):
+            added = memory_grants(definition.tools, config.disallowed(definition))
+            listed[Effect.ALLOW] += _remembering(definition, scope, added or ())
+        sets.append(_only(listed[Effect.ALLOW]))
+    if (spawns := _spawns(definition)).entries:
+        sets.append(spawns)
     return (*sets, *_plan_rules(config.mode(definition), definition, DECLARED))
 
 
 def _only(entries: Iterable[Entry]) -> RuleSet:
     """Return the rules of a list of the only tools that an agent has."""
     return RuleSet((STARTING, *entries), Effect.DENY, DECLARED, Reason.UNAVAILABLE)
-
-
-def _configured_denials(definition: SubAgentDef, config: AgentsConfig) -> RuleSet:
-    """Return the denials that the configuration and ``worktree: true`` add."""
-    entries = [
-        entry
-        for name, rule, span in config.denied
-        for entry in _read_name(name, Effect.DENY, rule=rule, place=span.place if span else None)
-    ]
-    if definition.permissions.worktree:
-        place = definition.place("permissions.worktree")
-        entries.append(Entry(WORKING_DIRECTORY, Effect.DENY, rule="worktree: true", place=place))
-    return RuleSet((STARTING, *entries) if entries else (), Effect.ALLOW, DECLARED)
 
 
 # --- entries of lists -----------------------------------------------------------------
