@@ -493,7 +493,7 @@ def _policy(case: Case) -> autonomy.SessionPermissions | None:
     return autonomy.SessionPermissions(
         autonomy.Autonomy(context.get("autonomy", "supervised")),
         {
-            tool: [(text, Effect(effect)) for text, effect in listed]
+            tool: [autonomy.SessionRule(text, Effect(effect)) for text, effect in listed]
             for tool, listed in (rules or {}).items()
         },
     )

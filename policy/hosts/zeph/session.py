@@ -8,7 +8,7 @@ from __future__ import annotations
 import enum
 import json
 import string
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import chain, product, starmap, takewhile
 from pathlib import Path
@@ -804,16 +804,6 @@ class SessionRule:
             yield Entry(tool, self.effect, pattern, rule=f"{tool}: {self.text}", place=place)
 
 
-_Given = SessionRule | tuple[str, Effect]
-
-
-def _rules(rules: Mapping[str, Iterable[_Given]]) -> Mapping[str, tuple[SessionRule, ...]]:
-    return {
-        tool: tuple(one if isinstance(one, SessionRule) else SessionRule(*one) for one in listed)
-        for tool, listed in rules.items()
-    }
-
-
 @frozen(slots=False)
 class SessionPermissions:
     """The permissions of a session.
@@ -825,14 +815,23 @@ class SessionPermissions:
     """
 
     autonomy: Autonomy = Autonomy.SUPERVISED
-    rules: Mapping[str, tuple[SessionRule, ...]] = field(factory=dict, converter=_rules, hash=False)
+    rules: Mapping[str, Sequence[SessionRule]] = field(factory=dict, hash=False)
 
     @classmethod
-    def from_legacy(cls, blocked: Iterable[str], confirm: Iterable[str]) -> SessionPermissions:
+    def from_legacy(
+        cls, blocked: Iterable[str], confirm: Iterable[str], spans: Mapping[str, Span] | None = None
+    ) -> SessionPermissions:
         """Return the policy of two lists of texts in commands, the older form."""
-        denied = [(f"*{word}*", Effect.DENY) for word in blocked]
-        asked = [(f"*{word}*", Effect.ASK) for word in confirm]
-        return cls(rules={"bash": (*denied, *asked, ("*", Effect.ALLOW))})
+        lists = {
+            "blocked_commands": (blocked, Effect.DENY),
+            "confirm_patterns": (confirm, Effect.ASK),
+        }
+        rules = [
+            SessionRule(f"*{text}*", effect, (spans or {}).get(f"tools.shell.{key}[{index}]"))
+            for key, (texts, effect) in lists.items()
+            for index, text in enumerate(texts)
+        ]
+        return cls(rules={"bash": (*rules, SessionRule("*", Effect.ALLOW))})
 
     def check(self, tool: str, text: str) -> Decision:
         """Return the decision on a call of *tool* with the input *text*."""
@@ -995,11 +994,10 @@ _ALL_DENIED: Final = "every call is denied here, since the policy rules cannot b
 
 def _permissions(tools: Fields, shell: Fields) -> SessionPermissions:
     """Return the rules of each tool: ``permissions``, or else the lists of the shell."""
-    denied = _legacy(shell, "blocked_commands", Effect.DENY, ())
-    asked = _legacy(shell, "confirm_patterns", Effect.ASK, PROGRAMS["confirmed"])
+    blocked, confirmed = shell.texts("blocked_commands"), shell.optional_texts("confirm_patterns")
     if tools.entry("permissions") is None:
-        listed = (*denied, *asked, SessionRule("*", Effect.ALLOW))
-        return SessionPermissions(rules={"bash": listed})
+        asked = PROGRAMS["confirmed"] if confirmed is None else confirmed
+        return SessionPermissions.from_legacy(blocked, asked, shell.spans)
     section = tools.below("permissions")
     rules: dict[str, list[SessionRule]] = {}
     for entry in section.entries:
@@ -1012,15 +1010,6 @@ def _permissions(tools: Fields, shell: Fields) -> SessionPermissions:
     # The shell asks for every command if no rules are for it.
     rules.setdefault("bash", [SessionRule("*", Effect.ASK)])
     return SessionPermissions(rules=rules)
-
-
-def _legacy(shell: Fields, key: str, effect: Effect, usual: Iterable[str]) -> list[SessionRule]:
-    """Return the rules of a list of texts that commands may contain."""
-    texts = shell.optional_texts(key)
-    return [
-        SessionRule(f"*{text}*", effect, shell.spans.get(f"tools.shell.{key}[{index}]"))
-        for index, text in enumerate(usual if texts is None else texts)
-    ]
 
 
 def _blocked(shell: Fields) -> list[BlockedCommand]:

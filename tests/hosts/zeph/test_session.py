@@ -24,6 +24,7 @@ from policy.hosts.zeph.session import (
     PolicyEnforcer,
     PolicyRule,
     SessionPermissions,
+    SessionRule,
     ToolScope,
     TrustLevel,
     ZephSession,
@@ -46,7 +47,7 @@ ALLOW, ASK, DENY = Effect.ALLOW, Effect.ASK, Effect.DENY
 
 
 def _policy(*rules: tuple[str, Effect], tool: str = "bash") -> SessionPermissions:
-    return SessionPermissions(rules={tool: rules})
+    return SessionPermissions(rules={tool: [SessionRule(*rule) for rule in rules]})
 
 
 def _refused(kind: str, call: object) -> None:
@@ -84,7 +85,7 @@ def test_a_name_ends_before_its_parenthesis_and_case_does_not_count(name: str, t
         (_policy(), "bash", "x", ASK),
         (SessionPermissions(Autonomy.READ_ONLY), "read", "x", ALLOW),
         (SessionPermissions(Autonomy.READ_ONLY), "bash", "x", DENY),
-        (SessionPermissions(Autonomy.FULL, {"bash": [("*", DENY)]}), "bash", "x", ALLOW),
+        (SessionPermissions(Autonomy.FULL, {"bash": [SessionRule("*", DENY)]}), "bash", "x", ALLOW),
         (SessionPermissions.from_legacy(["rm"], ["git"]), "bash", "rm x", DENY),
         (SessionPermissions.from_legacy(["rm"], ["git"]), "bash", "git x", ASK),
         (SessionPermissions.from_legacy(["rm"], ["git"]), "bash", "ls", ALLOW),
