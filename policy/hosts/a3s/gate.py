@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import enum
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final, NoReturn
 
 from policy.core import expressions as re
+from policy.core import limits
+from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.source import Source
 from policy.core.values import field, frozen
@@ -30,7 +32,8 @@ from policy.hosts.a3s.rules import (
 )
 from policy.hosts.data import host_table
 from policy.hosts.fields import Fields
-from policy.tables.ruleset import RuleSet
+from policy.patterns.notations import slashed
+from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Table
 
 
@@ -356,24 +359,39 @@ def child_visible(
 # --- calls that a script makes --------------------------------------------------------
 
 
-def admits(
-    allowed: tuple[str, ...] | None,
-    tool: str,
-    args: Mapping[str, Any],
-    profile: A3sProfile = NEWEST,
-) -> bool:
-    """Return whether the list of a script admits a call; the session still decides it."""
-    if tool in excluded(profile):
-        return False
-    if allowed is not None and tool not in allowed:
-        # A mode of `search` stands for the tool that it was.
-        mode = args.get("mode") if profile.one_search and tool == "search" else None
-        if mode not in MODES or mode not in allowed:
-            return False
-    if tool == "task":
-        tasks = args.get("tasks")
-        return not isinstance(tasks, (list, tuple)) or len(tasks) <= 1
-    return True
+def script_rules(
+    spec: ScriptToolSpec, profile: A3sProfile = NEWEST, *, without: Collection[str] = ()
+) -> RuleSet:
+    """Return the list of a script as rules over exact names, except the tools *without*.
+
+    A script without a list may call every tool that scripts may call at all.
+    """
+    place = spec.list_span.place if spec.list_span else None
+    entries = [_ONE_TASK] if profile.one_search else []
+    listed = spec.effective_tools(profile)
+    if listed is None:
+        entries += (Entry(f"={tool}", Effect.DENY) for tool in sorted(excluded(profile)))
+        return RuleSet(tuple(entries), Effect.ALLOW, dialect(profile))
+    for tool in listed:
+        if _listable(tool) and tool not in without:
+            entries.append(Entry(f"={tool}", Effect.ALLOW, rule=tool, place=place))
+        if tool in MODES and profile.one_search:
+            # A mode of `search` stands for the tool that it was.
+            mode = slashed(f"{tool} :*")
+            entries.append(Entry("=search", Effect.ALLOW, mode, rule=tool, place=place))
+    return RuleSet(tuple(entries), Effect.DENY, dialect(profile), Reason.UNAVAILABLE)
+
+
+# A script starts one agent a call. Keys are sorted where arguments are compared as JSON, so
+# `agent` is the first key of every task; within a text its quote would be escaped.
+_ONE_TASK: Final = Entry(
+    "=task", Effect.DENY, slashed('**},{"agent":**'), rule="a script starts one agent a call"
+)
+
+
+def _listable(name: str) -> bool:
+    # No tool is called `*` or `Bash(ls:*)`; a name that is too long grants nothing.
+    return 0 < len(name) < limits.PATTERN_CHARACTERS and not set(name) & set("*?()\\ ")
 
 
 @frozen
@@ -411,7 +429,9 @@ def inner_call(  # a call has a script, a tool, arguments, a number, a session, 
     limit = spec.limits.effective(spec.allowed_tools or ())[1]
     if number > limit:
         raise refused("max_tool_calls_exceeded", spec.span, most=limit)
-    if not admits(spec.allowed_tools, tool, args, profile):
+    tasks = args.get("tasks") if tool == "task" else None
+    several = isinstance(tasks, (list, tuple)) and len(tasks) > 1
+    if several or Table.of(script_rules(spec, profile)).decide(tool, args).effect is Effect.DENY:
         return Effect.DENY
     if session is None or not profile.governs_inner_calls:
         return Effect.ALLOW

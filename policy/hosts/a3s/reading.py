@@ -6,11 +6,10 @@ script tool makes; a script that may call `task` starts agents. An agent starts 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Final
 
-from policy.core import limits
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.values import evolve, field, frozen
@@ -21,10 +20,9 @@ from policy.hosts.a3s.agents import (
     ScriptToolSpec,
     SessionSettings,
 )
-from policy.hosts.a3s.gate import child_scopes
-from policy.hosts.a3s.rules import MODES, SPAWNING, dialect
+from policy.hosts.a3s.gate import child_scopes, script_rules
+from policy.hosts.a3s.rules import SPAWNING, dialect
 from policy.hosts.project import DeclaredReading, EnforcedReading
-from policy.patterns.notations import slashed
 from policy.tables.chain import Link, SpawnDenied
 from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Bounds, Ceiling, LinkedRules, Table
@@ -65,37 +63,12 @@ class World:
         other = AGENT_ALIASES.get(name, "")
         return other if name not in self.names and other in self.agents else name
 
-    def script_rules(self, name: str, *, without: Collection[str] = ()) -> RuleSet:
-        """Return the list of a script as rules over exact names, except the tools *without*."""
-        spec, profile = self.scripts[name], self.session.profile
-        place = spec.list_span.place if spec.list_span else None
-        entries = [_ONE_TASK] if profile.one_search else []
-        for tool in spec.effective_tools(profile) or ():
-            if _listable(tool) and tool not in without:
-                entries.append(Entry(f"={tool}", Effect.ALLOW, rule=tool, place=place))
-            if tool in MODES and profile.one_search:
-                mode = slashed(f"{tool} :*")
-                entries.append(Entry("=search", Effect.ALLOW, mode, rule=tool, place=place))
-        return RuleSet(tuple(entries), Effect.DENY, dialect(profile), Reason.UNAVAILABLE)
-
     def spawn_call(self, agent: str) -> tuple[str, dict[str, object]]:
         """Return the call that starts an agent or a script."""
         if agent.startswith(SCRIPT):
             return agent.removeprefix(SCRIPT), {}
         task: dict[str, object] = {"agent": agent}
         return "task", {"tasks": [task]} if self.session.profile.one_search else task
-
-
-# A script starts one agent a call. Keys are sorted where arguments are compared as JSON, so
-# `agent` is the first key of every task; within a text its quote would be escaped.
-_ONE_TASK: Final = Entry(
-    "=task", Effect.DENY, slashed('**},{"agent":**'), rule="a script starts one agent a call"
-)
-
-
-def _listable(name: str) -> bool:
-    # No tool is called `*` or `Bash(ls:*)`; a name that is too long grants nothing.
-    return 0 < len(name) < limits.PATTERN_CHARACTERS and not set(name) & set("*?()\\ ")
 
 
 def _no_spawning(world: World) -> RuleSet:
@@ -137,7 +110,8 @@ def _declared_tables(world: World) -> dict[str, Table]:
     for name in world.scripts:
         link = f"{SCRIPT}{name}"
         # The host excludes `program`, but not the names of scripts; no script starts a script.
-        rules = world.script_rules(name, without=world.scripts)
+        spec = world.scripts[name]
+        rules = script_rules(spec, world.session.profile, without=world.scripts)
         tables[link] = Table(Ceiling.of([LinkedRules(rules, (link,))]), bounds=Bounds(depth=1))
     return tables
 
@@ -170,7 +144,8 @@ def _child_rules(
     """Return the rule sets that bound a started agent or script, each with its link."""
     session = world.session
     if link.startswith(SCRIPT):
-        listed = (world.script_rules(link.removeprefix(SCRIPT)), link)
+        spec = world.scripts[link.removeprefix(SCRIPT)]
+        listed = (script_rules(spec, session.profile), link)
         bounds = [(_answered(rules, provider), MAIN) for rules in above]
         return [*bounds, listed] if session.profile.governs_inner_calls else [listed]
     agent = world.agents[link]
