@@ -106,13 +106,11 @@ class _Loader:
         session = self._session()
         agents = self._agents(session.profile)
         directory = self._directory(session.profile)
-        known = (
-            frozenset(tool.name.lower() for tool in directory.tools) if directory else frozenset()
-        )
+        known = frozenset(tool.name.lower() for tool in directory.tools)
         self.findings += session_findings(session, known)
         for agent in agents.values():
             self.findings += unconfirmed_findings(agent, session)
-        scripts = self._scripts(directory) if directory else {}
+        scripts = self._scripts(directory)
         world = World(session, agents, scripts)
         reading = declared_reading(world)
         spans = {name: agent.span for name, agent in agents.items()}
@@ -194,9 +192,10 @@ class _Loader:
                 finding("a3s-exposed-definition", span, agent=name, which=which, why=why)
             )
 
-    def _directory(self, profile: A3sProfile) -> AgentDir | None:
+    def _directory(self, profile: A3sProfile) -> AgentDir:
+        nothing = AgentDir(self.root, "")
         if self.root not in _directories(self.tree):
-            return None
+            return nothing
         try:
             directory = load_agent_dir(self.tree, self.root)
         except PolicyError as error:
@@ -204,7 +203,7 @@ class _Loader:
             self.files += [ReadFile(path, "agent directory") for path in paths]
             why = "nothing of the directory is in force"
             self.findings += Finding.of(error, "a3s-bad-directory", consequence=why)
-            return None
+            return nothing
         self.files += [ReadFile(path, "agent directory") for path in directory.files]
         self.findings += directory_findings(directory, profile)
         return directory

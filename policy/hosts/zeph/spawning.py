@@ -506,16 +506,25 @@ def _plan_rules(
 
 def _enforced_rules(effective: Effective, options: ZephOptions) -> tuple[RuleSet, ...]:
     """Return the rule sets that Zeph enforces for a started agent."""
-    definition = effective.definition
+    definition, tools = effective.definition, effective.tools
     entries = [STARTING]
     if definition.allowed_spawns is not None:
         entries = list(_spawn_entries(definition, definition.allowed_spawns))
     if options.session.peers:
         entries += (Entry(name, Effect.ALLOW, rule="peer messages") for name in GROUPS["peers"])
-    listed, default = _listed(effective, options)
-    if not listed and default is Effect.ALLOW and entries == [STARTING]:
+    listed: list[Entry] = []
+    written = _written(definition, options.config)
+    denied, allowed = (*effective.disallowed, *(tools.deny or ())), tools.allow or ()
+    for names, effect in ((denied, Effect.DENY), (allowed, Effect.ALLOW)):
+        wild = options.profile is ZephProfile.ISSUE_970
+        listed += _entries(names, effect, written, wild=wild)
+    if tools.allow is not None and effective.memory is not None:
+        listed += _remembering(definition, effective.memory, effective.added)
+    default, reason = Effect.ALLOW, Reason.DEFAULT
+    if tools.restricts:
+        default, reason = Effect.DENY, Reason.UNAVAILABLE
+    elif not listed and entries == [STARTING]:
         entries = []  # the lists restrict nothing
-    reason = Reason.DEFAULT if default is Effect.ALLOW else Reason.UNAVAILABLE
     rules = RuleSet((*entries, *listed), default, ENFORCED, reason)
     network = (network_rules(ENFORCED),) if effective.network_denied else ()
     return (rules, *_plan_rules(effective.mode, definition, ENFORCED), *network)
@@ -528,24 +537,6 @@ def _spawn_entries(definition: SubAgentDef, allowed: Iterable[str]) -> Iterator[
         yield Entry(SPAWN_TOOL, Effect.ALLOW, Pattern.exactly(name), rule=rule, place=place)
     place = definition.place("allowed_spawns")
     yield Entry(SPAWN_TOOL, Effect.DENY, rule="allowed_spawns", place=place)
-
-
-def _listed(effective: Effective, options: ZephOptions) -> tuple[list[Entry], Effect]:
-    written = _written(effective.definition, options.config)
-    wild = options.profile is ZephProfile.ISSUE_970
-    tools = effective.tools
-    found = [
-        entry
-        for names, effect in (
-            (effective.disallowed, Effect.DENY),
-            (tools.deny or (), Effect.DENY),
-            (tools.allow or (), Effect.ALLOW),
-        )
-        for entry in _entries(names, effect, written, wild=wild)
-    ]
-    if tools.allow is not None and effective.memory is not None:
-        found += _remembering(effective.definition, effective.memory, effective.added)
-    return found, Effect.DENY if tools.restricts else Effect.ALLOW
 
 
 def _remembering(
