@@ -15,11 +15,11 @@ from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding
-from policy.core.source import Edit, Source, Span
+from policy.core.source import Source, Span
 from policy.core.values import attributes, evolve, field, frozen
 from policy.files.nodes import MappingNode, Node, ScalarNode
 from policy.files.opening import Tree
-from policy.files.text import cite, line_removal
+from policy.files.text import cite
 from policy.files.yaml_nodes import read_yaml
 from policy.hosts.data import FindingTexts, Grade, arguments_of, host_table, tool_classes
 from policy.hosts.fields import (
@@ -973,8 +973,7 @@ def _findings(host: Host, done: Registered, span: Span) -> Iterator[Finding]:
     named = {name for persona in done.personas for name in persona.tool_names}
     for tool in done.sub_agent_tools:
         if tool.name not in named:
-            edits = _without(tool.span)
-            yield find("pikuri-unused-pool", tool.span, tool=tool.name, edits=edits)
+            yield find("pikuri-unused-pool", tool.span, tool=tool.name)
     report = trifecta(host, done)
     if report.tree_verdict is not TrifectaVerdict.SILENT:
         chain = ">".join(report.worst_path)
@@ -982,16 +981,6 @@ def _findings(host: Host, done: Registered, span: Span) -> Iterator[Finding]:
         first_line = Span(at.source, at.start, at.start + len(at.text.split("\n", 1)[0]))
         loud = report.tree_verdict is TrifectaVerdict.LOUD
         yield find("pikuri-trifecta-loud" if loud else "pikuri-trifecta", first_line, chain=chain)
-
-
-def _without(span: Span | None) -> tuple[Edit, ...]:
-    """Return the edit that removes a registration that has a line of its own."""
-    edits = line_removal(span, " *- sub_agent_tool: *") if span is not None else ()
-    for edit in edits:
-        line, below = edit.span.text, edit.span.source.text[edit.span.end :].split("\n", 1)[0]
-        if len(below) - len(below.lstrip()) > line.index("-"):
-            return ()  # more of the registration is below
-    return edits
 
 
 def _of_host(host: Host, done: Registered, span: Span) -> Iterator[Finding]:

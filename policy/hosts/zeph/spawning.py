@@ -515,8 +515,8 @@ def _enforced_rules(effective: Effective, options: ZephOptions) -> tuple[RuleSet
     listed: list[Entry] = []
     written = _written(definition, options.config)
     denied, allowed = (*effective.disallowed, *(tools.deny or ())), tools.allow or ()
+    wild = options.profile is ZephProfile.ISSUE_970
     for names, effect in ((denied, Effect.DENY), (allowed, Effect.ALLOW)):
-        wild = options.profile is ZephProfile.ISSUE_970
         listed += _entries(names, effect, written, wild=wild)
     if tools.allow is not None and effective.memory is not None:
         listed += _remembering(definition, effective.memory, effective.added)
