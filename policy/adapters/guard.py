@@ -20,9 +20,9 @@ import os
 import secrets
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, Token
 from functools import partial
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from policy.adapters.messages import (
     FAILED,
@@ -148,25 +148,27 @@ class _Program:
     context: ContextVar[_Running | None] = field(
         factory=lambda: ContextVar("policy_running", default=None)
     )
-    offered: Memo[tuple[str, str, str], bool] = field(factory=partial(Memo, _REMEMBERED))
-    remaining: Memo[tuple[str, str, str], str] = field(factory=partial(Memo, _REMEMBERED))
-    tables: Memo[tuple[str, str], PlacedTable] = field(factory=partial(Memo, _REMEMBERED))
+    known: Memo[tuple[str, ...], Any] = field(factory=partial(Memo, _REMEMBERED))
+
+    def kept(self, what: str, chain: Chain, tool: str, make: Callable[[], _T]) -> _T:
+        """Return what *make* makes of a chain and a tool, made once."""
+        # Chains with equal tables name different links.
+        key = (what, str(chain), chain.table.hash, tool)
+        if key not in self.known:
+            self.known.keep(key, make())
+        found: _T = self.known[key]
+        return found
 
     def table(self, chain: Chain) -> PlacedTable:
         """Return the table of *chain*, placed where its calls are made."""
-        # Chains with equal tables name different links.
-        key = (str(chain), chain.table.hash)
-        return self.tables.get(key) or self.tables.keep(key, self.place.of(chain.table))
+        return self.kept("table", chain, "", lambda: self.place.of(chain.table))
 
     def verdict(
         self, chain: Chain, tool: str, arguments: Mapping[str, object], *, recorded: bool
     ) -> Verdict:
         """Return what a call of a tool of the runtime gets."""
-        agent = self.starts.get(tool)
-        if agent is not None:
-            return self.start(chain, agent, tool, arguments, recorded=recorded)
         named, call = self.named(tool), dict(arguments)
-        decision = self.decide(chain, named, call)
+        decision = self.table(chain).decide(named, call, checked=True)
         if recorded:
             self._record(chain.names, named, call, decision)
         if decision.effect is Effect.ALLOW:
@@ -230,19 +232,15 @@ class _Program:
             record = Record.of(chain, tool, call, decision)
             self.recorder.append(evolve(record, agent=agent, cwd=cwd))
 
-    def decide(self, chain: Chain, tool: str, call: dict[str, object]) -> Decision:
-        """Return the strictest decision on a call and on the files where its links lead."""
-        return self.table(chain).decide(tool, call, checked=True)
-
     def remains(self, chain: Chain, tool: str) -> str:
         """Return what the model learns about what remains allowed after a denial of *tool*."""
         # Finding it takes a comparison, and models try again.
-        key = (str(chain), chain.table.hash, tool)
-        found = self.remaining.get(key)
-        if found is None:
-            found = remainder(self.table(chain).moved, tool, self.runtime_name)
-            self.remaining.keep(key, found)
-        return found
+        return self.kept(
+            "remainder",
+            chain,
+            tool,
+            lambda: remainder(self.table(chain).moved, tool, self.runtime_name),
+        )
 
     def runtime_name(self, tool: str) -> str:
         """Return what the runtime calls a tool of the policy."""
@@ -255,16 +253,16 @@ class _Program:
 
     def is_offered(self, chain: Chain, tool: str) -> bool:
         """Return whether some call of a tool of the runtime can be allowed or asked for."""
-        key = (str(chain), chain.table.hash, tool)
-        found = self.offered.get(key)
-        if found is None:
-            agent = self.starts.get(tool)
-            if agent is not None:
-                found = may_start(chain, agent)
-            else:
-                found = may_call(self.table(chain).moved, self.named(tool))
-            self.offered.keep(key, found)
-        return found
+        agent = self.starts.get(tool)
+        if agent is not None:
+            return self.kept("offered", chain, tool, lambda: may_start(chain, agent))
+        return self.kept(
+            "offered", chain, tool, lambda: may_call(self.table(chain).moved, self.named(tool))
+        )
+
+    def is_granted(self, chain: Chain, tool: str) -> bool:
+        """Return whether every call of a tool of the runtime is allowed."""
+        return always_granted(self.table(chain).moved, self.named(tool))
 
 
 def _check_known(chain: Chain, agent: str) -> None:
@@ -409,14 +407,7 @@ class Guard:
             recorded: whether it is recorded; False for a second check of the same call.
 
         """
-        program = self._program
-        return self._checked(
-            chain_of,
-            lambda chain: program.verdict(chain, tool, arguments, recorded=recorded),
-            lambda denied: program.unstarted(
-                self._agent, denied, tool, arguments, recorded=recorded
-            ),
-        )
+        return self._checked(tool, arguments, None, chain_of, recorded=recorded)
 
     def check_start(
         self,
@@ -435,25 +426,28 @@ class Guard:
             recorded: as for `check`.
 
         """
-        program = self._program
-        return self._checked(
-            chain_of,
-            lambda chain: program.start(chain, agent, agent, said, recorded=recorded),
-            lambda denied: program.unstarted(self._agent, denied, agent, said, recorded=recorded),
-        )
+        return self._checked(agent, said, agent, chain_of, recorded=recorded)
 
     def _checked(
         self,
+        tool: str,
+        arguments: Mapping[str, object],
+        agent: str | None,
         chain_of: Callable[[], Chain] | None,
-        check: Callable[[Chain], Verdict],
-        unstarted: Callable[[SpawnDenied], Verdict],
+        *,
+        recorded: bool,
     ) -> Verdict:
+        """Return what the call of *tool* gets, which starts *agent* if one is named."""
+        program = self._program
         try:
+            agent = agent or program.starts.get(tool)
             try:
                 chain = self.chain if chain_of is None else chain_of()
             except SpawnDenied as denied:
-                return unstarted(denied)
-            return check(chain)
+                return program.unstarted(self._agent, denied, tool, arguments, recorded=recorded)
+            if agent is None:
+                return program.verdict(chain, tool, arguments, recorded=recorded)
+            return program.start(chain, agent, tool, arguments, recorded=recorded)
         except Exception:  # noqa: BLE001  # no failure may grant
             return _FAILED
 
@@ -465,9 +459,7 @@ class Guard:
             CallDenied: it may not run.
 
         """
-        if verdict.effect is Effect.DENY or verdict.chain is None:
-            raise CallDenied(verdict)
-        token = self._program.context.set(_Running(verdict.chain, verdict.started))
+        token = self._entered(verdict)
         try:
             yield
         finally:
@@ -482,9 +474,12 @@ class Guard:
             CallDenied: it may not run.
 
         """
+        self._entered(verdict)
+
+    def _entered(self, verdict: Verdict) -> Token[_Running | None]:
         if verdict.effect is Effect.DENY or verdict.chain is None:
             raise CallDenied(verdict)
-        self._program.context.set(_Running(verdict.chain, verdict.started))
+        return self._program.context.set(_Running(verdict.chain, verdict.started))
 
     def call(
         self,
@@ -539,28 +534,27 @@ class Guard:
             chain_of: finds the chain, where the runtime itself keeps it.
 
         """
-        try:
-            chain = self.chain if chain_of is None else chain_of()
-            return [tool for tool in tools if self._program.is_offered(chain, tool)]
-        except Exception:  # noqa: BLE001  # its calls are denied, so none is offered
-            return []
+        return self._those(tools, chain_of, self._program.is_offered)
 
     def granted(
         self, tools: Iterable[str], *, chain_of: Callable[[], Chain] | None = None
     ) -> list[str]:
-        """Return those of *tools* of which every call is allowed.
+        """Return those of *tools* of which every call is allowed (see `offered`).
 
         For tools whose calls run elsewhere undecided, e.g. at the provider of a model.
-
-        Args:
-            tools: as the runtime calls them.
-            chain_of: finds the chain, where the runtime itself keeps it.
-
         """
+        return self._those(tools, chain_of, self._program.is_granted)
+
+    def _those(
+        self,
+        tools: Iterable[str],
+        chain_of: Callable[[], Chain] | None,
+        holds: Callable[[Chain, str], bool],
+    ) -> list[str]:
         try:
-            table = self._program.table(self.chain if chain_of is None else chain_of()).moved
-            return [tool for tool in tools if always_granted(table, self.named(tool))]
-        except Exception:  # noqa: BLE001  # a failure grants nothing
+            chain = self.chain if chain_of is None else chain_of()
+            return [tool for tool in tools if holds(chain, tool)]
+        except Exception:  # noqa: BLE001  # its calls are denied, so none is offered
             return []
 
     def __repr__(self) -> str:

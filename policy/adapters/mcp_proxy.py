@@ -6,7 +6,8 @@ else passes byte for byte. Of what the server sends, only lists change. When the
 for whatever reason, so does the server: there is no way past the proxy.
 
 A client's message is read strictly, since the server may read it differently: a line that two
-readers could take for different messages is refused. So messages stay plain JSON objects here.
+readers could take for different messages is refused, and so is a batch, which the protocol has
+no more. So messages stay plain JSON objects here.
 The types of the `mcp` library accept repeated and unknown keys and write a message anew, and
 they would make that library a dependency of the command.
 """
@@ -387,14 +388,7 @@ class Gate:
 
     def _client_message(self, message: Any, line: bytes) -> Sent:
         if isinstance(message, list):
-            for one in message:
-                method = _check_object(one, _ENVELOPE).get("method")
-                if method == "tools/call" or _id_of(one) in self._asked:
-                    raise MessageRefused("expected a call of a tool alone, found one in a batch")
-                if method in _DECIDED:
-                    raise MessageRefused(f"expected `{method}` alone, found one in a batch")
-                self._remember(one)
-            return Sent(to_server=line)
+            raise MessageRefused("expected one message, found a batch")
         _check_object(message, _ENVELOPE)
         if "method" not in message:
             asked = self._asked.pop(_text(message, "id") or "", None)

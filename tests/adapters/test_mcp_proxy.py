@@ -67,7 +67,6 @@ def test_a_denied_call_does_not_reach_the_server_and_the_model_is_told(gate: Gat
         {"jsonrpc": "2.0", "method": "notifications/initialized"},
         {"jsonrpc": "2.0", "id": 7, "result": {"roots": []}},
         {"jsonrpc": "2.0", "id": 7, "method": "tools/list", "params": {"cursor": "x"}},
-        [{"jsonrpc": "2.0", "id": 7, "method": "ping"}],
     ],
 )
 def test_everything_else_passes_byte_for_byte(gate: Gate, message: Any) -> None:
@@ -110,6 +109,8 @@ HIDDEN = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"erase"
         HIDDEN + HIDDEN,
         f"[{HIDDEN}]",
         f"[[{HIDDEN}]]",
+        '[{"jsonrpc": "2.0", "id": 7, "method": "ping"}]',
+        "[]",
         "[" * 100_000,
         # Ids and shapes that are none.
         '{"id":true,"method":"tools/call","params":{"name":"look"}}',

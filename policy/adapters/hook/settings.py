@@ -71,23 +71,10 @@ def with_hook(source: Source, group: dict[str, object]) -> str:
         PolicyError: the settings cannot be read, or their hooks are not hooks.
 
     """
-    if not source.text.strip():
+    bare = Source(source.name, without_hook(source))
+    if not bare.text.strip():
         return json.dumps({"hooks": {_EVENT: [group]}}, indent=2) + "\n"
-    root = _root(source)
-    events = _groups(root)
-    ours = [item for item in events.items if _is_ours(item)] if events else []
-    if ours and json.loads(ours[0].span.text) == group:
-        kept, edits = ours[0], []
-    elif ours:
-        kept = ours[0]
-        edits = [Edit(kept.span, _laid_out(group, source, kept.span.start))]
-    else:
-        return edited(source.text, [_addition(source, root, group)])
-    if len(ours) > 1:
-        # One entry is enough; a second one would only run as well.
-        rest = without_hook(Source(source.name, edited(source.text, edits)))
-        return with_hook(Source(source.name, rest), group)
-    return edited(source.text, edits)
+    return edited(bare.text, [_addition(bare, _root(bare), group)])
 
 
 def without_hook(source: Source) -> str:
@@ -118,11 +105,9 @@ def _root(source: Source) -> MappingNode:
 def _groups(root: MappingNode) -> SequenceNode | None:
     """Return the list of hooks that run before calls, if there is one."""
     hooks = root.get("hooks")
-    if hooks is None:
-        return None
-    if not isinstance(hooks, MappingNode):
+    if hooks is not None and not isinstance(hooks, MappingNode):
         raise PolicyError("expected an object as `hooks`", hooks.span)
-    groups = hooks.get(_EVENT)
+    groups = hooks.get(_EVENT) if hooks else None
     if groups is not None and not isinstance(groups, SequenceNode):
         raise PolicyError(f"expected a list as `{_EVENT}`", groups.span)
     return groups
@@ -188,12 +173,8 @@ def _removal(source: Source) -> Edit | None:
     if len(groups.items) > 1:
         return _without(source, groups, number)
     if len(hooks.entries) > 1:
-        return _without(source, hooks, _number(hooks, _EVENT))
-    return _without(source, root, _number(root, "hooks"))
-
-
-def _number(holder: MappingNode, key: str) -> int:
-    return next(n for n, each in enumerate(holder.entries) if each.key.value == key)
+        return _without(source, hooks, [each.name for each in hooks.entries].index(_EVENT))
+    return _without(source, root, [each.name for each in root.entries].index("hooks"))
 
 
 def _without(source: Source, holder: MappingNode | SequenceNode, number: int) -> Edit:
@@ -206,12 +187,6 @@ def _without(source: Source, holder: MappingNode | SequenceNode, number: int) ->
     else:
         start, end = holder.span.start + 1, holder.span.end - 1
     return Edit(source.span(start, end), "")
-
-
-def _laid_out(value: object, source: Source, start: int) -> str:
-    if "\n" not in source.text:
-        return json.dumps(value)
-    return _dumped(value, _indent(source, start), _unit(source))
 
 
 def _dumped(value: object, indent: str, unit: str) -> str:
