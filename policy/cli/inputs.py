@@ -31,7 +31,7 @@ class InputTree:
     tree: Tree
     workspace: Workspace
     front_ends: tuple[FrontEnd, ...]
-    _sources: dict[str, Source | None] = field(factory=dict, init=False, repr=False)
+    _sources: dict[str, Source | None] = field(factory=dict, repr=False)
 
     def source(self, file: str) -> Source | None:
         """Return the text of a file of the tree; None where it cannot be read."""

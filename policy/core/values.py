@@ -46,7 +46,6 @@ class _Field:
         repr: bool = True,
         alias: str = "",
         kw_only: bool = False,
-        init: bool = True,
         converter: Callable[[Any], Any] | None = None,
     ) -> None:
         self.name = ""
@@ -59,7 +58,6 @@ class _Field:
         self.repr = repr
         self.alias = alias
         self.kw_only = kw_only
-        self.init = init
 
     @property
     def is_optional(self) -> bool:
@@ -83,7 +81,7 @@ class _AsAttrs:
             default = {} if one.default is _UNSET else {"default": one.default}
             if one.factory is not None:
                 default["default"] = attrs.Factory(one.factory)
-            how = {"alias": one.alias, "kw_only": one.kw_only, "init": one.init}
+            how = {"alias": one.alias, "kw_only": one.kw_only}
             made[one.name] = attrs.field(eq=one.key or one.eq, repr=one.repr, **how, **default)
         owner.__attrs_attrs__ = attrs.fields(attrs.make_class(owner.__name__, made))
         return owner.__attrs_attrs__
@@ -129,7 +127,7 @@ if not TYPE_CHECKING:
 
             return evolve(value, **changes)
         for one in fields:
-            if one.init and one.alias not in changes:
+            if one.alias not in changes:
                 changes[one.alias] = getattr(value, one.name)
         return cls(**changes)
 
@@ -152,21 +150,14 @@ def _made(
     *,
     frozen: bool = True,
     slots: bool = True,
-    init: bool = True,
+    init: bool = True,  # a class with an `__init__` keeps it
     eq: bool = True,
     repr: bool = True,
     cache_hash: bool = False,
     order: bool = False,
 ) -> Any:
     body = dict(cls.__dict__)
-    own = []
-    for name, hint in body.get("__annotations__", {}).items():
-        if hint.startswith("ClassVar"):
-            continue
-        found = body.pop(name, _UNSET)
-        one = found if type(found) is _Field else _Field(default=found)
-        one.name, one.alias = name, one.alias or name.lstrip("_")
-        own.append(one)
+    own = _own_fields(body)
     names = {one.name for one in own}
     bases = [base for base in cls.__mro__[1:] if "__fields__" in base.__dict__]
     inherited: list[_Field] = bases[0].__fields__[1] if bases else []
@@ -177,19 +168,10 @@ def _made(
     if frozen:
         body["__setattr__"] = body["__delattr__"] = _refuse
     if slots:
-        kept = [one.name for one in own]
-        if not any(hasattr(base, "__weakref__") for base in cls.__mro__[1:]):
-            kept.append("__weakref__")
-        in_dict = any(base.__dictoffset__ for base in cls.__mro__[1:])
-        if not in_dict and any(type(value) is cached_property for value in body.values()):
-            kept.append("__dict__")
-        if cache_hash:
-            kept.append(_HASH)
-        body["__slots__"] = tuple(kept)
-        body.pop("__dict__", None)
-        body.pop("__weakref__", None)
-        body["__getstate__"], body["__setstate__"] = _state, _restore
+        _add_slots(cls, body, [*(one.name for one in own), *((_HASH,) if cache_hash else ())])
     methods: dict[str, Any] = {"__init__": _init_of(fields)}
+    if repr:
+        methods["__repr__"] = _repr
     if eq:
         compared = _content([one for one in fields if one.eq])
         methods["__eq__"] = _eq_of(compared)
@@ -199,12 +181,34 @@ def _made(
             methods["__hash__"] = _hash_of(hashed, is_kept=cache_hash)
         if order:
             methods["__lt__"] = lambda self, other: compared(self) < compared(other)
-    if repr:
-        methods["__repr__"] = _repr
     body |= {name: each for name, each in methods.items() if cls.__dict__.get(name) is None}
     made: Any = type(cls)(cls.__name__, cls.__bases__, body) if slots else _changed(cls, body)
     made.__fields__ = (made, fields)
     return made
+
+
+def _own_fields(body: dict[str, Any]) -> list[_Field]:
+    """Take the attributes that a class itself has out of its *body*."""
+    own = []
+    for name, hint in body.get("__annotations__", {}).items():
+        if not hint.startswith("ClassVar"):
+            found = body.pop(name, _UNSET)
+            one = found if type(found) is _Field else _Field(default=found)
+            one.name, one.alias = name, one.alias or name.lstrip("_")
+            own.append(one)
+    return own
+
+
+def _add_slots(cls: Any, body: dict[str, Any], names: list[str]) -> None:
+    if not any(hasattr(base, "__weakref__") for base in cls.__mro__[1:]):
+        names.append("__weakref__")
+    in_dict = any(base.__dictoffset__ for base in cls.__mro__[1:])
+    if not in_dict and any(type(value) is cached_property for value in body.values()):
+        names.append("__dict__")
+    body["__slots__"] = tuple(names)
+    body.pop("__dict__", None)
+    body.pop("__weakref__", None)
+    body["__getstate__"], body["__setstate__"] = _state, _restore
 
 
 def _changed(cls: Any, body: dict[str, Any]) -> Any:
@@ -303,14 +307,12 @@ def _init_of(fields: list[_Field]) -> Any:
 def _fill(value: Any, fields: list[_Field], rest: list[Any], named: dict[str, Any]) -> None:
     """Do what the `__init__` of these fields does. *rest* is what is given in order, backwards."""
     for one in fields:
-        if one.init and rest and not one.kw_only:
+        if rest and not one.kw_only:
             found = rest.pop()
-        elif one.init and one.alias in named:
+        elif one.alias in named:
             found = named.pop(one.alias)
         elif one.is_optional:
             found = one.usual
-        elif not one.init:
-            continue
         else:
             msg = f"{type(value).__qualname__} expects {one.alias!r}"
             raise TypeError(msg)
@@ -331,15 +333,10 @@ def _written(cls: Any, fields: list[_Field]) -> str:
     for number, one in ordered:
         if one.kw_only and "*" not in parameters:
             parameters.append("*")
-        if not (one.init or one.is_optional):
-            continue
         value = one.alias
-        made = f"f{number}()"
-        if not one.init:
-            value = f"d{number}" if one.factory is None else made
-        elif one.factory is not None:
+        if one.factory is not None:
             parameters.append(f"{value}=_UNSET")
-            value = f"{made} if {value} is _UNSET else {value}"
+            value = f"f{number}() if {value} is _UNSET else {value}"
         else:
             parameters.append(f"{value}=d{number}" if one.is_optional else value)
         if one.converter is not None:

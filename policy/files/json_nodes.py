@@ -10,6 +10,7 @@ is a number to compare. Where it stops, `json_mistakes.toml` says what is wrong.
 from __future__ import annotations
 
 import enum
+import json
 from collections.abc import Mapping as AbstractMapping
 from collections.abc import Set as AbstractSet
 from pathlib import Path
@@ -158,7 +159,7 @@ class _Scanner:
     def string(self, found: re.Match[str]) -> ScalarNode:
         """Return the string that was found."""
         span = self.source.span(self.start, self.at)
-        value = found[_PLAIN] if found.lastindex == _PLAIN else _unescaped(found[_ESCAPED], span)
+        value = found[_PLAIN] if found.lastindex == _PLAIN else _unescaped(span)
         return ScalarNode(value, span, quoted=True)
 
     def token(self, expected: _Expected, kinds: AbstractSet[int], marks: str = "") -> re.Match[str]:
@@ -218,38 +219,31 @@ def _number(span: Span) -> int | float:
     return int(text) if text.lstrip("-").isdigit() else float(text)
 
 
-_ESCAPE: Final = re.compile(
-    r"""\\(?: (["\\/bfnrt])                                                           # 1
-      | u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})                  # 2, 3
-      | u([0-9a-fA-F]{4})                                                             # 4
-      | . )""",
+# As far as every escape is one, and no half of a character.
+_ESCAPED_TEXT: Final = re.compile(
+    r"""(?:[^\\] | \\(?: ["\\/bfnrt]
+      | u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}
+      | u(?![dD][89a-fA-F])[0-9a-fA-F]{4} ))*+""",
     re.VERBOSE,
 )
-
-_LETTERS: Final[AbstractMapping[str, str]] = {
-    '"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"
-}  # fmt: skip
+_CODE: Final = re.compile(r"\\u[0-9a-fA-F]{4}")
 
 
-def _unescaped(text: str, string: Span) -> str:
-    """Return *text* with every escape replaced by its character; *string* is with its quotes."""
-
-    def replacement(found: re.Match[str]) -> str:
-        letter, high, low, code = found.groups()
-        if letter:
-            return _LETTERS[letter]
-        if high:
-            return chr(0x10000 + ((int(high, 16) - 0xD800) << 10) + int(low, 16) - 0xDC00)
-        if code and not 0xD800 <= int(code, 16) <= 0xDFFF:
-            return chr(int(code, 16))
-        start = string.start + 1 + found.start()
-        span = string.source.span(start, start + len(found[0]))
-        if code:
-            message = f"{cite(span.text)} is half of a character"
-            mend = "a character beyond U+FFFF is written as two such escapes, or as itself"
-        else:
-            message = f"{cite(span.text)} is not an escape of JSON"
-            mend = f"a backslash that is meant is written twice: {cite(chr(92) + span.text)}"
-        raise PolicyError(message, span, help=mend)
-
-    return _ESCAPE.sub(replacement, text)
+def _unescaped(string: Span) -> str:
+    """Return the value of a *string* with escapes."""
+    text = string.text
+    found = _ESCAPED_TEXT.match(text)
+    at = found.end() if found else 0
+    if at == len(text):
+        value: str = json.loads(text)
+        return value
+    code = _CODE.match(text, at)
+    length = len(code[0]) if code else 2
+    span = string.source.span(string.start + at, string.start + at + length)
+    if code:
+        message = f"{cite(span.text)} is half of a character"
+        mend = "a character beyond U+FFFF is written as two such escapes, or as itself"
+    else:
+        message = f"{cite(span.text)} is not an escape of JSON"
+        mend = f"a backslash that is meant is written twice: {cite(chr(92) + span.text)}"
+    raise PolicyError(message, span, help=mend)

@@ -192,7 +192,7 @@ class GitRevision(Tree):
 
     folder: Path = field(converter=Path)
     revision: str
-    _tree: str | None = field(init=False, repr=False)
+    _tree: str | None = field(default=None, repr=False)
 
     def __attrs_post_init__(self) -> None:
         """Resolve the revision once, so that it cannot move while it is read."""

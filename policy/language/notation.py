@@ -93,28 +93,17 @@ class Building:
     def _a_root(self, children: list[Token]) -> Root:
         keyword, name = children
         span = self._span(keyword, name)
-        if self._root:
-            line = self._root.place.line
-            self._mistake(
-                f"expected one `root`, found a second (the first is on line {line})",
-                span,
-                "chains start at one agent: remove one of the two",
-            )
-        self._root = self._root or span
+        mend = "chains start at one agent: remove one of the two"
+        self._root = self._once("`root`", self._root, span, mend)
         return Root(self._use(name), span=span)
 
     def _agent(self, children: list[Any]) -> Agent:
         keyword, name, _, *body, brace = children
         text, span = self._name(name), self._at(name)
-        if text in self._agents:
-            line = self._agents[text].place.line
-            self._mistake(
-                f"expected one agent {quoted(text)}, found a second (the first is on line {line})",
-                span,
-                "move the statements of both into one, or rename one",
-            )
-        elif text:
-            self._agents[text] = span
+        if text:
+            mend = "move the statements of both into one, or rename one"
+            first = self._agents.get(text)
+            self._agents[text] = self._once(f"agent {quoted(text)}", first, span, mend)
         nodes = self._body(body)
         self._check_once(nodes)
         self._check_expected(nodes)
@@ -286,17 +275,11 @@ class Building:
         first: dict[type, Span] = {}
         for node in nodes:
             if isinstance(node, Trust | Limit | Inherit):
-                seen = first.setdefault(type(node), node.span)
-                if seen is not node.span:
-                    word = type(node).__name__.lower()
-                    self._mistake(
-                        f"expected one `{word}` in an agent, found a second (the first is on line "
-                        f"{seen.place.line})",
-                        node.span,
-                        "write the bounds in one: `limit depth 2, turns 20`"
-                        if word == "limit"
-                        else "remove one of the two",
-                    )
+                mend = "remove one of the two"
+                if isinstance(node, Limit):
+                    mend = "write the bounds in one: `limit depth 2, turns 20`"
+                word, seen = f"`{type(node).__name__.lower()}` in an agent", first.get(type(node))
+                first[type(node)] = self._once(word, seen, node.span, mend)
 
     def _check_expected(self, nodes: Iterable[Any]) -> None:
         above: object = None
@@ -311,6 +294,15 @@ class Building:
                 above = node
 
     # --- places
+
+    def _once(self, what: str, first: Span | None, span: Span, mend: str) -> Span:
+        """Return the place that counts for *what*; a second one is a mistake."""
+        if first is None:
+            return span
+        line = first.place.line
+        message = f"expected one {what}, found a second (the first is on line {line})"
+        self._mistake(message, span, mend)
+        return first
 
     def _mistake(self, message: str, span: Span, help: str = "") -> None:
         self.mistakes.append(PolicyError(message, span, help=help))

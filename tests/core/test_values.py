@@ -52,7 +52,7 @@ def declared(lib):
     class Word:
         raw: str
         parts: list[str] = field(factory=list)
-        own: str = field(default="own", init=False)
+        own: str = "own"
 
     @frozen(order=True)
     class Made:
@@ -63,7 +63,7 @@ def declared(lib):
     @define(eq=False, repr=False)
     class Later:
         folder: str
-        _tree: str = field(init=False)
+        _tree: str = ""
 
         def __attrs_post_init__(self) -> None:
             self._tree = self.folder.upper()
