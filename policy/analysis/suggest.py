@@ -278,22 +278,17 @@ class _Draft:
         }
         # Rules of the policy in force that take something away.
         self._taken_over: dict[str, dict[tuple[Effect, str], None]] = {a: {} for a in self.agents}
-        self._asked = self._single_rules(Effect.ASK)
+        self._asked = {
+            one
+            for rules in self._rules.values()
+            for (effect, _), members in rules.items()
+            if effect is Effect.ASK
+            for one in members
+        }
         self._exceeding: set[str] = set()
         if file is not None:
             self._leave_asking_to_host()
         self._narrow_what_lint_finds()
-
-    def _single_rules(self, *effects: Effect) -> set[str]:
-        """Return the rules for single calls that there are."""
-        every = (rules for rules in self._rules.values())
-        return {
-            one
-            for rules in every
-            for (effect, _), members in rules.items()
-            if effect in effects
-            for one in members
-        }
 
     def _keep(self, kept: Callable[[Effect, str], bool]) -> None:
         self._rules = {
@@ -301,17 +296,22 @@ class _Draft:
             for agent, rules in self._rules.items()
         }
 
-    def _narrow(self, agent: str, blamed: set[str]) -> bool:
-        """Write rules for single calls instead of wide ones; take out those of single calls."""
+    def _narrow(self, agent: str, blamed: set[str]) -> set[str]:
+        """Write rules for single calls instead of wide ones; take out those of single calls.
+
+        Returns those of *blamed* that there were.
+        """
         rules: _Rules = {}
+        found = set()
         for (effect, rule), members in self._rules[agent].items():
             if rule not in blamed:
                 rules[effect, rule] = members
-            elif len(members) > 1:
+                continue
+            found.add(rule)
+            if len(members) > 1:
                 rules |= {(effect, one): (one,) for one in members}
-        is_narrower = rules != self._rules[agent]
         self._rules[agent] = rules
-        return is_narrower
+        return found
 
     def _narrow_what_lint_finds(self) -> None:
         for _ in range(2):  # then those of single calls are taken out
@@ -376,14 +376,8 @@ class _Draft:
             return "its rule would grant more than the policy in force"
         return "no rule can name it alone"
 
-    def mend(self) -> tuple[str, ...]:
+    def mend(self, decider: RecordDecider) -> tuple[str, ...]:
         """Take away what the policy in force does not grant, and return why not all was found."""
-        drafted = self._single_rules(*Effect)
-        why = () if self._decider is None else self._mended(self._decider)
-        self._exceeding = drafted - self._single_rules(*Effect)
-        return why
-
-    def _mended(self, decider: RecordDecider) -> tuple[str, ...]:
         why: tuple[str, ...] = ()
         for _ in range(_ROUNDS):
             excess: list[tuple[str, Difference]] = []
@@ -454,10 +448,9 @@ class _Draft:
 
     def _narrow_excess(self, agent: str, difference: Difference) -> None:
         blamed = {because.rule for because in difference.after.because}
-        if not self._narrow(agent, blamed):
-            # A rule of an agent above was named: then the tool is what is too wide.
-            rules = {rule for _, rule in self._rules[agent]}
-            self._narrow(agent, {rule for rule in rules if _tool(rule) == difference.tool})
+        # A rule of an agent above may be named: then the tool is what is too wide.
+        of_tool = {rule for _, rule in self._rules[agent] if _tool(rule) == difference.tool}
+        self._exceeding |= self._narrow(agent, blamed) or self._narrow(agent, of_tool)
 
     def text(self) -> str:
         """Return the policy as a file."""
@@ -595,7 +588,7 @@ def propose(
         told = "name the policy in force with --policy, other logs, or the first agent with --root"
         raise PolicyError(msg, help=told)
     draft = _Draft(usage, decider, least, file)
-    why = draft.mend()
+    why = () if decider is None else draft.mend(decider)
     draft.drop_needless()
     uncovered = tuple(draft.uncovered())
     missing = sum(call.times for call in uncovered)
