@@ -7,11 +7,12 @@ allows. Calls with the same obstacle that the same rule would allow are one grou
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Final
 
 from policy.analysis.records.logs import LogProblem
 from policy.analysis.records.record import Record
-from policy.analysis.records.replay import RecordDecider, Undecided, decidable, distinct_key
+from policy.analysis.records.replay import RecordDecider, Undecided, each_answered
 from policy.analysis.remedy import (
     clauses_of,
     folded,
@@ -28,7 +29,6 @@ from policy.compare.tables import differences
 from policy.compare.witness import Difference
 from policy.core.decision import Because, Clause, Decision, Does, Reason
 from policy.core.effect import Effect
-from policy.core.errors import PolicyError
 from policy.core.values import define, field, frozen
 from policy.hosts.notation.semantics import dialect_of
 from policy.tables.chain import Chain
@@ -136,21 +136,12 @@ def friction(
         least: how many distinct calls one rule is made of that matches more than they.
 
     """
-    known: dict[bytes, FrictionGroup | None] = {}
     groups: dict[object, FrictionGroup] = {}
     undecided = Undecided()
     calls = 0
-    for record in records:
-        try:
-            asked = decidable(record, root)
-            key = distinct_key(asked)
-            if key not in known:
-                known[key] = _grouped(asked, decider, groups)
-        except PolicyError as error:
-            undecided.add(record, error)
-            continue
+    grouped = partial(_grouped, decider, groups)
+    for record, group in each_answered(records, grouped, root, undecided):
         calls += record.times
-        group = known[key]
         if group is not None:
             group.calls += record.times
     for group in groups.values():
@@ -160,7 +151,7 @@ def friction(
 
 
 def _grouped(
-    record: Record, decider: RecordDecider, groups: dict[object, FrictionGroup]
+    decider: RecordDecider, groups: dict[object, FrictionGroup], record: Record
 ) -> FrictionGroup | None:
     """Return the group of a call; None for one that runs unasked, or never runs."""
     chain = decider.chain(record.chain, record.cwd, record.project)

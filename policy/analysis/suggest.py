@@ -15,7 +15,7 @@ from typing import Final
 from policy.analysis.lint import lint
 from policy.analysis.records.logs import LogProblem
 from policy.analysis.records.record import Record
-from policy.analysis.records.replay import RecordDecider, Undecided, decidable
+from policy.analysis.records.replay import RecordDecider, Undecided, each_answered
 from policy.analysis.remedy import (
     clauses_of,
     folded,
@@ -197,24 +197,21 @@ def usage_of(
 
     """
     bare = _Bare(file)
+
+    def used(call: Record) -> UsedCall:
+        effect = _effect(call, decider)
+        chain = call.chain if file is None else call.chain[:1]
+        asked = chain, call.tool, call.call, effect, call.cwd, call.project
+        return UsedCall(*asked, times=0, rules=bare.rules_for(call))
+
     found: dict[object, UsedCall] = {}
     left_out = Undecided()
-    for record in records:
-        try:
-            asked = decidable(record, root)
-            effect = _effect(asked, decider)
-            chain = asked.chain if file is None else asked.chain[:1]
-            arguments = json.dumps(asked.call, sort_keys=True)
-            key = asked.project, chain, asked.tool, asked.cwd, arguments
-            known = found.get(key)
-            rules = bare.rules_for(asked) if known is None else known.rules
-        except PolicyError as error:
-            left_out.add(record, error)
-            continue
-        times = asked.times + (known.times if known else 0)
-        found[key] = UsedCall(
-            chain, asked.tool, asked.call, effect, asked.cwd, asked.project, times, rules
-        )
+    for record, call in each_answered(records, used, root, left_out):
+        arguments = json.dumps(call.arguments, sort_keys=True)
+        key = call.project, call.chain, call.tool, call.cwd, arguments
+        # Where the log says of a call what it got, the last time counts.
+        times = record.times + (found[key].times if key in found else 0)
+        found[key] = evolve(call, times=times)
     return Usage(tuple(found.values()), left_out)
 
 

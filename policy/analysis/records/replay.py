@@ -7,10 +7,11 @@ million lines cost what their distinct calls cost, and reading them.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from functools import partial
 from hashlib import blake2b
-from typing import Any
+from typing import Any, TypeVar
 
 from policy.analysis.records.logs import LogProblem
 from policy.analysis.records.record import Record
@@ -190,27 +191,43 @@ def replay(
             it makes the calls too of which the log does not say who made them.
 
     """
-    known: dict[bytes, Replayed] = {}
     outcomes: dict[object, Replayed] = {}
     undecided = Undecided()
-    lines = 0
-    for record in records:
-        lines += record.times
-        key = b"" if isinstance(record, LogProblem) else distinct_key(record)
-        group = known.get(key)  # none has the key of a problem
-        if group is None:
-            try:
-                group = known[key] = _grouped(decidable(record, root), new, old, outcomes)
-            except PolicyError as error:
-                undecided.add(record, error)
-                continue
-            group.distinct += 1
+    grouped = partial(_grouped, new, old, outcomes)
+    for record, group in each_answered(records, grouped, root, undecided):
         group.calls += record.times
-    ordered = sorted(outcomes.values(), key=_order)
-    return Replay(tuple(ordered), undecided, lines, len(known))
+    ordered = tuple(sorted(outcomes.values(), key=_order))
+    lines = sum(each.calls for each in ordered) + sum(n for n, _ in undecided.values())
+    return Replay(ordered, undecided, lines, sum(each.distinct for each in ordered))
 
 
-def decidable(record: Record | LogProblem, root: str) -> Record:
+_Answer = TypeVar("_Answer")
+
+
+def each_answered(
+    records: Iterable[Record | LogProblem],
+    answer: Callable[[Record], _Answer],
+    root: str,
+    undecided: Undecided,
+) -> Iterator[tuple[Record, _Answer]]:
+    """Yield the calls of a log, each with what *answer* returns, which is asked once of equal ones.
+
+    A line without a call, and a call for which *answer* raises PolicyError, goes to *undecided*.
+    """
+    known: dict[bytes, _Answer] = {}
+    for record in records:
+        try:
+            asked = _decidable(record, root)
+            key = _distinct_key(asked)
+            if key not in known:
+                known[key] = answer(asked)
+        except PolicyError as error:
+            undecided.add(record, error)
+        else:
+            yield asked, known[key]
+
+
+def _decidable(record: Record | LogProblem, root: str) -> Record:
     """Return the call to decide. Raises PolicyError where there is none."""
     if isinstance(record, LogProblem):
         raise PolicyError(record.message)
@@ -225,7 +242,7 @@ def decidable(record: Record | LogProblem, root: str) -> Record:
     return record
 
 
-def distinct_key(record: Record) -> bytes:
+def _distinct_key(record: Record) -> bytes:
     """Return what tells calls apart, in a few bytes: logs are long."""
     effect = "" if record.effect is None else record.effect.value
     said = (record.project, record.chain, record.cwd, record.tool, effect, record.call)
@@ -234,12 +251,15 @@ def distinct_key(record: Record) -> bytes:
 
 
 def _grouped(
-    record: Record, new: RecordDecider, old: RecordDecider | None, outcomes: dict[object, Replayed]
+    new: RecordDecider, old: RecordDecider | None, outcomes: dict[object, Replayed], record: Record
 ) -> Replayed:
     before = old.decide(record).effect if old is not None else record.effect
     after = new.decide(record)
     key = record.chain, record.tool, before, after.effect, after.reason, after.because
-    return outcomes.setdefault(key, Replayed(record.chain, record.tool, before, after, record))
+    made = Replayed(record.chain, record.tool, before, after, record)
+    found = outcomes.setdefault(key, made)
+    found.distinct += 1
+    return found
 
 
 def _order(each: Replayed) -> tuple[object, ...]:
