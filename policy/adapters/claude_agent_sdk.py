@@ -13,8 +13,9 @@ grant in which an agent of its type was started so far, and nothing where none w
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from threading import Lock
 from typing import Any
 
@@ -106,31 +107,18 @@ class PolicyHook:
         *,
         recorded: bool,
     ) -> Verdict:
-        agent = ""
+        verdicts, agent = list[Verdict](), ""
         if tool in _STARTS:
             agent = arguments.get("subagent_type") or _UNNAMED
             arguments = {**arguments, "subagent_type": agent}
-        verdicts = [
-            one
-            for chain in chains
-            for one in self._each(chain, tool, arguments, agent, recorded=recorded)
-        ]
+        for chain in chains:
+            here = partial(_same, chain)
+            verdicts.append(self._guard.check(tool, arguments, chain_of=here, recorded=recorded))
+            if agent:
+                verdicts.append(
+                    self._guard.check_start(agent, arguments, chain_of=here, recorded=recorded)
+                )
         return min(verdicts, key=lambda verdict: verdict.effect)
-
-    def _each(
-        self,
-        chain: Chain,
-        tool: str,
-        arguments: Mapping[str, Any],
-        agent: str,
-        *,
-        recorded: bool,
-    ) -> Iterator[Verdict]:
-        yield self._guard.check(tool, arguments, chain_of=lambda: chain, recorded=recorded)
-        if agent:
-            yield self._guard.check_start(
-                agent, arguments, chain_of=lambda: chain, recorded=recorded
-            )
 
     async def can_use_tool(
         self, ask: CanUseTool | None, tool: str, arguments: dict[str, Any], context: Any
@@ -149,6 +137,10 @@ class PolicyHook:
         if ask is None:
             return PermissionResultDeny(message=unapproved(verdict).message)
         return await ask(tool, arguments, context)
+
+
+def _same(chain: Chain) -> Chain:
+    return chain
 
 
 def guarded(options: Any, guard: Guard, *, ask: CanUseTool | None = None) -> Any:

@@ -121,8 +121,7 @@ class PolicyMiddleware(Middleware):
 
     async def on_list_resources(self, context: MiddlewareContext, call_next: Any) -> Sequence[Any]:
         """List the resources that can be read."""
-        found = await call_next(context)
-        return self._possible(context, self._resources, [(one, "uri", one.uri) for one in found])
+        return self._possible(context, self._resources, "uri", await call_next(context))
 
     async def on_list_resource_templates(
         self, context: MiddlewareContext, call_next: Any
@@ -136,27 +135,22 @@ class PolicyMiddleware(Middleware):
 
     async def on_list_prompts(self, context: MiddlewareContext, call_next: Any) -> Sequence[Any]:
         """List the prompts that can be granted."""
-        found = await call_next(context)
-        return self._possible(context, self._prompts, [(one, "name", one.name) for one in found])
+        return self._possible(context, self._prompts, "name", await call_next(context))
 
     def _possible(
-        self,
-        context: MiddlewareContext,
-        tool: str | None,
-        found: Sequence[tuple[Any, str, object]],
+        self, context: MiddlewareContext, tool: str | None, field: str, found: Sequence[Any]
     ) -> list[Any]:
-        """Return the entries for which a call of *tool* with their argument is not denied."""
+        """Return the entries for which a call of *tool* with their *field* is not denied."""
         if tool is None:
-            return [one for one, _, _ in found]
+            return list(found)
+        calls = [{field: str(getattr(one, field))} for one in found]
         verdicts = [
-            self._guard.check(
-                tool, {name: str(value)}, chain_of=lambda: self._chain(context), recorded=False
-            )
-            for _, name, value in found
+            self._guard.check(tool, call, chain_of=lambda: self._chain(context), recorded=False)
+            for call in calls
         ]
         return [
             one
-            for (one, _, _), verdict in zip(found, verdicts, strict=True)
+            for one, verdict in zip(found, verdicts, strict=True)
             if verdict.effect is not Effect.DENY
         ]
 

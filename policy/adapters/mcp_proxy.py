@@ -35,6 +35,7 @@ from policy.adapters.guard import (
     unapproved,
 )
 from policy.adapters.messages import FAILED
+from policy.core.call_json import parsed
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.memory import Memo
@@ -59,22 +60,9 @@ def _read(line: bytes) -> Any:
     if b"\r" in line.rstrip(b"\r\n"):
         raise MessageRefused("expected one message a line, found a carriage return in it")
     try:
-        return json.loads(
-            line.decode("utf-8"), object_pairs_hook=_unique_keys, parse_constant=_no_constant
-        )
+        return parsed(line.decode("utf-8"))
     except (ValueError, RecursionError) as error:
-        raise MessageRefused("expected a message in JSON") from error
-
-
-def _unique_keys(pairs: list[tuple[str, Any]]) -> _Object:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise MessageRefused("expected each key once, found one twice")
-    return found
-
-
-def _no_constant(name: str) -> None:
-    raise MessageRefused(f"expected a number, found {name}")
+        raise MessageRefused("expected a message in JSON, with each key once") from error
 
 
 def _check_object(value: Any, keys: frozenset[str]) -> _Object:
