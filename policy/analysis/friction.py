@@ -44,7 +44,7 @@ class Obstacle:
     Attributes:
         kind: as people know it, e.g. ``no rule`` or ``a redirection``.
         because: the rule that asks; None for every other kind.
-        text: what no rule can know, e.g. ``$(date)``; "" for every other kind.
+        text: what no rule can know, e.g. ``$(date)``; "" where rules may help.
 
     """
 
@@ -55,17 +55,7 @@ class Obstacle:
     @property
     def has_rules(self) -> bool:
         """Whether rules that allow more may help."""
-        return self.because is None and not self.text and self.kind != GUARDED
-
-
-A_RULE: Final = "a rule asks"
-GUARDED: Final = "the host guards it"
-NO_RULE: Final = "no rule"
-ONE_PART: Final = "no rule for one command of several"
-FOLDER: Final = "`cd` before it"
-REDIRECTED: Final = "a redirection"
-OUTSIDE: Final = "a path outside the project"
-CREDENTIAL: Final = "a credential"
+        return self.because is None and not self.text
 
 
 @define
@@ -163,7 +153,7 @@ def _grouped(
     obstacle = _obstacle(chain, record, decision)
     rules = rules_for(chain, record.tool, record.call) if obstacle.has_rules else ()
     if obstacle.has_rules and not rules and holds_credential(record.call):
-        obstacle = Obstacle(CREDENTIAL, text="…")
+        obstacle = Obstacle("a credential", text="…")
     dialect = dialect_of([chain.table])
     shared = tuple(_program(rule, dialect) for rule in rules)
     what = obstacle.kind, obstacle.because, shared
@@ -193,12 +183,12 @@ def _obstacle(chain: Chain, record: Record, decision: Decision) -> Obstacle:
     for each in (*(clause.decision for clause in held), decision):
         written = [rule for rule in each.because if rule.place is not None]
         if each.reason is Reason.RULE and written:
-            return Obstacle(A_RULE, written[0])
+            return Obstacle("a rule asks", written[0])
     if decision.reason is Reason.PROTECTED or decision.because:
-        return Obstacle(GUARDED)
+        return Obstacle("the host guards it", text="…")
     if held:
         return _of_command(clauses, held)
-    return Obstacle(OUTSIDE if _is_outside(chain, record) else NO_RULE)
+    return Obstacle("a path outside the project" if _is_outside(chain, record) else "no rule")
 
 
 def _of_command(clauses: Sequence[Clause], held: Sequence[Clause]) -> Obstacle:
@@ -206,11 +196,11 @@ def _of_command(clauses: Sequence[Clause], held: Sequence[Clause]) -> Obstacle:
     if hidden:
         return Obstacle(hidden_kind(hidden[0].text, hidden[0].why), text=hidden[0].text or "…")
     if any(clause.does is Does.RUNS and clause.text.startswith("cd ") for clause in held):
-        return Obstacle(FOLDER)
+        return Obstacle("`cd` before it")
     running = [clause for clause in clauses if clause.does is Does.RUNS]
     if not any(clause.does is Does.RUNS for clause in held):
-        return Obstacle(REDIRECTED)
-    return Obstacle(ONE_PART if len(running) > 1 else NO_RULE)
+        return Obstacle("a redirection")
+    return Obstacle("no rule for one command of several" if len(running) > 1 else "no rule")
 
 
 def _is_outside(chain: Chain, record: Record) -> bool:

@@ -18,11 +18,12 @@ from pathlib import Path
 from typing import Final
 
 from policy.analysis.conversion.losses import (
+    COMMON,
+    CommonWords,
+    Comparisons,
     ConversionSide,
-    KnownComparisons,
     Loss,
     Unproven,
-    in_common,
     losses,
 )
 from policy.analysis.reach.worklist import reach
@@ -57,7 +58,7 @@ from policy.hosts.workspace import load_tree
 from policy.patterns.pattern import Pattern
 from policy.tables.calls import Unreadable, argument_text
 from policy.tables.chain import SPAWN_TOOL, Chain, SpawnDenied
-from policy.tables.dialect import Argument, ArgumentKind, Dialect
+from policy.tables.dialect import ArgumentKind
 from policy.tables.entry import RowEntry
 from policy.tables.lookup import Lookup
 from policy.tables.row import Row
@@ -129,12 +130,12 @@ def _keys(node: Document, carried: frozenset[str]) -> Iterator[str]:
             )
 
 
-def _agent(table: Table, name: str, known: Mapping[str, Argument]) -> PortableAgent:
+def _agent(table: Table, name: str) -> PortableAgent:
     """Return what *table*, in common words, says of every tool that it can tell apart."""
     sets = [part.rules for part in table.use.parts]
     named, _ = representatives(sets)
     internal = internal_tools(rules.dialect for rules in sets)
-    written = {*known}.union(*(rules.names for rules in sets))
+    written = {*COMMON.arguments}.union(*(rules.names for rules in sets))
     return PortableAgent(
         name,
         {tool: _said(table.lookup(tool)) for tool in sorted(written - internal - {SPAWN_TOOL})},
@@ -246,15 +247,11 @@ def _smallest(patterns: Sequence[Pattern]) -> Pattern | None:
     return next(smallest, None)
 
 
-# The words of our notation, in which tables of all hosts are compared.
-_COMMON: Final = notation.SEMANTICS.dialect
-
-
-def _portable(project: Project, reader: FrontEnd, texts: _Texts) -> Portable:
+def _portable(project: Project, words: CommonWords, texts: _Texts) -> Portable:
     """Return what the agents of *project* may do as its host has it."""
     found = reach(project, project.enforced)
-    counterparts = writer_of(reader).counterparts
-    deepest = max(len(chain.links) for chains in found.chains.values() for chain in chains) - 1
+    lengths = (len(chain.links) for chains in found.chains.values() for chain in chains)
+    deepest = max(lengths, default=1) - 1
     depth = None
     agents = []
     for name in dict.fromkeys((*project.starts, *found.chains)):
@@ -264,7 +261,7 @@ def _portable(project: Project, reader: FrontEnd, texts: _Texts) -> Portable:
         table = reduce(
             and_, (Table(chain.table.use, bounds=chain.table.bounds) for chain in chains)
         )
-        agent = _agent(in_common(table, counterparts, _COMMON, {}), name, _COMMON.arguments)
+        agent = _agent(words.table(table), name)
         started = {}
         for other in found.edges.get(name, ()):
             decisions = [_start(chain, other) for chain in chains]
@@ -288,7 +285,7 @@ def _start(chain: Chain, agent: str) -> Decision:
     return chain.spawning(agent)
 
 
-def _weakened(portable: Portable, losses: Iterable[Loss], common: Dialect) -> Portable:
+def _weakened(portable: Portable, losses: Iterable[Loss]) -> Portable:
     """Return *portable* with less said where *losses* show that more came of it.
 
     What matches the call of a loss gets no more than the source has that call get.
@@ -297,7 +294,6 @@ def _weakened(portable: Portable, losses: Iterable[Loss], common: Dialect) -> Po
     Args:
         portable: what was written.
         losses: those that are looser.
-        common: how calls are read in common words.
 
     """
     written = {agent.name: agent for agent in portable.agents}
@@ -311,7 +307,7 @@ def _weakened(portable: Portable, losses: Iterable[Loss], common: Dialect) -> Po
             if loss.tool == SPAWN_TOOL:
                 agents[name] = _weaker_start(agent, str(loss.call.get("subagent_type")), effect)
             elif loss.tool in agent.tools:
-                texts = _texts(loss.tool, loss.call, common)
+                texts = _texts(loss.tool, loss.call)
                 said = _less(agent.tools[loss.tool], texts, effect)
                 tools = {**agent.tools, loss.tool: said}
                 agents[name] = values.evolve(agent, tools=tools)
@@ -343,15 +339,15 @@ def _beginning(agent: PortableAgent, tool: str, effect: Effect) -> PortableAgent
     return values.evolve(agent, tools={**agent.tools, **less})
 
 
-def _texts(tool: str, call: Mapping[str, object], common: Dialect) -> list[str]:
-    argument = common.argument(tool)
+def _texts(tool: str, call: Mapping[str, object]) -> list[str]:
+    argument = COMMON.argument(tool)
     try:
-        text = argument_text(argument, common, call)
+        text = argument_text(argument, COMMON, call)
     except Unreadable:
         return []
     if argument.kind is not ArgumentKind.COMMAND:
         return [text]
-    parts = read_command(text, common.shell).parts
+    parts = read_command(text, COMMON.shell).parts
     return [
         text,
         *(
@@ -499,16 +495,15 @@ def _conversion(
     tree: Tree, project: Project, reader: FrontEnd, writer: FrontEnd, *, allow_looser: bool
 ) -> Conversion:
     texts, left = _about(tree, project, writer_of(reader).carried)
-    portable = _portable(project, reader, texts)
-    known = KnownComparisons(
-        (writer_of(reader).counterparts, writer_of(writer).counterparts), _COMMON
-    )
+    words = CommonWords(writer_of(reader).counterparts)
+    portable = _portable(project, words, texts)
+    known = Comparisons(words, CommonWords(writer_of(writer).counterparts))
     for _ in range(_ROUNDS):
         written = writer_of(writer).write(portable)
         target = _read_back(written, writer, project)
         sides = ConversionSide(project), ConversionSide(target, written.names, written.above)
         lost, unproven = losses(*sides, portable.starts, known, fixed=written.fixed)
-        weaker = _weakened(portable, (loss for loss in lost if loss.looser), _COMMON)
+        weaker = _weakened(portable, (loss for loss in lost if loss.looser))
         if allow_looser or weaker == portable:
             break
         portable = weaker

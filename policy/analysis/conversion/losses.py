@@ -25,6 +25,7 @@ from policy.compare.witness import Call, Difference, ordinary, witness_call
 from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
 from policy.core.values import evolve, field, frozen
+from policy.hosts.notation import SEMANTICS
 from policy.hosts.project import Project
 from policy.patterns.notations import is_glob
 from policy.patterns.pattern import Pattern, PatternKind, freeze
@@ -38,102 +39,91 @@ from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Ceiling, LinkedRules, Table
 
 __all__ = [
+    "COMMON",
+    "CommonWords",
+    "Comparisons",
     "ConversionSide",
-    "KnownComparisons",
     "Loss",
     "Unproven",
-    "in_common",
     "losses",
 ]
 
 
-def in_common(
-    table: Table,
-    counterparts: Mapping[str, str],
-    common: Dialect,
-    renamed: dict[RuleSet, RuleSet],
-) -> Table:
-    """Return *table* with the names of tools and arguments that our notation has.
+# The words of our notation, in which tables of all hosts are compared.
+COMMON: Final = SEMANTICS.dialect
+
+
+class CommonWords:
+    """Tables of one host with the names of tools and arguments that our notation has.
 
     Args:
-        table: of any host.
-        counterparts: tool of the host -> what *common* calls it.
-        common: how tools and arguments are named.
-        renamed: rules that were renamed for other tables; these are added.
+        counterparts: tool of the host -> its name in our notation.
 
     """
 
-    def rules(old: RuleSet) -> RuleSet:
-        if old not in renamed:
-            renamed[old] = _renamed(old, counterparts, common)
-        return renamed[old]
+    def __init__(self, counterparts: Mapping[str, str]) -> None:
+        self._counterparts = counterparts
+        self._known: dict[RuleSet, RuleSet] = {}
 
-    def ceiling(old: Ceiling) -> Ceiling:
-        return Ceiling.of(LinkedRules(rules(part.rules), part.links) for part in old.parts)
+    def table(self, table: Table) -> Table:
+        """Return what *table* may use, in common words."""
+        parts = (LinkedRules(self._rules(part.rules), part.links) for part in table.use.parts)
+        return Table(Ceiling.of(parts), bounds=table.bounds)
 
-    delegate = None if table.delegate is None else ceiling(table.delegate)
-    return Table(ceiling(table.use), delegate, table.bounds)
+    def _rules(self, rules: RuleSet) -> RuleSet:
+        if rules not in self._known:
+            dialect = rules.dialect
+            names = {dialect.key(tool): name for tool, name in self._counterparts.items()}
+            moved = (_common_path(entry, dialect) for entry in rules.entries)
+            entries = (named for entry in moved for named in self._named(entry, dialect, names))
+            self._known[rules] = RuleSet(
+                tuple(entries), rules.default, _common(dialect, names), rules.default_reason
+            )
+        return self._known[rules]
 
-
-def _renamed(rules: RuleSet, counterparts: Mapping[str, str], common: Dialect) -> RuleSet:
-    dialect = rules.dialect
-    by_key = {dialect.key(tool): name for tool, name in counterparts.items()}
-    entries = tuple(
-        renamed
-        for entry in rules.entries
-        for renamed in _entries(_common_path(entry, dialect, common), dialect, by_key, counterparts)
-    )
-    return RuleSet(entries, rules.default, _spoken(dialect, by_key, common), rules.default_reason)
-
-
-def _entries(
-    entry: Entry, dialect: Dialect, by_key: Mapping[str, str], counterparts: Mapping[str, str]
-) -> Iterator[Entry]:
-    """Yield what *entry* is by the names that all have in common."""
-    if not is_glob(entry.tool):
-        key = dialect.key(entry.tool)
-        yield evolve(entry, tool=by_key.get(key, dialect.canonical(entry.tool)))
-        return
-    pattern = glob_pattern(entry.tool)
-    # A glob matches the host's names; what it matches by those keeps its place.
-    for tool, name in counterparts.items():
-        if tool != name and pattern.matches(tool) and not pattern.matches(name):
-            yield evolve(entry, tool=name)
-    if pattern.exact:
-        yield evolve(entry, tool=by_key.get(str(pattern), str(pattern)))
-    else:
-        yield entry
+    def _named(self, entry: Entry, dialect: Dialect, names: Mapping[str, str]) -> Iterator[Entry]:
+        """Yield what *entry* is by common names; *names* has them by the keys of the host."""
+        if not is_glob(entry.tool):
+            key = dialect.key(entry.tool)
+            yield evolve(entry, tool=names.get(key, dialect.canonical(entry.tool)))
+            return
+        pattern = glob_pattern(entry.tool)
+        # A glob matches the host's names; what it matches by those keeps its place.
+        for tool, name in self._counterparts.items():
+            if tool != name and pattern.matches(tool) and not pattern.matches(name):
+                yield evolve(entry, tool=name)
+        if pattern.exact:
+            yield evolve(entry, tool=names.get(str(pattern), str(pattern)))
+        else:
+            yield entry
 
 
-def _spoken(dialect: Dialect, by_key: Mapping[str, str], common: Dialect) -> Dialect:
-    """Return *dialect* with the names and folders that all have in common."""
+def _common(dialect: Dialect, names: Mapping[str, str]) -> Dialect:
+    """Return *dialect* with common names and folders."""
     arguments = {
-        by_key.get(key, key): _argument(argument, common.arguments.get(by_key.get(key, key)))
+        names.get(key, key): _argument(argument, names.get(key, key))
         for key, argument in dialect.arguments.items()
     }
-    for name in by_key.values():
-        if name not in arguments and name in common.arguments:
-            arguments[name] = _argument(dialect.other, common.arguments[name])
+    for name in names.values():
+        if name not in arguments and name in COMMON.arguments:
+            arguments[name] = _argument(dialect.other, name)
     files = dialect.shell.files
-    files = evolve(
-        files,
-        output=by_key.get(files.output, files.output),
-        input=by_key.get(files.input, files.input),
-    )
+    output, given = (names.get(tool, tool) for tool in (files.output, files.input))
+    files = evolve(files, output=output, input=given)
     return evolve(
         dialect,
         arguments=arguments,
         aliases={},
         shell=evolve(dialect.shell, files=files),
-        cwd=common.cwd,
-        home=common.home,
+        cwd=COMMON.cwd,
+        home=COMMON.home,
         fold=False,
         loose=False,
         fold_names=False,
     )
 
 
-def _common_path(entry: Entry, dialect: Dialect, common: Dialect) -> Entry:
+def _common_path(entry: Entry, dialect: Dialect) -> Entry:
     """Return *entry* with its path below the common folders, in every case that its host takes."""
     pattern = entry.pattern
     if pattern is None or pattern.kind is not PatternKind.PATH or not pattern.tokens:
@@ -141,12 +131,11 @@ def _common_path(entry: Entry, dialect: Dialect, common: Dialect) -> Entry:
     tokens = pattern.tokens
     if dialect.fold:
         tokens = tuple(in_any_case(tokens, (dialect.cwd, dialect.home)))
-    first, *rest = tokens
-    for old, new in ((dialect.cwd, common.cwd), (dialect.home, common.home)):
-        if old != new and isinstance(first, str) and f"{first}/".startswith(f"{old}/"):
-            return evolve(
-                entry, pattern=Pattern.of(PatternKind.PATH, [new + first[len(old) :], *rest])
-            )
+    first = tokens[0]
+    for old, new in ((dialect.cwd, COMMON.cwd), (dialect.home, COMMON.home)):
+        if isinstance(first, str) and f"{first}/".startswith(f"{old}/"):
+            tokens = (new + first.removeprefix(old), *tokens[1:])
+            break
     return evolve(entry, pattern=Pattern.of(PatternKind.PATH, tokens))
 
 
@@ -157,8 +146,9 @@ _AS_TEXT: Final = (
 )
 
 
-def _argument(argument: Argument, common: Argument | None) -> Argument:
-    """Return *argument* by the names that our notation has for it."""
+def _argument(argument: Argument, tool: str) -> Argument:
+    """Return *argument* by the names that our notation has for that of *tool*."""
+    common = COMMON.arguments.get(tool)
     if common is None:
         return argument
     if argument.kind is common.kind:
@@ -182,28 +172,25 @@ class Unproven:
 _TwoTables = tuple[list[Difference], list[Unproven]]
 
 
-@frozen
-class KnownComparisons:
-    """Comparisons of two hosts that were made: most positions of a project say the same.
+class Comparisons:
+    """Comparisons of tables of two hosts: most positions of a project say the same.
 
-    Attributes:
-        counterparts: of both hosts, tool -> its common name.
-        common: how tools and arguments are named in common.
+    Args:
+        words: how both hosts are read.
 
     """
 
-    counterparts: tuple[Mapping[str, str], Mapping[str, str]]
-    common: Dialect
-    _lines: Lines = field(factory=dict)
-    _renamed: tuple[dict[RuleSet, RuleSet], ...] = field(factory=lambda: ({}, {}))
-    _tables: dict[object, _TwoTables] = field(factory=dict)
+    def __init__(self, *words: CommonWords) -> None:
+        self._words = words
+        self._lines: Lines = {}
+        self._tables: dict[object, _TwoTables] = {}
 
     def tables(self, before: Table, after: Table, fixed: frozenset[str]) -> _TwoTables:
         """Return how two tables differ, but for the tools *fixed*."""
         key = before.use.sets, after.use.sets, fixed
         if key not in self._tables:
-            sides = zip((before, after), self.counterparts, self._renamed, strict=True)
-            one, other = (in_common(Table(t.use), n, self.common, m) for t, n, m in sides)
+            sides = zip(self._words, (before, after), strict=True)
+            one, other = (words.table(table) for words, table in sides)
             self._tables[key] = self._compare(one, other, fixed)
         return self._tables[key]
 
@@ -215,7 +202,7 @@ class KnownComparisons:
         left_out = internal_tools(rules.dialect for rules in chained(*sets)) | {SPAWN_TOOL} | fixed
         found: list[Difference] = []
         unproven: list[Unproven] = []
-        for tool in sorted({*tools.spelled, *self.common.arguments} - left_out):
+        for tool in sorted({*tools.spelled, *COMMON.arguments} - left_out):
             each = _compared(tool, before.lookup(tool), after.lookup(tool), self._lines)
             found += each.differences
             unproven += (Unproven(tool, why) for why in each.why)
@@ -407,7 +394,7 @@ def losses(
     source: ConversionSide,
     target: ConversionSide,
     starts: Iterable[str],
-    known: KnownComparisons,
+    known: Comparisons,
     *,
     fixed: frozenset[str] = frozenset(),
 ) -> tuple[tuple[Loss, ...], tuple[Unproven, ...]]:
@@ -444,7 +431,7 @@ class _Walk:
     def __init__(
         self,
         sides: tuple[ConversionSide, ConversionSide],
-        known: KnownComparisons,
+        known: Comparisons,
         fixed: frozenset[str],
     ) -> None:
         self.sides, self.known, self.fixed = sides, known, fixed
