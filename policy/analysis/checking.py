@@ -88,13 +88,11 @@ def call_of(
     tool, call, chain = (value.get(key) for key in keys)
     if not isinstance(tool, str) or not tool:
         raise PolicyError(f"expected the name of a tool as `{keys[0]}`")
-    if not isinstance(call := {} if call is None else call, dict):
+    call = {} if call is None else call
+    if not isinstance(call, dict):
         raise PolicyError(f"expected an object as `{keys[1]}`")
-    if isinstance(chain, str):
-        chain = chain_of(chain)
-    if not isinstance(chain := chain or (), list | tuple) or not all(
-        isinstance(name, str) for name in chain
-    ):
+    chain = chain_of(chain) if isinstance(chain, str) else chain or ()
+    if not isinstance(chain, list | tuple) or not all(isinstance(name, str) for name in chain):
         raise PolicyError(f"expected names of agents as `{keys[2]}`")
     return tool, call, tuple(chain)
 

@@ -301,26 +301,14 @@ def _weakened(portable: Portable, losses: Iterable[Loss]) -> Portable:
     for loss in losses:
         effect = loss.before.effect
         for name in dict.fromkeys(chain[-1] for chain in (loss.chain, *loss.also)):
-            agent = agents.get(name)
-            if agent is None:
+            if name not in agents:
                 continue
-            if loss.tool == SPAWN_TOOL:
-                agents[name] = _weaker_start(agent, str(loss.call.get("subagent_type")), effect)
-            elif loss.tool in agent.tools:
-                texts = _texts(loss.tool, loss.call)
-                said = _less(agent.tools[loss.tool], texts, effect)
-                tools = {**agent.tools, loss.tool: said}
-                agents[name] = values.evolve(agent, tools=tools)
-            elif _others(written[name], effect) != written[name]:
-                agents[name] = _others(agent, effect)
+            is_named = loss.tool in (SPAWN_TOOL, *agents[name].tools)
+            if is_named or _others(written[name], effect) == written[name]:
+                agents[name] = _weaker(agents[name], loss)
             else:
-                agents[name] = _beginning(agent, loss.tool, effect)
+                agents[name] = _others(agents[name], effect)
     return values.evolve(portable, agents=tuple(agents.values()))
-
-
-def _weaker_start(agent: PortableAgent, name: str, effect: Effect) -> PortableAgent:
-    starts = {one: e & effect if one == name else e for one, e in agent.starts.items()}
-    return values.evolve(agent, starts=starts)
 
 
 def _others(agent: PortableAgent, effect: Effect) -> PortableAgent:
@@ -329,14 +317,21 @@ def _others(agent: PortableAgent, effect: Effect) -> PortableAgent:
     return values.evolve(agent, globs=globs, otherwise=agent.otherwise & effect)
 
 
-def _beginning(agent: PortableAgent, tool: str, effect: Effect) -> PortableAgent:
-    """Return *agent* with no more than *effect* for tools whose names *tool* begins with.
+def _weaker(agent: PortableAgent, loss: Loss) -> PortableAgent:
+    """Return *agent* with no more for the call of *loss*, by what it says of its tool.
 
-    To some hosts the name of a server, or of a tool of it, stands for all such names.
+    To some hosts the name of a server, or of a tool of it, stands for all names that begin so.
     """
-    begun = {name: said for name, said in agent.tools.items() if tool.startswith(name)}
-    less = {name: _less(said, (), effect) for name, said in begun.items()}
-    return values.evolve(agent, tools={**agent.tools, **less})
+    effect, starts, tools = loss.before.effect, {**agent.starts}, {**agent.tools}
+    if loss.tool == SPAWN_TOOL:
+        started = str(loss.call.get("subagent_type"))
+        starts |= {one: e & effect for one, e in starts.items() if one == started}
+    elif loss.tool in tools:
+        tools[loss.tool] = _less(tools[loss.tool], _texts(loss.tool, loss.call), effect)
+    else:
+        begun = (name for name in agent.tools if loss.tool.startswith(name))
+        tools |= {name: _less(tools[name], (), effect) for name in begun}
+    return values.evolve(agent, starts=starts, tools=tools)
 
 
 def _texts(tool: str, call: Mapping[str, object]) -> list[str]:
