@@ -123,7 +123,6 @@ class AgentDefinition:
         tools: the list of its tools.
         disallowed: the list of tools that it does not have.
         span: where its name is written.
-        spans: name of a value -> where it is written.
         unapplied: findings about keys that the host ignores.
 
     """
@@ -143,7 +142,6 @@ class AgentDefinition:
     tools: ToolNames = field(default=ToolNames(), eq=False, repr=False)
     disallowed: ToolNames = field(default=ToolNames(), eq=False, repr=False)
     span: Span | None = field(default=None, eq=False, repr=False)
-    spans: Mapping[str, Span] = field(factory=dict, eq=False, repr=False)
     unapplied: tuple[Finding, ...] = field(default=(), eq=False, repr=False)
 
     @property
@@ -402,7 +400,6 @@ def _definition(fields: Fields, prompt: str, profile: A3sProfile) -> AgentDefini
         tools=tools,
         disallowed=disallowed,
         span=fields.span("name"),
-        spans=fields.spans,
         unapplied=fields.unapplied({"": Keys(_FIELDS), "permissions": Keys(_PERMISSIONS)}),
     )
     definition = fields.values(usual, ("native", "hidden", "max_steps", "tool_free"))

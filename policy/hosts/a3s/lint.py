@@ -144,8 +144,7 @@ def _lost(agent: AgentDefinition) -> Iterator[Finding]:
     own = preset is not None and block == policy_of(preset["table"], policy.profile)
     if preset is not None and (tools.items or not own):
         key = tools.key if own else "permissions"
-        where = agent.spans.get("kind", agent.span)
-        yield finding("a3s-preset-replaced", where, key=key, kind=agent.kind)
+        yield finding("a3s-preset-replaced", agent.span, key=key, kind=agent.kind)
     if tools.items and block is not None and not agent.kind:
         lost = [*block.deny, *block.ask, *block.allow]
         shown = f": `{lost[0].text}` is lost" if lost else ""

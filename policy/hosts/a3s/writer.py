@@ -91,13 +91,4 @@ def _block(rules: Mapping[Effect, list[str]]) -> str:
     return "\n".join([*lines, "  default_decision: deny", ""])
 
 
-WRITER: Final = Writer(
-    TOOLS["counterparts"],
-    frozenset(
-        "name description prompt tools allowedTools allowed_tools disallowedTools permissions"
-        " disallowed-tools disallowed_tools permissions.allow permissions.deny permissions.ask"
-        " permissions.default_decision permissions.enabled version confirmation style"
-        " confirmation_inheritance kind tool_free".split()
-    ),
-    _write,
-)
+WRITER: Final = Writer(TOOLS["counterparts"], frozenset(TOOLS["carried"]), _write)

@@ -438,11 +438,6 @@ class PersonaSet:
     personas: tuple[Persona, ...] = field(converter=tuple[Persona, ...])
     span: Span | None = field(default=None, eq=False, repr=False)
 
-    def __attrs_post_init__(self) -> None:
-        errors = list(_duplicates(self.personas))
-        if errors:
-            raise HostErrors(errors)
-
     def configure(self, host: Registered) -> None:
         """Check every persona against what *host* has registered so far.
 

@@ -53,6 +53,4 @@ def _tools(agent: PortableAgent) -> list[str]:
     return found
 
 
-WRITER: Final = Writer(
-    TOOLS["counterparts"], frozenset("pikuri host register confirmer workspace".split()), _write
-)
+WRITER: Final = Writer(TOOLS["counterparts"], frozenset(TOOLS["carried"]), _write)

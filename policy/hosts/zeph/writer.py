@@ -56,12 +56,4 @@ def _allowed_tools(agent: PortableAgent) -> list[str]:
     return [name for name in found if "*" not in name and name != "task"]
 
 
-WRITER: Final = Writer(
-    TOOLS["counterparts"],
-    frozenset(
-        "name description tools tools.allow tools.deny tools.except permissions"
-        " permissions.permission_mode memory agents agents.max_spawn_depth"
-        " agents.default_disallowed_tools agents.default_permission_mode".split()
-    ),
-    _write,
-)
+WRITER: Final = Writer(TOOLS["counterparts"], frozenset(TOOLS["carried"]), _write)

@@ -165,7 +165,7 @@ def test_p15_p18_the_personas_are_listed_and_each_host_names_the_tool_that_start
 
 def test_p37_a_name_is_there_once_in_a_host() -> None:
     with pytest.raises(HostErrors) as caught:
-        PersonaSet((Persona("m"), Persona("m")))
+        configure(host(PersonaSet((Persona("m"), Persona("m")))))
     assert caught.value.kind == "duplicate_persona"
     with pytest.raises(HostErrors):
         configure(host(PersonaSet((Persona("m"),)), PersonaSet((Persona("m"),))))
