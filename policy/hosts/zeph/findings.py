@@ -232,7 +232,7 @@ def _handed_down(context: SpawnContext, forward: Forward) -> Iterator[Finding]:
         yield find("server-offers-tools", file=SESSION, server=server, tools=offered)
     if context.identity:
         yield find("told-to-obey", file=SESSION, name=context.identity)
-    below = context.then(SpawnContext(), allowlist=None, forward=forward)
+    below = context.then(allowlist=None, forward=forward)
     yield from context.weakened(below)
 
 

@@ -137,28 +137,19 @@ class SpawnContext:
             to = f" of {child.identity}" if child.identity else ""
             yield find("isolation-weakened", file=SESSION, name=name, of=to)
 
-    def then(
-        self, own: SpawnContext, *, allowlist: frozenset[str] | None, forward: Forward
-    ) -> SpawnContext:
+    def then(self, *, allowlist: frozenset[str] | None, forward: Forward) -> SpawnContext:
         """Return the context of an agent that is started by an agent with this context.
 
-        The starting agent adds what *own* says. It may call the tools of *allowlist*; None is every
-        tool.
+        The starting agent may call the tools of *allowlist*; None is every tool.
         """
         if forward is Forward.NOTHING:
-            return evolve(own, spawn_depth=0)
-        caps = [c for c in (self.max_trust_level, own.max_trust_level) if c is not None]
-        scores = (self.seed_trajectory_score, own.seed_trajectory_score)
+            return SpawnContext()
         inherited = self.inherited_tool_allowlist if forward is Forward.RECEIVED else allowlist
         return evolve(
             self,
-            max_trust_level=min(caps, default=None),
             inherited_tool_allowlist=inherited,
-            network_denied=self.network_denied or own.network_denied,
             spawn_depth=self.spawn_depth + 1,
-            origin=own.origin,
-            seed_trajectory_score=max((s for s in scores if s is not None), default=None),
-            content_isolation=self.content_isolation | own.content_isolation,
+            origin=SpawnOrigin.AUTONOMOUS,
         )
 
 
@@ -752,8 +743,7 @@ def enforced_reading(
 
     def handed(state: ZephState) -> SpawnContext:
         """Return the context of the agents that are started at *state*."""
-        own, forward = SpawnContext(), options.forwarding
-        start = state.context.then(own, allowlist=state.allowlist, forward=forward)
+        start = state.context.then(allowlist=state.allowlist, forward=options.forwarding)
         return start if state.agent else state.context
 
     def bounded(table: Table, state: ZephState) -> Table:

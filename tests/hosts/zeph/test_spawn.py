@@ -291,18 +291,17 @@ def test_what_is_not_a_permission_is_handed_on_too() -> None:
         session_mcp_servers=("s",), parent_provider_name="p", parent_messages=("m",),
         parent_cancel=True,
     )  # fmt: skip
-    own = SpawnContext(seed_trajectory_score=0.75, content_isolation=frozenset({"audit"}))
-    below = above.then(own, allowlist=None, forward=Forward.EFFECTIVE)
+    below = above.then(allowlist=None, forward=Forward.EFFECTIVE)
 
-    assert (below.spawn_depth, below.seed_trajectory_score) == (1, 0.75)
-    assert below.content_isolation == {"quote", "strip", "audit"}
+    assert (below.spawn_depth, below.seed_trajectory_score) == (1, 0.5)
+    assert below.content_isolation == {"quote", "strip"}
     assert len(below.identity) == 128
     assert below.identity.startswith("lead agent (xxx")
     assert SpawnContext(orchestrator_role="role").identity == ""
     assert (below.session_mcp_servers, below.parent_provider_name) == (("s",), "p")
     assert (below.parent_messages, below.parent_cancel) == (("m",), True)
     assert list(above.weakened(below)) == []
-    forgotten = above.then(own, allowlist=None, forward=Forward.NOTHING)
+    forgotten = above.then(allowlist=None, forward=Forward.NOTHING)
     assert [f.code for f in above.weakened(forgotten)] == ["isolation-weakened"] * 2
 
 
