@@ -32,7 +32,7 @@ from policy.hosts.project import ReadFile
 from policy.hosts.zeph.definition import GROUPS, PROGRAMS, SHELLS, TOOLS, find, normalize, refused
 from policy.patterns.notations import Unusable, characters_of, is_glob
 from policy.patterns.pattern import Pattern, PatternKind
-from policy.patterns.tokens import Gap, OneOf, Token, in_any_case
+from policy.patterns.tokens import Gap, OneOf, Token
 from policy.tables.chain import SPAWN_TOOL
 from policy.tables.dialect import BLANKS, Argument, ArgumentKind, Dialect
 from policy.tables.ruleset import Entry, RuleSet
@@ -72,7 +72,7 @@ def glob(text: str, *, ignore_case: bool = False) -> tuple[Pattern, ...]:
         if len(branches) > _BRANCHES:
             raise Unusable("it has too many `**`")
     if ignore_case:
-        branches = [[*in_any_case(branch)] for branch in branches]
+        branches = [[*cased(branch)] for branch in branches]
     return tuple(Pattern.of(PatternKind.TEXT, branch) for branch in branches)
 
 
@@ -89,6 +89,28 @@ def _options(part: re.Match[str]) -> tuple[list[Token], ...]:
             return ([OneOf(frozenset(characters_of(part["set"])), bool(part["negated"]))],)
         case _:
             return ([part[0]],)
+
+
+def cased(tokens: Iterable[Token]) -> Iterator[Token]:
+    """Yield tokens that match what *tokens* do once Zeph has made all letters small."""
+    for token in tokens:
+        if isinstance(token, OneOf):
+            yield OneOf(frozenset().union(*map(_cases, token.characters)), token.negated)
+        elif isinstance(token, str):
+            every = ((character, _cases(character)) for character in token)
+            yield from (OneOf(cases) if len(cases) > 1 else one for one, cases in every)
+        else:
+            yield token
+
+
+# Signs whose small letter is a common letter.
+_SIGNS = {"k": "\u212a", "\xe5": "\u212b", "\u03c9": "\u2126"}
+
+
+def _cases(character: str) -> frozenset[str]:
+    lower = character.lower()
+    found = {character, lower, character.upper(), _SIGNS.get(lower, lower)}
+    return frozenset(one for one in found if len(one) == 1 and one.lower() == lower)
 
 
 # --- policy rules as written ----------------------------------------------------------
@@ -667,7 +689,7 @@ def blocked_rules(commands: Iterable[BlockedCommand], dialect: Dialect) -> RuleS
         place, rule = span.place if span else None, f"blocked command: {command}"
         made = partial(Entry, "bash", Effect.DENY, rule=rule, place=place)
         words = command.lower().split()
-        text, ends = [*in_any_case([" ".join(words)])], _AFTER if len(words) == 1 else _FURTHER
+        text, ends = [*cased([" ".join(words)])], _AFTER if len(words) == 1 else _FURTHER
         entries += (made(_joined(b, text, e)) for b in _BEFORE for e in ends)
     return RuleSet(tuple(entries), Effect.ALLOW, _SHELL_DIALECTS[dialect.loose])
 

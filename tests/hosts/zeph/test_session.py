@@ -357,6 +357,12 @@ def test_rules_under_a_name_that_no_tool_has_are_reported() -> None:
     assert [f.code for f in zeph.project({}, options).findings] == ["rule-of-no-tool"]
 
 
+def test_a_rule_matches_what_zeph_makes_small_letters_of() -> None:
+    policy = _policy(("kill*", DENY), ("µ*", ALLOW))
+    assert policy.check("bash", "\u212aILL 1").effect is DENY
+    assert policy.check("bash", "\u039c").effect is ASK  # its small letter is another one
+
+
 def test_a_gate_looks_at_one_argument_and_not_at_a_path() -> None:
     chain = _session(policy=_policy(("/etc/*", DENY), ("*", ALLOW), tool="write"))
     assert chain.decide("write", {"file_path": "/etc/x"}).effect is DENY
