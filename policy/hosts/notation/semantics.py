@@ -152,7 +152,7 @@ def lines(matcher: Matcher, effect: Effect, dialect: Dialect) -> tuple[Entry, ..
     names = specifier.names if isinstance(specifier, Agents) else (specifier.text,)
     try:
         patterns = [
-            pattern for name in names for pattern in patterns_of(name, effect, argument, dialect)
+            pattern for name in names for pattern in _patterns(name, effect, argument, dialect)
         ]
     except notations.Unusable as unusable:
         raise PolicyError(f"`{matcher}` matches no call: {unusable}", matcher.span) from None
@@ -164,15 +164,9 @@ def entries_of(rule: str, effect: Effect, dialect: Dialect) -> tuple[Entry, ...]
     return lines(parse_matcher(rule), effect, dialect)
 
 
-def patterns_of(
+def _patterns(
     text: str, effect: Effect, argument: Argument, dialect: Dialect
 ) -> tuple[Pattern, ...]:
-    """Return what a specifier with that text matches of an *argument*.
-
-    Raises:
-        Unusable: no text can match it.
-
-    """
     match argument.kind:
         case ArgumentKind.COMMAND:
             return notations.commands(text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from typing import Final
 
@@ -15,7 +15,6 @@ from policy.core.finding import Finding
 from policy.core.source import Place, Span
 from policy.core.values import evolve, field, frozen
 from policy.hosts.fields import HostError
-from policy.hosts.notation.semantics import patterns_of
 from policy.hosts.project import EnforcedReading
 from policy.hosts.zeph.definition import (
     EDITING,
@@ -47,7 +46,7 @@ from policy.language.parse import parse_matcher
 from policy.patterns import notations
 from policy.patterns.pattern import Pattern
 from policy.tables.chain import SPAWN_TOOL, Attenuated, Link, SpawnDenied, attenuate
-from policy.tables.dialect import Dialect
+from policy.tables.dialect import ArgumentKind, Dialect
 from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Bounds, Ceiling, LinkedRules, Table
 
@@ -626,10 +625,18 @@ def _read_name(
         text = "" if specifier is None else specifier.text.strip()
         if text in ("", "*"):
             return whole
-        patterns = patterns_of(text, effect, DECLARED.argument(tool), DECLARED)
+        patterns = _READERS[DECLARED.argument(tool).kind](text)
     except (PolicyError, notations.Unusable):
         return whole if effect is Effect.DENY else ()
     return tuple(entry(pattern) for pattern in patterns)
+
+
+_READERS: dict[ArgumentKind, Callable[[str], tuple[Pattern, ...]]] = {
+    ArgumentKind.TEXT: lambda text: (notations.single(text),),
+    ArgumentKind.COMMAND: notations.commands,
+    ArgumentKind.PATH: lambda text: notations.paths(text.removeprefix("./"), DECLARED.cwd),
+    ArgumentKind.URL: lambda text: notations.hosts(text.removeprefix("domain:").strip()),
+}
 
 
 # --- which agents may be started ------------------------------------------------------
