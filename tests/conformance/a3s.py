@@ -43,8 +43,8 @@ from policy.hosts.a3s.rules import (
     SHIPPED,
     A3sProfile,
     Lane,
-    PermissionManager,
     PermissionPolicy,
+    managed,
 )
 from policy.hosts.fields import HostError
 from tests.conformance.suite import Case
@@ -123,9 +123,7 @@ def _of_policy(case: Case, profile: A3sProfile) -> Effect:
 
 def _of_manager(case: Case, profile: A3sProfile) -> Effect:
     given = case["definition"]
-    manager = PermissionManager(
-        _certain(given["global"], profile), _policy(given.get("session"), profile)
-    )
+    manager = managed(_certain(given["global"], profile), _policy(given.get("session"), profile))
     return manager.check(*_call(case["query"])).effect
 
 

@@ -341,26 +341,11 @@ class PermissionPolicy:
 _DEFAULT = "default_decision"
 
 
-@frozen(slots=False)
-class PermissionManager:
-    """A policy for all sessions, and one for this session that replaces all but its deny rules.
+def managed(everyone: PermissionPolicy, own: PermissionPolicy | None = None) -> PermissionPolicy:
+    """Return the policy of a session: its *own* replaces all but the deny rules of *everyone*.
 
     Both are in force, enabled or not.
     """
-
-    everyone: PermissionPolicy
-    session: PermissionPolicy | None = None
-
-    @cached_property
-    def rules(self) -> RuleSet:
-        """The rules of both, as an ordered list of entries."""
-        first, then = self.session or self.everyone, self.everyone
-        profile = first.profile
-        rules = dict.fromkeys((*first.deny, *then.deny))
-        denied = [entry for rule in rules for entry in rule.entries(Effect.DENY)]
-        rest = evolve(first, deny=()).entries
-        return RuleSet((*denied, *rest), first.default_decision, dialect(profile))
-
-    def check(self, tool: str, args: Mapping[str, Any]) -> Decision:
-        """Return the decision on a call."""
-        return Table.of(self.rules).decide(tool, args)
+    first = own or everyone
+    deny = dict.fromkeys((*first.deny, *everyone.deny))
+    return evolve(first, deny=tuple(deny), enabled=True)

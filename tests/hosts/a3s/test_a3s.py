@@ -17,10 +17,10 @@ from policy.hosts.a3s.rules import (
     NEWEST,
     A3sProfile,
     Lane,
-    PermissionManager,
     PermissionPolicy,
     PermissionRule,
     lane_of,
+    managed,
 )
 from policy.patterns.notations import Unusable, slashed
 from policy.tables.codec import table_from_json, table_to_json
@@ -241,13 +241,13 @@ def test_a14_a_policy_without_rules_asks() -> None:
 
 def test_a15_a_session_replaces_all_but_the_denies_of_everyone() -> None:
     everyone = PermissionPolicy.of(deny=["bash(rm:*)"], allow=["read"], enabled=False)
-    manager = PermissionManager(everyone, PermissionPolicy.of(allow=["bash"], default=Effect.DENY))
+    manager = managed(everyone, PermissionPolicy.of(allow=["bash"], default=Effect.DENY))
 
     assert manager.check("bash", {"command": "rm x"}).effect is Effect.DENY
     assert manager.check("bash", {"command": "ls"}).effect is Effect.ALLOW
     assert manager.check("read", {}).effect is Effect.DENY
-    assert PermissionManager(everyone).check("read", {}).effect is Effect.ALLOW
-    assert PermissionManager(everyone).check("bash", {"command": "rm x"}).effect is Effect.DENY
+    assert managed(everyone).check("read", {}).effect is Effect.ALLOW
+    assert managed(everyone).check("bash", {"command": "rm x"}).effect is Effect.DENY
 
 
 def test_a16_s20_a_policy_is_one_value_for_every_thread() -> None:

@@ -14,7 +14,7 @@ from policy.files.opening import Memory
 from policy.hosts import a3s
 from policy.hosts.a3s.agents import Provider, read_agent, read_session
 from policy.hosts.a3s.gate import delegate
-from policy.hosts.a3s.rules import QUERIES, A3sProfile, PermissionManager, PermissionPolicy
+from policy.hosts.a3s.rules import QUERIES, A3sProfile, PermissionPolicy, managed
 from policy.hosts.workspace import load_tree
 from policy.tables.chain import SpawnDenied
 
@@ -173,7 +173,7 @@ def test_a15_a_manager_decides_as_the_reference_does(
 ) -> None:
     both, one = ({**policy, "enabled": True} for policy in (everyone, session))
     merged = {**one, "deny": [*one["deny"], *both["deny"]]}
-    compiled = PermissionManager(
+    compiled = managed(
         PermissionPolicy.of(**everyone, profile=version),
         PermissionPolicy.of(**session, profile=version),
     )
