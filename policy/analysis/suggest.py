@@ -338,15 +338,6 @@ class _Draft:
         self._rules = rules
         self._keep(lambda effect, rule: effect is Effect.ALLOW or rule in needed)
 
-    def drop_needless(self) -> None:
-        """Take out the rules that allow no call of the log."""
-        rules, before = self._rules, self.decisions()
-        printed = _decider(self.text(), self._file)
-        named = {rule for call in self._usage.calls for rule in _named(printed, call)}
-        self._keep(lambda effect, rule: effect is not Effect.ALLOW or rule in named)
-        if [each.effect for each in self.decisions()] != [each.effect for each in before]:
-            self._rules = rules
-
     def decisions(self) -> list[Decision]:
         """Return what each call gets of the policy as it is printed."""
         printed = _decider(self.text(), self._file)
@@ -519,14 +510,6 @@ def _tool(rule: str) -> str:
     return rule.partition("(")[0]
 
 
-def _named(printed: RecordDecider, call: UsedCall) -> Iterator[str]:
-    """Yield the rules that decide *call*, or a part of it."""
-    chain = printed.chain(call.chain, call.cwd)
-    parts = clauses_of(chain, call.tool, call.arguments) if isinstance(chain, Chain) else ()
-    for decision in (printed.decide(call.record), *(part.decision for part in parts)):
-        yield from (because.rule for because in decision.because)
-
-
 def _is_guarded(decision: Decision) -> bool:
     """Return whether the host itself keeps the call back, whatever rules say."""
     if decision.reason is Reason.PROTECTED:
@@ -586,7 +569,6 @@ def propose(
         raise PolicyError(msg, help=told)
     draft = _Draft(usage, decider, least, file)
     why = () if decider is None else draft.mend(decider)
-    draft.drop_needless()
     uncovered = tuple(draft.uncovered())
     missing = sum(call.times for call in uncovered)
     return Proposal(
