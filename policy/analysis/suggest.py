@@ -245,7 +245,7 @@ def _rules_for(calls: Iterable[UsedCall], least: int, dialect: Dialect) -> _Rule
     return {
         (effect, rule): members
         for effect, rules in ((Effect.ALLOW, allowed - asked), (Effect.ASK, asked))
-        for rule, members in sorted(folded(rules, least, dialect).items())
+        for rule, members in sorted(folded(sorted(rules), least, dialect).items())
     }
 
 

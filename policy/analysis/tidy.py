@@ -18,6 +18,7 @@ from policy.files.opening import Overlay, Tree
 from policy.files.text import removal
 from policy.hosts.notation.semantics import dialect_of
 from policy.hosts.workspace import Workspace, load_tree
+from policy.tables.dialect import ArgumentKind, Dialect
 
 __all__ = ["Fold", "folds"]
 
@@ -94,10 +95,15 @@ def _patterns(
             if span is not None and span.text == json.dumps(written.rule):
                 found.setdefault(written.place.file, {})[written.rule] = span
         for spans in found.values():
-            commands = [rule for rule in spans if " " in kin(rule, dialect)[1]]
+            commands = [rule for rule in spans if _has_subcommand(rule, dialect)]
             for rule, members in folded(commands, least, dialect).items():
                 if len(members) > 1:
                     yield rule, tuple(sorted(map(spans.__getitem__, members), key=_start))
+
+
+def _has_subcommand(rule: str, dialect: Dialect) -> bool:
+    tool, shared = kin(rule, dialect)
+    return dialect.argument(tool).kind is ArgumentKind.COMMAND and " " in shared
 
 
 def _start(span: Span) -> int:
