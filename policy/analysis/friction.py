@@ -16,7 +16,6 @@ from policy.analysis.records.replay import RecordDecider, Undecided, each_answer
 from policy.analysis.remedy import (
     clauses_of,
     folded,
-    folders_of,
     hidden_kind,
     holds_credential,
     kin,
@@ -150,12 +149,12 @@ def _grouped(
     decision = chain.decide(record.tool, record.call)
     if decision.effect is Effect.ALLOW or _is_final(decision):
         return None
-    obstacle = _obstacle(chain, record, decision)
-    rules = rules_for(chain, record.tool, record.call) if obstacle.has_rules else ()
+    rules = rules_for(chain, record.tool, record.call)
+    obstacle = _obstacle(chain, record, decision, rules)
     if obstacle.has_rules and not rules and holds_credential(record.call):
         obstacle = Obstacle("a credential", text="…")
     dialect = dialect_of([chain.table])
-    shared = tuple(_program(rule, dialect) for rule in rules)
+    shared = tuple(_program(rule, dialect) for rule in rules) if obstacle.has_rules else ()
     what = obstacle.kind, obstacle.because, shared
     key = record.chain, record.cwd, record.project, what
     group = groups.setdefault(key, FrictionGroup(obstacle, record.chain, record))
@@ -177,7 +176,7 @@ def _is_final(decision: Decision) -> bool:
 _BY_DEFAULT: Final = frozenset({Reason.DEFAULT, Reason.UNANALYSABLE})
 
 
-def _obstacle(chain: Chain, record: Record, decision: Decision) -> Obstacle:
+def _obstacle(chain: Chain, record: Record, decision: Decision, rules: Sequence[str]) -> Obstacle:
     clauses = clauses_of(chain, record.tool, record.call)
     held = [clause for clause in clauses if clause.decision.effect is not Effect.ALLOW]
     for each in (*(clause.decision for clause in held), decision):
@@ -188,7 +187,8 @@ def _obstacle(chain: Chain, record: Record, decision: Decision) -> Obstacle:
         return Obstacle("the host guards it", text="…")
     if held:
         return _of_command(clauses, held)
-    return Obstacle("a path outside the project" if _is_outside(chain, record) else "no rule")
+    is_outside = any(rule.partition("(")[2].startswith(("//", "~", "../")) for rule in rules)
+    return Obstacle("a path outside the project" if is_outside else "no rule")
 
 
 def _of_command(clauses: Sequence[Clause], held: Sequence[Clause]) -> Obstacle:
@@ -201,18 +201,6 @@ def _of_command(clauses: Sequence[Clause], held: Sequence[Clause]) -> Obstacle:
     if not any(clause.does is Does.RUNS for clause in held):
         return Obstacle("a redirection")
     return Obstacle("no rule for one command of several" if len(running) > 1 else "no rule")
-
-
-def _is_outside(chain: Chain, record: Record) -> bool:
-    folders = folders_of(chain)
-    cwd = folders.cwd if folders else record.cwd
-    argument = dialect_of([chain.table]).argument(record.tool)
-    if argument.kind is not ArgumentKind.PATH:
-        return False
-    paths = [str(record.call[name]) for name in argument.fields if name in record.call]
-    return any(
-        path.startswith(("/", "~", "../")) and not path.startswith(f"{cwd}/") for path in paths
-    )
 
 
 def _remedy(group: FrictionGroup, decider: RecordDecider, least: int) -> None:
