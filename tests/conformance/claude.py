@@ -53,10 +53,10 @@ def decide(case: Case) -> tuple[str, str]:
 def _is_undescribed(case: Case) -> bool:
     """Return whether a case is of a session that no options describe."""
     env, call = case.get("env") or {}, case.get("call") or {}
-    of_files = call.get("tool") != "PowerShell"
+    tool = call.get("tool")
     return (
         env.get("version", VERSION) != VERSION
-        or (env.get("os", "linux") != "linux" and of_files)
+        or (env.get("os", "linux") != "linux" and tool != "PowerShell")
         or any(key in env for key in ("pretooluse", "cowork"))
         or env.get("run") == "teammate"
     )

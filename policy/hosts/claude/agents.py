@@ -29,7 +29,7 @@ from policy.files.nodes import (
 from policy.files.text import cite
 from policy.hosts.claude.data import find
 from policy.hosts.claude.data import settings as known_hooks
-from policy.hosts.claude.data.tools import ALIASES, FIELDS, MODES, server_name
+from policy.hosts.claude.data.tools import ALIASES, FIELDS, MISSPELT, MODES, server_name
 from policy.hosts.claude.hooks import Hook, read_hooks
 from policy.language.parse import parse_matcher
 from policy.language.syntax import Agents, DeclaredTools, Matcher, Presence
@@ -38,6 +38,8 @@ __all__ = [
     "Definition",
     "content_of",
     "entries_in",
+    "header_of",
+    "letters_of",
     "looks_like_agent",
     "read_agent",
     "read_header",
@@ -297,6 +299,15 @@ class Definition:
         return tuple(name for name in names if "*" not in name)
 
 
+def header_of(source: Source) -> str:
+    """Return the front matter of a file behind a line break, readable or not; "" for none."""
+    try:
+        front = split_front_matter(source)
+    except PolicyError:
+        return ""
+    return "" if front is None else "\n" + front.header.text
+
+
 def looks_like_agent(source: Source, *, certainly: bool = False) -> bool:
     """Return whether the file has the front matter of an agent, readable or not.
 
@@ -305,13 +316,7 @@ def looks_like_agent(source: Source, *, certainly: bool = False) -> bool:
         certainly: whether it must also have a key that little else has.
 
     """
-    try:
-        front = split_front_matter(source)
-    except PolicyError:
-        return False
-    if front is None:
-        return False
-    header = "\n" + front.header.text
+    header = header_of(source)
     if "\nname:" not in header or "\ndescription:" not in header:
         return False
     return not certainly or any(f"\n{key}:" in header for key in _KEYS_OF_AGENTS)
@@ -438,16 +443,12 @@ class _Reader:
 
     def _keys(self) -> None:
         for name, span in ((entry.name, entry.key.span) for entry in self.node.entries):
-            meant = _MISSPELT.get(_letters(name))
+            meant = MISSPELT.get(letters_of(name), "")
             near = difflib.get_close_matches(name, sorted(FIELDS), 1, 0.8)
             if name in FIELDS:
                 continue
             if meant:
-                lost, case = _CONSEQUENCES[meant], "tools"
-                found = find(
-                    "misspelt-key", span, case=case, name=name, consequence=lost, meant=meant
-                )
-                self.findings.append(found)
+                self.findings.append(find("misspelt-key", span, case=meant, name=name))
             elif near:
                 found = find("misspelt-key", span, case="near", name=name, near=near[0])
                 self.findings.append(found)
@@ -461,23 +462,6 @@ def _servers(node: Node | None) -> Iterator[str]:
             yield from (server_name(entry.name) for entry in item.entries)
 
 
-def _letters(key: str) -> str:
+def letters_of(key: str) -> str:
+    """Return the letters of a key, small."""
     return "".join(filter(str.isalpha, key)).casefold()
-
-
-_MISSPELT: Final = {
-    "tools": "tools",
-    "tool": "tools",
-    "allowedtools": "tools",
-    "allowedtool": "tools",
-    "disallowedtools": "disallowedTools",
-    "disallowedtool": "disallowedTools",
-    "deniedtools": "disallowedTools",
-    "permissionmode": "permissionMode",
-    "permissions": "tools",
-}
-_CONSEQUENCES: Final = {
-    "tools": "has every tool",
-    "disallowedTools": "keeps the tools it names",
-    "permissionMode": "has the mode of whoever starts it",
-}

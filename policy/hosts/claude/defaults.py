@@ -33,7 +33,6 @@ __all__ = [
     "by_default",
     "defaults",
     "fences",
-    "folders_to_enter",
     "held",
     "is_judged",
     "is_left_to_model",
@@ -225,14 +224,6 @@ def _names(skill: Skill) -> Iterator[str]:
     for name in (skill.name, skill.called) if skill.called else (skill.name,):
         yield name
         yield f"/{name}"
-
-
-def folders_to_enter(session: ClaudeSession) -> Iterator[Entry]:
-    """Yield what the user may enter where no rule says so."""
-    # One rule that allows folders makes of all of them the only ones.
-    if session.enters:
-        effect = Effect.DENY if Effect.ALLOW in session.enters else Effect.ALLOW
-        yield built_in(known.ENTER, effect, why="the user enters it")
 
 
 def agents(session: ClaudeSession, mode: str) -> Iterator[Entry]:

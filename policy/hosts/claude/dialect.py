@@ -98,7 +98,7 @@ def _known(dialect: Dialect) -> Dialect:
 def _dialect(session: ClaudeSession, mode: str) -> Dialect:
     return Dialect(
         f"claude-code@{VERSION}",
-        arguments=known.ENTERING if session.enters else known.ARGUMENTS,
+        arguments=known.ARGUMENTS,
         inputs=INPUTS,
         aliases=known.ALIASES,
         aliased=False,

@@ -274,21 +274,23 @@ class _Files:
         ):
             if given is not None:
                 self.settings.append(read_settings(given, scope))
-        managed, user = options.managed_files, options.user_files
-        for role in _unread_last(managed_roles(managed)) if managed is not None else ():
-            self._take(role, 0)
+        managed, user, main = options.managed_files, options.user_files, options.main_files
+        if managed is not None:
+            self._take_all(managed_roles(managed), 0)
         self.stronger = frozenset(self.definitions)
         for role in _unread_last(files):
-            if not role.above or role.scope != "local" or options.main_files is None:
+            if not role.above or role.scope != "local" or main is None:
                 self._take(role, 3 if role.above else 2)
-        main = options.main_files
-        for role in main_roles(main) if main is not None else ():
-            self._take(role, 3)
+        if main is not None:
+            self._take_all(main_roles(main), 3)
         for rank, tree in enumerate(options.above_files, 4):
-            for role in _unread_last(above_roles(tree)):
-                self._take(role, rank)
-        for role in _unread_last(user_roles(user)) if user is not None else ():
-            self._take(role, 1)
+            self._take_all(above_roles(tree), rank)
+        if user is not None:
+            self._take_all(user_roles(user), 1)
+
+    def _take_all(self, roles: Iterable[Role], rank: int) -> None:
+        for role in _unread_last(roles):
+            self._take(role, rank)
 
     def passed(self, files: Iterable[Role]) -> Iterator[Settings]:
         """Yield what settings say that are not in force."""

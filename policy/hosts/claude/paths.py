@@ -6,7 +6,6 @@ by how they begin.
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Iterator
 from typing import Final
 
@@ -19,31 +18,9 @@ from policy.patterns.notations import Unusable
 from policy.patterns.pattern import Pattern
 from policy.patterns.tokens import BLANKS, Gap
 
-__all__ = ["Anchors", "Glob", "Negation", "path_patterns"]
+__all__ = ["Anchors", "Negation", "path_patterns"]
 
 # --- globs ----------------------------------------------------------------------------
-
-
-class GlobAnchor(enum.Enum):
-    """What a glob is relative to, by how it begins."""
-
-    HERE = ""  # the working folder
-    SOURCE = "/"  # the folder of the settings
-    HOME = "~/"
-    ROOT = "//"
-
-
-@frozen
-class Glob:
-    """A glob of a rule.
-
-    Attributes:
-        place: what it is relative to.
-        text: what it names there, as `policy.patterns.notations.paths` reads it.
-    """
-
-    place: GlobAnchor
-    text: str
 
 
 class Negation(Unusable):
@@ -83,8 +60,8 @@ def _literal_set(found: re.Match[str]) -> str:
 _FOLDER: Final = re.compile(r"[^/]+/\*\*\Z")
 
 
-def read_glob(text: str, effect: Effect) -> Glob:
-    """Return the glob of ``Read(text)`` in a list of this effect.
+def _read_glob(text: str, anchors: Anchors, effect: Effect) -> tuple[tuple[str, ...], str]:
+    """Return the folders that ``Read(text)`` is relative to, and what it names there.
 
     Raises:
         Negation: *text* begins with ``!``.
@@ -93,31 +70,26 @@ def read_glob(text: str, effect: Effect) -> Glob:
     """
     glob = _SET.sub(_literal_set, text.rstrip(" \t"))
     if "[]" in glob:
-        msg = "`[]` stands for no character"
-        raise Unusable(msg)
+        raise Unusable("`[]` stands for no character")
     if "\\" in glob and (glob.endswith("/**") or not _ESCAPED.fullmatch(glob)):
-        msg = "a backslash is no separator here, and escapes neither itself nor a folder"
-        raise Unusable(msg)
+        raise Unusable("a backslash is no separator here, and escapes neither itself nor a folder")
     if effect is Effect.ALLOW and _ODD.search(glob):
-        msg = "a backslash before this letter or number makes an expression of it"
-        raise Unusable(msg)
+        raise Unusable("a backslash before this letter or number makes an expression of it")
     glob = _ODD.sub("?", _CLASS.sub(lambda found: _CLASSES[found[1]], glob))
     if glob and not glob.strip("/"):
-        msg = f"`{glob}` alone matches nothing; all below it is `{glob}**`"
-        raise Unusable(msg)
+        raise Unusable(f"`{glob}` alone matches nothing; all below it is `{glob}**`")
     if glob.startswith("!"):
-        msg = "it opens what rules before it shut"
-        raise Negation(msg)
-    if glob.startswith("//"):
-        return Glob(GlobAnchor.ROOT, _above("/" + glob.lstrip("/")))
+        raise Negation("it opens what rules before it shut")
     if glob in _ANCHORS:
-        msg = f"`{glob}` alone matches nothing; name what is below it"
-        raise Unusable(msg)
+        raise Unusable(f"`{glob}` alone matches nothing; name what is below it")
+    if glob.startswith("//"):
+        return ("",), _above("/" + glob.lstrip("/"))
     if glob.startswith("~/"):
-        return Glob(GlobAnchor.HOME, _above(glob[1:]))
+        return (anchors.home,), _above(glob[1:])
     if glob.startswith("/"):
-        return Glob(GlobAnchor.SOURCE, _above(glob))
-    return Glob(GlobAnchor.HERE, _above(_at_depth(glob.removeprefix("./"), effect)))
+        return (anchors.source,), _above(glob)
+    others = () if effect is Effect.ALLOW else anchors.others
+    return (anchors.cwd, *others), _above(_at_depth(glob.removeprefix("./"), effect))
 
 
 def _at_depth(glob: str, effect: Effect) -> str:
@@ -172,7 +144,8 @@ def path_patterns(text: str, anchors: Anchors, effect: Effect) -> tuple[Pattern,
         Unusable: no path can match it.
 
     """
-    found = _as_written(text, anchors, effect)
+    folders, glob = _read_glob(text, anchors, effect)
+    found = [each for folder in folders for each in notations.paths(glob, folder, fold=True)]
     twins = [twin for pattern in found for twin in _led_to(pattern, anchors.links)]
     if effect is not Effect.ALLOW and text.startswith(("/", "~/")):
         for pattern in found:
@@ -194,20 +167,3 @@ def _led_to(pattern: Pattern, links: tuple[tuple[str, str], ...]) -> Iterator[Pa
     """Yield *pattern* by the names of the files where a link of the system leads."""
     for link, target in links:
         yield from (twin for twin in moved(pattern, link, target) if not twin <= pattern)
-
-
-def _as_written(text: str, anchors: Anchors, effect: Effect) -> tuple[Pattern, ...]:
-    glob = read_glob(text, effect)
-    folders: tuple[str, ...] = (anchors.cwd,)
-    match glob.place:
-        case GlobAnchor.ROOT:
-            folders = ("",)
-        case GlobAnchor.HOME:
-            folders = (anchors.home,)
-        case GlobAnchor.SOURCE:
-            folders = (anchors.source,)
-        case GlobAnchor.HERE if effect is not Effect.ALLOW:
-            folders = (anchors.cwd, *anchors.others)
-        case GlobAnchor.HERE:
-            pass
-    return tuple(p for folder in folders for p in notations.paths(glob.text, folder, fold=True))

@@ -80,8 +80,6 @@ def pool(
     memory = known.MEMORY_TOOLS if definition.memory else ()
     entries += _elsewhere(definition, session)
     available = _available(session.named, position)
-    if position.main and session.enters:
-        entries.append(Entry(known.ENTER, Effect.ALLOW, rule="the user"))
     for tool, rule, place in _listed(definition):
         if tool in available or tool in memory:
             types = position.types if tool == "Agent" else None

@@ -10,7 +10,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
-from typing import Final
+from typing import Any, Final
 
 from policy.commands.read import read_plain
 from policy.commands.words import Script, as_written
@@ -167,24 +167,14 @@ class RuleText:
             )
         )
 
-    def finding(
-        self,
-        code: str,
-        *,
-        case: str = "",
-        severity: Severity | None = None,
-        help: str | None = None,
-        edits: tuple[Edit, ...] = (),
-        **words: object,
-    ) -> RuleLines:
+    def finding(self, code: str, severity: Severity | None = None, **words: Any) -> RuleLines:  # noqa: ANN401
         """Return a finding about the rule, of another *severity* than its texts say, if given."""
-        given = {"rule": self.text, **words}
-        found = find(code, self.span, case=case, file="", help=help, edits=edits, **given)
+        found = find(code, self.span, **{"rule": self.text, **words})
         return RuleLines((), (values.evolve(found, severity=severity or found.severity),))
 
-    def skipped(self, code: str, *, case: str = "", **words: object) -> RuleLines:
+    def skipped(self, code: str, **words: Any) -> RuleLines:  # noqa: ANN401
         """Return the finding that the rule has no effect."""
-        return self.finding(code, case=case, severity=self.lost, help=None, edits=(), **words)
+        return self.finding(code, self.lost, **words)
 
 
 # --- commands: `Bash(...)` and `PowerShell(...)` -------------------------------------
@@ -505,27 +495,7 @@ def _agent(rule: RuleText, content: str) -> RuleLines:
     return RuleLines((RuleLine(rule.entry("Agent", Pattern.exactly(content))),)) + found
 
 
-def _folder(rule: RuleText, content: str) -> RuleLines:
-    try:
-        patterns = path_patterns(content, rule.scope.anchors, Effect.ALLOW)
-    except notations.Unusable as unusable:
-        return rule.skipped("dead-path-rule", case="folder", why=unusable)
-    if not content.endswith("/**"):
-        # It names the folder itself, not what is below it.
-        patterns = tuple(
-            Pattern.of(
-                PatternKind.PATH, pattern.tokens[:-1] if _is_tree(pattern) else pattern.tokens
-            )
-            for pattern in patterns
-        )
-    return rule.lines([known.ENTER], patterns)
-
-
-def _is_tree(pattern: Pattern) -> bool:
-    return pattern.tokens[-1] is Gap.DEEP
-
-
-_READERS: Final = {known.ENTER: _folder, "WebFetch": _host, "Skill": _skill, "Agent": _agent}
+_READERS: Final = {"WebFetch": _host, "Skill": _skill, "Agent": _agent}
 
 _DEAD: Final = {
     "Write": "Edit",
@@ -587,22 +557,22 @@ def read_rule(text: str, span: Span, effect: Effect, scope: RuleScope) -> RuleLi
 
     """
     try:
-        matcher = parse_matcher(text, span)
+        matcher = _matcher(text, span)
     except PolicyError as error:
-        if len(text) > PATTERN_CHARACTERS and effect is not Effect.ALLOW:
+        if effect is not Effect.ALLOW and ("\0" in text or len(text) > PATTERN_CHARACTERS):
             found = Finding.of(error, "malformed-rule", consequence=_WIDENED)
             return read_rule(_wider(text), span, effect, scope) + RuleLines((), found)
         if text.startswith("mcp__") and "(" not in text:  # with a blank in it
             return RuleLines((), misnamed(text, span, effect))
         code = "unknown-tool" if _WORDS.fullmatch(text) else "malformed-rule"
         return RuleLines((), Finding.of(error, code, consequence=_SKIPPED))
-    if "\0" in text:
-        nul = PolicyError("expected a rule, found a NUL in it, which no call can hold", span)
-        if effect is Effect.ALLOW:
-            return RuleLines((), Finding.of(nul, "malformed-rule", consequence=_SKIPPED))
-        found = Finding.of(nul, "malformed-rule", consequence=_WIDENED)
-        return read_rule(_wider(text), span, effect, scope) + RuleLines((), found)
     return _read(RuleText(text, matcher, span, effect, scope))
+
+
+def _matcher(text: str, span: Span) -> Matcher:
+    if "\0" in text:
+        raise PolicyError("expected a rule, found a NUL in it, which no call can hold", span)
+    return parse_matcher(text, span)
 
 
 def entries_of(rule: str, effect: Effect, dialect: Dialect) -> tuple[Entry, ...]:
@@ -626,7 +596,7 @@ _WIDENED: Final = "it is taken for a rule about every call of its tool"
 def _wider(text: str) -> str:
     """Return a short rule that applies to every call that *text* may apply to."""
     tool = text.partition("(")[0]
-    if len(tool) > PATTERN_CHARACTERS:
+    if len(tool) > PATTERN_CHARACTERS or "\0" in tool:
         return "*"
     # Rules about paths apply to what commands do to files, rules about tools do not.
     return f"{tool}(//**)" if tool in known.FILE_TOOLS else tool
@@ -684,7 +654,7 @@ def _read(rule: RuleText) -> RuleLines:
 def _built_in(rule: RuleText, tool: str, content: str | None) -> RuleLines:
     name = known.ALIASES.get(tool, tool)
     if content is None or _is_every(name, content):
-        if name not in known.NAMES and name != known.ENTER:
+        if name not in known.NAMES:
             return _unknown(rule, tool)
         below = {"Read", *known.FILE_TOOLS["Edit"]}
         if name in below and content is not None and rule.effect is Effect.ALLOW:

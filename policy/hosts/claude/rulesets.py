@@ -23,7 +23,6 @@ from policy.hosts.claude.defaults import (
     by_default,
     defaults,
     fences,
-    folders_to_enter,
     held,
     is_judged,
     is_left_to_model,
@@ -102,7 +101,6 @@ def _rule_set(session: ClaudeSession, mode: str) -> RuleSet:
         entries += defaults(session, mode)
         entries += lent(session, mode)
         reason = by_default(session, mode)
-    entries += folders_to_enter(session)
     first = (*skills_of_users(session), *removals(session, mode), *power_shell_removals())
     entries = [*first, *entries]
     if not session.is_removed(known.LAST):

@@ -422,11 +422,6 @@ class ClaudeSession:
         return frozenset(name for name in self.named if not self.is_removed(name))
 
     @cached_property
-    def enters(self) -> frozenset[Effect]:
-        """What rules say of folders that the user enters, if there are such rules."""
-        return frozenset(e.entry.effect for e in self.lines if e.entry.tool == known.ENTER)
-
-    @cached_property
     def _ends(self) -> bool:
         others = known.NAMES - {known.LAST}
         named = (line.entry for line in self.lines if line.entry.tool == known.LAST)

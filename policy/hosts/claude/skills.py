@@ -16,7 +16,7 @@ from policy.core.source import Source, Span
 from policy.core.values import field, frozen
 from policy.files.frontmatter import HeaderLanguage, split_front_matter
 from policy.files.nodes import MappingNode, Node, ScalarNode, SequenceNode
-from policy.hosts.claude.agents import read_header, read_list
+from policy.hosts.claude.agents import header_of, letters_of, read_header, read_list
 from policy.hosts.claude.data import find
 from policy.hosts.claude.data.settings import EVENTS
 from policy.hosts.claude.hooks import Hook, read_hooks
@@ -58,11 +58,7 @@ class Skill:
 
 def looks_like_skill(source: Source) -> bool:
     """Return whether the front matter of a file says which tools a skill or a command has."""
-    try:
-        front = split_front_matter(source)
-    except PolicyError:
-        return False
-    header = "\n" + front.header.text if front is not None else ""
+    header = header_of(source)
     return any(f"\n{key}:" in header for key in _LISTS)
 
 
@@ -136,10 +132,5 @@ def _misspelt(node: MappingNode) -> tuple[Finding, ...]:
     return tuple(
         find("misspelt-key", entry.key.span, case="skill", name=entry.name)
         for entry in node.entries
-        if entry.name not in ("allowed-tools", "disallowed-tools")
-        and _letters(entry.name) in ("allowedtools", "allowedtool")
+        if entry.name not in _LISTS and letters_of(entry.name) in ("allowedtools", "allowedtool")
     )
-
-
-def _letters(key: str) -> str:
-    return "".join(filter(str.isalpha, key)).casefold()

@@ -140,13 +140,8 @@ class _Settings:
 
     def text(self) -> str:
         """Return the file."""
-        permissions: dict[str, object] = {
-            effect.value: [*self.rules[effect]]
-            for effect in (_ALLOW, _ASK, _DENY)
-            if self.rules[effect]
-        }
-        permissions["defaultMode"] = "default" if self.asks else "dontAsk"
-        return json.dumps({"permissions": permissions}, indent=2, ensure_ascii=False) + "\n"
+        rules = {effect: each for effect, each in self.rules.items() if each}
+        return _settings(rules, defaultMode="default" if self.asks else "dontAsk")
 
     def write(self) -> None:
         """Write the rules of every tool."""
@@ -231,20 +226,21 @@ class _Settings:
         return covers(pattern, [line.pattern for line in lists[_ALLOW] if not line.field])
 
     def _path(self, rule: str, line: PortableLine, effect: Effect) -> None:
-        found = (
-            None
-            if line.field
-            else path(line.pattern, self.portable.cwd, self.portable.home, effect)
-        )
+        folders = self.portable.cwd, self.portable.home
+        found = None if line.field else path(line.pattern, *folders, effect)
+        text = None
         if found is not None:
-            anchor, glob = found
-            glob = glob or "/**"
+            anchor, glob = found[0], found[1] or "/**"
             text = {"cwd": glob, "home": f"~{glob}", "root": f"/{glob}"}[anchor]
-            if self._says(f"{rule}({text})", line, effect):
-                self.add(effect, f"{rule}({text})")
-                return
-        if effect is not _ALLOW:
+        self._line(rule, text, line, effect)
+
+    def _line(self, tool: str, text: str | None, line: PortableLine, effect: Effect) -> None:
+        """Add a rule of *tool* that says what *line* does; where none does, deny or ask for all."""
+        rule = f"{tool}({text})"
+        if text is not None and self._says(rule, line, effect):
             self.add(effect, rule)
+        elif effect is not _ALLOW:
+            self.add(effect, tool)
 
     # --- commands, hosts, agents
 
@@ -259,14 +255,10 @@ class _Settings:
             self.granted["Bash"] = ToolRules(constant & self.default)
         for effect in (_DENY, _ASK, _ALLOW):
             for line in lists[effect] if constant is None else ():
-                text = None if line.field else stars(line.pattern, effect)
-                if line.field and effect is not _ALLOW:
-                    value = stars(line.pattern, effect)
-                    text = f"{line.field}:{value}" if value is not None else None
-                if text is not None and self._says(f"Bash({text})", line, effect):
-                    self.add(effect, f"Bash({text})")
-                elif effect is not _ALLOW:
-                    self.add(effect, "Bash")
+                text = stars(line.pattern, effect)
+                if line.field and text is not None:
+                    text = None if effect is _ALLOW else f"{line.field}:{text}"
+                self._line("Bash", text, line, effect)
         if default is _ALLOW:
             self.add(_ALLOW, "Bash")
         elif constant is None:
@@ -294,11 +286,7 @@ class _Settings:
         for effect in (_DENY, _ASK, _ALLOW):
             for line in lists[effect] if said.constant is None else ():
                 name = host(line.pattern, effect) if line.pattern.kind is PatternKind.HOST else None
-                rule = f"WebFetch(domain:{name})"
-                if name is not None and self._says(rule, line, effect):
-                    self.add(effect, rule)
-                elif effect is not _ALLOW:
-                    self.add(effect, "WebFetch")
+                self._line("WebFetch", name and f"domain:{name}", line, effect)
         if default is _ALLOW:
             self.add(_ALLOW, "WebFetch")
         elif "WebFetch" not in self.rules[_DENY]:
@@ -322,9 +310,7 @@ class _Settings:
             self.add(_DENY, f"Agent({name})")
         for line in self.agent.starting:
             value = stars(line.pattern, line.effect)
-            rule = f"Agent({line.field}:{value})"
-            says = value is not None and self._says(rule, line, line.effect)
-            self.add(line.effect, rule if says else "Agent")
+            self._line("Agent", value and f"{line.field}:{value}", line, line.effect)
 
     def _says(self, rule: str, line: PortableLine, effect: Effect) -> bool:
         """Whether a rule says no more than *line* where it allows, and no less elsewhere."""
@@ -373,11 +359,10 @@ def glob_matches(glob: str, tool: str) -> bool:
     return Pattern.text(glob).matches(tool)
 
 
-def _settings(rules: Mapping[Effect, Sequence[str]]) -> str:
-    lists = {
-        effect.value: list(rules[effect]) for effect in (_ALLOW, _ASK, _DENY) if effect in rules
-    }
-    return json.dumps({"permissions": lists}, indent=2, ensure_ascii=False) + "\n"
+def _settings(rules: Mapping[Effect, Iterable[str]], **others: str) -> str:
+    """Return a settings file with lists of *rules*, and with what else it says of permissions."""
+    lists = {e.value: [*rules[e]] for e in (_ALLOW, _ASK, _DENY) if e in rules}
+    return json.dumps({"permissions": lists | others}, indent=2, ensure_ascii=False) + "\n"
 
 
 RULE_FILE: Final = RuleFile(".claude/settings.json", _MAIN, _settings)

@@ -246,17 +246,6 @@ def test_the_tool_that_ends_stays_while_any_other_does() -> None:
     assert str(decide(named, "EndConversation").effect) == "allow"
 
 
-def test_one_rule_that_allows_a_folder_makes_of_all_of_them_the_only_ones() -> None:
-    def enter(permissions: object, path: str) -> str:
-        return str(decide(permissions, "Cd", {"path": path}).effect)
-
-    assert enter({"deny": ["Cd(//etc)"]}, "~/code") == "allow"
-    assert enter({"allow": ["Cd(~/code/*)"]}, "~/code/app") == "allow"
-    assert enter({"allow": ["Cd(~/code/*)"]}, "~/code/app/src") == "deny"
-    assert enter({"allow": ["Cd(~/code/**)"]}, "~/code") == "allow"
-    assert enter({"deny": ["Cd(~/code)"]}, "~/code") == "deny"
-
-
 def test_only_the_agent_that_brings_a_server_along_has_its_tools() -> None:
     front = "mcpServers:\n  - browser: {command: npx}"
     main = Chain.start("main", project({}, {"a": front}).enforced)

@@ -50,7 +50,7 @@ FILE_TOOLS: Final = {name: _words("file_tools", name) for name in ("Read", "Edit
 READING: Final = (*FILE_TOOLS["Read"], REDIRECT_IN, OPERAND_READ)
 EDITING: Final = (*FILE_TOOLS["Edit"], REDIRECT_OUT, OPERAND_WRITE)
 
-NAMES: Final = frozenset(name for name, tool in _TOOLS.items() if tool.get("tool", True))
+NAMES: Final = frozenset(_TOOLS)
 UNASKED: Final = frozenset(
     n for n, tool in _TOOLS.items() if not tool.get("needs_permission", True)
 )
@@ -69,9 +69,6 @@ LAST: Final = "EndConversation"
 # The tool that waits for servers to connect.
 WAITING: Final = "WaitForMcpServers"
 
-# What a user enters a folder with: no tool, though rules apply to it as to one.
-ENTER: Final = "Cd"
-
 
 def _listed(key: str) -> dict[str, frozenset[str]]:
     return {name: frozenset(tool[key].split()) for name, tool in _TOOLS.items() if key in tool}
@@ -87,31 +84,18 @@ PRIMARY: Final = {name: tool["primary"] for name, tool in _TOOLS.items() if "pri
 SPECIFIED: Final = frozenset({"Task", *(n for n, tool in _TOOLS.items() if tool.get("specifier"))})
 
 
-def _argument(
-    kind: str,
-    fields: list[str],
-    parameters: frozenset[str] = frozenset(),
-    absent: str | None = None,
-    *,
-    trimmed: bool = False,
-    browsed: bool = False,
-) -> Argument:
-    return Argument(ArgumentKind[kind.upper()], tuple(fields), absent, parameters, trimmed, browsed)
-
-
 def _arguments() -> Iterator[tuple[str, Argument]]:
     for name, tool in _TOOLS.items():
         if "argument" in tool:
-            text = tool["argument"]["kind"] == "text"
-            listed = PARAMETERS[name] if text else frozenset[str]()
-            yield name, _argument(parameters=listed, **tool["argument"])
+            given = dict(tool["argument"])
+            kind, fields = ArgumentKind[given.pop("kind").upper()], tuple(given.pop("fields"))
+            listed = PARAMETERS[name] if kind is ArgumentKind.TEXT else frozenset[str]()
+            yield name, Argument(kind, fields, parameters=listed, **given)
     for name in _OPENING:
         yield name, Argument(ArgumentKind.PATH, ("file",))
 
 
-# The same with and without rules for folders to enter.
-ENTERING: Final = dict(_arguments())
-ARGUMENTS: Final = {name: each for name, each in ENTERING.items() if name != ENTER}
+ARGUMENTS: Final = dict(_arguments())
 
 
 def _inputs(given: Mapping[str, Any]) -> Inputs:
@@ -150,6 +134,9 @@ NEVER_BELOW: Final = _set("never_below")
 BACKGROUND: Final = _set("background")
 MEMORY_TOOLS: Final = _words("names", "memory")
 FIELDS: Final = frozenset(_words("front_matter", "agent"))
+MISSPELT: Final = {
+    letters: key for key, names in _DATA["misspelt"].items() for letters in names.split()
+}
 
 # Agent -> the tools it has (None is all), the tools it has not.
 BUILT_IN: Final[Mapping[str, tuple[tuple[str, ...] | None, tuple[str, ...]]]] = {
