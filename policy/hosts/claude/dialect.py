@@ -35,10 +35,7 @@ __all__ = ["denies_rest", "dialect"]
 
 _SHELL: Final = Shell(
     reader="claude",
-    wrapping=Wrapping(
-        names=WRAPPING,
-        granting=GRANTING,
-    ),
+    wrapping=Wrapping(names=WRAPPING, granting=GRANTING),
     variables=Variables(
         harmless=commands.VARIABLES | commands.LOCALES,
         locales=commands.LOCALES,

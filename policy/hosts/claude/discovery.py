@@ -369,6 +369,14 @@ def _parent(path: str) -> str:
     return path.rpartition("/")[0]
 
 
+def _read_role(tree: Tree, path: str, kind: str, scope: str, assumed: str = "") -> Role:
+    limit = limits.FILE_BYTES if kind == "settings" else limits.AGENT_BYTES
+    try:
+        return Role(path, kind, scope, tree.source(path, limit), assumed)
+    except PolicyError as error:
+        return Role(path, kind, scope, None, assumed, error)
+
+
 @define
 class _Discovery:
     tree: Tree
@@ -387,7 +395,7 @@ class _Discovery:
                 yield from self._below(path, segments)
             elif path in plugins:
                 root, kind, name = plugins[path]
-                yield root, self._read(path, kind, name)
+                yield root, _read_role(self.tree, path, kind, name)
             elif path.endswith(".md"):
                 yield from self._stray_text(path, segments)
             elif path.endswith(".json"):
@@ -396,7 +404,7 @@ class _Discovery:
     def _below(self, path: str, segments: list[str]) -> Iterator[tuple[str, Role]]:
         root, kind, scope = _role_below(segments)
         if kind:
-            yield root, self._read(path, kind, scope)
+            yield root, _read_role(self.tree, path, kind, scope)
         elif path.endswith(".json"):
             yield from self._stray_settings(path, segments)
         elif path.endswith(".md"):
@@ -416,7 +424,7 @@ class _Discovery:
             scope = "" if kind == "agent" else rest[-1].removesuffix(".md")
         else:
             return
-        yield "/".join(segments[:at]), self._read(path, kind, scope)
+        yield "/".join(segments[:at]), _read_role(self.tree, path, kind, scope)
 
     def separate(self) -> None:
         """Make projects of the settings that lie beside one, where the host does not look."""
@@ -429,13 +437,6 @@ class _Discovery:
     def is_project(self, root: str) -> bool:
         """Return whether a session may be started in the folder *root* as it is."""
         return any(_is_of(role, root) for role in self.found[root].files)
-
-    def _read(self, path: str, kind: str, scope: str, assumed: str = "") -> Role:
-        limit = limits.FILE_BYTES if kind == "settings" else limits.AGENT_BYTES
-        try:
-            return Role(path, kind, scope, self.tree.source(path, limit), assumed)
-        except PolicyError as error:
-            return Role(path, kind, scope, None, assumed, error)
 
     # --- files in other places -----------------------------------------------
 
@@ -453,7 +454,7 @@ class _Discovery:
             kind, name = "command", command_name(segments[at + 1 :])
         else:
             return
-        role = self._read(path, kind, name, _STRAY_SKILL)
+        role = _read_role(self.tree, path, kind, name, _STRAY_SKILL)
         if role.source is not None and looks_like_skill(role.source):
             yield "/".join(segments[:at]), role
 
@@ -462,7 +463,7 @@ class _Discovery:
             return
         if any(pair in _CONFIGURED for pair in pairwise(segments)):
             return
-        role = self._read(path, "agent", "", _STRAY)
+        role = _read_role(self.tree, path, "agent", "", _STRAY)
         if role.source is None:
             return
         if "agents" in segments[:-1]:
@@ -580,10 +581,7 @@ def managed_roles(tree: Tree) -> list[Role]:
         in_parts = folder == "managed-settings.d" and not part.startswith(".")
         unread = path in refused and path in (_MANAGED, f"{_MANAGED}/managed-settings.d")
         if path == _WHOLE or (in_parts and name.endswith(".json")) or unread:
-            try:
-                roles.append(Role(path, "settings", "managed", placed.source(path)))
-            except PolicyError as error:
-                roles.append(Role(path, "settings", "managed", error=error))
+            roles.append(_read_role(placed, path, "settings", "managed"))
     return roles
 
 

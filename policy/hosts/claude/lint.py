@@ -22,7 +22,7 @@ from policy.hosts.claude.dialect import dialect
 from policy.hosts.claude.hooks import LIST, Hook, takes
 from policy.hosts.claude.pools import PoolPosition, has_no_tools, pool
 from policy.hosts.claude.rules import misnamed
-from policy.hosts.claude.session import SCOPES, ClaudeSession, child_mode
+from policy.hosts.claude.session import HANDED_DOWN, SCOPES, ClaudeSession, child_mode
 from policy.hosts.claude.settings import Settings
 from policy.hosts.claude.skills import Skill
 from policy.language.parse import parse_matcher
@@ -42,16 +42,14 @@ __all__ = [
 # --- hooks that never run, or miss tools -----------------------------------------------
 
 
-def why_never(hook: Hook) -> str:
-    """Return why a hook sees no call; "" if it may see one."""
+def _never_runs(hook: Hook) -> Finding | None:
+    """Return that nothing of the kind that a hook is for comes about."""
     if hook.event not in known_hooks.EVENTS:
-        return f"`{hook.event}` is no event"
-    if hook.event not in known_hooks.TOOL_EVENTS:
-        return "only hooks about the calls of tools have an `if`" if hook.condition else ""
-    tools = [tool for tool in sorted(NAMES) if takes(hook.matcher, tool) is not False]
-    if not tools and not _may_be_of_servers(hook.matcher):
-        return f"the matcher `{hook.matcher}` takes no tool"
-    return _never_holds(hook) if hook.condition else ""
+        return find("hook-never-fires", hook.place, why=f"`{hook.event}` is no event")
+    takes_some = any(takes(hook.matcher, tool) is not False for tool in NAMES)
+    if hook.event not in known_hooks.TOOL_EVENTS or takes_some or _may_be_of_servers(hook.matcher):
+        return None
+    return find("hook-never-fires", hook.place, why=f"the matcher `{hook.matcher}` takes no tool")
 
 
 def _may_be_of_servers(matcher: str) -> bool:
@@ -61,16 +59,21 @@ def _may_be_of_servers(matcher: str) -> bool:
     return "mcp" in matcher or takes(matcher, "mcp__server__tool") is not False
 
 
-def _never_holds(hook: Hook) -> str:
-    """Return why the condition of a hook matches no call; "" if it may match one."""
-    if _SEVERAL.search(hook.condition):
-        return "a condition is one rule, and this is several"
-    try:
-        tool = tool_of(parse_matcher(hook.condition, hook.span))
-    except PolicyError as error:
-        return f"the condition is no rule: {error.message}"
-    is_known = tool in NAMES or tool.startswith("mcp__")
-    return "" if is_known else f"there is no tool `{tool}`"
+def _never_holds(hook: Hook) -> Finding | None:
+    """Return that the condition of a hook, if it has one, matches no call."""
+    why = ""
+    if hook.condition and hook.event not in known_hooks.TOOL_EVENTS:
+        why = "only hooks about the calls of tools have an `if`"
+    elif _SEVERAL.search(hook.condition):
+        why = "a condition is one rule, and this is several"
+    elif hook.condition:
+        try:
+            tool = tool_of(parse_matcher(hook.condition, hook.span))
+            is_known = tool in NAMES or tool.startswith("mcp__")
+            why = "" if is_known else f"there is no tool `{tool}`"
+        except PolicyError as error:
+            why = f"the condition is no rule: {error.message}"
+    return find("hook-never-fires", hook.span, why=why) if why else None
 
 
 _SEVERAL: Final = re.compile(r"\)\s*[|,;]\s*\w+\(|^\w+\s*\|")
@@ -83,11 +86,9 @@ def hook_findings(hooks: Iterable[Hook]) -> Iterator[Finding]:
     """Yield what is wrong with the hooks of one file."""
     guards: dict[str, list[Hook]] = {}
     for hook in hooks:
-        why = why_never(hook)
-        if why:
-            in_condition = bool(hook.condition) and hook.event in known_hooks.EVENTS
-            span = hook.span if in_condition and "the matcher `" not in why else hook.place
-            yield find("hook-never-fires", span, why=why)
+        never = _never_runs(hook) or _never_holds(hook)
+        if never is not None:
+            yield never
         elif hook.event == "PreToolUse" and hook.waits:
             guards.setdefault(hook.runs, []).append(hook)
     for same in guards.values():
@@ -140,8 +141,6 @@ def skill_findings(skill: Skill) -> Iterator[Finding]:
 
 # --- lists and modes of agents --------------------------------------------------------
 
-_HANDED_DOWN: Final = ("acceptEdits", "auto", "bypassPermissions")
-
 
 def agent_findings(definition: Definition, session: ClaudeSession) -> Iterator[Finding]:
     """Yield what is wrong with the lists of one agent."""
@@ -174,7 +173,7 @@ def _pool(definition: Definition, session: ClaudeSession) -> Iterator[Finding]:
 def _modes(definition: Definition, session: ClaudeSession) -> Iterator[Finding]:
     """Yield what the mode of the session makes of that of the agent."""
     if (
-        definition.mode in _HANDED_DOWN
+        definition.mode in HANDED_DOWN
         and child_mode(session.mode, definition.mode) == (definition.mode) != session.mode
     ):
         yield find(
@@ -184,7 +183,7 @@ def _modes(definition: Definition, session: ClaudeSession) -> Iterator[Finding]:
             session=session.mode,
             mode=definition.mode,
         )
-    if definition.mode and session.mode in _HANDED_DOWN and definition.mode != session.mode:
+    if definition.mode and session.mode in HANDED_DOWN and definition.mode != session.mode:
         yield find(
             "permission-mode-ignored",
             definition.span,

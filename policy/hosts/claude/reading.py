@@ -213,25 +213,20 @@ class ClaudeEnforced:
         self, definition: Definition, state: ClaudeState, above: int, agent: str
     ) -> Link | str:
         """Return the link of *agent* behind one of a state at the depth *above*, or why none is."""
-        session = self.session
-        declared = definition.mode
-        if declared == "auto" and session.no_auto:
-            declared = None
-        mode = child_mode(state.mode, declared)
-        depth = above + 1
-        limit = depth_limit(self.session)
+        session, depth, limit = self.session, above + 1, depth_limit(self.session)
         if depth > limit:
             return "depth"
-        background = self.session.options.in_background(depth)
+        has_no_auto = definition.mode == "auto" and session.no_auto
+        mode = child_mode(state.mode, None if has_no_auto else definition.mode)
         position = PoolPosition(
             main=False,
             plans=definition.mode == "plan",
-            background=background,
+            background=session.options.in_background(depth),
             may_start=depth < limit,
             leads_on=self._leads_on(depth),
             types=state.types,
         )
-        if has_no_tools(definition, self.session, position):
+        if has_no_tools(definition, session, position):
             return Reason.NO_TOOLS.value
         below = evolve(state, mode=mode, fork=False)
         return Link(agent, self._table(definition, position, below, agent), depth, below)

@@ -206,8 +206,8 @@ def command_lines(rule: RuleText, content: str) -> RuleLines:
     inside = ":*" in (text[:-2] if is_prefix else text)
     if inside:
         findings = rule.finding("colon-star-not-at-end")
-    if rule.effect is Effect.ALLOW:
-        findings += _starts_others(rule, text)
+    if rule.effect is Effect.ALLOW and "*" in text and _EXACT_ONLY.match(text):
+        findings += rule.finding("exec-wrapper-not-approvable")
     findings += _compound(rule, text, is_prefix=is_prefix)
     patterns = _patterns(text, is_prefix=is_prefix)
     if rule.effect is Effect.ALLOW and _ASSIGNING.match(text):
@@ -254,12 +254,6 @@ def _unescaped(text: str) -> tuple[Pattern, ...]:
 
 _ESCAPED: Final = re.compile(r"\\[*\\]|.", re.DOTALL)
 _LITERALS: Final = {r"\*": "*", r"\\": "\\"}
-
-
-def _starts_others(rule: RuleText, text: str) -> RuleLines:
-    if _EXACT_ONLY.match(text) and "*" in text:
-        return rule.finding("exec-wrapper-not-approvable")
-    return RuleLines()
 
 
 def _compound(rule: RuleText, text: str, *, is_prefix: bool) -> RuleLines:
@@ -703,9 +697,8 @@ def _is_of_unknown_server(rule: RuleText) -> bool:
 
 def _server(rule: RuleText, tool: str) -> RuleLines:
     server, _, name = tool.removeprefix("mcp__").partition("__")
-    if server and not name and not tool.endswith("_"):
-        return _whole(rule, tool + "__*") + _unverified(rule, tool)
-    return _whole(rule, tool) + _unverified(rule, tool)
+    all_of_it = bool(server) and not name and not tool.endswith("_")
+    return _whole(rule, f"{tool}__*" if all_of_it else tool) + _unverified(rule, tool)
 
 
 def _unverified(rule: RuleText, tool: str) -> RuleLines:

@@ -36,6 +36,7 @@ from policy.tables.ruleset import Entry
 __all__ = [
     "ASIDES",
     "EDITING_MODES",
+    "HANDED_DOWN",
     "SCOPES",
     "TURN",
     "ClaudeSession",
@@ -245,7 +246,7 @@ def _as_rule(line: RuleLine) -> RuleLine:
 EDITING_MODES: Final = frozenset({"acceptEdits", "auto"})
 
 # An agent in one of these hands it down, whatever the definition of the other says.
-_HANDED_DOWN: Final = frozenset({"acceptEdits", "auto", "bypassPermissions"})
+HANDED_DOWN: Final = frozenset({"acceptEdits", "auto", "bypassPermissions"})
 
 _PLAN_OF_AGENT: Final = "plan of an agent"
 # A plan -> the same where an agent said `dontAsk`.
@@ -254,7 +255,7 @@ _SILENT: Final = {"plan": "silent plan", _PLAN_OF_AGENT: "silent plan of an agen
 
 def child_mode(parent: str, declared: str | None) -> str:
     """Return the mode of an agent that says *declared*, which one in the mode *parent* starts."""
-    if parent in _HANDED_DOWN or declared in (None, "bypassPermissions"):
+    if parent in HANDED_DOWN or declared in (None, "bypassPermissions"):
         return parent
     if is_plan(parent):
         return _SILENT.get(parent, parent) if declared == "dontAsk" else parent
