@@ -191,15 +191,11 @@ def built_in_agents(profile: A3sProfile = NEWEST) -> dict[str, AgentDefinition]:
     """Return the agents that the host ships, by name."""
     found = {}
     for name, agent in _DATA["agents"].items():
-        confirmation = agent.get("confirmation")
+        told = {key: agent[key] for key in ("description", "hidden", "tool_free") if key in agent}
+        by = ConfirmationInheritance(agent["confirmation"]) if "confirmation" in agent else None
+        policy = policy_of(agent["table"], profile)
         found[name] = AgentDefinition(
-            name,
-            agent["description"],
-            policy_of(agent["table"], profile),
-            native=True,
-            hidden=agent.get("hidden", False),
-            tool_free=agent.get("tool_free", False),
-            confirmation=ConfirmationInheritance(confirmation) if confirmation else None,
+            name, permissions=policy, native=True, confirmation=by, **told
         )
     return found
 

@@ -14,7 +14,6 @@ from policy.hosts.a3s.agents import (
     AgentDefinition,
     AgentDir,
     ConfirmationInheritance,
-    McpTool,
     Provider,
     ScriptToolSpec,
     SessionSettings,
@@ -190,14 +189,12 @@ def directory_findings(directory: AgentDir, profile: A3sProfile) -> Iterator[Fin
         file = f"{directory.root}/agent.acl".lstrip("/")
         yield Finding("key-not-applied", message, Severity.WARNING, file=file)
     for tool in directory.tools:
-        if isinstance(tool, McpTool):
-            yield from tool.unapplied
+        yield from tool.unapplied
         if tool.name in SHIPPED:
             yield finding("a3s-shadowed-tool", tool.span, tool=tool.name)
     scripts = frozenset(script.name for script in directory.scripts)
     for script in directory.scripts:
         yield from _listed(script, profile, scripts)
-        yield from script.unapplied
         if script.effective_tools(profile) and not profile.governs_inner_calls:
             yield finding("a3s-script-list-only", script.list_span, script=script.name)
     for schedule in directory.schedules:

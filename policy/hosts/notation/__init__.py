@@ -195,14 +195,11 @@ def _claims(
     document: Document, settled: Mapping[str, tuple[ClaimVerdict, ...]], *, loaded: bool
 ) -> Iterator[Claim]:
     for node in document.body:
-        match node:
-            case Agent(name=name):
-                yield from settled[name]
-            case TestStatement() | NeverStatement() if loaded:
-                yield node
-            case TestStatement() | NeverStatement():
-                what = "test" if isinstance(node, TestStatement) else "never"
-                why = "not run: an example beside a rule of this file does not hold"
-                yield ClaimVerdict(f"{what} {' > '.join(node.chain)}", None, why, node.span)
-            case _:
-                pass
+        if isinstance(node, Agent):
+            yield from settled[node.name]
+        elif isinstance(node, TestStatement | NeverStatement) and loaded:
+            yield node
+        elif isinstance(node, TestStatement | NeverStatement):
+            what = "test" if isinstance(node, TestStatement) else "never"
+            why = "not run: an example beside a rule of this file does not hold"
+            yield ClaimVerdict(f"{what} {' > '.join(node.chain)}", None, why, node.span)
