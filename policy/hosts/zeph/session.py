@@ -523,14 +523,6 @@ def qualify(name: str) -> str:
     return name if ":" in name else _BUILT_IN + name
 
 
-class Strictness(enum.Enum):
-    """Which patterns must match something when a session starts."""
-
-    STRICT = "strict"
-    PERMISSIVE = "permissive"
-    PROVISIONAL = "provisional_for_dynamic_namespaces"  # patterns over static namespaces
-
-
 @frozen
 class ToolScope:
     """The tools in scope.
@@ -546,13 +538,7 @@ class ToolScope:
 
     @classmethod
     def of(
-        cls,
-        patterns: Iterable[str],
-        registry: Iterable[str],
-        *,
-        name: str = "scope",
-        strictness: Strictness = Strictness.PROVISIONAL,
-        general: bool = False,
+        cls, patterns: Iterable[str], registry: Iterable[str], *, general: bool = False
     ) -> ToolScope:
         """Return the tools of *registry* that *patterns*, globs over ids with namespaces, match.
 
@@ -571,12 +557,11 @@ class ToolScope:
         found: set[str] = set()
         findings: list[Finding] = []
         for pattern in patterns:
-            matched = _matched(pattern, registered, name)
+            matched = _matched(pattern, registered)
             if registered and not general and len(matched) == len(registered):
-                raise refused("AccidentallyFull", scope=name, pattern=pattern)
+                raise refused("AccidentallyFull", pattern=pattern)
             if not matched:
-                why = f"scope '{name}': pattern '{pattern}' matched zero registered tools"
-                findings.append(_dead(pattern, why, strictness))
+                findings.append(_dead(pattern))
             found.update(matched)
         return cls(frozenset(found), tuple(findings))
 
@@ -589,17 +574,17 @@ class ToolScope:
         return ToolScope(self.tools & other.tools, self.findings + other.findings)
 
 
-def _matched(pattern: str, registered: Iterable[str], name: str) -> list[str]:
+def _matched(pattern: str, registered: Iterable[str]) -> list[str]:
     try:
         patterns = [each for option in _options_of_scopes(pattern) for each in glob(option)]
     except Unusable as unusable:
-        raise refused("InvalidPattern", scope=name, pattern=pattern, why=unusable) from None
+        raise refused("InvalidPattern", pattern=pattern, why=unusable) from None
     return [tool for tool in registered if any(each.matches(tool) for each in patterns)]
 
 
-def _dead(pattern: str, why: str, strictness: Strictness) -> Finding:
-    always = pattern.startswith(_STATIC) and strictness is Strictness.PROVISIONAL
-    if always or strictness is Strictness.STRICT:
+def _dead(pattern: str) -> Finding:
+    why = f"scope 'scope': pattern '{pattern}' matched zero registered tools"
+    if pattern.startswith(_STATIC):
         raise refused("DeadPattern", why=why)
     help_ = "" if ":" in pattern else f"`{_BUILT_IN}{pattern}`?"
     return find("dead-scope-pattern", why=why, help=help_)
