@@ -14,6 +14,7 @@ from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from policy.commands.knowledge import Programs
+from policy.compare.auto_allowed import known_differently
 from policy.compare.commands import CommandPair, unasked_differences
 from policy.compare.lists import by_rules, denies_all, grants_whole
 from policy.compare.pair import ToolPair, remembered
@@ -44,13 +45,13 @@ class ArgumentMeaning:
 
     Attributes:
         entries: what counts of all entries, and which of them a file has, each in order.
-        default: the effect where none of them matches, and the reason.
+        default: the effect where none of them matches, the reason, and the form of the rule.
         beside: what else is asked.
 
     """
 
     entries: tuple[tuple[object, ...], ...]
-    default: tuple[Effect, Reason]
+    default: tuple[Effect, Reason, tuple[Form, ...]]
     beside: object
 
 
@@ -80,7 +81,8 @@ def meaning(row: Row) -> RowMeaning:
         dialect = row.ruleset.dialect
         alone = row.argument.kind not in _OPENING and not dialect.links
         beside = dialect if alone else (row.ruleset, dialect.links and _opens(row))
-        default = row.default.effect, row.default.reason
+        forms = tuple([entry.form for entry in row.default.entries])
+        default = row.default.effect, row.default.reason, forms
         said = ArgumentMeaning(_columns(row.entries, linked=bool(dialect.links)), default, beside)
         argument: Argument = row.argument
         inputs: Inputs | bool | None = row.inputs
@@ -420,15 +422,19 @@ def _of_commands(
 def _in_background(tool: str, before: Lookup, after: Lookup) -> Iterator[Difference]:
     """Yield that background commands change, where all others are allowed on both sides."""
     lookups = before, after
-    if all(map(_allows_any, lookups)) and any(
-        row.argument.kind is ArgumentKind.COMMAND for row, _ in before.rows
-    ):
-        (field, *_) = before.rows[0][0].argument.fields
-        call: dict[str, object] = {field: "q7z &"}
+    rows = [row for side in lookups for row, _ in side.rows if row.argument.kind in _OPENING]
+    if not (rows and all(map(_allows_any, lookups))):
+        return
+    some, *others = dict.fromkeys(row.ruleset.dialect.shell for row in rows)
+    names = (known_differently((some,), tuple(others)) if others else None) or ()
+    seen: set[Effects] = set()
+    for text in ("npm start", "q7z", *(f"{name} x" for name in sorted(names))):
+        call: dict[str, object] = {rows[0].argument.fields[0]: f"{text} &"}
         found = Difference(
             tool, call, *(each.decide(call, remember=False, read=remembered) for each in lookups)
         )
-        if found.before.effect is not found.after.effect:
+        if found.effects in CHANGES and found.effects not in seen:
+            seen.add(found.effects)
             yield found
 
 

@@ -43,6 +43,8 @@ class Form(enum.Enum):
             command out.
         WITHIN: as all that is in a folder, e.g. ``Read(src/**)``.
         LENT: as a rule for another tool, e.g. that a file may be read since it may be edited.
+        ALONE: as the only rule that allows calls of its tool, e.g. ``Bash`` without a
+            ``Bash(git *)`` beside it.
 
     """
 
@@ -51,6 +53,7 @@ class Form(enum.Enum):
     BARE = "bare"
     WITHIN = "within"
     LENT = "lent"
+    ALONE = "alone"
 
     # As of every effect and reason: what rows are compared by holds one of each line.
     __hash__ = object.__hash__

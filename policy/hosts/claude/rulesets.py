@@ -37,7 +37,7 @@ from policy.hosts.claude.dialect import denies_rest, dialect
 from policy.hosts.claude.rules import RuleLine
 from policy.hosts.claude.session import ClaudeSession, is_plan
 from policy.hosts.claude.shell.simple import traced as traced_patterns
-from policy.patterns.pattern import Pattern, PatternKind
+from policy.patterns.pattern import Pattern, PatternKind, is_glob
 from policy.patterns.tokens import folded
 from policy.tables.dialect import Dialect
 from policy.tables.entry import Form
@@ -97,9 +97,7 @@ def _rule_set(session: ClaudeSession, mode: str) -> RuleSet:
         entries += agents(session, mode)
     else:
         entries += held(session, mode)
-        entries += _allowed(session, mode)
-        entries += defaults(session, mode)
-        entries += lent(session, mode)
+        entries += _opened(session, mode)
         reason = by_default(session, mode)
     first = (*skills_of_users(session), *removals(session, mode), *power_shell_removals())
     entries = [*first, *entries]
@@ -111,6 +109,19 @@ def _rule_set(session: ClaudeSession, mode: str) -> RuleSet:
     return RuleSet(
         tuple(_answered(entries, session, mode)), default, dialect(session, mode), reason
     )
+
+
+def _opened(session: ClaudeSession, mode: str) -> Iterator[Entry]:
+    """Yield what rules allow, and what is allowed where none says so."""
+    opened = [*_allowed(session, mode), *defaults(session, mode), *lent(session, mode)]
+    is_alone = not any(
+        entry.effect is Effect.ALLOW
+        and (entry.tool == "Bash" or is_glob(entry.tool))
+        and (entry.pattern is not None or entry.reason is not Reason.RULE)
+        for entry in opened
+    )
+    for entry in opened:
+        yield evolve(entry, form=Form.ALONE) if is_alone and entry.tool == "Bash" else entry
 
 
 def _pick(lines: Iterable[RuleLine], effect: Effect, *, exact: bool) -> Iterator[Entry]:

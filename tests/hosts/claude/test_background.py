@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from policy.compare.dead_rules import shadowing
+from policy.compare.tables import differences
 from policy.core.effect import Effect
 from tests.claude_session import table
 
@@ -21,3 +22,13 @@ def test_it_is_not_redundant():
     rules = table(allow=["Bash", "Bash(npm *)", "Bash(npm test)"])
     standing = {each.rule.rule: each.what for each in shadowing(rules)}
     assert standing == {"Bash": "live", "Bash(npm *)": "live", "Bash(npm test)": "redundant"}
+
+
+def test_another_rule_makes_every_background_command_a_question():
+    before, after = table(allow=["Bash"]), table(allow=["Bash", "Bash(npm *)"])
+
+    found = differences(before, after).differences
+    assert [(each.call["command"], each.effects) for each in found if each.tool == "Bash"] == [
+        ("npm start &", (Effect.ALLOW, Effect.ASK))
+    ]
+    assert differences(after, before).differences[0].effects == (Effect.ASK, Effect.ALLOW)

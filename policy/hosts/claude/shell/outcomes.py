@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 
-from policy.commands.reader import Command, CommandPart, Redirection, in_home
+from policy.commands.reader import KEYWORDS, Command, CommandPart, Redirection, in_home
 from policy.core import expressions as re
 from policy.core import limits
 from policy.core.decision import Reason
@@ -47,6 +47,7 @@ from policy.tables.file_row import (
 )
 
 if TYPE_CHECKING:
+    from policy.commands.knowledge import Shell
     from policy.tables.dialect import Dialect
     from policy.tables.row import Row
 
@@ -84,13 +85,21 @@ class CommandRules(PartRules):
     def in_background(self, row: Row, command: Command) -> Iterator[Outcome]:
         """Yield what asks for a background command that a rule for every command allows.
 
-        The host allows some of these. Which ones is not modelled.
+        The host asks for one that it would allow without that rule: by another, or by itself.
+        A program that it does not know, outside of pipes, it runs by that rule.
         """
-        is_waited_for = not (isinstance(command, ClaudeCommand) and command.background)
-        if is_waited_for or row.ruleset.default is Effect.ALLOW:
+        if not isinstance(command, ClaudeCommand) or not command.background:
             return
-        if (row.default.effect, row.default.reason) == (Effect.ALLOW, Reason.RULE):
-            yield unsure(row.ruleset)
+        default, rules = row.default, row.ruleset
+        if rules.default is Effect.ALLOW or (default.effect, default.reason) != _BY_RULE:
+            return
+        is_piped = command.whole is None or command.whole.piped
+        is_doubtful = is_piped or any(doubt.text != "&" for doubt in command.ambiguities)
+        is_alone = all(entry.form is Form.ALONE for entry in default.entries)
+        shell = rules.dialect.shell
+        needs_rule = any(_needs_rule(part.text, shell) for part in command.parts)
+        if is_doubtful or not (is_alone and needs_rule):
+            yield unsure(rules)
 
     def own_outcome(self, row: Row, part: CommandPart, limit: int) -> Outcome:
         """Return what *row* says of one simple command; for *limit* see `decide_command`."""
@@ -167,6 +176,23 @@ class CommandRules(PartRules):
     def is_hidden(self, file: Redirection) -> bool:
         """Return whether a file has no name that an account could give."""
         return ClaudeRedirection.of(file).guarded
+
+
+_BY_RULE: Final = (Effect.ALLOW, Reason.RULE)
+
+_PLAIN_WORDS: Final = re.compile(r"[\w-]+(?: [\w./:=@,+-]+)*", re.ASCII)
+
+
+def _needs_rule(text: str, shell: Shell) -> bool:
+    """Return whether the host surely runs a simple command by no more than a rule."""
+    program, _, rest = text.partition(" ")
+    if program in shell.wrapping.names or program in KEYWORDS or not _PLAIN_WORDS.fullmatch(text):
+        return False
+    known = shell.programs.known.get(program)
+    if known is None:
+        return True
+    is_option = rest[:1] in ("", "-") or rest.partition(" ")[0] in known.subcommands
+    return not (known.harmless or known.forms or is_option)
 
 
 # How the entries of a row apply to a command as a whole.
