@@ -1,4 +1,4 @@
-"""What keeps logged calls from running unasked, and the rules that would let them run.
+"""What keeps logged calls from running without confirmation, and the rules that would let them run.
 
 A call meets one obstacle: the rule that asks for it, a text that no rule can know, or what no rule
 allows. Calls with the same obstacle that the same rule would allow are one group.
@@ -38,7 +38,7 @@ __all__ = ["Friction", "FrictionGroup", "Obstacle", "friction"]
 
 @frozen
 class Obstacle:
-    """What stands between a call and its running unasked.
+    """What stands between a call and its running without confirmation.
 
     Attributes:
         kind: as people know it, e.g. ``no rule`` or ``a redirection``.
@@ -88,7 +88,7 @@ class FrictionGroup:
 
 @frozen
 class Friction:
-    """The calls of a log that do not run unasked.
+    """The calls of a log that do not run without confirmation.
 
     Attributes:
         groups: the most frequent first.
@@ -103,7 +103,7 @@ class Friction:
 
     @property
     def held(self) -> int:
-        """How many calls do not run unasked."""
+        """How many calls do not run without confirmation."""
         return sum(group.calls for group in self.groups)
 
 
@@ -114,7 +114,7 @@ def friction(
     root: str = "",
     least: int = 3,
 ) -> Friction:
-    """Return what keeps the calls of a log from running unasked, by the policy of *decider*.
+    """Return what keeps the calls of a log from running without confirmation, by the policy of *decider*.
 
     Calls that a rule denies are not among them.
 
@@ -142,7 +142,7 @@ def friction(
 def _grouped(
     decider: RecordDecider, groups: dict[object, FrictionGroup], record: Record
 ) -> FrictionGroup | None:
-    """Return the group of a call; None for one that runs unasked, or never runs."""
+    """Return the group of a call; None for one that runs without confirmation, or never runs."""
     chain = decider.chain(record.chain, record.cwd, record.project)
     if isinstance(chain, Decision):
         return None

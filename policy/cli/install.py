@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import suppress
 from pathlib import Path
 
 from policy.adapters.hook.settings import (
@@ -41,6 +42,8 @@ def run(options: argparse.Namespace, console: Console) -> int:
     if options.undo and new.strip() == "{}":
         # An empty file would still mark the folder as a project of the host.
         replace_files({file: (old, None)})
+        with suppress(OSError):  # others have files there
+            file.parent.rmdir()
         console.line(f"{file}: removed, since nothing is left in it")
         return 0
     mark = BYTE_ORDER_MARK if source.byte_order_mark else ""

@@ -65,7 +65,7 @@ def _friction(
     from policy.analysis.friction import friction  # noqa: PLC0415  # it compares
 
     found = friction(records, decider, root=options.root)
-    title = "What keeps logged calls from running unasked"
+    title = "What keeps logged calls from running without confirmation"
     blocks = partial(_friction_blocks, found)
     return doc.Report(title, partial(_friction_json, found), blocks, _MOST)
 
@@ -138,7 +138,7 @@ def _json(found: Replay) -> Object:
     }
 
 
-# What keeps calls from running unasked.
+# What keeps calls from running without confirmation.
 
 _RULES = 4
 
@@ -147,7 +147,7 @@ def _friction_blocks(found: Friction, most: int | None) -> list[doc.Block]:
     """Return the groups, the most frequent first."""
     distinct = sum(group.distinct for group in found.groups)
     calls = count(found.calls, "call")
-    told = f"{found.held:,} of {calls} do not run unasked ({distinct:,} distinct)"
+    told = f"{found.held:,} of {calls} do not run without confirmation ({distinct:,} distinct)"
     blocks: list[doc.Block] = [doc.Paragraph(told, "strong"), *_undecided_lines(found.undecided)]
     rows = tuple(_friction_row(group, most) for group in found.groups[:most])
     if rows:

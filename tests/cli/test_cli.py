@@ -625,9 +625,9 @@ def test_an_audit_shows_what_agents_may_do_in_each_mode(run, tmp_path) -> None:
     }
     assert edits == {
         "default": (["docs/**"], "ask"),
-        "acceptEdits": (["a work tree", "mode acceptEdits"], "ask"),
+        "acceptEdits": (["a worktree", "mode acceptEdits"], "ask"),
         "plan": ([], "ask"),
-        "auto": (["a work tree", "mode auto"], "ask"),
+        "auto": (["a worktree", "mode auto"], "ask"),
         "dontAsk": (["docs/**"], "deny"),
         "bypassPermissions": ([], "allow"),
     }

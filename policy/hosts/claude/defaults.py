@@ -405,7 +405,7 @@ def _of_work_trees(session: ClaudeSession, mode: str) -> Iterator[Entry]:
     for folder in session.folders if mode in EDITING_MODES else ():
         for trees in notations.paths("**/" + guarded.LEFT_OPEN, folder, fold=True):
             for tool in known.EDITING:
-                yield built_in(tool, Effect.ALLOW, trees, why="a work tree")
+                yield built_in(tool, Effect.ALLOW, trees, why="a worktree")
 
 
 def misread(session: ClaudeSession, mode: str) -> Iterator[Entry]:
