@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from policy.commands.knowledge import Programs
-from policy.compare.auto_allowed import known_differently
+from policy.compare.auto_allowed import auto_allowed, known_differently
 from policy.compare.commands import CommandPair, unasked_differences
 from policy.compare.lists import by_rules, denies_all, grants_whole
 from policy.compare.pair import ToolPair, remembered
@@ -428,7 +429,8 @@ def _in_background(tool: str, before: Lookup, after: Lookup) -> Iterator[Differe
     some, *others = dict.fromkeys(row.ruleset.dialect.shell for row in rows)
     names = (known_differently((some,), tuple(others)) if others else None) or ()
     seen: set[Effects] = set()
-    for text in ("npm start", "q7z", *(f"{name} x" for name in sorted(names))):
+    run = chain.from_iterable(auto_allowed(shell)[:1] for shell in (some, *others))
+    for text in ("npm start", "q7z", *run, *(f"{name} x" for name in sorted(names))):
         call: dict[str, object] = {rows[0].argument.fields[0]: f"{text} &"}
         found = Difference(
             tool, call, *(each.decide(call, remember=False, read=remembered) for each in lookups)
