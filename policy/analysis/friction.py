@@ -114,7 +114,7 @@ def friction(
     root: str = "",
     least: int = 3,
 ) -> Friction:
-    """Return what keeps the calls of a log from running without confirmation, by the policy of *decider*.
+    """Return what keeps the calls of a log from running without confirmation, by a policy.
 
     Calls that a rule denies are not among them.
 

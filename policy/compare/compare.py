@@ -429,7 +429,7 @@ def _in_background(tool: str, before: Lookup, after: Lookup) -> Iterator[Differe
     some, *others = dict.fromkeys(row.ruleset.dialect.shell for row in rows)
     names = (known_differently((some,), tuple(others)) if others else None) or ()
     seen: set[Effects] = set()
-    run = chain.from_iterable(auto_allowed(shell)[:1] for shell in (some, *others))
+    run = chain.from_iterable(auto_allowed(shell)[:3] for shell in (some, *others))
     for text in ("npm start", "q7z", *run, *(f"{name} x" for name in sorted(names))):
         call: dict[str, object] = {rows[0].argument.fields[0]: f"{text} &"}
         found = Difference(

@@ -138,7 +138,7 @@ def test_the_command_shows_groups_and_rules(tmp_path, capsys) -> None:
     asked = ["replay", str(log), "--policy", str(tmp_path), "--friction"]
     assert main(asked) == 0
     text = capsys.readouterr().out
-    assert "3 of 3 calls do not run unasked" in text
+    assert "3 of 3 calls do not run without confirmation" in text
     assert "Bash(make -j *)" in text
     assert "calls.jsonl:4" in text
     assert main([*asked, "--format", "json"]) == 0

@@ -125,8 +125,9 @@ def test_the_command_shows_the_change_and_writes_it_when_it_may(tmp_path) -> Non
     assert install(tmp_path, "--undo", "--dry-run").returncode == 0
     assert file.read_text() == text
     assert install(tmp_path, "--undo", "--yes").returncode == 0
-    assert not file.exists()
+    assert not file.parent.exists()
     assert install(tmp_path, "--undo", "--yes").returncode == 0
+    file.parent.mkdir()
     file.write_text('{"model": "x"}\n')
     for options in ((), ("--undo",)):
         assert install(tmp_path, "--yes", *options).returncode == 0
