@@ -178,7 +178,6 @@ class Script:
         unclosed: whether readers differ on where a statement or an expansion ends.
         background: whether it has a background command.
         split: whether it has a pipe, or a group between parentheses, outside of its words.
-        broken: whether it is no command to a grammar, or has text that no node of it covers.
         plain: whether the value of each word follows from how it is written.
     """
 
@@ -191,7 +190,6 @@ class Script:
     unclosed: bool = False
     background: bool = False
     split: bool = False
-    broken: bool = False
     plain: bool = False
 
     @property

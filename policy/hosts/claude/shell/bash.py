@@ -9,12 +9,11 @@ shape is cut all the same, so that a rule can deny what is inside, and makes the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cache, cached_property
-from itertools import dropwhile, pairwise
+from itertools import pairwise
 
-from policy.commands.read import Scanner
-from policy.commands.reader import DIFFER, KEYWORDS, NO_COMMAND, UNCLOSED, UNKNOWN, UNSEEN
+from policy.commands.reader import DIFFER, UNKNOWN, UNSEEN, has_half
 from policy.commands.words import (
     DESCRIPTOR,
     FOLDERS,
@@ -31,13 +30,11 @@ from policy.commands.words import (
 )
 from policy.core import expressions as re
 from policy.core import limits
-from policy.core.values import TYPE_CHECKING, Final, evolve, frozen
+from policy.core.values import TYPE_CHECKING, Final, frozen
 from policy.hosts.claude.shell.match_texts import DOCUMENT, is_requoted
 from policy.hosts.claude.shell.simple import (
     TESTS,
-    has_background,
     is_plain_test,
-    without_quoted,
 )
 
 if TYPE_CHECKING:
@@ -175,16 +172,9 @@ _CLOSED: Final = frozenset(
 def ill_formed(root: Node, source: bytes) -> Node | None:
     """Return what of *root*, read from *source*, has no shape that the host reads.
 
-    None where all of it has. Of a tree with errors it is the first of them.
+    None where all of it has.
     """
-    return _error(root) if root.has_error else _Check(source).ill_formed(root, 0)
-
-
-def _error(node: Node) -> Node:
-    for child in node.children:
-        if child.has_error and not child.is_missing:
-            return child if child.is_error else _error(child)
-    return node
+    return _Check(source).ill_formed(root, 0)
 
 
 class _Check:
@@ -204,7 +194,7 @@ class _Check:
 
         """
         kind, children = node.type, node.children
-        if depth > limits.NESTING or node.is_missing:
+        if depth > limits.NESTING:
             return node
         if kind in _CLOSED:
             return None
@@ -329,12 +319,14 @@ _PUT_IN: Final = re.compile(r"^[^']*(?:[$`]|[<>]\()")
 _GLUED: Final = re.compile(r"\{\S")
 
 
-class TreeReader:
-    """Walks a tree once, and reads it into a script; its methods never raise.
+class NotRead(Exception):
+    """A shell may see another end of a statement or an expansion than the grammar does."""
 
-    Attributes:
-        lost: where text stands that is in no node and no word: from, and up to.
-        recovered: where text stands that is in no node, and in a word all the same.
+
+class TreeReader:
+    """Walks a tree once, and reads it into a script.
+
+    Its methods raise `NotRead`.
     """
 
     def __init__(self, source: bytes, shell: Shell) -> None:
@@ -345,31 +337,24 @@ class TreeReader:
         self.inside = 0  # statements that hold others
         self.substituted = 0  # of these, that are `$(...)`
         self._put_in = False  # whether a word holds an unknown value
-        self.lost: list[tuple[int, int]] = []
-        self.recovered: list[tuple[int, int]] = []
-
-    def read(self, root: Node) -> Script:
-        """Return the script of a tree; `lost` is the text that is missing in it."""
-        self.lost = [*_uncovered(root, self.source)]
-        self.statement(root, 0)
-        return self.script
 
     def text_of(self, node: Node) -> str:
         """Return what was written."""
-        return self.source[node.start_byte : node.end_byte].decode("utf-8")
+        return self._text(node.start_byte, node.end_byte)
 
-    def give_up(self, node: Node) -> None:
-        """Note that what stands in *node* is not read: it is nested too deep."""
-        self.script.note(self.text_of(node), "is nested too deep to be read")
-        self.script.unread = True
+    def _text(self, start: int, end: int) -> str:
+        return self.source[start:end].decode("utf-8").replace(_DASH, "-")
+
+    @staticmethod
+    def refuse(unread: bool) -> None:  # noqa: FBT001  # it is all that counts
+        """Raise where the grammar may have *unread* something."""
+        if unread:
+            raise NotRead
 
     def word(self, node: Node, depth: int) -> Word:
         """Return a word; commands that are substituted in it become commands before it."""
         word = Word(self.text_of(node))
-        if depth > limits.NESTING:
-            self.give_up(node)
-            word.literal = word.known = False
-            return word
+        self.refuse(depth > limits.NESTING)
         first = len(self.script.commands)
         pieces: list[str] = []
         self._piece(node, word, pieces, depth)
@@ -438,12 +423,10 @@ class TreeReader:
                 word.literal = word.known = False
                 pieces.append(self.text_of(child))
                 self.substitutions(child, depth + 1)
-        last = node.children[-1]
-        ends = node.child_count > 1 and last.type == '"' and not last.is_missing
-        self._quoted(position, node.end_byte - ends, pieces)
+        self._quoted(position, node.end_byte - 1, pieces)
 
     def _quoted(self, start: int, end: int, pieces: list[str]) -> None:
-        text = self.source[start:end].decode("utf-8")
+        text = self._text(start, end)
         pieces.append(_QUOTED_ESCAPE.sub(lambda found: found[1].strip("\n"), text))
 
     def _variable(self, name: str, word: Word, pieces: list[str], *, quoted: bool) -> None:
@@ -466,38 +449,31 @@ class TreeReader:
     def substitutions(self, node: Node, depth: int) -> None:
         """Read the commands of every substitution below *node*, which stands in a word."""
         if node.type == "expansion":
-            self.script.unclosed |= not _EXPANSION.fullmatch(self.text_of(node))
+            self.refuse(not _EXPANSION.fullmatch(self.text_of(node)))
         elif node.type == "arithmetic_expansion":
-            self.script.unclosed |= not {"'", "`"}.isdisjoint(self.text_of(node))
-        if depth > limits.NESTING:
-            self.give_up(node)
-        elif node.type in ("command_substitution", "process_substitution"):
-            if "\\`" in (text := self.text_of(node)):
-                # One within another, which the grammar takes for a text.
-                inner = text.strip("`").replace("\\`", "`")
-                self.script.commands += Scanner(inner).run().commands
-                self.script.note(text, UNKNOWN)
-            # A shell looks for the end of what begins so in another way.
-            self.script.unclosed |= text.startswith("$(`")
+            self.refuse(not {"'", "`"}.isdisjoint(self.text_of(node)))
+        self.refuse(depth > limits.NESTING)
+        if node.type in ("command_substitution", "process_substitution"):
+            text = self.text_of(node)
+            # One within another, which the grammar takes for a text; or a shell looks for the end
+            # of what begins so in another way.
+            self.refuse("\\`" in text or text.startswith("$(`"))
             # An array that ends where the substitution does: or is it a sum?
-            self.script.unclosed |= text.endswith("))") and "=(" in text
+            self.refuse(text.endswith("))") and "=(" in text)
             self.inside += 1
             self.substituted += (is_put_in := text.startswith("$("))
             for child in node.children:
                 if child.is_named:
                     self.statement(child, depth + 1)
                 elif child.type in _OF_CASES:
-                    self.script.unclosed |= node.children[0].type == "$("
+                    self.refuse(node.children[0].type == "$(")
                 elif child.type == "&":
                     self.script.background = True
             self.inside -= 1
             self.substituted -= is_put_in
         else:
-            if node.type in _TEXTS and "`" in (text := self.text_of(node)):
-                # In an expansion the grammar takes one for a text: `${x:-`ls`}`.
-                self.script.commands += Scanner(text).run().commands
-                self.script.note(text, DIFFER)
-                self.script.unclosed = True
+            # In an expansion the grammar takes one for a text: `${x:-`ls`}`.
+            self.refuse(node.type in _TEXTS and "`" in self.text_of(node))
             for child in node.named_children:
                 self.substitutions(child, depth + 1)
 
@@ -634,29 +610,26 @@ class TreeReader:
                 behind = self.source[child.end_byte :].partition(b"\n")[0]
                 if behind:  # the text goes on, to a shell
                     self.script.note(behind.decode("utf-8"), DIFFER)
-                self.script.unclosed |= behind.lstrip(b" \t")[:1] not in (b"", b")")
+                self.refuse(behind.lstrip(b" \t")[:1] not in (b"", b")"))
             elif child.is_named and child.type not in ("heredoc_start", "heredoc_end"):
                 self.statement(child, depth + 1)
         if not quoted:
             self.script.note(self.text_of(start or node), "does not quote its word")
 
     def _substituted(self, node: Node, depth: int) -> None:
-        """Read the substitutions of a text, also where the grammar does not see them."""
+        """Read the substitutions of a text, if the grammar sees one."""
         found = len(self.script.commands)
         self.substitutions(node, depth)
         text = self.text_of(node)
-        if len(self.script.commands) == found and ("$(" in text or "`" in text):
-            quoted = text.replace("\\", "").replace('"', "")
-            self.script.commands += Scanner(f'"{quoted}"').run().commands[:-2]
+        is_unseen = len(self.script.commands) == found
+        self.refuse(is_unseen and ("$(" in text or "`" in text))
 
     # --- statements ----------------------------------------------------------------
 
     def statement(self, node: Node, depth: int) -> None:
         """Read a statement and all that it holds."""
         kind = node.type
-        if depth > limits.NESTING:
-            self.give_up(node)
-            return
+        self.refuse(depth > limits.NESTING)
         if kind == "command":
             self._command(node, depth)
         elif kind in ("variable_assignment", "variable_assignments"):
@@ -675,24 +648,22 @@ class TreeReader:
             self._children(node, kind, depth)
 
     def _children(self, node: Node, kind: str, depth: int) -> None:
-        self.script.unclosed |= kind == "c_style_for_statement"
+        self.refuse(kind == "c_style_for_statement")
         if kind in ("subshell", "compound_statement"):
             text = self.text_of(node)
-            self.script.unclosed |= text.startswith("((")  # some see a sum, some two groups
+            self.refuse(text.startswith("(("))  # some see a sum, some two groups
             # `{a` is a program to a shell, so that its `}` ends what it stands in.
-            self.script.unclosed |= self.inside > 0 and _GLUED.match(text) is not None
+            self.refuse(self.inside > 0 and _GLUED.match(text) is not None)
         # Between the words of a command none can stand.
         between = node.parent is not None and node.parent.type == "command"
         if kind == "subshell" and self.substituted and not between:
             # `$(a; (b))`: do both parentheses end together?
-            self.script.unclosed |= self.source[node.end_byte : node.end_byte + 1] == b")"
+            self.refuse(self.source[node.end_byte : node.end_byte + 1] == b")")
         self.script.split |= kind in ("pipeline", "subshell") and not between
         if kind in INSIDE and not self.inside:
             self.script.statements.append(Statement(self.text_of(node), _is_piped(node)))
         self.inside += kind in INSIDE
         for child in node.children:
-            if child.is_missing and child.next_sibling is not None:
-                self.script.unclosed |= self.text_of(child.next_sibling).startswith("((")
             if child.is_named:
                 self.statement(child, depth + 1)
             if child.type == "&":
@@ -722,9 +693,9 @@ class TreeReader:
             elif kind == "command_name":
                 words.append(self.word(child.children[0], depth + 1))
             elif child.is_named and kind not in WORDS:
-                self.script.unclosed |= self.text_of(child).startswith("((")
+                self.refuse(self.text_of(child).startswith("(("))
                 self.statement(child, depth + 1)
-            elif kind != "ERROR":
+            else:
                 words.append(self.word(child, depth + 1))
         command.fed = self._with_text(node)
         if leads or all(not word.raw or is_assignment(word) for word in words):
@@ -741,7 +712,7 @@ class TreeReader:
             # No test of a grammar, or what no shell but one begins with something redirected.
             if words[0].raw in TESTS or (command.led and is_assignment(words[0])):
                 self.script.note(self.text_of(node), DIFFER)
-            self.script.unclosed |= self.inside > 0 and words[0].raw in _ENDING
+            self.refuse(self.inside > 0 and words[0].raw in _ENDING)
         self._add(command)
 
     def _know_as_written(self, node: Node) -> None:
@@ -751,7 +722,7 @@ class TreeReader:
         """
         for child in node.children[: limits.NESTING]:
             for each in child.named_children if child.type == "file_redirect" else [child]:
-                text = self.source[node.start_byte : each.end_byte].decode("utf-8")
+                text = self._text(node.start_byte, each.end_byte)
                 self.script.texts += dict.fromkeys((text, text.lstrip("! ")))
 
     def _with_text(self, node: Node) -> str:
@@ -770,9 +741,8 @@ class TreeReader:
         words: list[Word] = []
 
         def walk(child: Node, depth: int) -> None:
-            if depth > limits.NESTING:
-                self.give_up(child)
-            elif child.type == "variable_assignment":
+            self.refuse(depth > limits.NESTING)
+            if child.type == "variable_assignment":
                 words.append(self._assignment(child, depth))
             elif child.type in WORDS or not child.children:
                 words.append(self.word(child, depth))
@@ -820,7 +790,7 @@ class TreeReader:
         if value is None:
             return Word(raw, raw)
         word = self.word(value, depth)
-        name = self.source[node.start_byte : value.start_byte].decode("utf-8")
+        name = self._text(node.start_byte, value.start_byte)
         word.raw = raw
         word.plain = name + word.plain
         return word
@@ -870,25 +840,8 @@ class TreeReader:
 
     def _direct(self, command: SimpleCommand, body: Node | None) -> None:
         """Note that a command is redirected, the last of its *body*."""
-        if body is not None and not command.directed:
-            self._recover_dash(command, body)
         command.directed = True
         self._drop_descriptor(command.words, body.end_byte if body is not None else 0)
-
-    def _recover_dash(self, command: SimpleCommand, body: Node) -> None:
-        """Give the last command of *body* the dash before a here-document: `cat - <<E`.
-
-        The grammar has no node for it, or takes it for a part of the operator.
-        """
-        end, body = body.end_byte, _last(body)
-        for start, stop in self.lost:
-            between = self.source[end:stop]
-            if between[:1] in (b" ", b"\t") and between.strip(b" \t") == b"-" and start >= end:
-                if body.type == "command":
-                    command.words.append(Word("-", "-"))
-                    self.lost.remove((start, stop))
-                    self.recovered.append((start, stop))
-                return
 
 
 def _last(body: Node) -> Node:
@@ -909,10 +862,10 @@ _BLANK: Final = re.compile(rb"[ \t\n]|\\\n")
 _IN_WORDS: Final = frozenset({"$", "``"})
 
 
-def _uncovered(root: Node, source: bytes) -> Iterator[tuple[int, int]]:
-    """Yield where *source* has text that is in no node below *root*: from, and up to.
+def _uncovered(root: Node, source: bytes) -> Iterator[bytes]:
+    """Yield the text of *source* that is in no node below *root*, blanks aside.
 
-    Blanks aside. An operator covers no more text than it consists of.
+    An operator covers no more text than it consists of.
     """
     nodes, gaps = [root], [(0, root.start_byte), (root.end_byte, len(source))]
     while nodes:
@@ -927,7 +880,7 @@ def _uncovered(root: Node, source: bytes) -> Iterator[tuple[int, int]]:
         elif not node.is_named and node.type not in _IN_WORDS:
             own = source[at : node.end_byte].removesuffix(node.type.encode("utf-8"))
             gaps.append((at, at + len(own)))
-    return (gap for gap in gaps if _BLANK.sub(b"", source[slice(*gap)]))
+    return filter(None, (_BLANK.sub(b"", source[slice(*gap)]) for gap in gaps))
 
 
 def _is_piped(node: Node) -> bool:
@@ -947,6 +900,11 @@ def _language() -> Language | None:
     return Language(tree_sitter_bash.language())
 
 
+def is_installed() -> bool:
+    """Return whether the grammar is there."""
+    return _language() is not None
+
+
 def _parser() -> Parser | None:
     # One for each command: threads must not share it.
     language = _language()
@@ -958,65 +916,44 @@ def _parser() -> Parser | None:
 
 
 def read_script(text: str, shell: Shell) -> Script | None:
-    """Return what the grammar makes of *text*; None where it is not installed.
+    """Return what the grammar makes of *text*; None where it does not read all of it.
 
-    Never fails; text that it does not read to the end makes the script ambiguous.
+    Or where it is not installed. Never fails.
     """
     parser = _parser()
-    if parser is None:
+    if parser is None or has_half(text) or _is_read_otherwise(text):
         return None
-    given, text = text, _HALF.sub("\ufffd", text)
-    source = text.encode("utf-8")
-    root, mended = parser.parse(source).root_node, False
-    if root.has_error or _NEGATING.search(source):
-        for other in (source + b"'", _NEGATING.sub(b" ", source)):
-            found = parser.parse(other).root_node
-            if not found.has_error:
-                source, root, mended = other, found, True
-                break
+    source = _BEFORE_DOCUMENT.sub(_DASH, text).encode("utf-8")
+    root = parser.parse(source).root_node
+    if root.has_error or any(_uncovered(root, source)):
+        return None
     reader = TreeReader(source, shell)
-    script = reader.read(root)
-    if mended:
-        script.note("", UNCLOSED)
-        script.unclosed = True
-        scanned = Scanner(text.replace("'", " ")).run()  # others overlook the quote
-        script.commands += scanned.commands
-        script.targets += scanned.targets
-    if given != text:
-        script.note("", DIFFER)
-    odd = _read_otherwise(text)
-    if odd:
-        script.note(odd, DIFFER)
-    covered = bytearray(source)
-    for start, end in reader.recovered:
-        covered[start:end] = b" " * (end - start)
-    ill = ill_formed(root, bytes(covered))
+    try:
+        reader.statement(root, 0)
+    except NotRead:
+        return None
+    ill = ill_formed(root, source)
     if ill is not None:
-        script.note(reader.text_of(ill), NO_COMMAND if root.has_error else UNSEEN)
-    for start, end in reader.lost:
-        script.note(source[start:end].decode("utf-8").strip(), UNSEEN)
-    if odd or root.has_error or reader.lost:
-        # What stands in a wrong tree, or beside all nodes, may stand nowhere in the script.
-        for piece in (text, *(text.split("\n") if odd else ())):
-            scanned = Scanner(piece, sums=True).run()
-            script.commands += scanned.commands
-            script.commands += _begun(scanned.commands)
-            script.targets += scanned.targets
-        script.unclosed |= bool(odd) or _is_unfinished(root)
-        script.background |= has_background(without_quoted(text))
-        script.broken = True
-    return script
+        reader.script.note(reader.text_of(ill), UNSEEN)
+    return reader.script
 
 
-def _read_otherwise(text: str) -> str:
-    """Return what the grammar reads in another way than a shell; "" for nothing.
+# For a dash before a here-document (`cat - <<E`) the grammar has no node: a letter stands there.
+_DASH: Final = "\ue000"
+_BEFORE_DOCUMENT: Final = re.compile(r"(?<=[ \t])-(?=[ \t]*<<)")
 
-    It puts a line break into a word that begins with a backslash, and ends a here-document where a
-    line begins with its last word.
+
+def _is_read_otherwise(text: str) -> bool:
+    """Return whether the grammar reads *text* in another way than a shell.
+
+    It puts a line break into a word that begins with a backslash, ends a here-document where a
+    line begins with its last word, and knows no statement that negates a redirection alone.
     """
-    if "\n\\" in text:
-        return "\n\\"
-    return "<<" if "<<" in text and _ends_early(text) else ""
+    is_early = "<<" in text and _ends_early(text)
+    return is_early or "\n\\" in text or _NEGATING.search(text) is not None
+
+
+_NEGATING = re.compile(r"(?<![^\s;&|({])!(?=[ \t]+(?:![ \t]+)*(?:[0-9]*[<>](?!\()|&>))")
 
 
 def _ends_early(text: str) -> bool:
@@ -1034,38 +971,3 @@ def _ends_early(text: str) -> bool:
 
 
 _DOCUMENTS = re.compile(r"(?<!<)<<(?!<)")
-
-
-def _begun(commands: Iterable[SimpleCommand]) -> Iterator[SimpleCommand]:
-    """Yield the commands that stand behind a word that begins a statement, or a part of one."""
-    for command in commands:
-        behind = [*dropwhile(lambda word: word.raw in KEYWORDS, command.words)]
-        if behind and len(behind) < len(command.words):
-            yield evolve(command, words=behind)
-
-
-# What negates what redirects alone: the grammar knows of no such statement.
-_NEGATING = re.compile(rb"(?<![^\s;&|({])!(?=[ \t]+(?:![ \t]+)*(?:[0-9]*[<>](?!\()|&>))")
-
-# Half a character, which no program is given.
-_HALF = re.compile("[\ud800-\udfff]")
-
-
-_OPENING = frozenset({"$(", "${", "$((", "$["})
-
-
-def _is_unfinished(node: Node) -> bool:
-    """Return whether a sum, an expansion or a substitution begins there that may not end."""
-    if not node.has_error:
-        return False
-    children, text = node.children, (node.text or b"").decode("utf-8")
-    if node.type == "ERROR":
-        if any(child.type in _OPENING for child in children):
-            return True
-        if "((" in text:
-            return True
-    if node.type == "arithmetic_expansion":
-        return True
-    if node.type in ("command_substitution", "expansion") and children[0].type in _OPENING:
-        return text != "$()"
-    return any(_is_unfinished(child) for child in children)

@@ -8,6 +8,7 @@ from policy.commands.knowledge import Shell
 from policy.commands.read import Scanner, note_unknown, read_plain
 from policy.commands.reader import (
     DIFFER,
+    NO_COMMAND,
     Ambiguity,
     Command,
     CommandPart,
@@ -16,7 +17,7 @@ from policy.commands.reader import (
 from policy.commands.words import Script, SimpleCommand, Word, as_written
 from policy.core import expressions as re
 from policy.core import limits
-from policy.core.values import Literal, evolve, frozen
+from policy.core.values import Final, Literal, evolve, frozen
 from policy.hosts.claude.shell import bash
 from policy.hosts.claude.shell.match_texts import (
     MORE,
@@ -116,8 +117,7 @@ class ScriptReading:
             self.files += [somewhere(file) for file in self.files[:count]]
             self.files += [somewhere(file) for file in self.files[count:] if file.writes]
         self._compare_commands()
-        if not self.script.broken:
-            self.files = self._moves.looked_at(self.files)
+        self.files = self._moves.looked_at(self.files)
         if self._moves.count and self._moves.relative:
             reads = self.shell.files.reads
             self.files.append(ClaudeRedirection(None, writes=False, tool=reads, shadowed=True))
@@ -356,41 +356,55 @@ def _note_ambiguities(text: str, script: Script, shell: Shell) -> None:
 
 
 def _read_at_length(text: str, shell: Shell) -> Script:
-    if len(text) <= shell.longest:
-        script = bash.read_script(text, shell)
-        if script is not None:
-            script.unclosed |= has_late_keyword(text)
-            return script
-    # Without a grammar it is not read.
-    script = Scanner(text).run()
-    script.ambiguities.insert(
-        0, Ambiguity("", _UNREAD) if len(text) <= shell.longest else _long(shell)
-    )
+    is_long, knows_grammar = len(text) > shell.longest, bash.is_installed()
+    script = None if is_long else bash.read_script(text, shell)
+    if script is not None:
+        script.unclosed |= has_late_keyword(text)
+        return script
+    why = _long(shell) if is_long else Ambiguity("", NO_COMMAND if knows_grammar else _NO_GRAMMAR)
+    return _scanned(text, why, unclosed=knows_grammar and not is_long)
+
+
+def _scanned(text: str, why: Ambiguity, *, unclosed: bool) -> Script:
+    """Return what a scanner finds in *text*, so that rules may deny it, and none may allow it."""
+    script = Scanner(text, sums=unclosed).run()
+    # Others overlook a quote that does not end, and look into backquotes within others.
+    overlooked = [each for each, odd in (("'", text.count("'") % 2), ("\\`", "\\`" in text)) if odd]
+    for each in overlooked:
+        other = Scanner(text.replace(each, " ; "), sums=unclosed).run()
+        script.commands += other.commands
+        script.targets += other.targets
+    script.ambiguities.insert(0, why)
     script.unread = True
-    script.unclosed = "((" in text
+    script.unclosed = unclosed or "((" in text
+    script.texts += dict.fromkeys(known for each in _BETWEEN.split(text) for known in _begun(each))
     return script
+
+
+def _begun(statement: str) -> Iterator[str]:
+    """Yield a statement, and each beginning of one that sets a variable or redirects first."""
+    yield statement
+    words = statement[_LEADING.match(statement).end() :].split()[: limits.NESTING]
+    if words and _NO_PROGRAM.match(words[0]):
+        yield from (" ".join(words[:end]) for end in range(1, len(words) + 1))
+
+
+_NO_PROGRAM: Final = re.compile(r"\d*[<>]|\w+\+?=")
+_LEADING: Final = re.compile(r"(?:[!({\s]|(?:if|then|elif|else|while|until|do)\s)*")
+_BETWEEN: Final = re.compile(r"\s*(?:[;|\n]+|&(?![>&])|&&)\s*")
 
 
 def _is_spelled(read: ScriptReading) -> bool:
     """Return whether a rule that spells out what was read allows it."""
     script, text = read.script, read.text
-    split = script.split and not script.broken
-    if split or script.background or read.astray or read.is_scattered or text.startswith("$"):
+    if script.split or script.background or read.astray or read.is_scattered:
         return False
-    if "&" in text and (script.broken or _has_half_assignment(script)):
+    if "&" in text and any(c.words and has_half_assignment(c.words) for c in script.commands):
         return False  # which command runs in the background is unknown
-    return not (script.broken and _LEFT_OPEN.search(text))
+    return not (script.unread or text.startswith("$"))
 
 
-# A group that does not end, and a line that goes on.
-_LEFT_OPEN = re.compile(r"\A\s*\(|\\\s*\Z")
-
-
-def _has_half_assignment(script: Script) -> bool:
-    return any(c.words and has_half_assignment(c.words) for c in script.commands)
-
-
-_UNREAD = "is not looked into without a grammar: the extra `bash` is not installed"
+_NO_GRAMMAR = "is not looked into without a grammar: the extra `bash` is not installed"
 
 
 def _long(shell: Shell) -> Ambiguity:

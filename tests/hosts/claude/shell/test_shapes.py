@@ -161,6 +161,7 @@ def _effect(text: str, mode: str = "default", **lists: list[str]) -> Effect:
         'echo ${x:-"{"}',
         "echo $(( 'a' ))",
         'echo $((echo "a"))',
+        *("(a", "if a", "a ||", "echo $(a))"),
     ],
 )
 @pytest.mark.parametrize("mode", ["default", "bypassPermissions"])
@@ -170,10 +171,7 @@ def test_what_may_not_end_is_asked_for_whatever_allows_commands(text: str, mode:
 
 @pytest.mark.parametrize(
     "text",
-    [
-        *("(a", "if a", "a ||", "echo $(a))", "echo $(( (1+2)*3 ))"),
-        *("echo ${x:-${y}}", "echo ${x:-a}}", 'echo $(( "a" + 1 ))'),
-    ],
+    ["echo $(( (1+2)*3 ))", "echo ${x:-${y}}", "echo ${x:-a}}", 'echo $(( "a" + 1 ))'],
 )
 def test_what_ends_in_one_place_is_not_asked_for_beside_such_a_rule(text: str) -> None:
     assert _effect(text, allow=["Bash"]) is Effect.ALLOW
