@@ -304,7 +304,7 @@ class _UnaskedPair(CommandPair):
         """Take from *pair* what *running* shells run, and no other."""
         self._running = tuple(running)
         super().__init__(pair.tool, *pair.lookups, pair.shape)
-        self.aligned, self.why, self.doubts = pair.aligned, pair.why, pair.doubts
+        self.alignments, self.why, self.doubts = pair.alignments, pair.why, pair.doubts
         self.known, self.told = pair.known, pair.told
         self.patterns, self.fresh = pair.patterns, pair.fresh
         self.extra, self.plain = pair.extra, pair.plain

@@ -470,13 +470,13 @@ class Sides:
         views: the lists, each once.
         sides: the numbers of those that are on each side.
         floors: what each side grants at most.
-        kept: view -> line -> the same line in the view it is compared with.
-        kept_lines: view -> those lines, in order.
-        own: view -> its other lines.
-        own_lines: the same, by what they start and end with.
-        partners: a line that says something else of the same texts, and that line of the
-            other view.
-        aligned: the same by the entries of two views: other defaults change nothing of it.
+        counterparts: of two lists, view -> line -> the line of the other that says the same
+            of the same texts, in the same order.
+        paired_lines: view -> the lines that have one, in order.
+        unpaired: view -> those that have none.
+        unpaired_index: the same, by what they start and end with.
+        altered: a line, and its counterpart that says something else of the same texts.
+        alignments: what was found of the entries of two views: other defaults change nothing.
         by_default: whether only texts count that no line decides on one of the sides.
 
     """
@@ -494,12 +494,12 @@ class Sides:
                 numbers.add(number)
             self.sides.append(numbers)
         self.floors = [before.floor, after.floor]
-        self.kept: dict[int, dict[int, int]] = {}
-        self.kept_lines: dict[int, list[int]] = {}
-        self.own: dict[int, list[int]] = {}
-        self.own_lines: dict[int, LineIndex] = {}
-        self.partners: dict[tuple[int, int], tuple[int, int]] = {}
-        self.aligned: dict[tuple[int, int, bool], dict[int, int]] = {}
+        self.counterparts: dict[int, dict[int, int]] = {}
+        self.paired_lines: dict[int, list[int]] = {}
+        self.unpaired: dict[int, list[int]] = {}
+        self.unpaired_index: dict[int, LineIndex] = {}
+        self.altered: dict[tuple[int, int], tuple[int, int]] = {}
+        self.alignments: dict[tuple[int, int, bool], dict[int, int]] = {}
         self.by_default = False
         self._letters = letters
         # pattern, view -> the line that matches all that the pattern does
@@ -539,23 +539,23 @@ class Sides:
     def _edits_of_two(self, before: int, after: int) -> Iterator[tuple[int, int]]:
         """Yield the same of two lists: lines that only one has, or that say something else."""
         kept = self._aligned(self.views[before], self.views[after], alike=False)
-        self.kept = {before: kept, after: {new: old for old, new in kept.items()}}
+        self.counterparts = {before: kept, after: {new: old for old, new in kept.items()}}
         says: dict[int, list[int]] = {}
         for view, other in ((after, before), (before, after)):
-            counterpart = self.kept[view]
+            counterpart = self.counterparts[view]
             lines = range(len(self.views[view].entries))
-            self.own[view] = [line for line in lines if line not in counterpart]
+            self.unpaired[view] = [line for line in lines if line not in counterpart]
             patterns, entries = self.views[view].patterns, self.views[view].entries
-            self.own_lines[view] = LineIndex(
-                (n, patterns[n], entries[n].effect) for n in self.own[view]
+            self.unpaired_index[view] = LineIndex(
+                (n, patterns[n], entries[n].effect) for n in self.unpaired[view]
             )
-            self.kept_lines[view] = sorted(counterpart)
+            self.paired_lines[view] = sorted(counterpart)
             others = self.views[other].entries
             changed = {
                 n: at for n, at in counterpart.items() if entries[n].effect is not others[at].effect
             }
-            self.partners |= {(view, line): (other, at) for line, at in changed.items()}
-            says[view] = sorted((*self.own[view], *changed))
+            self.altered |= {(view, line): (other, at) for line, at in changed.items()}
+            says[view] = sorted((*self.unpaired[view], *changed))
         for view, lines_of in says.items():
             yield from ((view, line) for line in lines_of)
         if self.views[before].default is not self.views[after].default:
@@ -566,7 +566,7 @@ class Sides:
 
         And no file has either, or files have both.
         """
-        other, place = self.partners.get((view, line), (view, line))
+        other, place = self.altered.get((view, line), (view, line))
         views = self.views[view], self.views[other]
         alike = views[0].by_host[line + 1] is views[1].by_host[place + 1]
         return views[1].effect(place) if alike and other != view else None
@@ -601,9 +601,9 @@ class Sides:
 
     def _aligned(self, before: View, after: View, *, alike: bool = True) -> dict[int, int]:
         key = id(before.entries), id(after.entries), alike
-        if key not in self.aligned:
-            self.aligned[key] = counterparts(before.entries, after.entries, alike=alike)
-        return self.aligned[key]
+        if key not in self.alignments:
+            self.alignments[key] = counterparts(before.entries, after.entries, alike=alike)
+        return self.alignments[key]
 
     @cached_property
     def patterns(self) -> list[Pattern]:
@@ -658,7 +658,7 @@ class Sides:
             return  # whatever the other views say
         if len(chosen) == 1:
             (decides,) = chosen.items()
-            other, line = self.partners.get(decides, decides)
+            other, line = self.altered.get(decides, decides)
             if other not in chosen:
                 # Lines that stand before either are edits of their own.
                 yield from self.combinations({**chosen, other: line}, firsts, seen)
@@ -671,7 +671,8 @@ class Sides:
         last = firsts[number] if patterns else NO_MATCH
         # Only the effect of the last view tells whether there is something new.
         is_last = len(rest) == 1
-        earliest = max((line for other, line in chosen.items() if other in self.kept), default=-1)
+        paired = (line for other, line in chosen.items() if other in self.counterparts)
+        earliest = max(paired, default=-1)
         # What lines decide on both sides is the same whoever runs it.
         open_ = not (is_last and self.by_default and NO_MATCH not in chosen.values())
         only = next((pattern for pattern in patterns if pattern.exact), None)
@@ -698,18 +699,17 @@ class Sides:
         """Yield the lines of a view that can decide beside those chosen so far."""
         view = self.views[number]
         first = view.shared
-        kept = self.kept.get(number)
-        if kept is not None:
+        if number in self.counterparts:
             if earliest == NO_MATCH:
-                return  # what no line matches there is matched by no kept one here
-            # Those that are kept are in the same order on both sides.
-            first = max(first, self._first_kept(number, earliest))
+                return  # what no line matches there is matched by no counterpart here
+            # Counterparts are in the same order on both sides.
+            first = max(first, self._first_paired(number, earliest))
             before = min(first - 1, last)
             if nearest is not None:
-                yield from sorted(self.own_lines[number].near(nearest, effect, 0, before))
+                yield from sorted(self.unpaired_index[number].near(nearest, effect, 0, before))
             else:
                 yield from self._saying(
-                    effect, number, (n for n in self.own[number] if n <= before)
+                    effect, number, (n for n in self.unpaired[number] if n <= before)
                 )
         if nearest is not None:
             yield from view.lines.near(nearest, effect, first, last)
@@ -719,11 +719,11 @@ class Sides:
     def _saying(self, effect: Effect, number: int, lines: Iterable[int]) -> Iterator[int]:
         return (line for line in lines if self.views[number].entries[line].effect is effect)
 
-    def _first_kept(self, number: int, earliest: int) -> int:
+    def _first_paired(self, number: int, earliest: int) -> int:
         """Return the first line whose counterpart is not before *earliest*."""
-        kept = self.kept_lines[number]
-        at = bisect_left(kept, earliest, key=self.kept[number].__getitem__)
-        return kept[at] if at < len(kept) else len(self.views[number].entries)
+        paired = self.paired_lines[number]
+        at = bisect_left(paired, earliest, key=self.counterparts[number].__getitem__)
+        return paired[at] if at < len(paired) else len(self.views[number].entries)
 
     def _is_news(
         self, number: int, effect: Effect, chosen: Mapping[int, int], seen: Container[object]

@@ -384,13 +384,13 @@ def _scanned(text: str, why: Ambiguity, *, unclosed: bool) -> Script:
 def _begun(statement: str) -> Iterator[str]:
     """Yield a statement, and each beginning of one that sets a variable or redirects first."""
     yield statement
-    words = statement[_LEADING.match(statement).end() :].split()[: limits.NESTING]
+    words = _LEADING.sub("", statement).split()[: limits.NESTING]
     if words and _NO_PROGRAM.match(words[0]):
         yield from (" ".join(words[:end]) for end in range(1, len(words) + 1))
 
 
 _NO_PROGRAM: Final = re.compile(r"\d*[<>]|\w+\+?=")
-_LEADING: Final = re.compile(r"(?:[!({\s]|(?:if|then|elif|else|while|until|do)\s)*")
+_LEADING: Final = re.compile(r"\A(?:[!({\s]|(?:if|then|elif|else|while|until|do)\s)*")
 _BETWEEN: Final = re.compile(r"\s*(?:[;|\n]+|&(?![>&])|&&)\s*")
 
 
