@@ -198,13 +198,15 @@ class _Scanner:
         from policy.language import mistakes  # noqa: PLC0415  # for mistakes alone
 
         said = {"expected": wanted, "unclosed": unclosed}
-        forms = mistakes.forms(Path(__file__).with_name("json_mistakes.toml"))
-        found = mistakes.explained(forms, self.text, start, len(self.text), where=where, said=said)
+        found = mistakes.explained(
+            _MISTAKES, self.text, start, len(self.text), where=where, said=said
+        )
         assert found is not None  # noqa: S101  # the last form is that of any text
         span = self.source.span(found.start, found.end)
         raise PolicyError(found.message, span, help=found.help)
 
 
+_MISTAKES: Final = Path(__file__).with_name("json_mistakes.toml")
 _BLANKS: Final = " \t\n\r"
 _COMMA: Final = "remove the comma"
 

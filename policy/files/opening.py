@@ -270,14 +270,8 @@ def _is_near(given: str, wanted: str) -> bool:
 
 # Findings that say: this file, or folder, was not understood at all.
 _UNREADABLE = frozenset(
-    {
-        "bad-front-matter",
-        "invalid-json",
-        "invalid-settings",
-        "unmet-expectation",
-        "unreadable-file",
-        "unreadable-policy",
-    }
+    "bad-front-matter invalid-json invalid-settings unmet-expectation unreadable-file"
+    " unreadable-policy".split()
 )
 
 

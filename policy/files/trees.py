@@ -37,18 +37,7 @@ __all__ = [
 # Folders that hold no policy of this tree: other repositories' insides, and
 # what package managers unpack.
 SKIPPED: Final = frozenset(
-    {
-        ".git",
-        ".hg",
-        ".svn",
-        ".jj",
-        ".bzr",
-        "CVS",
-        "_darcs",
-        "node_modules",
-        ".venv",
-        "__pycache__",
-    }
+    ".git .hg .svn .jj .bzr CVS _darcs node_modules .venv __pycache__".split()
 )
 
 

@@ -358,13 +358,12 @@ def _explain(part: Span, offsets: Iterable[int]) -> PolicyError:
     if error is not None:
         return error
     source = part.source
-    forms = mistakes.forms(Path(__file__).with_name("yaml_mistakes.toml"))
     for offset in offsets:
         start = max(source.text.rfind("\n", part.start, offset) + 1, part.start)
         line = source.text[start : part.end].partition("\n")[0].rstrip()
         owner = _continued(part, start, line)
         found = mistakes.explained(
-            forms,
+            _MISTAKES,
             source.text,
             start,
             part.end,
@@ -376,6 +375,7 @@ def _explain(part: Span, offsets: Iterable[int]) -> PolicyError:
     return _unexpected(part, offsets[0])
 
 
+_MISTAKES: Final = Path(__file__).with_name("yaml_mistakes.toml")
 _CONFLICT: Final = re.compile(r"^(?:<{7} .*|={7}\r?$|>{7} .*)", re.MULTILINE)
 
 

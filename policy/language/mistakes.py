@@ -20,11 +20,9 @@ __all__ = [
     "NAME_CHARACTERS",
     "WORDS",
     "Mistake",
-    "MistakeForm",
     "character",
     "closest",
     "explained",
-    "forms",
     "in_matcher",
     "in_notation",
     "looks_absolute",
@@ -88,7 +86,7 @@ NAME_CHARACTERS: Final = "a tool's name holds letters, digits and `_`, `-`, `.`,
 
 
 @frozen
-class MistakeForm:
+class _Form:
     """What a text that is wrong looks like, and what is said of it.
 
     Attributes:
@@ -106,7 +104,7 @@ class MistakeForm:
 
 
 @cache
-def forms(file: Path) -> tuple[MistakeForm, ...]:
+def _forms(file: Path) -> tuple[_Form, ...]:
     """Return the forms that *file* lists; its `parts` stand in their expressions by name."""
     import tomllib  # noqa: PLC0415  # for mistakes alone
 
@@ -117,7 +115,7 @@ def forms(file: Path) -> tuple[MistakeForm, ...]:
         return re.sub("|".join(parts), lambda name: whole(parts[name[0]]), expression)
 
     return tuple(
-        MistakeForm(
+        _Form(
             re.compile(f"(?{shape['flags']}){whole(each['form'])}"),
             each.get("message", ""),
             each.get("help", ""),
@@ -128,7 +126,7 @@ def forms(file: Path) -> tuple[MistakeForm, ...]:
 
 
 def explained(
-    forms: Iterable[MistakeForm],
+    file: Path,
     text: str,
     start: int,
     end: int,
@@ -136,10 +134,10 @@ def explained(
     where: AbstractSet[str] = frozenset(),
     said: Mapping[str, str] | None = None,
 ) -> Mistake | None:
-    """Return what the first of *forms* says that *text* has at *start*.
+    """Return what the first form of mistakes in *file* says that *text* has at *start*.
 
     Args:
-        forms: from a file.
+        file: of forms, as `json_mistakes.toml`.
         text: is looked at up to *end*.
         start: where the form begins.
         end: of the text.
@@ -148,7 +146,7 @@ def explained(
             there is its `meaning`.
 
     """
-    for form in forms:
+    for form in _forms(file):
         found = form.expression.match(text, start, end) if form.where <= where else None
         if found is not None:
             at = found["at"]
@@ -162,6 +160,7 @@ def explained(
     return None
 
 
+_HERE: Final = Path(__file__).parent
 _FILLED: Final = re.compile(r"`([^`{]*\{(\w+)\}[^`]*)`|\{(\w+)\}")
 
 
@@ -176,13 +175,9 @@ def _filled(template: str, found: re.Match[str], said: Mapping[str, str]) -> str
     return _FILLED.sub(fill, template)
 
 
-def _forms(name: str) -> tuple[MistakeForm, ...]:
-    return forms(Path(__file__).with_name(f"{name}.toml"))
-
-
 def in_matcher(text: str) -> Mistake:
     """Return what is wrong with a matcher that does not parse."""
-    found = explained(_forms("matcher_mistakes"), text, 0, len(text))
+    found = explained(_HERE / "matcher_mistakes.toml", text, 0, len(text))
     if found is None:
         raise AssertionError(text)  # the last form is that of any text
     return found
@@ -202,7 +197,7 @@ def in_notation(
     """
     before = text[:at].rstrip(" \t")
     where = accepted | _known(before, accepted, opened)
-    wanted = explained(_forms("notation_expected"), text, at, len(text), where=where)
+    wanted = explained(_HERE / "notation_expected.toml", text, at, len(text), where=where)
     expected = wanted.message if wanted else ""
     if at >= len(text):
         return _at_the_end(text, expected, accepted, opened)
@@ -279,8 +274,7 @@ def _mend(text: str, at: int, word: str, where: frozenset[str], owner: str) -> s
         "name_characters": NAME_CHARACTERS,
     }
     where = where.union(name for name, holds in known.items() if holds)
-    forms = _forms("notation_mistakes")
-    found = explained(forms, text, at, len(text), where=where, said=said)
+    found = explained(_HERE / "notation_mistakes.toml", text, at, len(text), where=where, said=said)
     return found.help if found else ""
 
 
