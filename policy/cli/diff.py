@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from policy.analysis.diff import Change, FileChange
 from policy.analysis.edits import EditEffect, TextEdit
-from policy.analysis.reach.privileges import ToolAccess, at_most, by_class, privileges, tool_access
+from policy.analysis.reach.privileges import ToolAccess, at_most, by_class, tool_access
 from policy.analysis.review import FILE_EFFECTS, ChangeRow, DiffReport, change_rows, meaning, review
 from policy.cli.console import Console, publish
 from policy.cli.inputs import InputTree, load, read
@@ -335,7 +335,7 @@ def _grants(report: DiffReport, change: Change) -> dict[str, list[ToolAccess]]:
     if (change.project, change.chain) not in report.grants:
         return {}
     table, classes = report.grants[change.project, change.chain]
-    return by_class(tool_access(at_most([table]), privileges(table)), classes, CLASSES)
+    return by_class(tool_access(at_most([table])), classes, CLASSES)
 
 
 def _detail(change: Change) -> doc.Item:

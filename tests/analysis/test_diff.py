@@ -84,7 +84,7 @@ def test_a_rule_that_only_a_list_of_objects_may_match_is_left_undecided() -> Non
 # --- what is kept ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("told", ["changes", "privileges"])
+@pytest.mark.parametrize("told", ["changes", "audit"])
 def test_rules_are_kept_no_longer_than_they_are_used(told: str) -> None:
     # What is remembered of rules must not be known by these rules themselves.
     before = settings(allow=["Bash(kept *)", "mcp__kept"], deny=["Read(kept/**)"])

@@ -127,27 +127,6 @@ def test_gaps_beyond_the_bound_are_said_to_be_possible(monkeypatch: pytest.Monke
     assert _agents(CLAUDE)["worker"].why == (MANY_CHAINS,)
 
 
-def test_each_of_two_agents_with_equal_rules_is_reported_with_its_own_places() -> None:
-    text = (
-        "root main\n"
-        "agent main {\n    allow Task\n    delegate *\n}\n"
-        "agent one {\n    allow Bash(a *), Read\n}\n"
-        "agent two {\n    allow Bash(a *), Read\n}\n"
-    )
-    agents = _agents({"team.policy": text})
-    lines = {
-        name: {
-            (because.link, because.place.line)
-            for position in agents[name].attenuated
-            for privilege in position.privileges
-            for because in privilege.rules
-            if because.place is not None
-        }
-        for name in ("one", "two")
-    }
-    assert lines == {"one": {("one", 7)}, "two": {("two", 10)}}
-
-
 def test_gaps_of_two_agents_with_equal_rules_are_reported_with_their_own_places() -> None:
     definition = "---\nname: {}\ndescription: d\ntools:\n  deny: [bash]\n---\nx\n"
     agents = _agents(

@@ -111,8 +111,8 @@ def test_an_audit_says_the_same_as_json() -> None:
     assert project["agents"][0]["name"] == "main"
     worker = project["agents"][1]
     assert worker["attenuated"][0]["chain"] == ["main", "worker-0"]
-    read = next(p for p in worker["attenuated"][0]["privileges"] if p["tool"] == "Read")
-    assert (read["effect"], read["rules"][0]["rule"]) == ("allow", "Read")
+    read = next(each for each in worker["most"]["attenuated"] if each["tool"] == "Read")
+    assert [grant["effect"] for grant in read["grants"]] == ["allow"]
 
 
 @pytest.mark.parametrize("columns", [40, 80, 120])

@@ -12,16 +12,13 @@ behind ``main > worker``, while less is declared.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable
 from typing import Final
 
 from policy.analysis.reach.privileges import (
     AtMost,
-    Privilege,
     ToolAccess,
     at_most,
-    lines,
-    privileges,
     tool_access,
 )
 from policy.analysis.reach.worklist import (
@@ -134,14 +131,12 @@ class AuditPosition:
     Attributes:
         chain: from the root.
         confirm: agents of the chain whose start must be confirmed.
-        privileges: what it may do, by tool.
         runs_read_only: whether commands that change nothing need no rule.
 
     """
 
     chain: tuple[str, ...]
     confirm: tuple[str, ...]
-    privileges: tuple[Privilege, ...]
     runs_read_only: bool
 
 
@@ -231,30 +226,37 @@ def access_by_mode(project: Project) -> dict[str, dict[tuple[str, ...], list[Too
     Nothing for a host without modes.
     """
     found: dict[str, dict[tuple[str, ...], list[ToolAccess]]] = {}
+    known: _Most = {}
     for each in (project, *project.modes.values()):
-        if not each.mode:
-            continue
-        real = reach(each, each.enforced, alone=each.asides)
-        alike: dict[object, list[str]] = {}
-        tables: dict[object, list[Table]] = {}
-        for name, chains in real.widest.items():
-            some = [chain.table for chain in chains]
-            some += [real.most[name]] if name in real.most else []
-            key = tuple(map(lines, some))
-            alike.setdefault(key, []).append(name)
-            tables.setdefault(key, some)
-        found[each.mode] = {
-            tuple(names): tool_access(at_most(tables[key]), *map(privileges, tables[key]))
-            for key, names in alike.items()
-        }
+        if each.mode:
+            real = reach(each, each.enforced, alone=each.asides)
+            alike: dict[tuple[ToolAccess, ...], list[str]] = {}
+            for name in real.widest:
+                access = tuple(tool_access(_most(name, real, known)))
+                alike.setdefault(access, []).append(name)
+            found[each.mode] = {tuple(names): [*access] for access, names in alike.items()}
     return found
+
+
+# What agents may do at most, by the words of their rules.
+_Most = dict[object, tuple[AtMost, ...]]
+
+
+def _most(agent: str, found: Reach, known: _Most) -> tuple[AtMost, ...]:
+    """Return what *agent* may do at most, over its chains and beyond them."""
+    tables = [chain.table for chain in found.widest.get(agent, ())]
+    tables += [found.most[agent]] if agent in found.most else []
+    key = tuple(tuple(part.rules.worded for part in table.use.parts) for table in tables)
+    if key not in known:
+        known[key] = at_most(tables)
+    return known[key]
 
 
 class _Auditor:
     def __init__(self, project: Project, known: Known) -> None:
         self.project = project
         self._gaps = Gaps(project, known)
-        self._known_most: dict[object, tuple[AtMost, ...]] = {}
+        self._most: _Most = {}
 
     def run(self) -> ProjectAudit:
         """Return the audit of the project."""
@@ -283,19 +285,10 @@ class _Auditor:
             escalations=tuple(gap for gap in gaps if gap.widened),
             dead_letters=tuple(gap for gap in gaps if _is_dead_letter(gap)),
             spawns=(declared.edges.get(name, ()), real.edges.get(name, ())),
-            most=(self._most(name, declared, ours), self._most(name, real, theirs)),
+            most=(_most(name, declared, self._most), _most(name, real, self._most)),
             why=why,
             bounds=entry.declared.bounds if entry else Bounds(),
         )
-
-    def _most(self, name: str, found: Reach, chains: Sequence[Chain]) -> tuple[AtMost, ...]:
-        tables = [chain.table for chain in chains]
-        if name in found.most:
-            tables.append(found.most[name])
-        key = tuple(map(lines, tables))
-        if key not in self._known_most:
-            self._known_most[key] = at_most(tables)
-        return self._known_most[key]
 
     def _position(self, chain: Chain) -> AuditPosition:
         confirm = tuple(link.name for link in chain.links if link.confirm)
@@ -304,7 +297,7 @@ class _Auditor:
         # A rule may allow some of them by name.
         free = any(each.effect is Effect.ALLOW and not each.because for each in found)
         runs = free and unruled.effect is not Effect.ALLOW
-        return AuditPosition(chain.names, confirm, privileges(chain.table), runs)
+        return AuditPosition(chain.names, confirm, runs)
 
 
 # Commands that change nothing, and one that no host knows.

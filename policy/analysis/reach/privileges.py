@@ -1,4 +1,4 @@
-"""What a table says of every tool, and what an agent may do at most.
+"""What an agent may do at most, tool by tool.
 
 Every position is a meet of ordered lists, and what an agent may do at most is the join of its
 positions. To write that down as a short list of patterns, the patterns of all lists are taken
@@ -20,7 +20,7 @@ from typing import Final
 from policy.compare.tables import OTHER_TOOL, glob_pattern, internal_tools, representatives
 from policy.core import expressions as re
 from policy.core import values
-from policy.core.decision import Because, Reason
+from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.patterns.families import members
 from policy.patterns.pattern import Meet, Pattern, PatternKind, freeze, is_stars, named, tokens_of
@@ -38,67 +38,13 @@ __all__ = [
     "OVERLAPPING",
     "SOME",
     "AtMost",
-    "Layer",
     "MostGranted",
-    "Privilege",
     "ToolAccess",
     "at_most",
     "by_class",
-    "lines",
-    "privileges",
     "tool_access",
     "tools_of",
 ]
-
-
-@values.frozen
-class Layer:
-    """What some links of a chain say of one tool.
-
-    Attributes:
-        links: whose it is.
-        rules: the rules that decide, in their order, each once.
-        otherwise: the effect where none of those speaks; None where one always does.
-
-    """
-
-    links: tuple[str, ...]
-    rules: tuple[Because, ...]
-    otherwise: Effect | None
-
-
-@values.frozen
-class Privilege:
-    """What one table says of one tool.
-
-    Attributes:
-        tool: its name.
-        effect: of every call, or None where it depends on the arguments.
-        rules: the rules that then decide, strictest first, each once.
-        otherwise: the effect where none of those speaks; None where one always does.
-        reason: why, where every call gets one effect.
-        glob: the pattern over names of which *tool* is an instance, or "".
-        layers: what each says, the strictest of which holds, where there are several.
-
-    """
-
-    tool: str
-    effect: Effect | None
-    rules: tuple[Because, ...] = ()
-    otherwise: Effect | None = None
-    reason: Reason | None = None
-    glob: str = ""
-    layers: tuple[Layer, ...] = ()
-
-
-def lines(table: Table) -> object:
-    """Return a key that tables share whose rules are written in the same words."""
-    return tuple(part.rules.worded for part in table.use.parts)
-
-
-def privileges(table: Table) -> tuple[Privilege, ...]:
-    """Return what *table* says of each tool that its rules name."""
-    return tuple(_privilege(tool, table.lookup(tool), glob) for tool, glob in tools_of(table))
 
 
 def tools_of(table: Table) -> Iterator[tuple[str, str]]:
@@ -122,37 +68,6 @@ def _glob(tool: str, globs: dict[str, Pattern]) -> str:
     return max(matching, key=lambda glob: len(glob.replace("*", "")), default="")
 
 
-def _privilege(tool: str, lookup: Lookup, glob: str) -> Privilege:
-    constant = lookup.constant
-    if constant is not None:
-        return Privilege(tool, constant.effect, constant.because, reason=constant.reason, glob=glob)
-    layers = [
-        Layer(links, _rules(row, links), None if row.default.entries else row.default.effect)
-        for row, links in lookup.rows
-    ]
-    if lookup.floor is not Effect.ALLOW:
-        layers.append(Layer((), (), lookup.floor))
-    layers = [layer for layer in layers if layer.rules or layer.otherwise is not Effect.ALLOW]
-    rules = dict.fromkeys(because for layer in layers for because in layer.rules)
-    otherwise = [layer.otherwise for layer in layers if layer.otherwise is not None]
-    return Privilege(
-        tool,
-        None,
-        tuple(sorted(rules, key=lambda because: because.effect)),
-        min(otherwise, default=None if rules else Effect.ALLOW),
-        glob=glob,
-        layers=tuple(layers) if len(layers) > 1 else (),
-    )
-
-
-def _rules(row: Row, links: tuple[str, ...]) -> tuple[Because, ...]:
-    link = links[0] if links else ""
-    entries = (*row.entries, *row.default.entries)
-    return tuple(
-        dict.fromkeys(Because(entry.rule, entry.effect, link, entry.place) for entry in entries)
-    )
-
-
 MANY_PATTERNS = "there are more patterns than are taken together"
 OTHER_ARGUMENTS = "some rules look at further arguments"
 OVERLAPPING = "what two patterns share cannot be written as a pattern"
@@ -170,6 +85,7 @@ class MostGranted:
         rule: the calls; "" is those that no other pattern of the tool matches.
         position: the number of the first that has it.
         reason: why, where that is the default of a list.
+        written: whether *rule* is a rule as a file has it.
         patterns: what matches the calls; nothing for all other calls.
 
     """
@@ -178,6 +94,7 @@ class MostGranted:
     rule: str
     position: int
     reason: Reason | None = None
+    written: bool = False
     patterns: tuple[Pattern, ...] = values.field(default=(), repr=False)
 
 
@@ -295,68 +212,90 @@ class _Overlaps:
 _overlaps = lru_cache(maxsize=256)(_Overlaps)
 
 
+# The place of the first entry of a row with each pattern.
+_Order = dict[Pattern, int]
+
+
 class _Tool:
+    """What agents at some positions may do with one tool."""
+
     def __init__(self, tool: str, positions: Sequence[Lookup]) -> None:
-        self.tool = tool
-        self.positions = positions
-        self.why: dict[str, None] = {}
-        self.rules: dict[Pattern, str] = {}
-        for row in self._rows():
-            for entry in row.entries:
-                if entry.field:
-                    self.why[OTHER_ARGUMENTS] = None
-                elif entry.pattern is not None:
-                    self.rules.setdefault(entry.pattern, entry.rule or self._shown(entry.pattern))
+        self._tool = tool
+        self._why: dict[str, None] = {}
+        self._positions = [
+            (lookup, [(row, self._order(row)) for row, _ in lookup.rows]) for lookup in positions
+        ]
+        # As rules have them; what two of them share is written nowhere.
+        self._rules: dict[Pattern, str] = {}
+        for _, rows in self._positions:
+            for row, order in rows:
+                for pattern, place in order.items():
+                    self._rules.setdefault(pattern, row.entries[place].rule)
         self._wider: dict[Pattern, frozenset[Pattern]] = {}
+
+    def _order(self, row: Row) -> _Order:
+        found: _Order = {}
+        for place, entry in enumerate(row.entries):
+            if entry.field:
+                self._why[OTHER_ARGUMENTS] = None
+            elif entry.pattern is not None:
+                found.setdefault(entry.pattern, place)
+        return found
 
     def at_most(self, glob: str) -> AtMost:
         """Return what the agent may do at most with the tool."""
+        overlaps = self._overlaps()
+        if overlaps is None:
+            self._why[MANY_PATTERNS] = None  # each is then taken for itself
+            self._wider = dict.fromkeys(self._rules, frozenset())
+        else:
+            self._wider = overlaps.wider
+            self._rules.update(dict.fromkeys(overlaps.shared, ""))
         rest = self._best(None)
-        if len({pattern.kind for pattern in self.rules}) > 1 or len(self.rules) > _PATTERNS:
-            self.why[MANY_PATTERNS] = None
-            return AtMost(self.tool, glob, (rest,), tuple(self.why))
-        overlaps = _overlaps(tuple(self.rules))
-        if overlaps.wider.keys() < self.rules.keys():
-            self.why[MANY_PATTERNS] = None
-            return AtMost(self.tool, glob, (rest,), tuple(self.why))
-        self._wider = overlaps.wider
-        self.rules.update((shared, self._shown(shared)) for shared in overlaps.shared)
-        best = {pattern: self._best(pattern) for pattern in self.rules}
-        folded = {pattern: self._shown(pattern).casefold() for pattern in self.rules}
-        of_rule: dict[str, list[Pattern]] = {}
-        for pattern, rule in self.rules.items():
-            of_rule.setdefault(rule, []).append(pattern)
+        best = {pattern: self._best(pattern) for pattern in self._rules}
         grants: dict[object, MostGranted] = {}
-        for pattern, found in best.items():
-            grant = found
-            if all(other.effect is grant.effect for other in self._next(pattern, best, rest)):
-                continue
-            # One rule may guard a text in any case of its letters, and another allow it in one.
-            if any(
-                best[other].effect is not grant.effect and folded[other] != folded[pattern]
-                for other in of_rule.get(grant.rule, ())
-            ):
-                # One rule stands for several patterns, and only some of them get this.
-                grant = values.evolve(grant, rule=self._shown(pattern))
-            key = (grant.effect, grant.rule)
-            known = grants.get(key, values.evolve(grant, patterns=()))
-            grants[key] = values.evolve(known, patterns=(*known.patterns, pattern))
+        for pattern, grant in self._named(best).items():
+            if any(other.effect is not grant.effect for other in self._next(pattern, best, rest)):
+                key = (grant.effect, grant.rule)
+                known = grants.get(key, grant)
+                grants[key] = values.evolve(known, patterns=(*known.patterns, pattern))
         ranked = sorted(grants.values(), key=lambda grant: (_RANKS[grant.effect], grant.rule))
-        if not overlaps.exact or self._is_ambiguous(ranked, overlaps):
-            self.why[OVERLAPPING] = None
-        return AtMost(self.tool, glob, (*ranked, rest), tuple(self.why))
+        if overlaps and (not overlaps.exact or self._is_ambiguous(ranked, overlaps)):
+            self._why[OVERLAPPING] = None
+        return AtMost(self._tool, glob, (*ranked, rest), tuple(self._why))
 
-    def _rows(self) -> Iterator[Row]:
-        for lookup in self.positions:
-            yield from (row for row, _ in lookup.rows)
+    def _overlaps(self) -> _Overlaps | None:
+        """Return how the patterns overlap; None where they are too many."""
+        if len({pattern.kind for pattern in self._rules}) > 1 or len(self._rules) > _PATTERNS:
+            return None
+        found = _overlaps(tuple(self._rules))
+        return found if found.wider.keys() >= self._rules.keys() else None
+
+    def _named(self, best: Mapping[Pattern, MostGranted]) -> dict[Pattern, MostGranted]:
+        """Return what each pattern gets with its rule, or the pattern where it has none.
+
+        A rule that stands for several patterns has none where these get different effects, but
+        for letters: one rule may guard a text in any case, and another allow it in one.
+        """
+        shown = {pattern: self._shown(pattern) for pattern in self._rules}
+        effects: dict[str, set[tuple[Effect, str]]] = {}
+        for pattern, rule in self._rules.items():
+            effects.setdefault(rule, set()).add((best[pattern].effect, shown[pattern].casefold()))
+        found = {}
+        for pattern, rule in self._rules.items():
+            effect, text = best[pattern].effect, shown[pattern].casefold()
+            is_one = all(one is effect or other == text for one, other in effects[rule])
+            written = bool(rule) and is_one
+            name = rule if written else shown[pattern]
+            found[pattern] = values.evolve(best[pattern], rule=name, written=written)
+        return found
 
     def _shown(self, pattern: Pattern) -> str:
-        return f"{self.tool}({''.join(map(_plain, pattern.tokens)) or pattern})"
+        return f"{self._tool}({''.join(map(_plain, pattern.tokens)) or pattern})"
 
     def _is_ambiguous(self, grants: Iterable[MostGranted], overlaps: _Overlaps) -> bool:
         """Return whether some calls have two narrowest patterns that get different effects."""
         wide = [(p, g.effect) for g in grants for p in g.patterns if not p.exact]
-        pairs = combinations(wide, 2)
         return any(
             effect is not another
             and _may_meet(one, other)
@@ -366,45 +305,45 @@ class _Tool:
                 not any(overlaps.contains(inner, shared) for inner in self._within(one, other))
                 for shared in overlaps.both(one, other)
             )
-            for (one, effect), (other, another) in pairs
+            for (one, effect), (other, another) in combinations(wide, 2)
         )
 
     def _within(self, one: Pattern, other: Pattern) -> Iterator[Pattern]:
-        for inner in self.rules:
-            if {one, other} <= self._wider[inner]:
+        for inner, wider in self._wider.items():
+            if {one, other} <= wider:
                 yield inner
 
     def _next(
-        self, pattern: Pattern, best: dict[Pattern, MostGranted], rest: MostGranted
+        self, pattern: Pattern, best: Mapping[Pattern, MostGranted], rest: MostGranted
     ) -> Iterator[MostGranted]:
         """Yield what the next wider patterns around *pattern* get, or else all other calls."""
         wider = self._wider[pattern]
         if not wider:
             yield rest
         for other in wider:
-            if not any(self._wider[between] >= {other} for between in wider - {other}):
+            if not any(other in self._wider[between] for between in wider):
                 yield best[other]
 
     def _best(self, pattern: Pattern | None) -> MostGranted:
         """Return what calls get of which *pattern* is the narrowest; None is no pattern."""
-        rule = "" if pattern is None else self.rules[pattern]
+        matching = () if pattern is None else (pattern, *self._wider[pattern])
         grants = []
-        for number, lookup in enumerate(self.positions):
+        for number, (lookup, rows) in enumerate(self._positions):
             said: list[tuple[Effect, Reason | None]] = [(lookup.floor, None)]
             if lookup.constant is not None:
                 said = [(lookup.constant.effect, lookup.constant.reason)]
-            said += [self._of_row(row, pattern) for row, _ in lookup.rows]
+            said += [_of_row(row, order, matching) for row, order in rows]
             effect, reason = min(said, key=lambda pair: pair[0])
-            grants.append(MostGranted(effect, rule, number, reason))
+            grants.append(MostGranted(effect, "", number, reason))
         return max(grants, key=lambda grant: grant.effect)
 
-    def _of_row(self, row: Row, pattern: Pattern | None) -> tuple[Effect, Reason | None]:
-        if pattern is not None:
-            matching = {pattern, *self._wider[pattern]}
-            for entry in row.entries:
-                if not entry.field and entry.pattern in matching:
-                    return entry.effect, None
-        return row.default.effect, row.default.reason
+
+def _of_row(row: Row, order: _Order, matching: Iterable[Pattern]) -> tuple[Effect, Reason | None]:
+    """Return what a row says of calls that *matching* match, and why where that is its default."""
+    first = min((order[pattern] for pattern in matching if pattern in order), default=None)
+    if first is not None:
+        return row.entries[first].effect, None
+    return row.default.effect, row.default.reason
 
 
 @lru_cache(maxsize=4096)
@@ -459,44 +398,23 @@ class ToolAccess:
     otherwise: str = ""
 
 
-def tool_access(most: Iterable[AtMost], *positions: Iterable[Privilege]) -> list[ToolAccess]:
-    """Return what an agent may do at most; *positions* are its privileges by each chain."""
-    privileges = [privilege for position in positions for privilege in position]
-    written = {because.rule for privilege in privileges for because in privilege.rules}
-    first = {privilege.tool: privilege for privilege in reversed(privileges)}
-    return [_tool(each, first.get(each.tool), written) for each in most]
+def tool_access(most: Iterable[AtMost]) -> list[ToolAccess]:
+    """Return what an agent may do at most in words for people."""
+    return [_tool(each) for each in most]
 
 
-def _tool(most: AtMost, privilege: Privilege | None, written: set[str]) -> ToolAccess:
+def _tool(most: AtMost) -> ToolAccess:
     rest = most.grants[-1]
     otherwise = "" if rest.reason is Reason.UNAVAILABLE else rest.effect.value
     found: dict[Effect, dict[str, None]] = {effect: {} for effect in Effect}
     for grant in most.grants[:-1]:
         # What two rules share has no words of its own.
-        found[grant.effect][_specifier(grant.rule) if grant.rule in written else SOME] = None
-    # There are too many patterns to be taken together: the rules of the first chain.
-    if most.why and len(most.grants) == 1 and privilege is not None:
-        for because in _shown_rules(privilege):
-            found[because.effect][_specifier(because.rule)] = None
+        found[grant.effect][_specifier(grant.rule) if grant.written else SOME] = None
     name = ANY_OTHER if most.tool == OTHER_TOOL else most.glob or most.tool
     allowed, asked, denied = (
         tuple(found[effect]) for effect in (Effect.ALLOW, Effect.ASK, Effect.DENY)
     )
     return ToolAccess(name, allowed, asked, denied, otherwise)
-
-
-def _shown_rules(privilege: Privilege) -> list[Because]:
-    """Return the rules of a tool; of those that allow, what no other link refuses."""
-    allowing = [
-        {because.rule for because in layer.rules if because.effect is Effect.ALLOW}
-        for layer in privilege.layers
-        if layer.otherwise is not Effect.ALLOW
-    ]
-    return [
-        because
-        for because in privilege.rules
-        if because.effect is not Effect.ALLOW or all(because.rule in some for some in allowing)
-    ]
 
 
 def _specifier(rule: str) -> str:

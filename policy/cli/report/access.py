@@ -29,8 +29,7 @@ _WORDS: Final = re.compile(r"[\w -]+")  # `working folder`
 
 def access_of(agent: AgentAudit, *, enforced: bool = True) -> list[ToolAccess]:
     """Return what *agent* may do at most, as its host enforces it or as its files declare it."""
-    positions = agent.enforced if enforced else agent.attenuated
-    return tool_access(agent.most[enforced], *(each.privileges for each in positions))
+    return tool_access(agent.most[enforced])
 
 
 def cell(kind: str, tools: Sequence[ToolAccess]) -> doc.Text:
