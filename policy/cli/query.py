@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-from policy.analysis.reach.query import Answer, CallRefusal, Query, query
+from policy.analysis.reach.query import Answer, Query, query
 from policy.cli.console import Console, publish
 from policy.cli.inputs import load_here
 from policy.cli.options import Hosts
@@ -97,30 +97,30 @@ def _granted(asked: Asked, most: int | None) -> Iterator[tuple[doc.Text, ...]]:
     """Yield a row for the answers with one deciding rule; without a bound one for each chain."""
     same = doc.grouped(
         asked.found.answers,
-        lambda one: (one.project, one.chain, one.tool, str(one.call), one.decision.effect),
+        lambda one: (one.project, one.chain, one.tool, str(one.call), one.effect),
     )
 
     def key(row: tuple[Answer, str]) -> object:
         first, note = row
         # The reason without a rule names the agent.
-        rules = tuple((one.rule, one.place) for one in first.decision.because)
+        rules = tuple((one.rule, one.place) for one in first.because)
         alone = first.chain if most is None else ()
-        why = rules or first.decision.reason
-        return first.project, first.decision.effect, why, note, alone
+        why = rules or (first.decision and first.decision.reason)
+        return first.project, first.effect, why, note, alone
 
     rows = doc.grouped(((first, _only(first, others)) for first, *others in same), key)
-    rows.sort(key=lambda row: row[0][0].decision.effect, reverse=True)
+    rows.sort(key=lambda row: row[0][0].effect, reverse=True)
     for members in rows:
         first, note = members[0]
         yield (
-            effect(first.decision.effect),
+            effect(first.effect),
             (_agents([each.chain for each, _ in members], most), note),
             call(first.tool, first.call),
-            because_text(first.decision, first.agent),
+            because_text(first.decision, first.agent) if first.decision else "",
         )
 
 
-def _only(first: Answer | CallRefusal, others: Sequence[object]) -> str:
+def _only(first: Answer, others: Sequence[object]) -> str:
     """Return the reading of which alone something holds; "" where it holds of both."""
     return "" if others else f" ({first.reading} only)"
 
@@ -135,7 +135,7 @@ def _refused(asked: Asked, most: int | None) -> Iterator[tuple[doc.Text, ...]]:
     """Yield a row for the agents that cannot for one reason."""
     same = doc.grouped(asked.found.refused, lambda one: (one.project, one.agent))
 
-    def key(row: tuple[CallRefusal, str]) -> object:
+    def key(row: tuple[Answer, str]) -> object:
         first, note = row
         own = first.decision is not None and {*first.decision.links} <= {first.agent}
         why = first.decision.reason if first.decision is not None and own else _why([first])
@@ -152,7 +152,7 @@ def _refused(asked: Asked, most: int | None) -> Iterator[tuple[doc.Text, ...]]:
         )
 
 
-def _why(group: Sequence[CallRefusal]) -> str:
+def _why(group: Sequence[Answer]) -> str:
     """Return the common reason why agents cannot, as a clause."""
     first = group[0]
     if first.decision is None:

@@ -69,14 +69,8 @@ class Positions:
     @cached_property
     def chains(self) -> tuple[Chain, ...]:
         """A shortest chain for each table."""
-        found: dict[object, Chain] = {}
         project = self.project
-        for chains in reach(project, project.enforced, alone=project.asides).chains.values():
-            for chain in chains:
-                known = found.setdefault(chain.table.use.sets, chain)
-                if len(chain.links) < len(known.links):
-                    found[chain.table.use.sets] = chain
-        return tuple(found.values())
+        return reach(project, project.enforced, alone=project.asides).by_table
 
     @property
     def modes(self) -> Iterator[Positions]:

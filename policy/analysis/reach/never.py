@@ -10,10 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from policy.analysis.reach.query import taken
-from policy.analysis.reach.worklist import MANY_POSITIONS, Reach, reach
-from policy.compare.witness import Difference
-from policy.core.decision import Decision
+from policy.analysis.reach.query import GrantedCalls
+from policy.analysis.reach.worklist import Reach, reach
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.values import evolve, frozen
@@ -23,7 +21,6 @@ from policy.hosts.project import Project
 from policy.language.syntax import Matcher, Never
 from policy.tables.chain import Around, Chain, Link
 from policy.tables.dialect import Dialect
-from policy.tables.table import Table
 
 __all__ = ["ChainShape", "check"]
 
@@ -106,42 +103,29 @@ def _proven(project: Project, statement: Never, dialect: Dialect) -> Iterator[Cl
     """
     shape = ChainShape(statement.chain)
     found = reach(project, _Shaped(project.attenuated, shape))
+    chains = [chain for some in found.chains.values() for chain in some]
+    # The shortest first.
+    chains = sorted(
+        (chain for chain in chains if shape.holds(_split(chain.links[-1])[1])),
+        key=lambda chain: (len(chain.links), chain.names),
+    )
     for matcher in statement.matchers:
         said = f"never {' > '.join(statement.chain)}: {matcher}"
         try:
-            denied = matching(matcher, dialect)
+            tables = [matching(matcher, dialect, effect) for effect in (Effect.DENY, Effect.ASK)]
         except PolicyError as error:
             yield ClaimVerdict(said, None, error.message, matcher.span)
             continue
-        yield _verdict(said, matcher, _of_shape(found, shape), found, denied)
-
-
-def _of_shape(found: Reach, shape: ChainShape) -> list[Chain]:
-    """Return the chains of the shape, the shortest first."""
-    chains = [
-        chain
-        for of_agent in found.chains.values()
-        for chain in of_agent
-        if shape.holds(_split(chain.links[-1])[1])
-    ]
-    return sorted(chains, key=lambda chain: (len(chain.links), chain.names))
+        yield _verdict(said, matcher, chains, found, GrantedCalls(*tables))
 
 
 def _verdict(
-    said: str, matcher: Matcher, chains: list[Chain], found: Reach, denied: Table
+    said: str, matcher: Matcher, chains: list[Chain], found: Reach, granted: GrantedCalls
 ) -> ClaimVerdict:
-    known: dict[object, tuple[Difference, ...]] = {}
-    why: dict[str, None] = {}
     for chain in chains:
-        sets = chain.table.use.sets
-        if sets not in known:
-            comparison = taken(chain.table, denied)
-            why |= dict.fromkeys(comparison.why)
-            known[sets] = comparison.differences
-        decided = [(each, chain.decide(each.tool, each.call)) for each in known[sets]]
-        can = [(each, decision) for each, decision in decided if _is_granted(decision)]
+        can = [*granted.by(chain)]
         if can:
-            witness, decision = max(can, key=lambda pair: pair[1].effect)
+            call, decision = max(can, key=lambda pair: pair[1].effect)
             return ClaimVerdict(
                 said,
                 holds=False,
@@ -149,19 +133,12 @@ def _verdict(
                 span=matcher.span,
                 decision=decision,
                 chain=chain.names,
-                call=(witness.tool, witness.call),
+                call=call,
             )
     for table in found.most.values():
         # What is refused at most is refused to every chain, of the shape or not.
-        at_most = taken(table, denied)
-        why |= dict.fromkeys(at_most.why)
-        if at_most.differences:
-            why[MANY_POSITIONS] = None
-    if why:
-        return ClaimVerdict(said, None, "; ".join(why), matcher.span)
+        granted.at_most(table)
+    if granted.why:
+        return ClaimVerdict(said, None, "; ".join(granted.why), matcher.span)
     proof = "no chain of that shape can" if chains else "no chain is of that shape"
     return ClaimVerdict(said, holds=True, why=proof, span=matcher.span)
-
-
-def _is_granted(decision: Decision) -> bool:
-    return decision.effect is not Effect.DENY

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from policy.analysis.reach.worklist import MANY_POSITIONS, reach
-from policy.compare.compare import Comparison
 from policy.compare.tables import differences, told
 from policy.compare.witness import Difference
 from policy.core.decision import Because, Decision, Reason
@@ -34,14 +33,13 @@ from policy.tables.table import Table
 __all__ = [
     "Answer",
     "Call",
-    "CallRefusal",
     "Excess",
+    "GrantedCalls",
     "Query",
     "exceeds",
     "query",
     "read_maximum",
     "refusal",
-    "taken",
 ]
 
 
@@ -67,16 +65,16 @@ Call = tuple[str, dict[str, object]]
 
 
 @frozen
-class CallRefusal:
-    """An agent that cannot make such a call, and why.
+class Answer:
+    """Whether an agent can make such a call, and why.
 
     Attributes:
         project: where, as `Project.title`.
         reading: ``attenuated`` or ``enforced``.
-        agent: who cannot.
-        chain: who is refused the call: a chain of the agent, or where none reaches it one
-            that may not start it.
-        tool: of a call that is refused.
+        agent: who can, or cannot.
+        chain: a shortest with the greatest effect. Of an agent that cannot, one that is refused
+            the call, or where none reaches it one that may not start it.
+        tool: of a call that shows it.
         call: its arguments.
         decision: what it gets; None where no agent starts chains.
 
@@ -91,14 +89,23 @@ class CallRefusal:
     decision: Decision | None = None
 
     @property
+    def effect(self) -> Effect:
+        """What the call gets."""
+        return Effect.DENY if self.decision is None else self.decision.effect
+
+    @property
     def because(self) -> tuple[Because, ...]:
-        """The rules that refuse it; none where nothing grants it."""
+        """The rules that decide it; none where nothing grants it."""
         return () if self.decision is None else self.decision.because
 
     @property
     def is_unreached(self) -> bool:
         """Whether no chain reaches the agent."""
         return self.chain[-1:] != (self.agent,)
+
+    def shown(self, chain: Chain, call: Call, decision: Decision) -> Answer:
+        """Return the same, shown by a call of *chain*."""
+        return evolve(self, chain=chain.names, tool=call[0], call=call[1], decision=decision)
 
 
 def _examples(denied: Table) -> tuple[Call, ...]:
@@ -113,12 +120,12 @@ def _examples(denied: Table) -> tuple[Call, ...]:
 
 
 def refusal(
-    unexplained: CallRefusal,
+    unexplained: Answer,
     calls: Sequence[Call],
     chains: Iterable[Chain],
     starts: Iterable[str],
     reading: Reading,
-) -> CallRefusal:
+) -> Answer:
     """Return why an agent cannot make a call.
 
     Args:
@@ -129,56 +136,24 @@ def refusal(
         reading: how chains come about.
 
     """
-    found: list[CallRefusal] = []
+    found: list[Answer] = []
     for chain in chains:
-        for tool, call in calls:
-            decision = chain.decide(tool, call)
-            if decision.effect is Effect.DENY:
-                found.append(_explained(unexplained, chain, (tool, call), decision))
-    if not found:
-        for start in starts:
-            try:
-                chain = Chain.start(start, reading)
-                chain.spawn(unexplained.agent)
-            except SpawnDenied as denied:
-                if denied.agent != start:
-                    call_ = spawn_call(reading, unexplained.agent)
-                    found.append(_explained(unexplained, chain, call_, denied.decision))
+        decided = [(call, chain.decide(*call)) for call in calls]
+        found += [unexplained.shown(chain, *each) for each in decided if not _is_granted(each[1])]
+    for start in starts if not found else ():
+        try:
+            chain = Chain.start(start, reading)
+            chain.spawn(unexplained.agent)
+        except SpawnDenied as denied:
+            if denied.agent != start:
+                call = spawn_call(reading, unexplained.agent)
+                found.append(unexplained.shown(chain, call, denied.decision))
     # A rule that refuses says more than that no rule grants.
     return min(found, key=lambda one: not one.because, default=unexplained)
 
 
-def _explained(
-    unexplained: CallRefusal, chain: Chain, call: Call, decision: Decision
-) -> CallRefusal:
-    return evolve(unexplained, chain=chain.names, tool=call[0], call=call[1], decision=decision)
-
-
-@frozen
-class Answer:
-    """An agent that can make such a call.
-
-    Attributes:
-        project: where, as `Project.title`.
-        reading: ``attenuated`` or ``enforced``.
-        chain: the shortest chain with the greatest effect.
-        tool: of the witness.
-        call: its arguments.
-        decision: what the witness gets: effect, reasons, links.
-
-    """
-
-    project: str
-    reading: str
-    chain: tuple[str, ...]
-    tool: str
-    call: dict[str, object] = field(eq=False)
-    decision: Decision
-
-    @property
-    def agent(self) -> str:
-        """Who can."""
-        return self.chain[-1]
+def _is_granted(decision: Decision) -> bool:
+    return decision.effect is not Effect.DENY
 
 
 @frozen
@@ -193,7 +168,7 @@ class Query:
     """
 
     answers: tuple[Answer, ...]
-    refused: tuple[CallRefusal, ...]
+    refused: tuple[Answer, ...]
     why: tuple[str, ...] = ()
 
     @property
@@ -214,99 +189,100 @@ def query(workspace: Workspace, matcher: Matcher, *, readings: Iterable[str] = R
         PolicyError: the matcher can match no call.
 
     """
-    asked = [_AskedProject(project, matcher) for project in workspace.projects]
-    for each in asked:
-        for reading in readings:
-            each.run(reading)
-    return Query(
-        tuple(answer for each in asked for answer in each.answers),
-        tuple(refused for each in asked for refused in each.refused),
-        tuple(dict.fromkeys(why for each in asked for why in each.why)),
-    )
-
-
-class _AskedProject:
-    """The answers for one project."""
-
-    def __init__(self, project: Project, matcher: Matcher) -> None:
-        self.answers: list[Answer] = []
-        self.refused: list[CallRefusal] = []
-        self.why: dict[str, None] = {}
-        self._project = project
+    answers: list[Answer] = []
+    why: dict[str, None] = {}
+    for project in workspace.projects:
         dialect = _dialect(project)
-        self._denied = matching(matcher, dialect)
-        self._asked = matching(matcher, dialect, Effect.ASK)
-        self._calls = _examples(self._denied)
-        self._known: dict[object, Comparison] = {}
+        granted = GrantedCalls(matching(matcher, dialect), matching(matcher, dialect, Effect.ASK))
+        calls = _examples(granted.denied)
+        for reading in readings:
+            answers += _answers(project, reading, granted, calls)
+        why |= granted.why
+    can = tuple(answer for answer in answers if answer.effect is not Effect.DENY)
+    cannot = tuple(answer for answer in answers if answer.effect is Effect.DENY)
+    return Query(can, cannot, tuple(why))
 
-    def run(self, name: str) -> None:
-        """Find who can make the call, and who cannot, in the reading of that *name*."""
-        project, reading = self._project, self._project.reading(name)
-        found = reach(project, reading, project.all_starts)
-        for agent in dict.fromkeys([*project.all_starts, *project.agents, *found.chains]):
-            chains = found.chains.get(agent, ())
-            granted = [answer for chain in chains for answer in self._answers(name, chain)]
-            # The first of the greatest effect: chains come shortest first.
-            best = max(granted, key=lambda answer: answer.decision.effect, default=None)
-            if best is not None:
-                self.answers.append(best)
-            else:
-                unexplained = CallRefusal(project.title, name, agent)
-                starts = project.all_starts
-                self.refused.append(refusal(unexplained, self._calls, chains, starts, reading))
-            if agent in found.most and (best is None or best.decision.effect < Effect.ALLOW):
-                # What is refused at most is refused to every chain.
-                at_most = taken(found.most[agent], self._denied)
-                self.why |= dict.fromkeys(at_most.why)
-                if at_most.differences:
-                    self.why[MANY_POSITIONS] = None
 
-    def _answers(self, reading: str, chain: Chain) -> Iterator[Answer]:
-        """Yield calls of *chain* that are not denied."""
-        key = chain.table.use.sets
-        if key not in self._known:
-            self._known[key] = _granted(chain.table, self._denied, self._asked)
-        self.why |= dict.fromkeys(self._known[key].why)
-        for found in self._known[key].differences:
-            decision = chain.decide(found.tool, found.call)
-            if decision.effect is not Effect.DENY:
-                title, names = self._project.title, chain.names
-                yield Answer(title, reading, names, found.tool, found.call, decision)
+def _answers(
+    project: Project, name: str, granted: GrantedCalls, calls: Sequence[Call]
+) -> Iterator[Answer]:
+    """Yield for each agent whether it can, in the reading of that *name*."""
+    reading, starts = project.reading(name), project.all_starts
+    found = reach(project, reading, starts)
+    for agent in dict.fromkeys([*starts, *project.agents, *found.chains]):
+        answer, chains = Answer(project.title, name, agent), found.chains.get(agent, ())
+        can = [answer.shown(chain, *each) for chain in chains for each in granted.by(chain)]
+        # The first of the greatest effect: chains come shortest first.
+        best = max(can, key=lambda one: one.effect, default=None)
+        yield best or refusal(answer, calls, chains, starts, reading)
+        if agent in found.most and (best is None or best.effect < Effect.ALLOW):
+            granted.at_most(found.most[agent])
 
 
 def _dialect(project: Project) -> Dialect:
     return dialect_of(entry.declared for entry in project.agents.values())
 
 
-def taken(table: Table, denied: Table, effect: Effect = Effect.DENY) -> Comparison:
-    """Return what *table* grants of the calls that *denied* denies, or asks for: its *effect*.
+class GrantedCalls:
+    """What chains grant of some calls, compared once for chains with the same rule sets.
 
-    Calls of the tools that its rules name come first: a rule for `Read` also applies to commands
-    that read a file, which are less plain examples.
+    Args:
+        denied: a table that denies these calls.
+        asked: one that asks for them.
+
+    Attributes:
+        why: why more may be granted.
+
     """
-    comparison = differences(table, table & denied)
-    found = told(comparison.differences, table, denied)
-    # What only cannot be read any more, or is asked for, is no call that was asked about.
-    by_rule = (
-        each for each in found if each.after.effect is effect and each.after.reason is Reason.RULE
-    )
-    tools = {entry.tool for part in denied.use.parts for entry in part.rules.entries}
-    named = sorted(by_rule, key=lambda each: each.tool not in tools)
-    return evolve(comparison, differences=tuple(named))
 
+    def __init__(self, denied: Table, asked: Table) -> None:
+        self.denied = denied
+        self.why: dict[str, None] = {}
+        self._asked = asked
+        self._known: dict[object, tuple[Difference, ...]] = {}
 
-def _granted(table: Table, denied: Table, asked: Table) -> Comparison:
-    """Return what *table* grants of the calls that *denied* denies, some of the most among it.
+    def by(self, chain: Chain) -> Iterator[tuple[Call, Decision]]:
+        """Yield calls that *chain* grants, and what they get: some of the most among them."""
+        key = chain.table.use.sets
+        if key not in self._known:
+            self._known[key] = self._compared(chain.table)
+        for found in self._known[key]:
+            decision = chain.decide(found.tool, found.call)
+            if _is_granted(decision):
+                yield (found.tool, found.call), decision
 
-    A comparison shows that there is less, not of each effect what is less: the program behind a
-    wrapper may be allowed where it alone is asked for.
-    """
-    found = taken(table, denied)
-    if {each.before.effect for each in found.differences} != {Effect.ASK}:
+    def at_most(self, table: Table) -> None:
+        """Note that a chain may grant more, unless *table*, which grants no less, grants none."""
+        if self._taken(table, self.denied, Effect.DENY):
+            self.why[MANY_POSITIONS] = None
+
+    def _compared(self, table: Table) -> tuple[Difference, ...]:
+        """Return what *table* grants.
+
+        A comparison shows that there is less, not of each effect what is less: the program behind
+        a wrapper may be allowed where it alone is asked for.
+        """
+        found = self._taken(table, self.denied, Effect.DENY)
+        if {each.before.effect for each in found} == {Effect.ASK}:
+            found += self._taken(table, self._asked, Effect.ASK)
         return found
-    when_asked = taken(table, asked, Effect.ASK)
-    why = tuple(dict.fromkeys((*found.why, *when_asked.why)))
-    return Comparison((*found.differences, *when_asked.differences), why)
+
+    def _taken(self, table: Table, other: Table, effect: Effect) -> tuple[Difference, ...]:
+        """Return what *table* grants of the calls that *other* denies, or asks for: its *effect*.
+
+        Calls of the tools that its rules name come first: a rule for `Read` also applies to
+        commands that read a file, which are less plain examples.
+        """
+        comparison = differences(table, table & other)
+        self.why |= dict.fromkeys(comparison.why)
+        # What only cannot be read any more, or is asked for, is no call that was asked about.
+        by_rule = (
+            each
+            for each in told(comparison.differences, table, other)
+            if each.after.effect is effect and each.after.reason is Reason.RULE
+        )
+        tools = {entry.tool for part in other.use.parts for entry in part.rules.entries}
+        return tuple(sorted(by_rule, key=lambda each: each.tool not in tools))
 
 
 @frozen
@@ -340,24 +316,19 @@ def exceeds(
     why: dict[str, None] = {}
     for project in workspace.projects:
         most = Table(compile_policy(maximum, semantics(_dialect(project)), root=True).use)
+
+        def beyond(table: Table, most: Table = most) -> list[Difference]:
+            comparison = differences(table & most, table)
+            why.update(dict.fromkeys(comparison.why))
+            return [each for each in told(comparison.differences, table, most) if each.widened]
+
         for reading in readings:
             positions = reach(project, project.reading(reading), project.all_starts)
-            for table in positions.most.values():
-                beyond = differences(table & most, table)
-                why.update(dict.fromkeys(beyond.why))
-                if any(each.widened for each in beyond.differences):
-                    why[MANY_POSITIONS] = None
-            known: set[object] = set()
-            chains = [chain for chains in positions.chains.values() for chain in chains]
-            for chain in sorted(chains, key=lambda chain: (len(chain.names), chain.names)):
-                if chain.table.use.sets in known:
-                    continue
-                known.add(chain.table.use.sets)
-                comparison = differences(chain.table & most, chain.table)
-                why.update(dict.fromkeys(comparison.why))
-                for each in told(comparison.differences, chain.table, most):
-                    if each.widened:
-                        key = (project.title, reading, chain.names[-1], each.tool, str(each.call))
-                        excess = Excess(project.title, reading, chain.names, each)
-                        found.setdefault(key, excess)
+            if any(beyond(table) for table in positions.most.values()):
+                why[MANY_POSITIONS] = None
+            for chain in positions.by_table:
+                for each in beyond(chain.table):
+                    key = (project.title, reading, chain.names[-1], each.tool, str(each.call))
+                    excess = Excess(project.title, reading, chain.names, each)
+                    found.setdefault(key, excess)
     return tuple(found.values()), tuple(why)

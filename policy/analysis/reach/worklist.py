@@ -399,6 +399,15 @@ class Reach:
         return {agent: tuple(_widest(chains)) for agent, chains in self.chains.items()}
 
     @cached_property
+    def by_table(self) -> tuple[Chain, ...]:
+        """A shortest chain for each table, the shortest first."""
+        chains = [chain for some in self.chains.values() for chain in some]
+        found: dict[object, Chain] = {}
+        for chain in sorted(chains, key=lambda chain: (len(chain.links), chain.names)):
+            found.setdefault(chain.table.use.sets, chain)
+        return tuple(found.values())
+
+    @cached_property
     def edges(self) -> dict[str, tuple[str, ...]]:
         """Agent -> the agents it can start from some position."""
         names = self._moves.numbers.agents
