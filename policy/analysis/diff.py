@@ -9,7 +9,7 @@ same rule sets are compared once, and those that changed alike are reported once
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 
 from policy.analysis.reach.worklist import (
     MANY_CHAINS,
@@ -17,27 +17,27 @@ from policy.analysis.reach.worklist import (
     ReadingSide,
     Worklist,
     is_met_alike,
+    reading_side,
 )
-from policy.compare.compare import Known
+from policy.compare.compare import Comparison, Known
 from policy.compare.tables import compare_meets, decided, told
-from policy.compare.witness import Call, Difference, ordinary
-from policy.core.decision import Because, Decision, Reason
+from policy.compare.witness import Difference, ordinary
+from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.finding import Severity
 from policy.core.memory import seldom_collecting
 from policy.core.progress import steps
-from policy.core.values import define, field, frozen
+from policy.core.values import frozen
 from policy.files.opening import Tree, is_unreadable
 from policy.hosts.project import Project
 from policy.hosts.workspace import Workspace
-from policy.tables.chain import READINGS, SPAWN_TOOL, Chain, Chains
+from policy.tables.chain import READINGS, Chain, Chains, plain_call
 from policy.tables.table import Table
 
 __all__ = [
-    "Alike",
-    "ChainChanges",
     "Change",
+    "ComparedChains",
     "Diff",
     "FileChange",
     "changed_files",
@@ -105,184 +105,75 @@ _Names = tuple[str, ...]
 _Tables = tuple[Table, Table]
 
 
-@define(eq=False)
-class Alike:
-    """Chains of one agent that show the same in one reading.
-
-    Attributes:
-        reading: which.
-        what: ``rule``, ``agent-added`` or ``agent-removed``.
-        shown: their differences, by a key that one shares with those of other chains that are
-            reported together with it.
-        why: why there may be more.
-        chains: the shortest first.
-
-    """
-
-    reading: str
-    what: str
-    shown: Mapping[object, Difference]
-    why: tuple[str, ...] = ()
-    chains: list[_Names] = field(factory=list)
+def _cause(difference: Difference) -> object:
+    """Return what becomes of a tool by which rules, whichever links of a chain these are of."""
+    rules = tuple(
+        tuple((one.rule, one.effect, one.place) for one in decision.because)
+        for decision in (difference.before, difference.after)
+    )
+    return difference.tool, difference.effects, rules
 
 
-@frozen(eq=False)
-class _Compared:
-    """What tables show that some chains come to, one difference for each cause."""
-
-    tables: _Tables
-    differences: tuple[Difference, ...]
-    why: tuple[str, ...]
-
-
-@frozen(cache_hash=True)
-class _Cause:
-    """What becomes of a tool by which rules."""
-
-    tool: str
-    effects: tuple[Effect, Effect]
-    rules: tuple[object, object]
-
-    @classmethod
-    def of(cls, difference: Difference) -> _Cause:
-        """Return that of a difference."""
-        before, after = difference.before, difference.after
-        rules = (_unlinked(before.because), _unlinked(after.because))
-        return cls(difference.tool, (before.effect, after.effect), rules)
-
-
-@frozen(cache_hash=True)
-class _Key:
-    """What differences that are reported together have in common: a call, and the cause."""
-
-    call: str
-    cause: _Cause
-
-
-def _unlinked(because: Iterable[Because]) -> tuple[object, ...]:
-    """Return rules whichever link of a chain they are those of."""
-    return tuple((one.rule, one.effect, one.place) for one in because)
-
-
-class ChainChanges:
-    """What changes along the chains of a project, in one reading.
+class ComparedChains:
+    """How two readings decide along the chains that both have, and which chains one has alone.
 
     Args:
-        before: the project; None where nothing is in its place.
-        after: the project after the change, or None.
-        reading: which reading of them.
+        before: a reading; None where there are no chains.
+        after: the other, or None.
         known: what comparisons of tables found so far (`compare.tables.differences`).
+        one_sided: whether chains that are on one side only are wanted.
 
     Attributes:
-        why: why more may change, once `alike` was called; nothing where nothing does.
+        pairs: the pairs of positions that matter; nothing where both are met from equal tables.
+        reading: the name of what is compared.
 
     """
 
     def __init__(
-        self, before: Project | None, after: Project | None, reading: str, known: Known
+        self,
+        before: ReadingSide | None,
+        after: ReadingSide | None,
+        known: Known,
+        *,
+        one_sided: bool = True,
     ) -> None:
-        self.why: dict[str, None] = {}
-        self._reading = reading
-        self._sides = tuple(
-            None
-            if project is None
-            else ReadingSide(project.reading(reading), project.starts, project.asides)
-            for project in (before, after)
-        )
+        sides = (before, after)
+        self.pairs = None if _is_same(*sides) else Worklist(*sides, one_sided=one_sided).run()
+        self.reading = next((side.reading.name for side in sides if side), "")
         self._known = known
-        self._compared: dict[object, _Compared] = {}
-        self._chains = tuple(Chains(side.reading) if side else None for side in self._sides)
-        # agent -> what is reported of it, by cause
-        self._reported: dict[str, dict[_Cause, Difference]] = {}
+        self._compared: dict[object, Comparison] = {}
+        self._chains = tuple(Chains(side.reading) if side else None for side in sides)
 
-    def alike(self) -> list[Alike]:
-        """Return what chains show, the shortest chain first."""
-        if _is_same(*self._sides):
-            return []
-        pairs = Worklist(*self._sides).run()
-        if not pairs.is_whole:
-            self.why[MANY_CHAINS] = None
-        found: dict[object, Alike] = {}
-        named = ((pairs.names(pair), pair) for pair in pairs)
-        ordered = sorted(named, key=lambda each: (len(each[0]), each[0]))
-        for names, pair in steps(ordered, "comparing chains"):
-            if pair.before is None or pair.after is None:
-                if not pairs.is_implied(pair):
-                    found[names] = self._one_sided(names, pair)
-            elif pair.before.use != pair.after.use:
-                key = pair.agent, pair.before.use, pair.after.use
-                if key not in found:
-                    found[key] = self._differing(names)
-                found[key].chains.append(names)
-        return list(found.values())
-
-    def confirmed(self, difference: Difference, alike: Alike, names: _Names) -> Difference:
-        """Return a difference as one of the chains decides it: rules and links are its own."""
-        if alike.what != "rule":
-            return difference
-        before, after = self._tables(names)
-        return decided(before, after, difference)
-
-    def _one_sided(self, names: _Names, pair: PositionPair) -> Alike:
-        """Return that a chain can, or can no longer, come about."""
-        side, what = (1, "agent-added") if pair.before is None else (0, "agent-removed")
-        gone = Decision(Effect.DENY, Reason.UNAVAILABLE)
-        tool, call, there = self._starting(side, names)
-        difference = Difference(tool, call, *((gone, there) if side else (there, gone)))
-        shown: dict[object, Difference] = {(what, names[-1], there.effect): difference}
-        return Alike(self._reading, what, shown, chains=[names])
-
-    def _starting(self, side: int, names: _Names) -> tuple[str, Call, Decision]:
-        """Return the call by which a chain of one side comes about, and what it gets."""
-        if len(names) > 1:
-            return self._chain(side, names[:-1]).most_starting(names[-1])
-        table = self._chain(side, names).table.hash
-        start = Decision(Effect.ALLOW, Reason.DEFAULT, table=table)
-        return SPAWN_TOOL, {"subagent_type": names[-1]}, start
-
-    def _differing(self, names: _Names) -> Alike:
-        """Return what the first of some chains shows, and of these none yet."""
-        compared = self._compare(self._tables(names))
-        # By a call that another chain of the agent shows too, where both show the same.
-        known = self._reported.setdefault(names[-1], {})
-        shown: dict[object, Difference] = {}
-        for difference in compared.differences:
-            key = _Key(str(difference.call), _Cause.of(difference))
-            other = known.setdefault(key.cause, difference)
-            if other is not difference and other.call != difference.call:
-                before, after = compared.tables
-                again = decided(before, after, other)
-                if _Cause.of(again) == key.cause:
-                    shown[_Key(str(again.call), key.cause)] = again
-                    continue
-            shown[key] = difference
-        return Alike(self._reading, "rule", shown, compared.why)
-
-    def _compare(self, tables: _Tables) -> _Compared:
-        """Return how two tables differ, or two that say the same."""
-        before, after = tables
-        key = (before.use.sets, after.use.sets)
-        found = self._compared.get(key)
-        if found is None:
-            comparison = compare_meets(before.use.linked, after.use.linked, self._known)
-            self.why.update(dict.fromkeys(comparison.why))
-            causes: dict[_Cause, Difference] = {}
-            found_calls = ordinary(comparison.differences, *tables)
-            for difference in told(found_calls, *tables):
-                causes.setdefault(_Cause.of(difference), difference)
-            shown = tuple(causes.values())
-            found = self._compared[key] = _Compared(tables, shown, comparison.why)
-        return found
-
-    def _tables(self, names: _Names) -> _Tables:
-        return self._chain(0, names).table, self._chain(1, names).table
-
-    def _chain(self, number: int, names: _Names) -> Chain:
+    def chain(self, number: int, names: _Names) -> Chain:
         """Return a chain of one side, which has it."""
         chains = self._chains[number]
         if chains is None:
             raise KeyError(names)  # no chain is there
         return chains.of(names)
+
+    def tables(self, names: _Names) -> _Tables:
+        """Return what both sides have at the end of a chain."""
+        return self.chain(0, names).table, self.chain(1, names).table
+
+    def compare(self, names: _Names) -> Comparison:
+        """Return how both sides differ at the end of a chain: a difference for each cause.
+
+        Equal rules that stand elsewhere, or belong to others, may be the reasons (`at`).
+        """
+        before, after = self.tables(names)
+        key = (before.use.sets, after.use.sets)
+        if key not in self._compared:
+            found = compare_meets(before.use.linked, after.use.linked, self._known)
+            causes: dict[object, Difference] = {}
+            calls = ordinary(found.differences, before, after)
+            for difference in told(calls, before, after):
+                causes.setdefault(_cause(difference), difference)
+            self._compared[key] = Comparison(tuple(causes.values()), found.why)
+        return self._compared[key]
+
+    def at(self, names: _Names, difference: Difference) -> Difference:
+        """Return a difference as a chain decides it: rules and links are its own."""
+        return decided(*self.tables(names), difference)
 
 
 def _is_same(before: ReadingSide | None, after: ReadingSide | None) -> bool:
@@ -291,6 +182,96 @@ def _is_same(before: ReadingSide | None, after: ReadingSide | None) -> bool:
         return before is after
     is_started_alike = (before.starts, before.alone) == (after.starts, after.alone)
     return is_started_alike and is_met_alike(before.reading, after.reading)
+
+
+@frozen(eq=False)
+class _ChainChange:
+    """What one chain shows, in one reading.
+
+    Attributes:
+        compared: where it was found.
+        names: of the chain.
+        what: ``rule``, ``agent-added`` or ``agent-removed``.
+        difference: of the first chain that shows it.
+        why: why there may be more.
+
+    """
+
+    compared: ComparedChains
+    names: _Names
+    what: str
+    difference: Difference
+    why: tuple[str, ...] = ()
+
+    def confirmed(self) -> Difference:
+        """Return the difference as this chain decides it."""
+        if self.what != "rule":
+            return self.difference
+        return self.compared.at(self.names, self.difference)
+
+
+def _chain_changes(
+    compared: ComparedChains, why: dict[str, None]
+) -> Iterator[tuple[object, _ChainChange]]:
+    """Yield what changes chain by chain, the shortest first, and *why* more may change.
+
+    Each is yielded with a key, which those have in common that are reported together.
+    """
+    pairs = compared.pairs
+    if pairs is None:
+        return
+    if not pairs.is_whole:
+        why[MANY_CHAINS] = None
+    shown: dict[object, dict[object, Difference]] = {}
+    reported: dict[str, dict[object, Difference]] = {}
+    named = ((pairs.names(pair), pair) for pair in pairs)
+    ordered = sorted(named, key=lambda each: (len(each[0]), each[0]))
+    for names, pair in steps(ordered, "comparing chains"):
+        if pair.before is None or pair.after is None:
+            if not pairs.is_implied(pair):
+                yield _one_sided(compared, names, pair)
+        elif pair.before.use != pair.after.use:
+            found = compared.compare(names)
+            why.update(dict.fromkeys(found.why))
+            key = pair.agent, pair.before.use, pair.after.use
+            if key not in shown:
+                known = reported.setdefault(names[-1], {})
+                shown[key] = dict(_by_cause(compared, names, known))
+            for cause, difference in shown[key].items():
+                yield cause, _ChainChange(compared, names, "rule", difference, found.why)
+
+
+def _one_sided(
+    compared: ComparedChains, names: _Names, pair: PositionPair
+) -> tuple[object, _ChainChange]:
+    """Return that a chain can, or can no longer, come about: the call that starts it."""
+    side, what = (1, "agent-added") if pair.before is None else (0, "agent-removed")
+    gone = Decision(Effect.DENY, Reason.UNAVAILABLE)
+    if len(names) > 1:
+        tool, call, there = compared.chain(side, names[:-1]).most_starting(names[-1])
+    else:
+        tool, call = plain_call(names[-1])
+        table = compared.chain(side, names).table.hash
+        there = Decision(Effect.ALLOW, Reason.DEFAULT, table=table)
+    difference = Difference(tool, call, *((gone, there) if side else (there, gone)))
+    change = _ChainChange(compared, names, what, difference)
+    return (what, names[-1], there.effect), change
+
+
+def _by_cause(
+    compared: ComparedChains, names: _Names, known: dict[object, Difference]
+) -> Iterator[tuple[object, Difference]]:
+    """Yield what a chain shows, by its call and cause.
+
+    The call is one that another chain of the agent shows too, where both show the same; *known*
+    are those of the agent by their cause.
+    """
+    for difference in compared.compare(names).differences:
+        cause = _cause(difference)
+        other = known.setdefault(cause, difference)
+        again = compared.at(names, other) if other.call != difference.call else difference
+        shown = again if _cause(again) == cause else difference
+        yield (str(shown.call), cause), shown
 
 
 @frozen
@@ -390,12 +371,12 @@ def diff_workspaces(
     why: dict[str, None] = {}
     for pair in paired(old, new):
         title = (pair[1] or pair[0]).title  # type: ignore[union-attr]  # one of them is there
-        alike: list[tuple[ChainChanges, Alike]] = []
+        found: dict[object, list[_ChainChange]] = {}
         for reading in readings:
-            compared = ChainChanges(*pair, reading, known)
-            alike += [(compared, each) for each in compared.alike()]
-            why.update(compared.why)
-        changes += _changes(title, alike)
+            sides = (project and reading_side(project, reading) for project in pair)
+            for key, change in _chain_changes(ComparedChains(*sides, known), why):
+                found.setdefault(key, []).append(change)
+        changes += (change for alike in found.values() for change in _changes(title, alike))
     return Diff(tuple(sorted(changes, key=_order)), files, tuple(why))
 
 
@@ -456,59 +437,29 @@ def without(project: Project, workspace: Workspace) -> Project | None:
     return project.bare() if project.bare and files.isdisjoint(unreadable) else None
 
 
-def _changes(title: str, found: Sequence[tuple[ChainChanges, Alike]]) -> Iterator[Change]:
-    """Yield every difference once for the chains that share it."""
-    showing: dict[object, list[int]] = {}
-    for number, (_, alike) in enumerate(found):
-        for key in alike.shown:
-            showing.setdefault(key, []).append(number)
-    known: dict[tuple[int, ...], list[_Chains]] = {}
-    for key, numbers in showing.items():
-        which = tuple(numbers)
-        if which not in known:
-            known[which] = list(_together([(n, found[n][1]) for n in numbers]))
-        for chains in known[which]:
-            first, *others = chains.names
-            compared, alike = found[chains.number]
-            yield Change(
-                project=title,
-                chain=first,
-                also=tuple(others),
-                readings=chains.readings,
-                what=alike.what,
-                difference=compared.confirmed(alike.shown[key], alike, first),
-                why=alike.why,
-            )
+def _changes(title: str, alike: Iterable[_ChainChange]) -> Iterator[Change]:
+    """Yield what some chains show, once for those that show it in the same readings.
 
-
-@frozen
-class _Chains:
-    """Chains that show something in the same readings, or some of these.
-
-    Attributes:
-        names: of each, the shortest first.
-        readings: which.
-        number: where the first is found.
-
+    A chain that shows it in some of the readings of another one is among the chains of that.
     """
-
-    names: list[tuple[str, ...]]
-    readings: tuple[str, ...]
-    number: int
-
-
-def _together(showing: Iterable[tuple[int, Alike]]) -> Iterator[_Chains]:
-    """Yield chains that share something, once where they share it in the same readings."""
-    by_chain: dict[tuple[str, ...], list[tuple[int, str]]] = {}
-    for number, alike in showing:
-        for names in alike.chains:
-            by_chain.setdefault(names, []).append((number, alike.reading))
-    members: dict[tuple[str, ...], _Chains] = {}
-    for names, shown in sorted(by_chain.items(), key=lambda item: (len(item[0]), item[0])):
-        own = tuple(dict.fromkeys(reading for _, reading in shown))
+    by_chain: dict[_Names, list[_ChainChange]] = {}
+    for one in alike:
+        by_chain.setdefault(one.names, []).append(one)
+    members: dict[tuple[str, ...], list[_ChainChange]] = {}
+    for _, shown in sorted(by_chain.items(), key=lambda item: (len(item[0]), item[0])):
+        own = tuple(dict.fromkeys(one.compared.reading for one in shown))
         readings = next((known for known in members if {*own} <= {*known}), own)
-        members.setdefault(readings, _Chains([], readings, shown[0][0])).names.append(names)
-    yield from members.values()
+        members.setdefault(readings, []).append(shown[0])
+    for readings, (first, *others) in members.items():
+        yield Change(
+            project=title,
+            chain=first.names,
+            also=tuple(other.names for other in others),
+            readings=readings,
+            what=first.what,
+            difference=first.confirmed(),
+            why=first.why,
+        )
 
 
 def _order(change: Change) -> tuple[object, ...]:

@@ -6,6 +6,7 @@ import attrs
 import pytest
 from hypothesis import given
 
+from policy.analysis.diff import ComparedChains
 from policy.analysis.reach import worklist as module
 from policy.analysis.reach.audit import AgentAudit, Gaps, ReadingGap, audit, escalations
 from policy.analysis.reach.worklist import MANY_CHAINS
@@ -99,9 +100,11 @@ def test_what_is_compared_of_an_agent_does_not_grow_with_the_chains_to_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     compared: list[object] = []
-    compare = Gaps._compare
+    compare = ComparedChains.compare
     monkeypatch.setattr(
-        Gaps, "_compare", lambda self, *tables: compared.append(tables) or compare(self, *tables)
+        ComparedChains,
+        "compare",
+        lambda self, names: compared.append(names) or compare(self, names),
     )
     size = 6
     files = {

@@ -15,27 +15,11 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from typing import Final
 
-from policy.analysis.reach.privileges import (
-    AtMost,
-    ToolAccess,
-    at_most,
-    tool_access,
-)
-from policy.analysis.reach.worklist import (
-    MANY_CHAINS,
-    Reach,
-    ReadingSide,
-    Worklist,
-    is_met_alike,
-    reach,
-)
-from policy.compare.compare import Comparison, Known
-from policy.compare.tables import (
-    compare_meets,
-    decided,
-    told,
-)
-from policy.compare.witness import Difference, ordinary
+from policy.analysis.diff import ComparedChains
+from policy.analysis.reach.privileges import AtMost, ToolAccess, at_most, tool_access
+from policy.analysis.reach.worklist import MANY_CHAINS, Reach, is_met_alike, reach, reading_side
+from policy.compare.compare import Known
+from policy.compare.witness import Difference
 from policy.core.decision import Decision
 from policy.core.effect import Effect
 from policy.core.finding import Finding
@@ -45,8 +29,8 @@ from policy.core.source import Place
 from policy.core.values import frozen
 from policy.hosts.project import Project
 from policy.hosts.workspace import Unread, Workspace
-from policy.tables.chain import Chain, Chains
-from policy.tables.table import Bounds, Table
+from policy.tables.chain import READINGS, Chain
+from policy.tables.table import Bounds
 
 __all__ = [
     "AgentAudit",
@@ -79,49 +63,31 @@ class Gaps:
     """The gaps of one project.
 
     Args:
-        project: whose.
+        project: which.
         known: what comparisons of its tables found (`compare.tables.differences`).
 
     """
 
     def __init__(self, project: Project, known: Known) -> None:
-        self.project = project
-        self._known = known
-        self._compared: dict[object, Comparison] = {}
-        self._chains = Chains(project.attenuated), Chains(project.enforced)
-        self._pairs: Worklist | None = None
-        if not is_met_alike(project.attenuated, project.enforced):
-            readings = (project.attenuated, project.enforced)
-            sides = (ReadingSide(each, project.starts, project.asides) for each in readings)
-            self._pairs = Worklist(*sides, one_sided=False).run()
+        sides = (reading_side(project, reading) for reading in READINGS)
+        self._compared = ComparedChains(*sides, known, one_sided=False)
 
     def of(self, agent: str) -> tuple[tuple[ReadingGap, ...], tuple[str, ...]]:
         """Return the gaps of *agent*, and why there may be more."""
-        if self._pairs is None:
+        pairs = self._compared.pairs
+        if pairs is None:
             return (), ()
         unique: dict[object, ReadingGap] = {}
-        why: dict[str, None] = dict.fromkeys(() if self._pairs.is_whole else (MANY_CHAINS,))
-        for pair in self._pairs.of(agent):
-            names = self._pairs.names(pair)
-            declared, real = (chains.of(names) for chains in self._chains)
-            found = self._compare(declared.table, real.table)
+        why: dict[str, None] = dict.fromkeys(() if pairs.is_whole else (MANY_CHAINS,))
+        for pair in pairs.of(agent):
+            names = pairs.names(pair)
+            found = self._compared.compare(names)
             why.update(dict.fromkeys(found.why))
-            for each in found.differences:
-                key = (each.tool, str(each.call), each.before.effect, each.after.effect)
+            for each in (self._compared.at(names, one) for one in found.differences):
+                key = (each.tool, str(each.call), each.effects)
                 gap = ReadingGap(each.tool, each.call, each.before, each.after, names)
                 unique.setdefault(key, gap)
         return tuple(unique.values()), tuple(why)
-
-    def _compare(self, declared: Table, real: Table) -> Comparison:
-        key = (declared.use.sets, real.use.sets)
-        found = self._compared.get(key)
-        if found is None:
-            found = compare_meets(declared.use.linked, real.use.linked, self._known)
-            self._compared[key] = found
-        # Equal rules may stand elsewhere, and belong to others: each table decides for itself.
-        anew = [decided(declared, real, each) for each in found.differences]
-        gaps = ordinary(told(anew, declared, real), declared, real)
-        return Comparison(tuple(gaps), found.why)
 
 
 @frozen

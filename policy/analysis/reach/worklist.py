@@ -45,6 +45,7 @@ __all__ = [
     "Worklist",
     "is_met_alike",
     "reach",
+    "reading_side",
 ]
 
 # Why an answer is not exact where a `Worklist` is not whole, or a `Reach` not exact.
@@ -86,6 +87,11 @@ class ReadingSide:
     reading: Reading
     starts: Sequence[str]
     alone: Sequence[str] = ()
+
+
+def reading_side(project: Project, reading: str) -> ReadingSide:
+    """Return a side with a reading of *project*, by its name."""
+    return ReadingSide(project.reading(reading), project.starts, project.asides)
 
 
 def is_met_alike(one: Reading, other: Reading) -> bool:
