@@ -8,12 +8,9 @@ The rules behind both decisions say which edits are tried first.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import cached_property
-from itertools import chain, combinations, count
-from math import comb
 from typing import Final
 
 from policy.analysis.diff import Change, Diff, FileChange, without
@@ -27,7 +24,7 @@ from policy.hosts.project import Project
 from policy.hosts.workspace import Workspace
 from policy.tables.chain import Chains, SpawnDenied
 
-__all__ = ["EditEffect", "Edits", "TextEdit", "effects_of_edits"]
+__all__ = ["EditEffect", "Edits", "TextEdit", "chains_of", "effects_of_edits"]
 
 # What stands between the parts of a text.
 _BETWEEN: Final = ", \t\r\n"
@@ -41,10 +38,10 @@ _FEW: Final = 8
 # Trees that are loaded for a search. After that edits are told together that are not all needed.
 _MOST_LOADED: Final = 120
 
-# Lines on either side of one hunk that are set against each other.
+# Parts on either side of one hunk that are set against each other.
 _MOST_PAIRED: Final = 60
 
-# How alike lines are that one edit turned into one another.
+# How alike parts are that one edit turned into one another.
 _ALIKE: Final = 0.6
 
 
@@ -94,12 +91,54 @@ class TextEdit:
 # --- texts ---------------------------------------------------------------------------------
 
 
+@frozen(eq=False)
+class _Part:
+    """A part of a text: a line, an item of a list, or a value of a JSON file.
+
+    Attributes:
+        source: the text.
+        start: where it starts.
+        text: the part, with what separates it from others.
+        key: of the list that it is in; "" for a line.
+        is_item: whether it is in a list on one line, with commas between the items.
+
+    """
+
+    source: Source
+    start: int
+    text: str
+    key: str = ""
+    is_item: bool = False
+
+    @property
+    def body(self) -> str:
+        """Its text without what only separates it from others."""
+        return self.text.strip(_BETWEEN)
+
+    @property
+    def list_key(self) -> str:
+        """The key of its list, where it is an item of one."""
+        is_string = self.body[:1] == self.body[-1:] == '"' and '":' not in self.body
+        return self.key if self.is_item or is_string else ""
+
+    @property
+    def span(self) -> Span:
+        """Where its body stands."""
+        at = self.start + self.text.index(self.body)
+        return Span(self.source, at, at + len(self.body))
+
+    def parts(self, texts: Iterable[tuple[str, str, bool]]) -> list[_Part]:
+        """Return the parts of this one: each its text, its key, and whether it is an item."""
+        found, start = [], self.start
+        for text, key, is_item in texts:
+            found.append(_Part(self.source, start, text, key, is_item))
+            start += len(text)
+        return found
+
+
 @frozen
 class _Piece:
-    """A piece of a text: as it was, as it is, and the edit between the two, if there is one.
-
-    Items of a list have commas between them, whichever of them are there.
-    """
+    """A piece of a text: as it was, as it is, and the edit between the two, if there is one."""
 
     old: str
     new: str
@@ -107,42 +146,20 @@ class _Piece:
     is_item: bool = False
 
 
-# A part of a text, and its offset.
-_Part = tuple[int, str]
-
-
 class _EditedText:
     """Two texts of one file as pieces that are alike and pieces that are edited."""
 
     def __init__(self, old: Source, new: Source) -> None:
-        self._sides = (old, new)
+        self._old = old.text
         self._is_json = new.name.endswith(".json")
-        self.pieces: list[_Piece] = []
-        sides = [
-            _json_parts(source.text) if self._is_json else source.text.splitlines(keepends=True)
-            for source in (old, new)
-        ]
-        starts = [_starts(side) for side in sides]
-        owners = [_owners(side) if self._is_json else [""] * len(side) for side in sides]
-        self._owners = [dict(zip(*each, strict=False)) for each in zip(starts, owners, strict=True)]
-        keys = [
-            [f"{owner}{part.strip(_BETWEEN)}" for owner, part in zip(*each, strict=True)]
-            for each in zip(owners, sides, strict=True)
-        ]
-        for is_equal, *slices in _opcodes(*keys):
-            was, now = (side[part] for side, part in zip(sides, slices, strict=True))
-            if is_equal:
-                self.pieces += map(_Piece, was, now)
-            else:
-                self._hunk(
-                    [*zip(starts[0][slices[0]], was, strict=True)],
-                    [*zip(starts[1][slices[1]], now, strict=True)],
-                )
+        split = _json_parts if self._is_json else _lines
+        sides = (split(_Part(source, 0, source.text)) for source in (old, new))
+        self.pieces = [*self._pieces(*sides)]
 
     def without(self, edits: frozenset[TextEdit]) -> str:
         """Return the new text with *edits* taken back."""
         if edits.issuperset(piece.edit for piece in self.pieces if piece.edit):
-            return self._sides[0].text
+            return self._old
         parts: list[str] = []
         after_item = False
         for piece in self.pieces:
@@ -157,100 +174,66 @@ class _EditedText:
             after_item = piece.is_item
         return _with_commas("".join(parts)) if self._is_json else "".join(parts)
 
-    def _hunk(self, old: list[_Part], new: list[_Part]) -> None:
-        """Add parts that differ: of lines that are alike the items, of others all of it."""
-        if self._is_json:
-            for pair in _paired(_units(old, indented=False), _units(new, indented=False)):
-                self._add(*pair)
-            return
-        gone, come = list[_Part](), list[_Part]()
-        for one, other in [*_paired(old, new), (None, None)]:
-            if one and not other:
-                gone.append(one)
-            elif other and not one:
-                come.append(other)
-            else:
-                for unit in _units(gone):
-                    self._add(unit, None)
-                for unit in _units(come):
-                    self._add(None, unit)
-                gone, come = [], []
-            if one and other:
-                self._line(one, other)
-
-    def _line(self, old: _Part, new: _Part) -> None:
-        """Add what became of one line; of a list, item by item."""
-        sides = [_items(text) for _, text in (old, new)]
-        texts = [[text for text, _ in side] for side in sides]
-        opcodes = [*_opcodes(*texts)]
-        is_list = any(is_item for side in sides for _, is_item in side)
-        if not is_list or not any(is_equal for is_equal, *_ in opcodes):
-            self._add(old, new)
-            return
-        starts = [_starts(side, start) for side, (start, _) in zip(texts, (old, new), strict=True)]
-        key = next(iter(re.findall(r"\w[\w-]*", texts[1][0])), "")
-        for is_equal, one, other in opcodes:
-            was, now = sides[0][one], sides[1][other]
+    def _pieces(self, old: Sequence[_Part], new: Sequence[_Part]) -> Iterator[_Piece]:
+        for is_equal, was, now in _aligned(old, new):
             if is_equal:
-                for (text, is_item), (again, _) in zip(was, now, strict=True):
-                    self.pieces.append(_Piece(text, again, is_item=is_item))
+                yield from map(_piece, was, now)
                 continue
-            is_item = all(is_item for _, is_item in (*was, *now))
-            gone = [*zip(starts[0][one], texts[0][one], strict=True)]
-            come = [*zip(starts[1][other], texts[1][other], strict=True)]
-            for pair in _paired(gone, come):
-                self._add(*pair, key=key if is_item else "", is_item=is_item)
-
-    def _add(
-        self, old: _Part | None, new: _Part | None, *, key: str = "", is_item: bool = False
-    ) -> None:
-        removed, added = (
-            _body(source, *part) if part else None
-            for source, part in zip(self._sides, (old, new), strict=True)
-        )
-        is_edited = (removed and removed.text) != (added and added.text)
-        # The key of the list that a string is in, where a line has none.
-        for part, span, owners in zip((old, new), (removed, added), self._owners, strict=True):
-            if part and span and span.text.startswith('"') and span.text.endswith('"'):
-                key = key or ("" if '":' in span.text else owners.get(part[0], ""))
-        edit = TextEdit(removed, added, key) if is_edited else None
-        texts = (old[1] if old else "", new[1] if new else "")
-        self.pieces.append(_Piece(*texts, edit, is_item))
+            units = (_units(side, indented=not self._is_json) for side in (was, now))
+            for one, other in _paired(*units):
+                items = _in_line(one, other) if one and other and not self._is_json else []
+                yield from items or [_piece(one, other)]
 
 
-def _opcodes(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[bool, slice, slice]]:
-    """Yield slices of two texts, and whether they are equal but for what separates parts."""
-    one, other = ([part.strip(_BETWEEN) for part in side] for side in (old, new))
+def _in_line(old: _Part, new: _Part) -> list[_Piece]:
+    """Return what became of a list on one line, item by item; nothing for no such list."""
+    sides = [_items(each) for each in (old, new)]
+    aligned = [*_aligned(*sides)]
+    is_list = any(part.is_item for side in sides for part in side)
+    if not is_list or not any(is_equal for is_equal, *_ in aligned):
+        return []
+    pairs = (
+        pair
+        for is_equal, was, now in aligned
+        for pair in (zip(was, now, strict=True) if is_equal else _paired(was, now))
+    )
+    return [_piece(*pair) for pair in pairs]
+
+
+def _piece(old: _Part | None, new: _Part | None) -> _Piece:
+    """Return what became of a part, and the edit where that is not the same."""
+    parts = [part for part in (new, old) if part]
+    was, now = (part.text if part else "" for part in (old, new))
+    is_item = all(part.is_item for part in parts)
+    removed, added = (part.span if part else None for part in (old, new))
+    if (removed and removed.text) == (added and added.text):
+        return _Piece(was, now, is_item=is_item)
+    key = next((part.list_key for part in parts if part.list_key), "")
+    return _Piece(was, now, TextEdit(removed, added, key), is_item)
+
+
+def _aligned(
+    old: Sequence[_Part], new: Sequence[_Part]
+) -> Iterator[tuple[bool, Sequence[_Part], Sequence[_Part]]]:
+    """Yield parts of two texts, and whether they are equal but for what separates them."""
+    one, other = ([(part.key, part.body) for part in side] for side in (old, new))
     for tag, i, j, x, y in SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
-        yield tag == "equal", slice(i, j), slice(x, y)
+        yield tag == "equal", old[i:j], new[x:y]
 
 
-def _starts(parts: Iterable[str], start: int = 0) -> list[int]:
-    found = [start]
-    for part in parts:
-        found.append(found[-1] + len(part))
-    return found
-
-
-def _body(source: Source, start: int, text: str) -> Span:
-    """Return a piece of a text without what only separates it from others."""
-    body = text.strip(_BETWEEN)
-    at = start + (text.index(body) if body else 0)
-    return Span(source, at, at + len(body))
-
-
-def _units(lines: Iterable[_Part], *, indented: bool = True) -> list[_Part]:
-    """Return lines, where brackets, or also indentation, hold some together as one."""
+def _units(parts: Iterable[_Part], *, indented: bool) -> list[_Part]:
+    """Return parts, where brackets, or also indentation, hold some together as one."""
     found: list[_Part] = []
     depth, indent = 0, 0
-    for start, line in lines:
-        own = len(line) - len(line.lstrip())
-        if found and (depth > 0 or (indented and own > indent and line.strip())):
-            found[-1] = (found[-1][0], found[-1][1] + line)
+    for part in parts:
+        text = part.text
+        own = len(text) - len(text.lstrip())
+        if found and (depth > 0 or (indented and own > indent and part.body)):
+            found[-1] = evolve(found[-1], text=found[-1].text + text)
         else:
-            found.append((start, line))
+            found.append(part)
             depth, indent = 0, own
-        depth += sum(line.count(mark) for mark in "[{") - sum(line.count(mark) for mark in "]}")
+        depth += sum(text.count(mark) for mark in "[{") - sum(text.count(mark) for mark in "]}")
     return found
 
 
@@ -261,9 +244,7 @@ def _paired(
     rest = 0
     small = len(old) * len(new) <= _MOST_PAIRED**2
     for one in old:
-        found = next(
-            (n for n in range(rest, len(new)) if small and _is_like(one[1], new[n][1])), None
-        )
+        found = next((n for n in range(rest, len(new)) if small and _is_like(one, new[n])), None)
         if found is None:
             yield one, None
             continue
@@ -275,14 +256,18 @@ def _paired(
         yield None, other
 
 
-def _is_like(old: str, new: str) -> bool:
+def _is_like(old: _Part, new: _Part) -> bool:
     """Return whether both begin with the same key, or have most letters in common."""
-    leads = [_LEAD.match(text) for text in (old, new)]
+    leads = [_LEAD.match(part.text) for part in (old, new)]
     keys = [lead[0].strip(" -") if lead else "" for lead in leads]
     if any(keys):
         return keys[0] == keys[1]
-    one, other = (re.sub(r"\s+", " ", text).strip(_BETWEEN) for text in (old, new))
+    one, other = (re.sub(r"\s+", " ", part.body) for part in (old, new))
     return SequenceMatcher(None, one, other, autojunk=False).ratio() >= _ALIKE
+
+
+def _lines(whole: _Part) -> list[_Part]:
+    return whole.parts((line, "", False) for line in whole.text.splitlines(keepends=True))
 
 
 # The word that a list on one line begins with, then what separates its items or is one.
@@ -292,46 +277,42 @@ _TOKEN: Final = re.compile(
 )
 
 
-def _items(line: str) -> list[tuple[str, bool]]:
-    """Return the pieces of a line, and whether each is an item of a list with commas."""
+def _items(part: _Part) -> list[_Part]:
+    """Return the items of a list on one line, and what is around them."""
+    line = part.text
     lead = _LEAD.match(line)
     start, end = lead.end() if lead else 0, len(line.rstrip(_BETWEEN))
     if start >= end or "\n" in line[:end] or not (start or line.lstrip()[:1] in "[\"'"):
-        return [(line, False)]
+        return [part]
     pieces = [""]
-    for part in _TOKEN.findall(line, start, end):
-        if part == "," or part in "]}" or (pieces[-1] and pieces[-1][-1] in "[{"):
+    for mark in _TOKEN.findall(line, start, end):
+        if mark == "," or mark in "]}" or (pieces[-1] and pieces[-1][-1] in "[{"):
             pieces.append("")
-        pieces[-1] += part
-    found = [(text, text[:1] not in set("[]{}")) for text in pieces if text]
-    return [(line[:start], False), *found, (line[end:], False)]
+        pieces[-1] += mark
+    key = next(iter(re.findall(r"\w[\w-]*", line[:start])), "")
+    found = [(text, key, text[:1] not in set("[]{}")) for text in pieces if text]
+    return part.parts([(line[:start], "", False), *found, (line[end:], "", False)])
 
 
 _JSON_TOKEN: Final = re.compile(r'\s*(?:"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s"\[\]{},:]+|")|\s+')
 
 
-def _json_parts(text: str) -> list[str]:
-    """Return the text of a JSON file as one part for each value, bracket, or key with its value."""
-    parts = [""]
-    for token in _JSON_TOKEN.findall(text):
-        if token[-1] in "]}" or parts[-1][-1:] in {"[", "{", ","}:
-            parts.append("")
-        parts[-1] += token
-    return parts
-
-
-def _owners(parts: Iterable[str]) -> list[str]:
-    """Return the key of the list or object that each part of a JSON file is in, or closes."""
-    found: list[str] = []
+def _json_parts(whole: _Part) -> list[_Part]:
+    """Return a part for each value, bracket, or key with its value, each with the key around it."""
+    texts = [""]
+    for token in _JSON_TOKEN.findall(whole.text):
+        if token[-1] in "]}" or texts[-1][-1:] in {"[", "{", ","}:
+            texts.append("")
+        texts[-1] += token
+    keys: list[str] = []
     open_: list[str] = [""]
-    for part in parts:
-        text = part.strip(_BETWEEN)
-        found.append(open_[-1])
+    for text in (text.strip(_BETWEEN) for text in texts):
+        keys.append(open_[-1])
         if text[:1] in {"]", "}"} and len(open_) > 1:
             open_.pop()
         if text[-1:] in {"[", "{"}:
             open_.append(text.partition('"')[2].partition('"')[0])
-    return found
+    return whole.parts((text, key, False) for text, key in zip(texts, keys, strict=True))
 
 
 def _with_commas(text: str) -> str:
@@ -452,12 +433,12 @@ def effects_of_edits(
 
     """
     search = _Search(sides, edits, load)
-    search.take_back_together((one, names) for one in diff.changes for names in chains_of(one))
+    search.verify_together((one, names) for one in diff.changes for names in chains_of(one))
     found: dict[frozenset[TextEdit], list[Change]] = {}
     for change in diff.changes:
         chains: dict[frozenset[TextEdit], list[tuple[str, ...]]] = {}
         for names in chains_of(change):
-            chains.setdefault(search.making(change, names, [*chains]), []).append(names)
+            chains.setdefault(search.making(change, names), []).append(names)
         for making, (first, *others) in chains.items():
             one = evolve(change, chain=first, also=tuple(others))
             found.setdefault(making, []).append(one)
@@ -480,28 +461,8 @@ _Making = frozenset[TextEdit]
 _NONE: _Making = frozenset()
 
 
-def _in_halves(sets: Iterable[_Making]) -> Iterator[list[_Making]]:
-    """Yield rounds in each of which some of *sets* are taken back.
-
-    What all rounds with a set have in common is that set alone, where it is in any: of sets
-    without a common edit, or with one that all of them have, each is in another half of some
-    rounds.
-    """
-    left, common = [*sets], _NONE
-    while len(left) > _FEW:
-        apart, edits = list[_Making](), set[TextEdit]()
-        for each in left:
-            if common <= each and edits.isdisjoint(each - common):
-                apart.append(each)
-                edits |= each - common
-        left = [each for each in left if each not in {*apart}]
-        common = frozenset(edit for edit, _ in Counter(chain(*left)).most_common(1))
-        number = next(n for n in count(2, 2) if comb(n, n // 2) >= len(apart))
-        rounds: list[list[_Making]] = [[] for _ in range(number)]
-        for each, half in zip(apart, combinations(range(number), number // 2), strict=False):
-            for one in half:
-                rounds[one].append(each)
-        yield from filter(None, rounds)
+# A change along one chain.
+_ChainChange = tuple[Change, tuple[str, ...]]
 
 
 class _Search:
@@ -514,96 +475,70 @@ class _Search:
         load: Callable[[Tree], Workspace],
     ) -> None:
         self._edits = edits
-        self._all = edits.all
         self._load = load
         self._sides = sides
         self._unreadable = {each for side in sides for each in _unreadable(side)}
         self._loaded: dict[_Making, Workspace | None] = {}
         self._loads = 0
         self._chains: dict[tuple[_Making, str, str], Chains] = {}
-        self._found: dict[_Making, None] = {}
-        self._defining = {
-            (name, entry.place.file)
-            for side in sides
-            for project in side.projects
-            for name, entry in project.agents.items()
-            if entry.place is not None
-        }
         self._at: dict[tuple[int, Place | None], _Making] = {}
-        # change and chain -> what is known to make it
+        # What is known to make some change, the last that was met behind the others.
+        self._found: dict[_Making, None] = {}
         self._known: dict[tuple[int, tuple[str, ...]], _Making] = {}
-        # project and agent -> what makes changes of its own
-        self._of_agent: dict[tuple[str, str], dict[_Making, None]] = {}
 
-    def take_back_together(self, changes: Iterable[tuple[Change, tuple[str, ...]]]) -> None:
+    def verify_together(self, changes: Iterable[_ChainChange]) -> None:
         """Find out of many changes at once that the edits of the rules which decide make them.
 
-        To take these back alone is to load all files again for each change. A change that is
-        gone in each of some rounds is made by what they have in common.
+        To take these back alone is to load all files again for each change. Here each set of edits
+        is taken back in half of some rounds, each in halves of its own. A change that is gone in
+        all of these is made by what they have in common.
         """
-        by_edits: dict[_Making, list[tuple[Change, tuple[str, ...], Change]]] = {}
+        by_edits: dict[_Making, list[tuple[_ChainChange, Change]]] = {}
         for change, names in changes:
             one, named = self._in_one_reading(change, names), self._named(change)
             if one is not None and named:
-                by_edits.setdefault(named, []).append((change, names, one))
-        known: dict[_Making, None] = {}
-        for together in _in_halves(by_edits):
-            edits = _NONE.union(*together)
-            for each in together:
-                found = by_edits[each]
-                by_edits[each] = [
-                    (change, names, one)
-                    for change, names, one in found
-                    if self._effect(edits, one, names) is one.difference.before.effect
-                ]
-                known[each] = None
-            # Each tree takes as much memory as those that are compared.
-            self._loaded.pop(edits, None)
-            self._chains = {key: found for key, found in self._chains.items() if key[0] != edits}
-        for each in known:
-            for change, names, _ in by_edits[each]:
-                self._known[id(change), names] = each
+                by_edits.setdefault(named, []).append(((change, names), one))
+        if len(by_edits) <= _FEW:
+            return
+        common = dict.fromkeys(by_edits, frozenset(self._edits.all))
+        for bit in range((len(by_edits) - 1).bit_length()):
+            for half in (0, 1):
+                together = [e for n, e in enumerate(by_edits) if n >> bit & 1 == half]
+                edits = _NONE.union(*together)
+                for each in together:
+                    common[each] &= edits
+                    by_edits[each] = [
+                        ((change, names), one)
+                        for (change, names), one in by_edits[each]
+                        if self._effect(edits, one, names) is one.difference.before.effect
+                    ]
+                self._forget(edits)
+        for each, members in by_edits.items():
+            if common[each] == each:
+                self._known |= {(id(change), names): each for (change, names), _ in members}
+
+    def _forget(self, edits: _Making) -> None:
+        """Drop what was loaded without *edits*: a tree takes as much memory as those compared."""
+        self._loaded.pop(edits, None)
+        self._chains = {key: found for key, found in self._chains.items() if key[0] != edits}
+
+    def making(self, change: Change, names: tuple[str, ...]) -> _Making:
+        """Return the edits without which a chain has the effect from before the change."""
+        found = self._known.get((id(change), names)) or self._searched(change, names)
+        if found:
+            self._found.pop(found, None)
+            self._found[found] = None
+        return found
 
     def _in_one_reading(self, change: Change, names: tuple[str, ...]) -> Change | None:
         """Return a change in the first reading in which this chain has it, if there is one."""
-        everything = frozenset(self._all)
+        everything = frozenset(self._edits.all)
         for reading in change.readings:
             one = evolve(change, readings=(reading,))
             sides = (self._effect(edits, one, names) for edits in (everything, _NONE))
             if (*sides,) == change.difference.effects:
                 return one
         return None
-
-    def making(
-        self, change: Change, names: tuple[str, ...], likely: Iterable[_Making] = ()
-    ) -> _Making:
-        """Return the edits without which a chain has the effect from before the change."""
-        own = self._of_agent.setdefault((change.project, names[-1]), {})
-        found = self._known.get((id(change), names)) or self._tried(change, names, likely, own)
-        if found:
-            own[found] = self._found[found] = None
-        return found
-
-    def _tried(
-        self,
-        change: Change,
-        names: tuple[str, ...],
-        likely: Iterable[_Making],
-        own: Iterable[_Making],
-    ) -> _Making:
-        """Return the same, by what files say where some edits are taken back."""
-        one = self._in_one_reading(change, names)
-        if one is None:
-            return _NONE
-
-        def undone(edits: _Making) -> bool:
-            return self._effect(edits, one, names) is change.difference.before.effect
-
-        named = self._named(change)
-        alone = (e for e in own if len(e) == 1 and self._loads <= _MOST_LOADED)
-        tried = chain((named, *likely), alone)
-        found = next((edits for edits in tried if edits and undone(edits)), None)
-        return self._searched(one, names, undone) if found is None else found
 
     def _named(self, change: Change) -> _Making:
         """Return the edits of the rules that decide: those that went, and those that came."""
@@ -615,30 +550,34 @@ class _Search:
         """Return the edits of a rule at *place* of the old (0) or new (1) text."""
         found = self._at.get((side, place))
         if found is None:
-            covering = frozenset(edit for edit in self._all if edit.covers(side, place))
+            covering = frozenset(edit for edit in self._edits.all if edit.covers(side, place))
             found = self._at[side, place] = covering
         return found
 
-    def _searched(
-        self, change: Change, names: tuple[str, ...], undone: Callable[[_Making], bool]
-    ) -> _Making:
-        candidates = self._near(change, names)
-        if not candidates or not undone(frozenset(candidates)):
-            candidates = self._all
-        if len(candidates) <= _MOST_ALONE and self._loads <= _MOST_LOADED:
-            before, after = change.difference.effects
-            effects = {e: self._effect(frozenset({e}), change, names) for e in candidates}
-            alone = frozenset(e for e, got in effects.items() if got is before)
-            needed = frozenset(e for e, got in effects.items() if got not in (after, None))
-            for edits in (alone, *map(frozenset, zip(alone, strict=True)), needed):
+    def _searched(self, change: Change, names: tuple[str, ...]) -> _Making:
+        """Return the same, by what files say where some edits are taken back.
+
+        First those of the rules that decide, those that make other changes, and each alone; then
+        halves, quarters and so on are kept while the rest suffices.
+        """
+        one = self._in_one_reading(change, names)
+        if one is None:
+            return _NONE
+
+        def undone(edits: _Making) -> bool:
+            return self._effect(edits, one, names) is change.difference.before.effect
+
+        tried = (self._named(change), *[*self._found][: -_FEW - 1 : -1])
+        found = next((edits for edits in tried if edits and undone(edits)), None)
+        if found is not None:
+            return found
+        left = self._edits.all
+        if len(left) <= _MOST_ALONE and self._loads <= _MOST_LOADED:
+            alone = [each for each in left if undone(frozenset({each}))]
+            for edits in (frozenset(alone), frozenset(alone[:1])):
                 if edits and undone(edits):
                     return edits
-        else:
-            for edits in sorted(self._found, key=len):
-                if edits and self._loads <= _MOST_LOADED and undone(edits):
-                    return edits
-        # No edit alone: halves, quarters and so on are left out while the rest suffices.
-        left, size = candidates, len(candidates)
+        size = len(left)
         while size > 1 and self._loads <= _MOST_LOADED:
             size = (size + 1) // 2
             for start in range(0, len(left), size)[::-1]:
@@ -646,13 +585,6 @@ class _Search:
                 if rest and undone(frozenset(rest)):
                     left = rest
         return frozenset(left)
-
-    def _near(self, change: Change, names: tuple[str, ...]) -> list[TextEdit]:
-        """Return the edits of files that define no agents, or those of a chain and its call."""
-        agents = {*names, *map(str, change.difference.call.values())}
-        own = {file for name, file in self._defining if name in agents}
-        others = {file for _, file in self._defining} - own
-        return [edit for edit in self._all if others.isdisjoint(edit.files)]
 
     def _effect(self, taken_back: _Making, change: Change, names: tuple[str, ...]) -> Effect | None:
         """Return what the call of a change gets where edits are taken back.
@@ -687,15 +619,11 @@ class _Search:
         return chain.table.decide(difference.tool, difference.call).effect
 
     def _project(self, workspace: Workspace, title: str) -> Project | None:
-        for project in workspace.projects:
-            if project.title == title:
-                return project
-        roots = {file.path for side in self._sides for p in side.projects for file in p.files}
-        alone = all(len(each.projects) == 1 for each in (workspace, *self._sides))
-        if alone and len(roots) == len(self._sides):
-            return workspace.projects[0]  # two files of other names
+        """Return the project of that title, or what the host does there without files."""
         known = (p for side in self._sides for p in side.projects if p.title == title)
-        return next((without(project, workspace) for project in known), None)
+        bare = (without(project, workspace) for project in known)
+        named = (project for project in workspace.projects if project.title == title)
+        return next(named, None) or next(bare, None)
 
 
 def _unreadable(workspace: Workspace) -> set[tuple[str, str]]:

@@ -338,17 +338,22 @@ def review(
         PolicyError: it is not of one agent, or a rule of it matches no call.
 
     """
-    sides = _paired(trees, workspaces)
+    place = _in_one_place(trees, workspaces[0])
+    sides = workspaces[0], place(workspaces[1])
+
+    def load_there(tree: Tree) -> Workspace:
+        return place(load(tree))
+
     known: Known = {}
     files = changed_files(*zip(trees, workspaces, strict=True))
     diff = diff_workspaces(*sides, readings=readings, files=files, known=known)
     renamed = _renamed(*trees)
     edits = Edits(*trees, diff.files, renamed)
-    report = _report(diff, trees, sides, edits, load)
+    report = _report(diff, trees, sides, edits, load_there)
     excess, why = _excess(sides[1], maximum, readings)
     # Rules that decide nothing are left out: to find them takes longer than a diff.
     was, now = (lint(*side, most=0).findings for side in zip(trees, workspaces, strict=True))
-    idle = without_effect(report.others, edits, sides[1], load, known)
+    idle = without_effect(report.others, edits, sides[1], load_there, known)
     modes = _other_modes(diff, sides, readings, known) if {*report.others} - idle else {}
     found = new_findings(was, now, renamed)
     return evolve(report, idle=idle, excess=excess, more_excess=why, findings=found, modes=modes)
@@ -406,18 +411,17 @@ def _other_modes(
     return modes
 
 
-def _paired(
-    trees: tuple[Tree, Tree], workspaces: tuple[Workspace, Workspace]
-) -> tuple[Workspace, Workspace]:
-    """Return both workspaces; for two files, the second under the name of the first."""
-    before, after = workspaces
-    is_alone = all(isinstance(tree, SingleFile) for tree in trees) and all(
-        len(each.projects) == 1 for each in workspaces
-    )
-    if not is_alone or before.projects[0].host != after.projects[0].host:
-        return before, after
-    there = evolve(after.projects[0], root=before.projects[0].root)
-    return before, evolve(after, projects=(there,))
+def _in_one_place(trees: tuple[Tree, Tree], before: Workspace) -> Callable[[Workspace], Workspace]:
+    """Return what puts a second file in the place of the first, whatever its name."""
+
+    def placed(workspace: Workspace) -> Workspace:
+        both = before.projects, workspace.projects
+        if [p.host for p in both[0]] != [p.host for p in both[1]] or len(both[0]) != 1:
+            return workspace
+        return evolve(workspace, projects=(evolve(both[1][0], root=both[0][0].root),))
+
+    is_alone = all(isinstance(tree, SingleFile) for tree in trees)
+    return placed if is_alone else lambda workspace: workspace
 
 
 def _grants(diff: Diff, old: Workspace, new: Workspace) -> Granted:
