@@ -24,7 +24,6 @@ from policy.analysis.lint.mending import Mended, UnmadeEdits, mend
 from policy.analysis.lint.suppression import (
     IGNORED_FILE,
     Compared,
-    Ignored,
     Suppression,
     baseline_text,
     compare_with_baseline,
@@ -45,15 +44,13 @@ __all__ = [
     "Compared",
     "Linted",
     "Mended",
-    "Suppressing",
+    "Suppression",
     "UnmadeEdits",
     "baseline_text",
     "compare_with_baseline",
     "lint",
     "mend",
 ]
-
-Suppressing = Suppression | Ignored
 
 
 @frozen
@@ -68,7 +65,7 @@ class Linted:
     """
 
     findings: tuple[Finding, ...]
-    suppressed: tuple[tuple[Finding, Suppressing], ...] = ()
+    suppressed: tuple[tuple[Finding, Suppression], ...] = ()
     rules: int = 0
 
 
@@ -120,7 +117,7 @@ def _less_suppressed(
     listed = source_of(IGNORED_FILE)
     ignoring, problems = ignored(listed) if listed is not None else ((), ())
     found += problems
-    by: list[Suppressing] = [*ignoring]
+    by: list[Suppression] = [*ignoring]
     for file in sorted(workspace.files | {finding.place.file for finding in found}):
         source = source_of(file)
         if source is not None:
@@ -167,15 +164,14 @@ def _source(tree: Tree, file: str) -> Source | None:
         return None
 
 
-def _suppressed(found: list[Finding], by: list[Suppressing]) -> Linted:
+def _suppressed(found: list[Finding], by: list[Suppression]) -> Linted:
     """Return *found* less what is suppressed, and what is wrong with what suppresses it."""
-    in_file: dict[str, list[Suppressing]] = {}
+    in_file: dict[str, list[Suppression]] = {}
     for one in by:
-        file = one.file if isinstance(one, Ignored) else one.span.source.name
-        in_file.setdefault(file, []).append(one)
+        in_file.setdefault(one.file, []).append(one)
     left: list[Finding] = []
-    taken: list[tuple[Finding, Suppressing]] = []
-    used: set[tuple[Suppressing, str]] = set()
+    taken: list[tuple[Finding, Suppression]] = []
+    used: set[tuple[Suppression, str]] = set()
     for finding in found:
         beside = in_file.get(finding.place.file, ())
         because = next((one for one in beside if one.covers(finding)), None)
@@ -191,17 +187,17 @@ def _suppressed(found: list[Finding], by: list[Suppressing]) -> Linted:
     )
 
 
-def _about(by: Suppressing, used: set[tuple[Suppressing, str]]) -> Iterator[Finding]:
+def _about(by: Suppression, used: set[tuple[Suppression, str]]) -> Iterator[Finding]:
     """Yield what is wrong with a suppression."""
     if not by.codes or not by.reason:
         missing = "a reason" if by.codes else "the code of a finding"
         yield find("bad-suppression", by.span, missing=missing)
         return
-    what = "entry" if isinstance(by, Ignored) else "comment"
+    what = "comment" if by.line else "entry"
     unused = [code for code in by.codes if (by, code) not in used]
     for code in unused:
         meant = "" if code in catalogue.codes() else closest(code, catalogue.codes())
-        whole = isinstance(by, Suppression) and len(unused) == len(by.codes)
+        whole = by.line and len(unused) == len(by.codes)
         yield find(
             "unused-suppression",
             by.span,
@@ -212,7 +208,7 @@ def _about(by: Suppressing, used: set[tuple[Suppressing, str]]) -> Iterator[Find
         )
 
 
-def _removal(comment: Suppressing) -> tuple[Edit, ...]:
+def _removal(comment: Suppression) -> tuple[Edit, ...]:
     """Return what takes a comment away: its line, if there is nothing else on that."""
     span = comment.span
     text = span.source.text

@@ -26,7 +26,8 @@ from policy.core.errors import PolicyError
 from policy.core.finding import Finding, Severity
 from policy.core.source import Source, Span
 from policy.core.values import evolve, field, frozen
-from policy.files.frontmatter import HeaderLanguage, split_front_matter
+from policy.files.frontmatter import split_front_matter
+from policy.files.nodes import plain
 from policy.files.opening import is_unreadable
 from policy.hosts.fields import Fields, HostError, HostErrors
 from policy.language.parse import parse_notation
@@ -35,7 +36,6 @@ from policy.language.syntax import Comment
 __all__ = [
     "IGNORED_FILE",
     "Compared",
-    "Ignored",
     "Suppression",
     "baseline_text",
     "compare_with_baseline",
@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 
-_VERSION: Final = 1
+_VERSION: Final = 2
 _KEYS: Final = ("file", "code", "message", "line")
 
 _Key = tuple[str, str, str, str]
@@ -68,11 +68,8 @@ class Compared:
 
 def baseline_text(findings: Iterable[Finding]) -> str:
     """Return the baseline of *findings*, in an order of its own; of no file that is unreadable."""
-    counted = Counter(_key(finding) for finding in findings if not is_unreadable(finding))
-    rows = [
-        dict(zip(_KEYS, key, strict=True)) | {"count": count}
-        for key, count in sorted(counted.items())
-    ]
+    keys = sorted(_key(finding) for finding in findings if not is_unreadable(finding))
+    rows = [dict(zip(_KEYS, key, strict=True)) for key in keys]
     return json.dumps({"version": _VERSION, "findings": rows}, indent=2, ensure_ascii=False) + "\n"
 
 
@@ -106,76 +103,63 @@ def _key(finding: Finding) -> _Key:
 def _read(source: Source) -> Counter[_Key]:
     try:
         value = json.loads(source.text)
-    except (ValueError, RecursionError) as error:
-        raise _wrong(source, f"this is not JSON: {str(error)[:100]}") from None
-    if not isinstance(value, dict) or value.get("version") != _VERSION:
-        raise _wrong(source, f'expected an object with `"version": {_VERSION}`')
-    rows = value.get("findings")
-    counted: Counter[_Key] = Counter()
-    for row in rows if isinstance(rows, list) else [None]:
-        count = row.get("count") if isinstance(row, dict) else None
-        if not isinstance(row, dict) or type(count) is not int or count < 1:
-            raise _wrong(source, "expected a list of findings, each with its `count`")
-        file, code, message, line = (str(row.get(key, "")) for key in _KEYS)
-        counted[file, code, message, line] += count
-    return counted
-
-
-def _wrong(source: Source, message: str) -> PolicyError:
-    return PolicyError(
-        message, file=source.name, help="`policy lint --write-baseline FILE` writes one"
-    )
+        rows = {_VERSION: value["findings"]}[value["version"]]
+        return Counter((row["file"], row["code"], row["message"], row["line"]) for row in rows)
+    except (ValueError, RecursionError, LookupError, TypeError):
+        message = f"expected `findings` in JSON, with `version` {_VERSION}"
+        help_ = "`policy lint --write-baseline FILE` writes one"
+        raise PolicyError(message, file=source.name, help=help_) from None
 
 
 _COMMENT: Final = re.compile(r"(?:^|(?<=[ \t]))#[ \t]*policy:[ \t]*ignore\b[^\n\r]*", re.MULTILINE)
 _PARTS: Final = re.compile(r"#[ \t]*policy:[ \t]*ignore\[(?P<codes>[^\]]*)\][ \t]*(?P<reason>.*)")
-# Texts of TOML, and its comments.
-_TOML_TOKENS: Final = (
-    r'"""(?:\\.|[^\\])*?"""',
-    r"'''.*?'''",
-    r'"(?:\\.|[^"\\\n])*"',
-    r"'[^'\n]*'",
-    r"#[^\n]*",
-)
-_TOML: Final = re.compile("|".join(_TOML_TOKENS), re.DOTALL)
 _LINE_COMMENT: Final = re.compile(r"[ \t]*(#.*)?$")
 
 
 @frozen
 class Suppression:
-    """A comment that takes findings away.
+    """A comment that takes findings away, or an entry of the file for that.
 
     Attributes:
-        span: the comment.
-        line: of the findings that it is about.
-        codes: theirs; empty where the comment names none.
-        reason: why, or "".
+        span: where it is written.
+        codes: of the findings that it is about; empty where it names none.
+        reason: why they are not reported, or "".
+        file: in which they are.
+        line: on which they are; 0 for any.
+        rule: about which they are; "" for any.
 
     """
 
     span: Span = field(repr=False)
-    line: int
     codes: tuple[str, ...]
     reason: str
+    file: str
+    line: int = 0
+    rule: str = ""
 
     @property
     def where(self) -> str:
         """What it is about, for people."""
-        return f"on line {self.line}"
+        if self.line:
+            return f"on line {self.line}"
+        return f"of `{self.rule}` in {self.file}" if self.rule else f"in {self.file}"
 
     def covers(self, finding: Finding) -> bool:
         """Return whether *finding* is one that it is about."""
-        place = finding.place
-        at = finding.span is not None and (place.file, place.line) == (
-            self.span.source.name,
-            self.line,
-        )
-        return at and bool(self.reason) and finding.code in self.codes
+        if not self.reason or finding.code not in self.codes or finding.place.file != self.file:
+            return False
+        if finding.span is None:
+            return not self.line and not self.rule
+        is_there = self.line in {0, finding.place.line}
+        return is_there and (not self.rule or _is_about(finding.span, self.rule))
 
 
 def suppressions(source: Source) -> tuple[Suppression, ...]:
     """Return the suppressions in the comments of a file, by what its name says it is."""
-    return tuple(_suppression(source, span) for span in _comments(source))
+    try:
+        return tuple(_suppression(source, span) for span in _comments(source))
+    except PolicyError:
+        return ()  # what cannot be read suppresses nothing
 
 
 def _suppression(source: Source, span: Span) -> Suppression:
@@ -183,10 +167,9 @@ def _suppression(source: Source, span: Span) -> Suppression:
     if not source.line(number)[: column - 1].strip():
         number = _next_line(source, number)
     found = _PARTS.match(span.text)
-    if found is None:
-        return Suppression(span, number, (), "")
-    codes = tuple(code.strip() for code in found["codes"].split(",") if code.strip())
-    return Suppression(span, number, codes, found["reason"].strip())
+    listed, reason = (found["codes"], found["reason"]) if found else ("", "")
+    codes = tuple(code.strip() for code in listed.split(",") if code.strip())
+    return Suppression(span, codes, reason.strip(), source.name, number)
 
 
 def _next_line(source: Source, number: int) -> int:
@@ -199,37 +182,36 @@ def _next_line(source: Source, number: int) -> int:
 
 
 def _comments(source: Source) -> Iterator[Span]:
-    """Yield the comments of *source* that suppress findings."""
+    """Yield the comments of *source* that suppress findings: a `#` in a text is text."""
     found = [source.span(*match.span()) for match in _COMMENT.finditer(source.text)]
-    name = source.name.rpartition("/")[2]
     if not found:
         return
+    language = source.name.rpartition(".")[2]
+    if language == "policy":
+        starts = set(_noted(parse_notation(source)))
+        yield from (span for span in found if span.start in starts)
+        return
+    start, end = 0, len(source.text)
+    if language == "md" and (parts := split_front_matter(source)) is not None:
+        start, end, language = parts.header.start, parts.header.end, parts.kind.value
+    said = _said(source, language, start, end)
+    for span in found:
+        text = f"{source.text[: span.start]}{' ' * len(span.text)}{source.text[span.end :]}"
+        blanked = Source(source.name, text)
+        if start <= span.start < end and said and said == _said(blanked, language, start, end):
+            yield span
+
+
+def _said(source: Source, language: str, start: int, end: int) -> tuple[object] | None:
+    """Return what a document says but for its comments; None where it cannot be read."""
+    from policy.files.toml_nodes import read_toml  # noqa: PLC0415  # few files have such comments
+    from policy.files.yaml_nodes import read_yaml  # noqa: PLC0415
+
+    readers = {"yaml": read_yaml, "yml": read_yaml, "toml": read_toml}
     try:
-        if name.endswith(".policy"):
-            starts = set(_noted(parse_notation(source)))
-            yield from (span for span in found if span.start in starts)
-        elif name.endswith((".yaml", ".yml")):
-            yield from _outside_texts(found, 0, len(source.text))
-        elif name.endswith(".toml"):
-            yield from _toml_comments(found, 0, len(source.text))
-        elif name.endswith(".md"):
-            parts = split_front_matter(source)
-            if parts is not None and parts.kind is HeaderLanguage.YAML:
-                yield from _outside_texts(found, parts.header.start, parts.header.end)
-            elif parts is not None:
-                yield from _toml_comments(found, parts.header.start, parts.header.end)
+        return (plain(readers[language](source, start, end)),) if language in readers else None
     except PolicyError:
-        return  # what cannot be read suppresses nothing
-
-
-def _toml_comments(found: Iterable[Span], start: int, end: int) -> Iterator[Span]:
-    """Yield those within a TOML document that are comments: a `#` in a text is text."""
-    within = [span for span in found if start <= span.start < end]
-    if within:
-        text = within[0].source.text
-        tokens = _TOML.finditer(text, start, end)
-        comments = {token.start() for token in tokens if token[0].startswith("#")}
-        yield from (span for span in within if span.start in comments)
+        return None
 
 
 def _noted(node: object) -> Iterator[int]:
@@ -244,58 +226,7 @@ def _noted(node: object) -> Iterator[int]:
             yield from _noted(getattr(node, name, ()))
 
 
-def _outside_texts(found: Iterable[Span], start: int, end: int) -> Iterator[Span]:
-    """Yield those within a YAML document that are comments: a `#` in a text is text."""
-    within = [span for span in found if start <= span.start < end]
-    if not within:
-        return
-    import yaml  # noqa: PLC0415  # few files suppress findings
-
-    try:
-        texts = [
-            (start + token.start_mark.index, start + token.end_mark.index)
-            for token in yaml.scan(within[0].source.text[start:end], Loader=yaml.SafeLoader)
-            if isinstance(token, yaml.ScalarToken)
-        ]
-    except yaml.YAMLError:
-        return
-    for span in within:
-        if not any(first <= span.start < last for first, last in texts):
-            yield span
-
-
 IGNORED_FILE: Final = "policy-lint.yaml"
-
-
-@frozen
-class Ignored:
-    """An entry of the file.
-
-    Attributes:
-        span: of the entry.
-        codes: of the findings that it is about: one.
-        file: in which they are.
-        rule: about which they are; "" for any.
-        reason: why they are not reported.
-
-    """
-
-    span: Span = field(repr=False)
-    codes: tuple[str, ...]
-    file: str
-    rule: str
-    reason: str
-
-    @property
-    def where(self) -> str:
-        """What it is about, for people."""
-        return f"of `{self.rule}` in {self.file}" if self.rule else f"in {self.file}"
-
-    def covers(self, finding: Finding) -> bool:
-        """Return whether *finding* is one that it is about."""
-        if finding.code not in self.codes or finding.place.file != self.file:
-            return False
-        return not self.rule or (finding.span is not None and _is_about(finding.span, self.rule))
 
 
 def _is_about(span: Span, rule: str) -> bool:
@@ -311,11 +242,11 @@ def _is_about(span: Span, rule: str) -> bool:
     return False
 
 
-def ignored(source: Source) -> tuple[tuple[Ignored, ...], tuple[Finding, ...]]:
+def ignored(source: Source) -> tuple[tuple[Suppression, ...], tuple[Finding, ...]]:
     """Return the entries of a file, and what is wrong with it."""
     from policy.files.yaml_nodes import read_yaml  # noqa: PLC0415  # few folders have that file
 
-    entries: list[Ignored] = []
+    entries: list[Suppression] = []
     problems: list[Finding] = []
     try:
         document = Fields.read(partial(read_yaml, source), "bad-suppression", filled=True)
@@ -334,7 +265,8 @@ def ignored(source: Source) -> tuple[tuple[Ignored, ...], tuple[Finding, ...]]:
         if keys.errors:
             problems += _bad_suppression(HostErrors(keys.errors))
         else:
-            entries.append(Ignored(_first_line(item.span), (code,), file, rule, reason.strip()))
+            span = _first_line(item.span)
+            entries.append(Suppression(span, (code,), reason.strip(), file, rule=rule))
     return tuple(entries), tuple(problems)
 
 
