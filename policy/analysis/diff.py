@@ -373,8 +373,8 @@ def diff_workspaces(
         title = (pair[1] or pair[0]).title  # type: ignore[union-attr]  # one of them is there
         found: dict[object, list[_ChainChange]] = {}
         for reading in readings:
-            sides = (project and reading_side(project, reading) for project in pair)
-            for key, change in _chain_changes(ComparedChains(*sides, known), why):
+            before, after = (project and reading_side(project, reading) for project in pair)
+            for key, change in _chain_changes(ComparedChains(before, after, known), why):
                 found.setdefault(key, []).append(change)
         changes += (change for alike in found.values() for change in _changes(title, alike))
     return Diff(tuple(sorted(changes, key=_order)), files, tuple(why))

@@ -105,7 +105,7 @@ def _granted(asked: Asked, most: int | None) -> Iterator[tuple[doc.Text, ...]]:
         # The reason without a rule names the agent.
         rules = tuple((one.rule, one.place) for one in first.because)
         alone = first.chain if most is None else ()
-        why = rules or (first.decision and first.decision.reason)
+        why = rules or (first.decision.reason if first.decision is not None else None)
         return first.project, first.effect, why, note, alone
 
     rows = doc.grouped(((first, _only(first, others)) for first, *others in same), key)
@@ -116,7 +116,7 @@ def _granted(asked: Asked, most: int | None) -> Iterator[tuple[doc.Text, ...]]:
             effect(first.effect),
             (_agents([each.chain for each, _ in members], most), note),
             call(first.tool, first.call),
-            because_text(first.decision, first.agent) if first.decision else "",
+            because_text(first.decision, first.agent) if first.decision is not None else "",
         )
 
 

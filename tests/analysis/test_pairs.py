@@ -139,21 +139,3 @@ def test_where_chains_are_left_out_the_answer_is_not_exact(monkeypatch: pytest.M
             patch.setattr(module, bound, 1)
             patch.setattr(module, "_SPAWNS_EACH", 0)
             assert diff_workspaces(before, after).why == (MANY_CHAINS,)
-
-
-def test_who_hands_on_no_more_starts_no_agent_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    names = "abcdefghijkl"
-    text = "root a\n" + "".join(
-        f"agent {n} {{\n    allow Task, Read({n}/%s)\n    deny Bash({n} *)\n    delegate *\n}}\n"
-        for n in names
-    )
-    sides = [notation(text % ((folder,) * len(names))) for folder in ("**", "docs/**")]
-    # Those that the root starts, and as many more.
-    monkeypatch.setattr(module, "_SPAWNS", 0)
-    monkeypatch.setattr(module, "_SPAWNS_EACH", 2)
-    diff = diff_workspaces(*sides)
-    assert diff.exact
-    assert {change.chain[-1] for change in diff.changes} == set(names)
-    # What one hands on that changes has to be followed.
-    handing = [notation(text.replace("    delegate *\n", "") % ((f,) * 12)) for f in ("**", "x/**")]
-    assert diff_workspaces(*handing).why == (MANY_CHAINS,)

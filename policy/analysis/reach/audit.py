@@ -69,8 +69,8 @@ class Gaps:
     """
 
     def __init__(self, project: Project, known: Known) -> None:
-        sides = (reading_side(project, reading) for reading in READINGS)
-        self._compared = ComparedChains(*sides, known, one_sided=False)
+        declared, real = (reading_side(project, reading) for reading in READINGS)
+        self._compared = ComparedChains(declared, real, known, one_sided=False)
 
     def of(self, agent: str) -> tuple[tuple[ReadingGap, ...], tuple[str, ...]]:
         """Return the gaps of *agent*, and why there may be more."""

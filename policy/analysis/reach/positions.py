@@ -9,7 +9,6 @@ is made on the way. Any other reading is asked for each step.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from typing import Protocol
 
 from policy.core.effect import Effect
 from policy.core.values import define
@@ -35,7 +34,6 @@ __all__ = [
     "SpawnNumbers",
     "bits",
     "moves",
-    "startable",
 ]
 
 
@@ -56,7 +54,6 @@ class RuleSets:
         self.sets: list[RuleSet] = []
         self.denying: set[int] = set()
         self._numbers: dict[RuleSet, int] = {}
-        self._unions: dict[frozenset[RuleSet], Sets] = {}
         # By identity: to compare sets that are equal takes longer than to follow a chain.
         self._known: dict[int, tuple[Ceiling, Sets]] = {}
 
@@ -65,10 +62,7 @@ class RuleSets:
         known = self._known.get(id(ceiling))
         if known is not None:
             return known[1]
-        found = self._unions.get(ceiling.sets)
-        if found is None:
-            found = frozenset(map(self._number, ceiling.sets))
-            self._unions[ceiling.sets] = found
+        found = frozenset(map(self._number, ceiling.sets))
         self._known[id(ceiling)] = ceiling, found
         return found
 
@@ -207,53 +201,54 @@ class Position:
         )
 
 
-class PositionMoves(Protocol):
-    """How positions of one reading follow one another."""
+class PositionMoves:
+    """How positions of one reading follow one another, as a host makes its links.
 
-    @property
-    def numbers(self) -> SpawnNumbers:
-        """The numbers of its rule sets and agents."""
+    Attributes:
+        numbers: of its rule sets and agents.
+        reading: how chains come about.
+
+    """
+
+    def __init__(self, reading: Reading, numbers: SpawnNumbers) -> None:
+        self.numbers = numbers
+        self.reading = reading
 
     def start(self, agent: str) -> Position | None:
         """Return *agent* as the root of chains; None where it cannot be one."""
+        try:
+            return self._position(self.reading.start(agent))
+        except (KeyError, SpawnDenied):
+            return None
 
     def step(self, position: Position, agent: int) -> Position | None:
         """Return *agent* behind *position*; None where the host refuses it."""
+        if position.link is None:
+            return None
+        try:
+            return self._position(self.reading.step(position.link, self.numbers.agents[agent]))
+        except (KeyError, SpawnDenied):
+            return None
 
     def incoming(self, position: Position) -> Hashable:
-        """Return what the positions behind *position* depend on, which may be itself."""
+        """Return what the positions behind *position* depend on."""
+        return position  # a host may look at anything
+
+    def startable(self, position: Position) -> int:
+        """Return the agents that *position* may start as far as its own tables say."""
+        return 0 if position.bounds.is_last else self.numbers.granted(position.use)[0]
+
+    def _position(self, link: Link) -> Position:
+        table, agent = link.table, self.numbers.places[link.name]
+        sets = self.numbers.rule_sets.of_both(table)
+        return Position(agent, *sets, table.bounds, link.depth, link.state, link)
 
 
-def moves(
-    reading: Reading, rule_sets: RuleSets | None = None, agents: tuple[str, ...] | None = None
-) -> PositionMoves:
-    """Return how positions of *reading* follow one another.
-
-    Args:
-        reading: how chains come about.
-        rule_sets: those that have a number, where several readings share them.
-        agents: by number, where several readings share them.
-
-    """
-    numbers = SpawnNumbers(reading, rule_sets or RuleSets(), agents or reading.agents)
-    if isinstance(reading, Attenuated) and type(reading).step is Attenuated.step:
-        return _Meets(reading, numbers)
-    return _Steps(reading, numbers)
-
-
-def startable(numbers: SpawnNumbers, position: Position) -> int:
-    """Return the agents that *position* may start as far as its own tables say."""
-    if position.bounds.is_last:
-        return 0
-    return numbers.granted(position.use)[0]
-
-
-class _Meets:
-    """Links that are met as they are declared."""
+class _Meets(PositionMoves):
+    """Positions of links that are met as they are declared."""
 
     def __init__(self, reading: Attenuated, numbers: SpawnNumbers) -> None:
-        self.numbers = numbers
-        self.reading = reading
+        super().__init__(reading, numbers)
         self._tables = [
             self._numbered(reading.tables[agent]) if agent in reading.tables else None
             for agent in numbers.agents
@@ -299,33 +294,16 @@ class _Meets:
         return position.delegated, position.bounds
 
 
-class _Steps:
-    """Links as a host makes them."""
+def moves(reading: Reading, rule_sets: RuleSets, agents: tuple[str, ...]) -> PositionMoves:
+    """Return how positions of *reading* follow one another.
 
-    def __init__(self, reading: Reading, numbers: SpawnNumbers) -> None:
-        self.numbers = numbers
-        self.reading = reading
+    Args:
+        reading: how chains come about.
+        rule_sets: by number; readings that are compared share them.
+        agents: by number, too.
 
-    def _position(self, link: Link, agent: int) -> Position:
-        table = link.table
-        use, delegated = self.numbers.rule_sets.of_both(table)
-        return Position(agent, use, delegated, table.bounds, link.depth, link.state, link)
-
-    def start(self, agent: str) -> Position | None:
-        try:
-            link = self.reading.start(agent)
-        except (KeyError, SpawnDenied):
-            return None
-        return self._position(link, self.numbers.places[agent])
-
-    def step(self, position: Position, agent: int) -> Position | None:
-        if position.link is None:
-            return None
-        try:
-            link = self.reading.step(position.link, self.numbers.agents[agent])
-        except (KeyError, SpawnDenied):
-            return None
-        return self._position(link, agent)
-
-    def incoming(self, position: Position) -> Hashable:
-        return position  # a host may look at anything
+    """
+    numbers = SpawnNumbers(reading, rule_sets, agents)
+    if isinstance(reading, Attenuated) and type(reading).step is Attenuated.step:
+        return _Meets(reading, numbers)
+    return PositionMoves(reading, numbers)

@@ -255,7 +255,8 @@ class _Tool:
         best = {pattern: self._best(pattern) for pattern in self._rules}
         grants: dict[object, MostGranted] = {}
         for pattern, grant in self._named(best).items():
-            if any(other.effect is not grant.effect for other in self._next(pattern, best, rest)):
+            around = self._next(pattern, best, rest) if overlaps else ()
+            if not overlaps or any(other.effect is not grant.effect for other in around):
                 key = (grant.effect, grant.rule)
                 known = grants.get(key, grant)
                 grants[key] = values.evolve(known, patterns=(*known.patterns, pattern))

@@ -29,7 +29,6 @@ from policy.analysis.reach.positions import (
     RuleSets,
     bits,
     moves,
-    startable,
 )
 from policy.core.values import define, field, frozen
 from policy.hosts.project import Project
@@ -68,9 +67,6 @@ _NOTHING: _Differing = frozenset()
 
 # What follows from both sides of a pair depends on this (`PositionMoves.incoming`).
 _Incoming = tuple[Any, Any]
-
-# Incoming rights of pairs with which each new one is compared.
-_WIDE = 64
 
 
 @frozen
@@ -180,8 +176,6 @@ class Worklist:
         self._waiting: deque[PositionPair] = deque()
         self._followed: dict[_Incoming, list[int]] = {}
         self._refused: dict[_Incoming, int] = {}
-        # Some of what pairs hand on, none of which shows no more than another.
-        self._wide: list[tuple[_Incoming, list[int]]] = []
         self._count = 0
         self._left: float = _SPAWNS + _SPAWNS_EACH * len(self.agents)
 
@@ -264,17 +258,11 @@ class Worklist:
 
     def _follow(self, pair: PositionPair) -> None:
         sides = tuple(zip(self._moves, (pair.before, pair.after), strict=True))
-        targets = [startable(side.numbers, at) if at is not None else 0 for side, at in sides]
+        targets = [side.startable(at) if at is not None else 0 for side, at in sides]
         # Pairs behind which the same follows start every agent once.
         before, after = (side.incoming(at) if at is not None else None for side, at in sides)
         key = before, after
         followed = self._followed.setdefault(key, [0, 0, 0])
-        if isinstance(before, tuple) and isinstance(after, tuple):  # else a host looks at more
-            above = [(k, known) for k, known in self._wide if _shows_no_more(key, k)]
-            for _, known in above:
-                followed[0] |= known[0]
-            if not above and len(self._wide) < _WIDE:
-                self._wide.append((key, followed))
         both = targets[0] & targets[1]
         for number, mask in enumerate((both, targets[0] & ~both, targets[1] & ~both)):
             new = mask & ~followed[number]
@@ -349,24 +337,6 @@ class Worklist:
         return by.covers(pair) and not (self._is_deep and pair.depth != by.depth)
 
 
-def _shows_no_more(one: _Incoming, other: _Incoming) -> bool:
-    """Return whether agents that both sides start show behind *one* only what *other* shows.
-
-    That is so where *one* hands on no more, within the same limits, and differs in no
-    rule set in which *other* does not.
-    """
-    (before, *limits), (after, *limits_after) = one
-    (known_before, *known), (known_after, *known_limits) = other
-    return bool(
-        known_before <= before
-        and known_after <= after
-        and limits == known
-        and limits_after == known_limits
-        and before - after <= known_before - known_after
-        and after - before <= known_after - known_before
-    )
-
-
 @frozen(slots=False, eq=False)
 class Reach:
     """The positions of one reading that matter.
@@ -432,14 +402,10 @@ class Reach:
 
     def _behind(self, pair: PositionPair, known: Mapping[int, Chain]) -> Chain:
         numbers, parent = self._moves.numbers, pair.parent
-        agent, reading = numbers.agents[pair.agent], numbers.reading
-        if parent is None or parent.before is None:
-            return Chain.start(agent, reading)
-        chain = known[id(parent)]
-        _, allowed = numbers.granted(parent.before.use)
-        if allowed >> pair.agent & 1:  # no one has to confirm it
-            return Chain((*chain.links, reading.step(chain.links[-1], agent)), reading)
-        return chain.spawn(agent)
+        agent = numbers.agents[pair.agent]
+        if parent is None:
+            return Chain.start(agent, numbers.reading)
+        return known[id(parent)].spawn(agent)
 
 
 def _widest(chains: tuple[Chain, ...]) -> Iterator[Chain]:
