@@ -11,17 +11,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from policy.analysis.reach.worklist import (
-    MANY_CHAINS,
-    PositionPair,
-    ReadingSide,
-    Worklist,
-    is_met_alike,
-    reading_side,
-)
-from policy.compare.compare import Comparison, Known
-from policy.compare.tables import compare_meets, decided, told
-from policy.compare.witness import Difference, ordinary
+from policy.analysis.reach.chains import ComparedChains, cause
+from policy.analysis.reach.worklist import MANY_CHAINS, PositionPair, reading_side
+from policy.compare.compare import Known
+from policy.compare.witness import Difference
 from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
@@ -32,12 +25,10 @@ from policy.core.values import frozen
 from policy.files.opening import Tree, is_unreadable
 from policy.hosts.project import Project
 from policy.hosts.workspace import Workspace
-from policy.tables.chain import READINGS, Chain, Chains, plain_call
-from policy.tables.table import Table
+from policy.tables.chain import READINGS, plain_call
 
 __all__ = [
     "Change",
-    "ComparedChains",
     "Diff",
     "FileChange",
     "changed_files",
@@ -102,86 +93,6 @@ def _content(tree: Tree, path: str) -> bytes | None:
 
 
 _Names = tuple[str, ...]
-_Tables = tuple[Table, Table]
-
-
-def _cause(difference: Difference) -> object:
-    """Return what becomes of a tool by which rules, whichever links of a chain these are of."""
-    rules = tuple(
-        tuple((one.rule, one.effect, one.place) for one in decision.because)
-        for decision in (difference.before, difference.after)
-    )
-    return difference.tool, difference.effects, rules
-
-
-class ComparedChains:
-    """How two readings decide along the chains that both have, and which chains one has alone.
-
-    Args:
-        before: a reading; None where there are no chains.
-        after: the other, or None.
-        known: what comparisons of tables found so far (`compare.tables.differences`).
-        one_sided: whether chains that are on one side only are wanted.
-
-    Attributes:
-        pairs: the pairs of positions that matter; nothing where both are met from equal tables.
-        reading: the name of what is compared.
-
-    """
-
-    def __init__(
-        self,
-        before: ReadingSide | None,
-        after: ReadingSide | None,
-        known: Known,
-        *,
-        one_sided: bool = True,
-    ) -> None:
-        sides = (before, after)
-        self.pairs = None if _is_same(*sides) else Worklist(*sides, one_sided=one_sided).run()
-        self.reading = next((side.reading.name for side in sides if side), "")
-        self._known = known
-        self._compared: dict[object, Comparison] = {}
-        self._chains = tuple(Chains(side.reading) if side else None for side in sides)
-
-    def chain(self, number: int, names: _Names) -> Chain:
-        """Return a chain of one side, which has it."""
-        chains = self._chains[number]
-        if chains is None:
-            raise KeyError(names)  # no chain is there
-        return chains.of(names)
-
-    def tables(self, names: _Names) -> _Tables:
-        """Return what both sides have at the end of a chain."""
-        return self.chain(0, names).table, self.chain(1, names).table
-
-    def compare(self, names: _Names) -> Comparison:
-        """Return how both sides differ at the end of a chain: a difference for each cause.
-
-        Equal rules that stand elsewhere, or belong to others, may be the reasons (`at`).
-        """
-        before, after = self.tables(names)
-        key = (before.use.sets, after.use.sets)
-        if key not in self._compared:
-            found = compare_meets(before.use.linked, after.use.linked, self._known)
-            causes: dict[object, Difference] = {}
-            calls = ordinary(found.differences, before, after)
-            for difference in told(calls, before, after):
-                causes.setdefault(_cause(difference), difference)
-            self._compared[key] = Comparison(tuple(causes.values()), found.why)
-        return self._compared[key]
-
-    def at(self, names: _Names, difference: Difference) -> Difference:
-        """Return a difference as a chain decides it: rules and links are its own."""
-        return decided(*self.tables(names), difference)
-
-
-def _is_same(before: ReadingSide | None, after: ReadingSide | None) -> bool:
-    """Return whether nothing can differ, since both sides are met from equal tables."""
-    if before is None or after is None:
-        return before is after
-    is_started_alike = (before.starts, before.alone) == (after.starts, after.alone)
-    return is_started_alike and is_met_alike(before.reading, after.reading)
 
 
 @frozen(eq=False)
@@ -222,7 +133,7 @@ def _chain_changes(
         return
     if not pairs.is_whole:
         why[MANY_CHAINS] = None
-    shown: dict[object, dict[object, Difference]] = {}
+    shown: dict[object, tuple[dict[object, Difference], tuple[str, ...]]] = {}
     reported: dict[str, dict[object, Difference]] = {}
     named = ((pairs.names(pair), pair) for pair in pairs)
     ordered = sorted(named, key=lambda each: (len(each[0]), each[0]))
@@ -231,14 +142,15 @@ def _chain_changes(
             if not pairs.is_implied(pair):
                 yield _one_sided(compared, names, pair)
         elif pair.before.use != pair.after.use:
-            found = compared.compare(names)
-            why.update(dict.fromkeys(found.why))
             key = pair.agent, pair.before.use, pair.after.use
             if key not in shown:
+                found = compared.compare(names)
+                why.update(dict.fromkeys(found.why))
                 known = reported.setdefault(names[-1], {})
-                shown[key] = dict(_by_cause(compared, names, known))
-            for cause, difference in shown[key].items():
-                yield cause, _ChainChange(compared, names, "rule", difference, found.why)
+                shown[key] = dict(_by_cause(compared, names, known)), found.why
+            differences, more = shown[key]
+            for mark, difference in differences.items():
+                yield mark, _ChainChange(compared, names, "rule", difference, more)
 
 
 def _one_sided(
@@ -267,11 +179,11 @@ def _by_cause(
     are those of the agent by their cause.
     """
     for difference in compared.compare(names).differences:
-        cause = _cause(difference)
-        other = known.setdefault(cause, difference)
+        own = cause(difference)
+        other = known.setdefault(own, difference)
         again = compared.at(names, other) if other.call != difference.call else difference
-        shown = again if _cause(again) == cause else difference
-        yield (str(shown.call), cause), shown
+        shown = again if cause(again) == own else difference
+        yield (str(shown.call), own), shown
 
 
 @frozen
@@ -373,8 +285,8 @@ def diff_workspaces(
         title = (pair[1] or pair[0]).title  # type: ignore[union-attr]  # one of them is there
         found: dict[object, list[_ChainChange]] = {}
         for reading in readings:
-            before, after = (project and reading_side(project, reading) for project in pair)
-            for key, change in _chain_changes(ComparedChains(before, after, known), why):
+            sides = [reading_side(project, reading) if project else None for project in pair]
+            for key, change in _chain_changes(ComparedChains(sides[0], sides[1], known), why):
                 found.setdefault(key, []).append(change)
         changes += (change for alike in found.values() for change in _changes(title, alike))
     return Diff(tuple(sorted(changes, key=_order)), files, tuple(why))

@@ -6,9 +6,9 @@ import attrs
 import pytest
 from hypothesis import given
 
-from policy.analysis.diff import ComparedChains
 from policy.analysis.reach import worklist as module
 from policy.analysis.reach.audit import AgentAudit, Gaps, ReadingGap, audit, escalations
+from policy.analysis.reach.chains import ComparedChains
 from policy.analysis.reach.worklist import MANY_CHAINS
 from policy.cli.report.words import call_text
 from policy.compare.samples import SAMPLED

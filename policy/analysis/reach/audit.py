@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from typing import Final
 
-from policy.analysis.diff import ComparedChains
+from policy.analysis.reach.chains import ComparedChains
 from policy.analysis.reach.privileges import AtMost, ToolAccess, at_most, tool_access
 from policy.analysis.reach.worklist import MANY_CHAINS, Reach, is_met_alike, reach, reading_side
 from policy.compare.compare import Known

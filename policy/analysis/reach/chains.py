@@ -1,0 +1,93 @@
+"""What two readings decide differently, chain by chain."""
+
+from __future__ import annotations
+
+from policy.analysis.reach.worklist import ReadingSide, Worklist, is_met_alike
+from policy.compare.compare import Comparison, Known
+from policy.compare.tables import compare_meets, decided, told
+from policy.compare.witness import Difference, ordinary
+from policy.tables.chain import Chain, Chains
+from policy.tables.table import Table
+
+__all__ = ["ComparedChains", "cause"]
+
+_Tables = tuple[Table, Table]
+
+
+def cause(difference: Difference) -> object:
+    """Return what becomes of a tool by which rules, whichever links of a chain these are of."""
+    rules = tuple(
+        tuple((one.rule, one.effect, one.place) for one in decision.because)
+        for decision in (difference.before, difference.after)
+    )
+    return difference.tool, difference.effects, rules
+
+
+class ComparedChains:
+    """How two readings decide along the chains that both have, and which chains one has alone.
+
+    Args:
+        before: a reading; None where there are no chains.
+        after: the other, or None.
+        known: what comparisons of tables found so far (`compare.tables.differences`).
+        one_sided: whether chains that are on one side only are wanted.
+
+    Attributes:
+        pairs: the pairs of positions that matter; nothing where both are met from equal tables.
+        reading: the name of what is compared.
+
+    """
+
+    def __init__(
+        self,
+        before: ReadingSide | None,
+        after: ReadingSide | None,
+        known: Known,
+        *,
+        one_sided: bool = True,
+    ) -> None:
+        sides = (before, after)
+        self.pairs = None if _is_same(*sides) else Worklist(*sides, one_sided=one_sided).run()
+        self.reading = next((side.reading.name for side in sides if side), "")
+        self._known = known
+        self._compared: dict[object, Comparison] = {}
+        self._chains = tuple(Chains(side.reading) if side else None for side in sides)
+
+    def chain(self, number: int, names: tuple[str, ...]) -> Chain:
+        """Return a chain of one side, which has it."""
+        chains = self._chains[number]
+        if chains is None:
+            raise KeyError(names)  # no chain is there
+        return chains.of(names)
+
+    def tables(self, names: tuple[str, ...]) -> _Tables:
+        """Return what both sides have at the end of a chain."""
+        return self.chain(0, names).table, self.chain(1, names).table
+
+    def compare(self, names: tuple[str, ...]) -> Comparison:
+        """Return how both sides differ at the end of a chain: a difference for each cause.
+
+        Equal rules that stand elsewhere, or belong to others, may be the reasons (`at`).
+        """
+        before, after = self.tables(names)
+        key = (before.use.sets, after.use.sets)
+        if key not in self._compared:
+            found = compare_meets(before.use.linked, after.use.linked, self._known)
+            causes: dict[object, Difference] = {}
+            calls = ordinary(found.differences, before, after)
+            for difference in told(calls, before, after):
+                causes.setdefault(cause(difference), difference)
+            self._compared[key] = Comparison(tuple(causes.values()), found.why)
+        return self._compared[key]
+
+    def at(self, names: tuple[str, ...], difference: Difference) -> Difference:
+        """Return a difference as a chain decides it: rules and links are its own."""
+        return decided(*self.tables(names), difference)
+
+
+def _is_same(before: ReadingSide | None, after: ReadingSide | None) -> bool:
+    """Return whether nothing can differ, since both sides are met from equal tables."""
+    if before is None or after is None:
+        return before is after
+    is_started_alike = (before.starts, before.alone) == (after.starts, after.alone)
+    return is_started_alike and is_met_alike(before.reading, after.reading)
