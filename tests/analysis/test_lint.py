@@ -62,30 +62,6 @@ def run(capsys, tmp_path, monkeypatch):
     return running
 
 
-@pytest.mark.parametrize(
-    ("allow", "shown"),
-    [
-        ("Bash(git * push)", "git policy-witness push"),
-        ("Bash(npm * test *)", "npm policy-witness test policy-witness"),
-        ("Bash(git diff *)", ""),
-        ("Bash(git * --stat)", ""),  # no subcommand stands behind the star
-        ("Bash(grep * src)", ""),  # and `grep` has none
-    ],
-)
-def test_a_star_before_a_subcommand_is_found_with_another_one_that_is_allowed(allow, shown) -> None:
-    told = [
-        f.message for f in linted(team(allow)).findings if f.code == "wildcard-before-subcommand"
-    ]
-    assert bool(told) == bool(shown)
-    assert all(f"allows `{shown}`" in message for message in told)
-
-
-def test_a_star_before_a_subcommand_is_found_in_every_host() -> None:
-    agent = "---\nname: a\ndescription: x\npermissions:\n  allow:\n    - Bash(git * push)\n---\n"
-    for files in (settings(allow=["Bash(git * push)"]), {".a3s/agents/a.md": agent}):
-        assert "wildcard-before-subcommand" in codes(files), files
-
-
 def test_a_tool_that_is_nearly_one_of_a3s_is_named() -> None:
     agent = "---\nname: a\ndescription: x\npermissions:\n  deny: [web-fetch, raed, deploy]\n---\n"
     found = linted({".a3s/agents/a.md": agent}).findings

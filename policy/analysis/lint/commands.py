@@ -43,10 +43,6 @@ _RUNNERS: Final = {
 _LANGUAGES: Final[tuple[str, ...]] = tuple(f"{name} " for name in _DATA["languages"]["options"])
 _READERS: Final = [text.replace("ANY", _ANYTHING) for text in _DATA["shell"]["readers"]]
 _SEARCHERS: Final[tuple[str, ...]] = tuple(_DATA["shell"]["searchers"])
-_SUBCOMMANDED: Final = frozenset(f"{name} " for name in _DATA["shell"]["subcommanded"])
-
-# What may be a subcommand.
-_SUBCOMMAND: Final = re.compile(r" [^-\s]")
 
 # How hosts call the tool that reads a file.
 _READING: Final = frozenset({"read", "read_file", "file_read", "view"})
@@ -204,21 +200,6 @@ def _allows_all(positions: Positions, because: Because) -> bool:
         return True
     lines = positions.lines.get((because.place, because.rule), ())
     return any(e.pattern is None or e.pattern == Pattern.text("*") for e in lines)
-
-
-@of_commands("wildcard-before-subcommand")
-def wildcard_before_subcommand(commands: Commands) -> Iterator[Finding]:
-    """Yield the rules that allow a subcommand with anything in front, another one included."""
-    for tool in commands.shells:
-        for entry in commands.entries(tool):
-            command = "" if entry.field else _other_subcommand(entry.pattern)
-            if entry.effect is not Effect.ALLOW or entry.place is None or not command:
-                continue
-            decision = commands.decide(tool, command)
-            by = {(because.rule, because.place) for because in decision.because}
-            if decision.effect is Effect.ALLOW and (entry.rule, entry.place) in by:
-                code = "wildcard-before-subcommand"
-                yield commands.positions.finding(code, _because(entry), command=command)
 
 
 @of_commands("read-through-shell")
@@ -415,17 +396,6 @@ def _inside(entry: RowEntry, path: str) -> str:
     below, pattern = f"{path}/x", entry.pattern
     is_deep = entry.rule.endswith("**)") and not path.endswith("/x")
     return below if is_deep and pattern is not None and pattern.matches(below) else path
-
-
-def _other_subcommand(pattern: Pattern | None) -> str:
-    """Return a command of *pattern* with another subcommand than the one it ends in, or ""."""
-    tokens = pattern.tokens if pattern is not None else ()
-    if len(tokens) < 3 or pattern is None or not isinstance(tokens[0], str):
-        return ""
-    rest = [token for token in tokens[2:] if isinstance(token, str)]
-    if tokens[0] not in _SUBCOMMANDED or not rest or not _SUBCOMMAND.match(rest[0]):
-        return ""
-    return freeze(pattern, _ANYTHING)
 
 
 def _filled(form: str, path: str) -> str:
