@@ -147,24 +147,32 @@ class Worklist:
         before: the first side; None where there are no chains.
         after: the second side, or None.
         one_sided: whether chains that are on one side only are wanted.
+        of_agent: how many positions of one agent are kept, beside `_IN_ALL` in all; by default
+            only all pairs and spawns are bounded.
 
     Attributes:
         agents: the agents of both sides, by number.
         rule_sets: those of both sides, by number.
         edges: by the number of an agent, those that it starts on some side, as bits.
+        moves: how positions of each side follow one another.
         is_whole: whether no pair was left out for there being too many.
 
     """
 
     def __init__(
-        self, before: ReadingSide | None, after: ReadingSide | None, *, one_sided: bool = True
+        self,
+        before: ReadingSide | None,
+        after: ReadingSide | None,
+        *,
+        one_sided: bool = True,
+        of_agent: int | None = None,
     ) -> None:
         self._sides = (before or _NO_CHAINS, after or _NO_CHAINS)
         self.agents = tuple(dict.fromkeys(a for side in self._sides for a in side.reading.agents))
         self.rule_sets = RuleSets()
         self.edges: dict[int, int] = {}
         self.is_whole = True
-        self._moves = tuple(moves(s.reading, self.rule_sets, self.agents) for s in self._sides)
+        self.moves = tuple(moves(s.reading, self.rule_sets, self.agents) for s in self._sides)
         self._one_sided = one_sided
         self._numbers = {agent: number for number, agent in enumerate(self.agents)}
         # Where a host goes by the number of agents in front, and otherwise than before, a
@@ -177,7 +185,9 @@ class Worklist:
         self._followed: dict[_Incoming, list[int]] = {}
         self._refused: dict[_Incoming, int] = {}
         self._count = 0
-        self._left: float = _SPAWNS + _SPAWNS_EACH * len(self.agents)
+        self._of_agent = of_agent
+        spawns = _SPAWNS + _SPAWNS_EACH * len(self.agents)
+        self._left = math.inf if of_agent else spawns
 
     def run(self) -> Worklist:
         """Follow every spawn from every pair, and return this worklist."""
@@ -237,7 +247,7 @@ class Worklist:
         if parent.before is None or parent.after is None:
             return True
         side, above = (0, parent.before) if pair.before is None else (1, parent.after)
-        return not self._moves[side].numbers.granted(above.use)[0] >> pair.agent & 1
+        return not self.moves[side].numbers.granted(above.use)[0] >> pair.agent & 1
 
     def _start(self, agents: Iterable[str]) -> None:
         for agent in agents:
@@ -254,10 +264,10 @@ class Worklist:
         is_start = agent in side.starts or agent in side.alone
         if not is_start and agent in side.reading.agents:
             return None
-        return self._moves[number].start(agent)
+        return self.moves[number].start(agent)
 
     def _follow(self, pair: PositionPair) -> None:
-        sides = tuple(zip(self._moves, (pair.before, pair.after), strict=True))
+        sides = tuple(zip(self.moves, (pair.before, pair.after), strict=True))
         targets = [side.startable(at) if at is not None else 0 for side, at in sides]
         # Pairs behind which the same follows start every agent once.
         before, after = (side.incoming(at) if at is not None else None for side, at in sides)
@@ -292,7 +302,7 @@ class Worklist:
         known, differing = self._known(pair), self._differing(pair)
         if self._is_shown(pair, differing):
             return
-        if known and self._is_full(known):
+        if self._is_full(known):
             self.is_whole = False
             return
         self._count += 1
@@ -312,9 +322,16 @@ class Worklist:
                     return True
         return False
 
-    def _is_full(self, known: list[tuple[PositionPair, _Differing]]) -> bool:  # noqa: ARG002
-        """Return whether no pair of an agent is kept beside those that are *known*."""
-        return self._count >= _PAIRS
+    def _is_full(self, known: list[tuple[PositionPair, _Differing]]) -> bool:
+        """Return whether no pair of an agent is kept beside those that are *known*.
+
+        The first is kept in any case: it is a shortest chain.
+        """
+        if self._of_agent is None:
+            return bool(known) and self._count >= _PAIRS
+        if len(known) >= self._of_agent:
+            known[:] = [each for each in known if not each[0].is_covered]
+        return bool(known) and (len(known) >= self._of_agent or self._count >= _IN_ALL)
 
     def _differing(self, pair: PositionPair) -> _Differing:
         before, after = pair.before, pair.after
@@ -435,40 +452,20 @@ def reach(
 
     """
     starts = tuple(project.starts if starts is None else starts)
-    return _OneReading(ReadingSide(reading, starts, tuple(alone))).result()
+    side = ReadingSide(reading, starts, tuple(alone))
+    found = Worklist(side, None, of_agent=_PER_AGENT).run()
+    most = {} if found.is_whole else dict(_most(side, found.agents))
+    return Reach(most, found.moves[0], tuple(found), found.edges)
 
 
-class _OneReading(Worklist):
-    """A worklist over one reading, with a bound for the positions of each agent."""
-
-    def __init__(self, side: ReadingSide) -> None:
-        super().__init__(side, None)
-        self._side = side
-        self._left = math.inf
-
-    def result(self) -> Reach:
-        """Return what was found."""
-        self.run()
-        most = {} if self.is_whole else dict(self._most())
-        return Reach(most, self._moves[0], tuple(self), self.edges)
-
-    def _differing(self, pair: PositionPair) -> _Differing:  # noqa: ARG002
-        return _NOTHING
-
-    def _is_full(self, known: list[tuple[PositionPair, _Differing]]) -> bool:
-        if len(known) >= _PER_AGENT:
-            known[:] = [(pair, nothing) for pair, nothing in known if not pair.is_covered]
-        # The first is kept in any case: it is a shortest chain.
-        return bool(known) and (len(known) >= _PER_AGENT or self._count >= _IN_ALL)
-
-    def _most(self) -> Iterator[tuple[str, Table]]:
-        """Yield what each agent may do at most where others start it, in whatever chain."""
-        side, reading = self._side, self._side.reading
-        for agent in self.agents:
-            if type(reading) is not Attenuated or agent in side.alone:
-                yield agent, UNRESTRICTED
-            elif agent in reading.tables and len(side.starts) == 1:
-                # A longer chain grants no more than the shortest that there could be.
-                yield agent, reading.step(reading.start(*side.starts), agent).table
-            elif agent in reading.tables:
-                yield agent, reading.tables[agent]
+def _most(side: ReadingSide, agents: Iterable[str]) -> Iterator[tuple[str, Table]]:
+    """Yield what each agent may do at most where others start it, in whatever chain."""
+    reading = side.reading
+    for agent in agents:
+        if type(reading) is not Attenuated or agent in side.alone:
+            yield agent, UNRESTRICTED
+        elif agent in reading.tables and len(side.starts) == 1:
+            # A longer chain grants no more than the shortest that there could be.
+            yield agent, reading.step(reading.start(*side.starts), agent).table
+        elif agent in reading.tables:
+            yield agent, reading.tables[agent]
