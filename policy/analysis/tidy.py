@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator
 
 from policy.analysis.diff import Change, diff_workspaces
-from policy.analysis.lint.checks import Positions, RuleSpelling, of_rules
+from policy.analysis.lint.checks import Positions, RuleSpelling, rule_findings
 from policy.analysis.lint.commands import command_findings
 from policy.analysis.remedy import folded, kin
 from policy.core.decision import Because
@@ -115,7 +115,7 @@ def _is_warned_about(tree: Tree, workspace: Workspace, file: str, rule: str) -> 
         positions = Positions(project, tree.source)
         if any(place.file == file and text == rule for place, text in positions.lines):
             spelling = RuleSpelling(rule, tree.source(file).whole())
-            found = [*of_rules.run(spelling), *command_findings(positions)]
+            found = [*rule_findings(spelling), *command_findings(positions)]
             return any(
                 each.severity is not Severity.NOTE and f"`{rule}`" in each.message for each in found
             )

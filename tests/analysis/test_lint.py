@@ -12,10 +12,8 @@ from typing import Any
 import attrs
 import pytest
 
-from policy.analysis import catalogue
 from policy.analysis.lint import baseline_text, compare_with_baseline, lint, mend
-from policy.analysis.lint.checks import Positions, of_files, of_rules
-from policy.analysis.lint.commands import of_commands
+from policy.analysis.lint.checks import Positions
 from policy.analysis.lint.dead import TriedRules, dead_rule_findings
 from policy.analysis.lint.suppression import suppressions
 from policy.cli import main
@@ -837,11 +835,6 @@ def test_tables_share_what_becomes_of_a_rule_where_they_say_the_same_of_its_tool
     keys = {name: tried.keys(table, {mark}).get(mark) for name, table in tables.items()}
     assert keys["all"] is not None
     assert keys["all"] == keys["web"] != keys["less"]
-
-
-def test_every_check_has_a_page_for_each_of_its_codes() -> None:
-    registered = {code for checks in (of_rules, of_files, of_commands) for code in checks.by_code}
-    assert registered <= set(catalogue.codes())
 
 
 def test_errors_stand_first_in_every_text(run) -> None:

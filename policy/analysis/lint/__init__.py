@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cache, partial
+from typing import Final
 
 from policy.analysis import catalogue
 from policy.analysis.lint.checks import (
     Positions,
     RuleSpelling,
     find,
-    of_files,
-    of_rules,
+    rule_findings,
+    secret_in_policy,
     without_secrets,
 )
 from policy.analysis.lint.commands import command_findings
@@ -30,6 +31,7 @@ from policy.analysis.lint.suppression import (
     ignored,
     suppressions,
 )
+from policy.core import expressions as re
 from policy.core.decision import Because
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding
@@ -121,7 +123,7 @@ def _less_suppressed(
     for file in sorted(workspace.files | {finding.place.file for finding in found}):
         source = source_of(file)
         if source is not None:
-            found += of_files.run(source)
+            found += secret_in_policy(source)
             by += suppressions(source)
     return _suppressed(list(dict.fromkeys(found)), by)
 
@@ -150,7 +152,7 @@ def _shown(positions: Positions, most: int | None, tried: TriedRules) -> Iterato
     for (place, rule), entries in positions.lines.items():
         span = positions.span(Because(rule, entries[0].effect, "", place))
         if span is not None:
-            yield from of_rules.run(RuleSpelling(rule, span))
+            yield from rule_findings(RuleSpelling(rule, span))
     yield from command_findings(positions)
     if most != 0:
         yield from dead_rule_findings(positions, most, tried)
@@ -212,13 +214,11 @@ def _removal(comment: Suppression) -> tuple[Edit, ...]:
     """Return what takes a comment away: its line, if there is nothing else on that."""
     span = comment.span
     text = span.source.text
-    start = span.start
-    while start and text[start - 1] in " \t":
-        start -= 1
-    alone = start == 0 or text[start - 1] == "\n"
-    end = span.end
-    if alone and text.startswith("\r\n", end):
-        end += 2
-    elif alone and text.startswith("\n", end):
-        end += 1
-    return (Edit(span.source.span(start, end), ""),)
+    before = text[: span.start].rstrip(" \t")
+    alone = not before or before.endswith("\n")
+    line_end = _LINE_END.match(text, span.end) if alone else None
+    end = line_end.end() if line_end else span.end
+    return (Edit(span.source.span(len(before), end), ""),)
+
+
+_LINE_END: Final = re.compile(r"\r?\n")

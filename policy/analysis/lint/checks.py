@@ -1,8 +1,8 @@
-"""The checks of lint: functions that yield findings, registered by the codes of these.
+"""The checks of lint: functions that yield findings.
 
 A check is a function of one thing that is read: the text of a rule or a file (here), or the
-commands of a table (`commands.py`). To add one, decorate it with the `Checks` of that thing and
-write the page of its code in `policy/analysis/catalogue`. `lint` calls what needs a project.
+commands of a table (`commands.py`). To add one, call it with the others of that thing and write
+the page of its code in `policy/analysis/catalogue`. `lint` calls what needs a project.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property, lru_cache
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final
 
 from policy.analysis.reach.worklist import reach
 from policy.core import expressions as re
@@ -24,33 +24,16 @@ from policy.hosts.project import Project
 from policy.tables.chain import Chain
 from policy.tables.ruleset import Entry, RuleSet
 
-__all__ = ["Checks", "Positions", "RuleSpelling", "find", "of_files", "of_rules", "without_secrets"]
+__all__ = [
+    "Positions",
+    "RuleSpelling",
+    "find",
+    "rule_findings",
+    "secret_in_policy",
+    "without_secrets",
+]
 
 find: Final = FindingTexts(__package__)
-
-_Subject = TypeVar("_Subject")
-_Check = Callable[[_Subject], Iterator[Finding]]
-
-
-class Checks(Generic[_Subject]):
-    """The checks of one kind of thing, by the codes of their findings."""
-
-    def __init__(self) -> None:
-        self.by_code: dict[str, _Check[_Subject]] = {}
-
-    def __call__(self, *codes: str) -> Callable[[_Check[_Subject]], _Check[_Subject]]:
-        """Register the decorated function as the check that yields *codes*."""
-
-        def register(check: _Check[_Subject]) -> _Check[_Subject]:
-            self.by_code.update(dict.fromkeys(codes, check))
-            return check
-
-        return register
-
-    def run(self, subject: _Subject) -> Iterator[Finding]:
-        """Yield the findings of every check, in the order in which they are registered."""
-        for check in dict.fromkeys(self.by_code.values()):
-            yield from check(subject)
 
 
 @frozen(slots=False)
@@ -112,14 +95,15 @@ class RuleSpelling:
     span: Span
 
 
-of_rules: Final = Checks[RuleSpelling]()
-of_files: Final = Checks[Source]()
+def rule_findings(rule: RuleSpelling) -> Iterator[Finding]:
+    """Yield the findings about the text of a rule."""
+    yield from hidden_character(rule)
+    yield from look_alike_letter(rule)
 
 
 # --- characters that a reviewer does not see, or takes for others --------------
 
 
-@of_rules("hidden-character")
 def hidden_character(rule: RuleSpelling) -> Iterator[Finding]:
     """Yield a character that is not displayed."""
     hidden = next((at for at, character in enumerate(rule.text) if _is_hidden(character)), None)
@@ -137,7 +121,6 @@ def _is_hidden(character: str) -> bool:
     return character not in "\n\t" and visible(character) != character
 
 
-@of_rules("look-alike-letter")
 def look_alike_letter(rule: RuleSpelling) -> Iterator[Finding]:
     """Yield a letter that looks like one of another script."""
     for word in _WORD.findall(rule.text) if not rule.text.isascii() else ():
@@ -176,7 +159,6 @@ def _looks_plain(letter: str) -> bool:
 # --- keys and passwords --------------------------------------------------------
 
 
-@of_files("secret-in-policy")
 def secret_in_policy(source: Source) -> Iterator[Finding]:
     """Yield what looks like a credential.
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 from functools import partial
+from itertools import chain as chained
 from typing import Final
 
-from policy.analysis.lint.checks import Checks, Positions
+from policy.analysis.lint.checks import Positions
 from policy.compare.witness import witness_call
 from policy.core import expressions as re
 from policy.core.decision import Because, Decision, Reason
@@ -27,7 +28,7 @@ from policy.tables.entry import RowEntry
 from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Table
 
-__all__ = ["command_findings", "of_commands"]
+__all__ = ["command_findings"]
 
 # Stands for any command: no rule names it.
 _ANYTHING: Final = "policy-witness"
@@ -57,7 +58,7 @@ def command_findings(positions: Positions) -> Iterator[Finding]:
         if commands.key in known:
             continue  # the tables differ in tools that no check calls
         known.add(commands.key)
-        for finding in of_commands.run(commands):
+        for finding in chained.from_iterable(check(commands) for check in _CHECKS):
             mark = (finding.code, finding.place)
             if mark not in reported:
                 reported.add(mark)
@@ -174,10 +175,6 @@ class Commands:
         ]
 
 
-of_commands: Final = Checks[Commands]()
-
-
-@of_commands("rule-runs-anything")
 def rule_runs_anything(commands: Commands) -> Iterator[Finding]:
     """Yield the rules that allow a program which runs any command it is given."""
     known: set[Because] = set()
@@ -202,7 +199,6 @@ def _allows_all(positions: Positions, because: Because) -> bool:
     return any(e.pattern is None or e.pattern == Pattern.text("*") for e in lines)
 
 
-@of_commands("read-through-shell")
 def read_through_shell(commands: Commands) -> Iterator[Finding]:
     """Yield the rules that deny reading a file which a command that is allowed prints."""
     printing = {tool: commands.printing(tool) for tool in commands.shells}
@@ -223,7 +219,6 @@ def read_through_shell(commands: Commands) -> Iterator[Finding]:
             break
 
 
-@of_commands("read-through-search")
 def read_through_search(commands: Commands) -> Iterator[Finding]:
     """Yield the rules that deny reading a file which a tool may search that prints its lines."""
     for entry, path, dialect in commands.unreadable():
@@ -241,7 +236,6 @@ def _by(decision: Decision) -> str:
     return "".join(f" by `{one.rule}`" for one in decision.because[:1])
 
 
-@of_commands("twin-shell")
 def twin_shell(commands: Commands) -> Iterator[Finding]:
     """Yield the rules that deny a command to one shell which another shell may run."""
     for tool in commands.shells:
@@ -255,7 +249,6 @@ def twin_shell(commands: Commands) -> Iterator[Finding]:
                 yield commands.positions.finding("twin-shell", _because(entry), **words)
 
 
-@of_commands("guard-misses-command")
 def guard_misses_command(commands: Commands) -> Iterator[Finding]:
     """Yield the rules that deny or ask for a command they spell, which is allowed all the same."""
     for tool in commands.shells:
@@ -292,7 +285,6 @@ _NESTING: Final = ("$(", "`")
 _AT_END: Final = re.compile(r"(?<!\\)(&&|\|\|?|\|&|[<>])\s*\Z")
 
 
-@of_commands("rule-of-no-command")
 def rule_of_no_command(commands: Commands) -> Iterator[Finding]:
     """Yield the rules that match no command which a shell, or its host, lets through."""
     for tool, dialect in commands.shells.items():
@@ -406,3 +398,13 @@ def _filled(form: str, path: str) -> str:
 
 def _because(entry: RowEntry) -> Because:
     return Because(entry.rule, entry.effect, "", entry.place)
+
+
+_CHECKS: Final = (
+    rule_runs_anything,
+    read_through_shell,
+    read_through_search,
+    twin_shell,
+    guard_misses_command,
+    rule_of_no_command,
+)
