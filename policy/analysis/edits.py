@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import cached_property
+from itertools import groupby
 from typing import Final
 
 from policy.analysis.diff import Change, Diff, FileChange, without
@@ -179,9 +180,12 @@ class _EditedText:
             if is_equal:
                 yield from map(_piece, was, now)
                 continue
-            units = (_units(side, indented=not self._is_json) for side in (was, now))
-            for one, other in _paired(*units):
-                items = _in_line(one, other) if one and other and not self._is_json else []
+            if self._is_json:
+                units = (_units(side, indented=False) for side in (was, now))
+                yield from (_piece(*pair) for pair in _paired(*units))
+                continue
+            for one, other in _blocks(was, now):
+                items = _in_line(one, other) if one and other else []
                 yield from items or [_piece(one, other)]
 
 
@@ -235,6 +239,21 @@ def _units(parts: Iterable[_Part], *, indented: bool) -> list[_Part]:
             depth, indent = 0, own
         depth += sum(text.count(mark) for mark in "[{") - sum(text.count(mark) for mark in "]}")
     return found
+
+
+def _blocks(
+    old: Sequence[_Part], new: Sequence[_Part]
+) -> Iterator[tuple[_Part | None, _Part | None]]:
+    """Yield the lines of both sides that are alike together, and blocks of others alone."""
+    for are_alike, run in groupby(_paired(old, new), key=all):
+        pairs = [*run]
+        if are_alike:
+            yield from pairs
+            continue
+        for unit in _units((one for one, _ in pairs if one), indented=True):
+            yield unit, None
+        for unit in _units((other for _, other in pairs if other), indented=True):
+            yield None, unit
 
 
 def _paired(

@@ -253,17 +253,25 @@ class _Tool:
             self._rules.update(dict.fromkeys(overlaps.shared, ""))
         rest = self._best(None)
         best = {pattern: self._best(pattern) for pattern in self._rules}
-        grants: dict[object, MostGranted] = {}
-        for pattern, grant in self._named(best).items():
-            around = self._next(pattern, best, rest) if overlaps else ()
-            if not overlaps or any(other.effect is not grant.effect for other in around):
-                key = (grant.effect, grant.rule)
-                known = grants.get(key, grant)
-                grants[key] = values.evolve(known, patterns=(*known.patterns, pattern))
-        ranked = sorted(grants.values(), key=lambda grant: (_RANKS[grant.effect], grant.rule))
+        told = [pattern for pattern in best if self._differs(pattern, best, rest)]
+        if overlaps is None or not (told or overlaps.exact):
+            told = [pattern for pattern, rule in self._rules.items() if rule]
+        ranked = self._ranked(told, best)
         if overlaps and (not overlaps.exact or self._is_ambiguous(ranked, overlaps)):
             self._why[OVERLAPPING] = None
         return AtMost(self._tool, glob, (*ranked, rest), tuple(self._why))
+
+    def _ranked(
+        self, patterns: Iterable[Pattern], best: Mapping[Pattern, MostGranted]
+    ) -> list[MostGranted]:
+        """Return what is granted most first; patterns of one rule with one effect together."""
+        named, grants = self._named(best), dict[object, MostGranted]()
+        for pattern in patterns:
+            grant = named[pattern]
+            known = grants.get((grant.effect, grant.rule), grant)
+            together = values.evolve(known, patterns=(*known.patterns, pattern))
+            grants[grant.effect, grant.rule] = together
+        return sorted(grants.values(), key=lambda grant: _RANKS[grant.effect])
 
     def _overlaps(self) -> _Overlaps | None:
         """Return how the patterns overlap; None where they are too many."""
@@ -314,16 +322,13 @@ class _Tool:
             if {one, other} <= wider:
                 yield inner
 
-    def _next(
+    def _differs(
         self, pattern: Pattern, best: Mapping[Pattern, MostGranted], rest: MostGranted
-    ) -> Iterator[MostGranted]:
-        """Yield what the next wider patterns around *pattern* get, or else all other calls."""
+    ) -> bool:
+        """Return whether the next wider patterns, or else all other calls, get something else."""
         wider = self._wider[pattern]
-        if not wider:
-            yield rest
-        for other in wider:
-            if not any(other in self._wider[between] for between in wider):
-                yield best[other]
+        around = [best[o] for o in wider if not any(o in self._wider[each] for each in wider)]
+        return any(other.effect is not best[pattern].effect for other in around or [rest])
 
     def _best(self, pattern: Pattern | None) -> MostGranted:
         """Return what calls get of which *pattern* is the narrowest; None is no pattern."""
