@@ -30,7 +30,6 @@ class ClaimVerdict:
         decision: what the call gets, where it was decided.
         chain: of a `never` claim that does not hold, the chain that makes the call.
         call: and that call: its tool and its arguments.
-
     """
 
     claim: str
@@ -52,7 +51,6 @@ def call_of(matcher: Matcher, dialect: Dialect) -> tuple[str, dict[str, object]]
 
     Raises:
         PolicyError: the matcher has a wildcard for the tool, or arguments that are no JSON.
-
     """
     if "*" in matcher.tool:
         msg = f"expected one tool, found `{matcher.tool}`"
@@ -77,7 +75,6 @@ def _arguments(text: str, matcher: Matcher) -> dict[str, object] | None:
 
     Raises:
         PolicyError: no command or path begins so, and it is no JSON.
-
     """
     try:
         value = json.loads(text)

@@ -72,7 +72,6 @@ class FindingTexts:
 
     Attributes:
         package: its full name.
-
     """
 
     package: str
@@ -98,7 +97,6 @@ class FindingTexts:
             help: how to mend it, where the data cannot say.
             edits: what mends it.
             words: what stands for the names in braces.
-
         """
         texts = data_table(self.package, "findings")[code]
         texts = {**texts, **texts[case]} if case else texts

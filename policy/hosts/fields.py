@@ -35,7 +35,6 @@ class HostError(PolicyError):
     Attributes:
         kind: one of ``data/errors.toml`` of the host. Kinds are a contract: they are added and
             never renamed.
-
     """
 
     def __init__(
@@ -53,7 +52,6 @@ class ErrorTexts:
 
     Attributes:
         host: its name.
-
     """
 
     host: str
@@ -133,7 +131,6 @@ class HostVersion:
 
         Raises:
             ValueError: *text* is no version of that host.
-
         """
         found = re.fullmatch(rf"(?:{cls.HOST}@)?(\d+(?:\.\d+){{0,2}})", text)
         numbers = found[1].split(".") if found else []
@@ -162,7 +159,6 @@ class Keys:
             that has no effect; None where every value has one.
         is_open: whether the host has more keys than these. Then an unknown key is reported
             only if its name is about permissions, or close to one of `known`.
-
     """
 
     known: Collection[str]
@@ -177,7 +173,6 @@ def unapplied_keys(node: Node, sections: Mapping[str, Keys]) -> Iterator[Finding
         node: the document.
         sections: by path. A path is names with dots between them; ``[]`` is each item of a
             list, ``*`` each value of an object. ``""`` is the document.
-
     """
     for path, keys in sections.items():
         start = f"{path}." if path else ""
@@ -269,7 +264,6 @@ class Fields:
         filled: whether an empty text is a mistake.
         errors: every mistake so far, those of inner mappings included.
         spans: name of a value from the top, e.g. ``tools.allow[0]`` -> where it is written.
-
     """
 
     node: MappingNode | None
@@ -444,7 +438,6 @@ class Fields:
         Args:
             usual: what holds where nothing is written.
             known: the attributes that are keys; None is all of them.
-
         """
         kinds = get_type_hints(type(usual))
         found = {

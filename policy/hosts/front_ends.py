@@ -29,7 +29,6 @@ class FrontEndOnDemand:
         HOST: the name of the host.
         module: the module of the front end, in this package.
         files: found in the path of at least one file of each of its projects.
-
     """
 
     HOST: str
@@ -82,7 +81,6 @@ def entries_of(rule: str, effect: Effect, dialect: Dialect) -> tuple[Entry, ...]
 
     Raises:
         PolicyError: the rule cannot be read, or matches no call.
-
     """
     home = "claude.rules" if dialect.shell.reader == "claude" else "notation.semantics"
     host = import_module(f"policy.hosts.{home}")
@@ -104,7 +102,6 @@ def front_ends(
 
     Raises:
         PolicyError: a folder does not exist.
-
     """
     if not (user or managed or start):
         return FRONT_ENDS

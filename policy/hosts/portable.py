@@ -29,7 +29,6 @@ class PortableLine:
         pattern: what the argument must match.
         field: the parameter that *pattern* applies to, or "" for the argument itself.
         written: whether a file says so; the host has other rules built in.
-
     """
 
     effect: Effect
@@ -71,7 +70,6 @@ class PortableAgent:
         bounds: its limits.
         description: its description, or "".
         prompt: its prompt, or "".
-
     """
 
     name: str
@@ -94,7 +92,6 @@ class PortableAgent:
 
         Args:
             counterparts: name in the host -> name in our notation.
-
         """
         theirs = {name: tool for tool, name in counterparts.items()}
         return ((tool, theirs.get(tool, tool), rules) for tool, rules in self.tools.items())
@@ -113,7 +110,6 @@ class Dropped:
     Attributes:
         what: a description in a few words.
         agent: the agent that it belongs to, or "".
-
     """
 
     what: str
@@ -132,7 +128,6 @@ class Portable:
         depth: the limit of agents below the first, or None.
         cwd: the working folder in patterns of paths.
         home: the home folder in them.
-
     """
 
     title: str
@@ -181,7 +176,6 @@ class WrittenFiles:
         above: agents of the host that precede every chain of the project.
         dropped: what the files do not express.
         fixed: tools that no file of this host can deny.
-
     """
 
     files: Mapping[str, str]
@@ -199,7 +193,6 @@ class RuleFile:
         path: in the folder of a project.
         agent: that every chain starts with.
         write: effect -> rules, the texts of matchers; returns the text of the file.
-
     """
 
     path: str
@@ -216,7 +209,6 @@ class Writer:
         carried: the keys of the host's files that a conversion carries over.
         write: returns files that grant no more than a project.
         others: whether the host may have another tool that our notation calls so.
-
     """
 
     counterparts: Mapping[str, str]

@@ -26,7 +26,6 @@ class ReadFile:
         path: relative to the tree.
         role: what it was read as, e.g. ``agent``, ``settings``.
         assumed: why the role is a guess, or "".
-
     """
 
     path: str
@@ -51,7 +50,6 @@ class AgentEntry:
         name: its name in chains.
         place: where it is defined; None for a built-in agent.
         declared: the table that its own definition declares.
-
     """
 
     name: str
@@ -98,7 +96,6 @@ class Project:
             project without the guards of the host.
         modes: each other mode -> the project in it, and the project without those guards;
             empty for a host that has neither.
-
     """
 
     host: str
@@ -160,7 +157,6 @@ class EnforcedReading:
         spawn_call: agent -> the call that starts it.
 
     Both functions raise KeyError for an unknown agent.
-
     """
 
     agents: tuple[str, ...]

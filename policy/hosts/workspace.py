@@ -35,7 +35,6 @@ class Workspace(Projects[Project]):
         projects: in the order of their hosts and roots.
         problems: findings about files of no project.
         unread: files that may be about agents and that no front end reads.
-
     """
 
     projects: tuple[Project, ...]
@@ -84,7 +83,6 @@ def load(
 
     Raises:
         PolicyError: *path* is none of these.
-
     """
     return load_tree(open_tree(str(path)), front_ends=front_ends, root=root)
 

@@ -93,7 +93,6 @@ class ToolNames:
         spans: where each of them is written.
         key: its key in the file.
         span: where the value is written.
-
     """
 
     presence: Presence = Presence.ABSENT
@@ -124,7 +123,6 @@ class AgentDefinition:
         disallowed: the list of tools that it does not have.
         span: where its name is written.
         unapplied: findings about keys that the host ignores.
-
     """
 
     name: str
@@ -211,7 +209,6 @@ class AgentRegistry:
 
         Raises:
             HostError: there is none.
-
         """
         found = self.agents.get(name) or self.agents.get(AGENT_ALIASES.get(name, ""))
         if found is None:
@@ -224,7 +221,6 @@ class AgentRegistry:
 
         Raises:
             HostError: its name is an alias of a registered agent.
-
         """
         other = AGENT_ALIASES.get(agent.name)
         if other in self.agents:
@@ -272,7 +268,6 @@ class ScriptToolSpec:
         list_span: where the list is written.
         spans: where each item of the list is written.
         unapplied: findings about keys that the host ignores.
-
     """
 
     name: str
@@ -342,7 +337,6 @@ def header_of(source: Source) -> tuple[int, int, int]:
 
     Raises:
         HostError: the text has less than two fences.
-
     """
     opening = source.text.find(_FENCE)
     closing = source.text.find(_FENCE, opening + len(_FENCE)) if opening >= 0 else -1
@@ -356,7 +350,6 @@ def read_agent(source: Source, profile: A3sProfile = NEWEST) -> AgentDefinition:
 
     Raises:
         HostError: every mistake for which the host skips the file.
-
     """
     markdown, whole = source.name.endswith(".md"), len(source.text)
     start, end, body = header_of(source) if markdown else (0, whole, whole)
@@ -545,7 +538,6 @@ def _read_tool(source: Source) -> ToolSpec:
 
     Raises:
         HostError: every mistake in it.
-
     """
     what = f"tool {source.name}"
     header, body = _header(source, what, "need `kind:`")
@@ -613,7 +605,6 @@ def _check_path(path: str, what: str, span: Span | None) -> None:
 
     Raises:
         HostError: it has another suffix, is absolute, or contains `..`.
-
     """
     if not path.endswith((".js", ".mjs")):
         raise refused("script_path_extension", span, what=what, path=path)
@@ -631,7 +622,6 @@ def _read_schedule(source: Source) -> Schedule:
 
     Raises:
         HostError: it has no header, or the header has no time.
-
     """
     what = f"schedule {source.name}"
     header, _ = _header(source, what, "need `cron:`")
@@ -657,7 +647,6 @@ class AgentDir:
         schedules: in the order of their files.
         acl: the text of ``agent.acl``, which is not parsed.
         files: every file that was read.
-
     """
 
     root: str
@@ -678,7 +667,6 @@ def load_agent_dir(tree: Tree, root: str = "") -> AgentDir:
 
     Raises:
         HostError: the first file with a mistake; then nothing of the directory is in force.
-
     """
     prefix = f"{root}/" if root else ""
     there = [path for path in tree.paths() if path.startswith(prefix)]
@@ -747,7 +735,6 @@ class AutoDelegation:
         allow_manual_delegation: whether the model is shown the tools that start agents.
         min_confidence: the least confidence to start one, from 0 to 1, or None.
         max_tasks: the limit of agents, or None.
-
     """
 
     enabled: bool = False
@@ -768,7 +755,6 @@ class SessionSettings:
         style: the policy of its style, which also bounds it, or None.
         auto_delegation: when the host starts agents by itself.
         spans: name of a value -> where it is written.
-
     """
 
     profile: A3sProfile = NEWEST
@@ -790,7 +776,6 @@ def read_session(source: Source) -> SessionSettings:
 
     Raises:
         HostError: every unknown key, and every value of a wrong type.
-
     """
     kind = "policy_parse"
     fields = Fields.read(partial(read_yaml, source), kind, at=source.whole())

@@ -104,7 +104,6 @@ class ConfirmationPolicy:
         default_timeout_ms: the time for an answer.
         timeout_action: what happens after that, before version 9.
         yolo_lanes: lanes that are not confirmed, before version 9.
-
     """
 
     enabled: bool = False
@@ -171,7 +170,6 @@ class Passage:
         effect: the effect.
         reason: the stage that decided.
         confirm: the scopes that must confirm, if the effect is ASK.
-
     """
 
     effect: Effect
@@ -194,7 +192,6 @@ class GateScope:
         name: its name in `Passage.confirm`.
         effect: the effect of its permissions; None if it has none, which asks.
         provider: who confirms its calls.
-
     """
 
     name: str
@@ -214,7 +211,6 @@ class Facts:
         needs_confirmation: whether the tool itself requires confirmation.
         budget_denied: whether the budget is used up.
         host_direct: whether the host program itself makes the call.
-
     """
 
     pre_tool_block: str | None = None
@@ -402,7 +398,6 @@ class ScriptSession:
         policy: its policy, or None if it has none, which asks.
         provider: who confirms its calls.
         facts: facts of the running session.
-
     """
 
     policy: PermissionPolicy | None = None
@@ -458,7 +453,6 @@ def check_program(args: Mapping[str, Any]) -> None:
 
     Raises:
         HostError: the first reason.
-
     """
     kind = args.get("type", "script")
     if kind != "script":
@@ -476,7 +470,6 @@ def check_source(source: str) -> None:
 
     Raises:
         HostError: it is too long, has no function `run`, or contains a refused text.
-
     """
     size = len(source.encode("utf-8", "surrogatepass"))
     if size > SOURCE_BYTES:
@@ -584,7 +577,6 @@ def check_task(args: Mapping[str, Any], profile: A3sProfile = NEWEST) -> tuple[s
 
     Raises:
         HostError: there is no task, there are too many, or a field is unknown or missing.
-
     """
     source = Source("<task>", json.dumps(args, default=str))
     call = Fields.read(lambda: read_json(source), "task_arguments")

@@ -169,7 +169,6 @@ class Guardrail:
         workspace: the folder that paths may not leave, absolute, or None.
         links: symbolic links; a path through one is critical.
         profile: the version.
-
     """
 
     mode: Mode = Mode.DEFAULT

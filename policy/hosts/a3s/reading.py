@@ -39,7 +39,6 @@ class World:
         session: the settings of the session.
         agents: by name, with those that the host ships.
         scripts: by name.
-
     """
 
     session: SessionSettings

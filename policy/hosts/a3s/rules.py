@@ -111,7 +111,6 @@ class PermissionRule:
         tool: the tool that it names, or a glob over names.
         pattern: a glob over the argument; None and ``*`` match any.
         span: where it is written.
-
     """
 
     text: str
@@ -232,7 +231,6 @@ class PermissionPolicy:
         enabled: whether the policy is in force; if not, everything is allowed.
         profile: the version that reads it.
         enabled_span: where `enabled` is written.
-
     """
 
     deny: tuple[PermissionRule, ...] = ()

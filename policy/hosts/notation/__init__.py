@@ -74,7 +74,6 @@ class Unmet(PolicyErrors):
 
     Attributes:
         claims: all claims of the file, these included.
-
     """
 
     def __init__(self, verdicts: Iterable[ClaimVerdict], claims: tuple[Claim, ...]) -> None:
@@ -89,7 +88,6 @@ def project(source: Source) -> Project:
     Raises:
         PolicyErrors: every independent mistake in it, or every example that does not hold
             (`Unmet`).
-
     """
     document = parse_notation(source)
     found = policies(document)

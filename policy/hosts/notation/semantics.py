@@ -68,7 +68,6 @@ def read_rule(rule: Rule) -> tuple[Entry, ...]:
 
     Raises:
         PolicyError: the specifier can match no call.
-
     """
     matcher = rule.matcher
     if matcher.specifier is not None and not matcher.specifier.text.strip():
@@ -86,7 +85,6 @@ def _path_patterns(text: str, effect: Effect, dialect: Dialect) -> tuple[Pattern
 
     Raises:
         Unusable: no path can match it.
-
     """
     if text in (".", "./"):
         return (Pattern.of(PatternKind.PATH, [dialect.cwd, Gap.DEEP]),)
@@ -130,7 +128,6 @@ def matching(matcher: Matcher, dialect: Dialect, effect: Effect = Effect.DENY) -
 
     Raises:
         PolicyError: it can match no call.
-
     """
     return Table.of(RuleSet(lines(matcher, effect, dialect), Effect.ALLOW, dialect))
 
@@ -140,7 +137,6 @@ def lines(matcher: Matcher, effect: Effect, dialect: Dialect) -> tuple[Entry, ..
 
     Raises:
         PolicyError: the specifier can match no call.
-
     """
     entry = partial(Entry, matcher.tool, effect, rule=str(matcher), place=matcher.span.place)
     specifier = matcher.specifier

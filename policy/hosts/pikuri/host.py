@@ -117,7 +117,6 @@ class TrifectaLegs:
 
     Raises:
         HostError: only one of destination and payload is `no_egress`.
-
     """
 
     private: bool = False
@@ -167,7 +166,6 @@ class AgentNode:
         legs: those of all its tools.
         children: the agents that it may start.
         channel: whether a person reviews what it sends to them.
-
     """
 
     name: str
@@ -184,7 +182,6 @@ class TrifectaReport:
         verdict: the verdict of the root alone.
         tree_verdict: the worst verdict of all agents, with what reaches them from children.
         worst_path: the agents from the root to that one.
-
     """
 
     verdict: TrifectaVerdict
@@ -249,7 +246,6 @@ class Filesystem:
         readable: only read.
         writable: read and written.
         links: symbolic link -> its target. They are given, since nothing here opens a file.
-
     """
 
     project_root: str = field(converter=_folder)
@@ -355,7 +351,6 @@ class Persona:
         needs_temp_workspace: whether each start gets a new, empty folder.
         span: where its name is written.
         spans: where each of its tools is written.
-
     """
 
     name: str
@@ -420,7 +415,6 @@ class Tool:
         legs: the legs that it declares, or None.
         sandbox: the sandbox of its commands.
         span: where it is written.
-
     """
 
     name: str
@@ -443,7 +437,6 @@ class PersonaSet:
 
         Raises:
             HostErrors: a persona names another tool; then none of them is registered.
-
         """
         known = ", ".join(f"`{name}`" for name in host.known) or "nothing"
         errors = [
@@ -489,7 +482,6 @@ class Registered:
         personas: the personas that it may start.
         snapshot: the tools of the sub-agent of old versions, or None.
         profile: the version.
-
     """
 
     tools: tuple[Tool, ...] = ()
@@ -517,7 +509,6 @@ class Registered:
 
         Raises:
             HostError: there is none.
-
         """
         for persona in self.personas:
             if persona.name == name:
@@ -535,7 +526,6 @@ class Registered:
 
         Raises:
             HostError: a persona is unknown, or a child would start another.
-
         """
         for agent in chain[:1]:
             self.persona(agent)
@@ -556,7 +546,6 @@ class Host:
         confirmer: who confirms calls.
         profile: the version.
         spans: key of the host file -> where its value is written.
-
     """
 
     name: str = "host"
@@ -572,7 +561,6 @@ def configure(host: Host) -> Registered:
 
     Raises:
         HostErrors: a registration is refused; the host does not start.
-
     """
     if errors := list(_clashes(host)):
         raise HostErrors(errors)
@@ -801,7 +789,6 @@ def project(source: Source, root: str = "") -> Project:
 
     Raises:
         HostErrors: every mistake in the file, or in what its host registers.
-
     """
     host = read_host(source)
     done = configure(host)
@@ -829,7 +816,6 @@ def read_host(source: Source) -> Host:
 
     Raises:
         HostErrors: every mistake in it.
-
     """
     fields = Fields.read(partial(read_yaml, source), "host_file", filled=True)
     fields.known("pikuri", "host", "workspace", "confirmer", "register")

@@ -161,7 +161,6 @@ class HookDef:
         timeout_secs: the limit of its time.
         fail_closed: whether a failure should block the call; Zeph ignores it.
         condition: ``if``, or None.
-
     """
 
     kind: str
@@ -203,7 +202,6 @@ class SubAgentDef:
         text: the whole file.
         spans: name such as ``tools.allow[0]`` -> where it is written.
         unapplied: findings about keys that Zeph ignores.
-
     """
 
     name: str
@@ -273,7 +271,6 @@ def frame(source: Source) -> tuple[int, int, str]:
 
     Raises:
         HostError: there is no header, or it has no end.
-
     """
     opening = _OPENING.match(source.text)
     if has_byte_order_mark(source):
@@ -392,7 +389,6 @@ def validate_name(name: str, span: Span | None = None) -> None:
 
     Raises:
         HostError: of kind ``Invalid``.
-
     """
     if not name.strip(BLANKS):
         raise refused("Invalid", span, "empty_name")
@@ -507,7 +503,6 @@ def save_atomic(definition: SubAgentDef, folder: str | Path) -> Path:
     Raises:
         HostError: of kind ``Invalid`` for an invalid name, of kind ``Io`` if the file cannot be
             written.
-
     """
     validate_name(definition.name)
     target = Path(folder) / f"{definition.name}.md"
@@ -533,7 +528,6 @@ def delete_file(path: str | Path) -> None:
 
     Raises:
         HostError: of kind ``Io``, if it does not exist or cannot be removed.
-
     """
     try:
         Path(path).unlink()

@@ -58,7 +58,6 @@ def _parse_file(name: str, data: bytes, profile: ZephProfile) -> SubAgentDef:
 
     Raises:
         HostError: as `parse`, and of kind ``Parse`` where they are no UTF-8.
-
     """
     try:
         source = decode(name, data)
@@ -93,7 +92,6 @@ class Loaded:
         findings: findings about the files.
         absent: folders that do not exist.
         errors: the reasons for skipped files.
-
     """
 
     profile: ZephProfile = ZephProfile.ZEPH
@@ -313,7 +311,6 @@ def load_definitions(
     Raises:
         HostError: of kind ``Invalid``, where ``~/.zeph/agents`` is among the
             paths and any definition has another mode than ``default``.
-
     """
     gate = (home or Path.home()) / _GATED
     gated = os.path.realpath(gate)
@@ -361,7 +358,6 @@ class Configured:
         session: the gates of the session.
         folders: folder of definitions -> its scope, the one with the highest priority first.
         findings: mistakes and risks in it.
-
     """
 
     files: tuple[ReadFile, ...] = ()

@@ -56,7 +56,6 @@ def glob(text: str, *, ignore_case: bool = False) -> tuple[Pattern, ...]:
 
     Raises:
         Unusable: it is not a glob.
-
     """
     branches: list[list[Token]] = [[]]
     position, text = 0, text.lower() if ignore_case else text
@@ -139,7 +138,6 @@ class PolicyRule:
         args_match: a regular expression that must match some argument.
         span: where it is written, or None.
         unapplied: findings about keys that Zeph ignores.
-
     """
 
     effect: Effect
@@ -168,7 +166,6 @@ class PolicyRule:
 
         Raises:
             HostError: it has an invalid glob or expression.
-
         """
         try:
             _ = self._tools, self._paths
@@ -237,7 +234,6 @@ def rules_of(values: Mapping[str, object]) -> tuple[tuple[PolicyRule, ...], Effe
 
     Raises:
         HostError: of kind ``FileParse``, with every mistake.
-
     """
     source = Source("<policy>", json.dumps(values, ensure_ascii=False))
     return _policy(lambda: read_json(source))
@@ -250,7 +246,6 @@ def read_policy_file(path: str | Path, cwd: str | Path) -> tuple[PolicyRule, ...
 
     Raises:
         HostError: it is elsewhere, too large, cannot be read, or is not a policy.
-
     """
     name = str(path)
     try:
@@ -272,7 +267,6 @@ def read_rules(source: Source) -> tuple[PolicyRule, ...]:
 
     Raises:
         HostError: of kind ``FileParse``, with every mistake.
-
     """
     return _policy(lambda: read_toml(source, 0, len(source.text)))[0]
 
@@ -322,7 +316,6 @@ class RuleVerdict:
         effect: the effect.
         rule: the number of the rule that decides; None is the default.
         trace: the line that Zeph logs.
-
     """
 
     effect: Effect
@@ -337,7 +330,6 @@ class PolicyEnforcer:
     Attributes:
         rules: as written.
         default: the effect of a call that no rule matches.
-
     """
 
     rules: tuple[PolicyRule, ...]
@@ -349,7 +341,6 @@ class PolicyEnforcer:
 
         Raises:
             HostError: there are too many rules, or one has an invalid glob or expression.
-
         """
         listed = tuple(rules)
         if len(listed) > _RULES:
@@ -499,7 +490,6 @@ def check_secret(
 
     Raises:
         HostError: of kind ``Invalid``.
-
     """
     if name not in listed:
         raise refused("Invalid", None, "unlisted_secret", name=name)
@@ -530,7 +520,6 @@ class ToolScope:
     Attributes:
         tools: their ids.
         findings: patterns that match nothing yet.
-
     """
 
     tools: frozenset[str]
@@ -548,7 +537,6 @@ class ToolScope:
             HostError: the first pattern that is not a glob, that matches the whole registry, or
                 that must match something and does not; or the first id of the registry
                 without a namespace.
-
         """
         registered = tuple(registry)
         for tool in registered:
@@ -818,7 +806,6 @@ class SessionPermissions:
     Attributes:
         autonomy: whether the rules are in force at all.
         rules: tool -> its rules, in order, of which the first that matches decides.
-
     """
 
     autonomy: Autonomy = Autonomy.SUPERVISED
@@ -917,7 +904,6 @@ class ZephSession:
         env: environment variables that are set, for conditions of rules.
         grants: the grants of the run.
         blocked: the commands that the shell refuses, whatever rules allow.
-
     """
 
     policy: SessionPermissions | None = None

@@ -104,7 +104,6 @@ class SpawnContext:
         parent_provider_name: the provider of the parent's model.
         parent_messages: the messages of the parent, which are not used.
         parent_cancel: whether it ends with its parent, unless it runs in the background.
-
     """
 
     max_trust_level: TrustLevel | None = None
@@ -169,7 +168,6 @@ class AgentsConfig:
         worktree_manager: whether agents can have a worktree of their own.
         bg_isolation: ``none``, or how background agents are isolated.
         spans: name such as ``agents.default_memory_scope`` -> where it is written.
-
     """
 
     enabled: bool = True
@@ -219,7 +217,6 @@ class SpawnUsage:
         spawned: agents started so far.
         active: running agents.
         reserved: agents about to start.
-
     """
 
     spawned: int = 0
@@ -238,7 +235,6 @@ class ZephOptions:
         usage: what the session has used.
         forward: what agents hand on; None is the behaviour of the profile.
         session: the gates of every call.
-
     """
 
     profile: ZephProfile = ZephProfile.ZEPH
@@ -276,7 +272,6 @@ def check_globs(skills: SkillFilter, definition: SubAgentDef | None = None) -> N
 
     Raises:
         HostError: of kind ``Invalid``.
-
     """
     for key, globs in skills.by_key.items():
         for index, glob in enumerate(globs):
@@ -290,7 +285,6 @@ def sees(skills: SkillFilter, name: str) -> bool:
 
     Raises:
         HostError: of kind ``Invalid``, where a glob has ``**``.
-
     """
     check_globs(skills)
     included = not skills.include or any(matches(glob, name) for glob in skills.include)
@@ -302,7 +296,6 @@ def filter_skills(names: Iterable[str], *filters: SkillFilter) -> tuple[str, ...
 
     Raises:
         HostError: of kind ``Invalid``, where a glob has ``**``.
-
     """
     return tuple(name for name in names if all(sees(each, name) for each in filters))
 
@@ -327,7 +320,6 @@ class Effective:
         memory: where it keeps its memory, or None.
         network_denied: whether it may not reach the network.
         trust: the cap on its trust, or None.
-
     """
 
     definition: SubAgentDef
@@ -355,7 +347,6 @@ class SubAgentManager:
         definitions: name -> definition.
         config: the configuration of agents.
         usage: the agents that it has started.
-
     """
 
     definitions: Mapping[str, SubAgentDef] = field(hash=False)
@@ -399,7 +390,6 @@ class SubAgentManager:
 
         Raises:
             HostError: the first check that fails.
-
         """
         self._check_session(name, SpawnOrigin.EXPLICIT)
         return self._admitted(name, context, self.usage.active)
@@ -682,7 +672,6 @@ class SpawnRefused(SpawnDenied):
 
     Attributes:
         error: the error of the check.
-
     """
 
     def __init__(self, agent: str, link: str, error: HostError) -> None:
@@ -732,7 +721,6 @@ class ZephState:
         allowlist: the tools that its lists allow; None is every tool.
         trust: the last cap on the gate of trust, which all agents share.
         agent: its name, "" for the session.
-
     """
 
     context: SpawnContext
@@ -797,7 +785,6 @@ def resume(
 
     Raises:
         HostError: Zeph refuses it.
-
     """
     manager = SubAgentManager(definitions, options.config, options.usage)
     effective = manager.check_resume(agent, context or TOP)
