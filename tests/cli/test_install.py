@@ -185,7 +185,7 @@ def test_the_command_reports_settings_that_disable_the_hook(tmp_path) -> None:
     (tmp_path / ".claude" / "settings.json").write_text('{\n  "disableAllHooks": true\n}\n')
     for done in (install(tmp_path, "--yes"), install(tmp_path, "--yes")):  # and where it is in
         assert done.returncode == 1
-        assert ".claude/settings.json:2:22: error: the hook is not run" in done.stderr
+        assert ".claude/settings.json:2:3: error: the hook is not run" in done.stderr
     assert install(tmp_path, "--undo", "--yes").returncode == 0
 
 

@@ -226,30 +226,23 @@ def silencing(settings: Mapping[str, Source], holder: str) -> Iterator[PolicyErr
                 yield PolicyError(
                     f"the hook is not run: {finding.message}", finding.span, help=finding.help
                 )
-    nodes = {
-        scope: read_json(settings[scope], byte_order_mark=True)
-        for scope, found in read.items()
-        if not found.unreadable
-    }
-    disabling = [found for node in nodes.values() if (found := _boolean(node, "disableAllHooks"))]
-    if disabling and disabling[0].value is True:
+    switches = [
+        each.hooks_off
+        for each in read.values()
+        if each.hooks_off and isinstance(each.keys.get("disableAllHooks"), bool)
+    ]
+    if switches and switches[0][0]:
         yield PolicyError(
             "the hook is not run: `disableAllHooks`",
-            disabling[0].span,
+            switches[0][1],
             help="remove it; it has no effect on hooks in settings of an administrator",
         )
-    only = _boolean(nodes["managed"], "allowManagedHooksOnly") if "managed" in nodes else None
-    if only is not None and only.value is True:
+    if "managed" in read and read["managed"].keys.get("allowManagedHooksOnly") is True:
         yield PolicyError(
             "the hook is not run: `allowManagedHooksOnly`",
-            only.span,
+            settings["managed"].whole(),
             help="put the hook into the settings of the administrator",
         )
-
-
-def _boolean(node: Node, key: str) -> ScalarNode | None:
-    value = node.get(key) if isinstance(node, MappingNode) else None
-    return value if isinstance(value, ScalarNode) and isinstance(value.value, bool) else None
 
 
 # --- files of settings ---------------------------------------------------------------------
