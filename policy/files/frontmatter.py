@@ -2,9 +2,7 @@
 
 A header stands between two lines of three dashes (YAML) or three plus signs
 (TOML), the first of which is the first line of the file. Only offsets are
-kept, so that whatever reads the header points into the file. Hosts differ in
-small ways (blanks after the dashes, a byte order mark, what closes a header);
-what they need to tell is here as spans.
+kept, so that whatever reads the header points into the file.
 """
 
 from __future__ import annotations
@@ -16,7 +14,7 @@ from policy.core import expressions as re
 from policy.core.errors import PolicyError
 from policy.core.source import Source, Span
 from policy.core.values import frozen
-from policy.files.text import BYTE_ORDER_MARK, has_byte_order_mark
+from policy.files.text import BYTE_ORDER_MARK
 
 __all__ = ["FrontMatter", "HeaderLanguage", "misplaced_front_matter", "split_front_matter"]
 
@@ -36,18 +34,14 @@ class FrontMatter:
         kind: the language of the header.
         opening: the first fence with the blanks after it, without its line break.
         header: the lines between the fences.
-        closing: the second fence with the blanks after it.
-        body: all that follows.
-        byte_order_mark: whether the file starts with one.
+        body: all that follows the second fence.
 
     """
 
     kind: HeaderLanguage
     opening: Span
     header: Span
-    closing: Span
     body: Span
-    byte_order_mark: bool = False
 
 
 _OPENING: Final = re.compile(r"(---|\+\+\+)[ \t]*(?=\r?\n|\Z)")
@@ -80,9 +74,7 @@ def split_front_matter(source: Source) -> FrontMatter | None:
         _KINDS[opening[1]],
         source.span(*opening.span()),
         source.span(header, closing.start()),
-        source.span(*closing.span()),
         source.span(_after_line_break(text, closing.end()), len(text)),
-        has_byte_order_mark(source),
     )
 
 
