@@ -480,7 +480,7 @@ class ChangeRow:
     def is_of_further_tool(self) -> bool:
         """Whether no call is of the first tool of its class."""
         used = {tool for tool, _ in self.calls}
-        return bool(self.tools) and not self.subject and self.tools[0] not in used
+        return bool(self.tools) and self.tools[0] not in used
 
     @property
     def calls(self) -> list[tuple[str, Mapping[str, object]]]:

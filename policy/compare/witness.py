@@ -288,6 +288,15 @@ def signature(found: Difference) -> object:
     return *found.effects, found.before.because, found.after.because
 
 
+def _written(found: Difference) -> object:
+    """Return the same by the rules that a file has: those of a host are told together."""
+    by_rules = (
+        tuple(because for because in decision.because if because.place is not None)
+        for decision in (found.before, found.after)
+    )
+    return *found.effects, *by_rules
+
+
 def of_direction(*, widened: bool) -> frozenset[Effects]:
     """Return the changes that grant more, or those that grant less."""
     return frozenset((before, after) for before, after in CHANGES if (before < after) is widened)
@@ -368,7 +377,7 @@ def _ordinary(difference: Difference, old: Table, new: Table) -> Difference:
     powershell = _KNOWN["powershell"] if field == "command" else ()
     for text in dict.fromkeys((*_texts(dialect, argument.kind, rules), *powershell)):
         one = decided({**found.call, field: text})
-        if signature(one) == signature(found):
+        if _written(one) == _written(found):
             return one
     return found
 

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import pkgutil
+import re
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -636,3 +637,21 @@ def test_an_audit_shows_what_agents_may_do_in_each_mode(run, tmp_path) -> None:
     assert "docs/**" in row
     _, out, _ = run("audit", str(tmp_path), "--format", "json")
     assert "modes" not in json.loads(out)["projects"][0]
+
+
+def test_a_diff_shows_that_a_mode_allows_edits(tmp_path, capsys) -> None:
+    for side, mode in (("old", "default"), ("new", "acceptEdits")):
+        (tmp_path / side / ".claude").mkdir(parents=True)
+        settings = {"permissions": {"allow": ["Bash(ls)"], "defaultMode": mode}}
+        (tmp_path / side / ".claude/settings.json").write_text(json.dumps(settings))
+    assert main(["diff", str(tmp_path / "old"), str(tmp_path / "new")]) == 0
+    assert re.search(r"change files +asked → allowed +Edit\(src/app.py\)", capsys.readouterr().out)
+
+
+def test_a_diff_says_which_tool_changes_where_it_is_not_the_usual_one(tmp_path, capsys) -> None:
+    for side, rules in (("old", ["Bash"]), ("new", ["Bash", "Bash(npm test)"])):
+        (tmp_path / side / ".claude").mkdir(parents=True)
+        settings = json.dumps({"permissions": {"allow": rules}})
+        (tmp_path / side / ".claude/settings.json").write_text(settings)
+    assert main(["diff", str(tmp_path / "old"), str(tmp_path / "new")]) == 0
+    assert re.search(r"asked → allowed +Monitor\(npm test\)", capsys.readouterr().out)

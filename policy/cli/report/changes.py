@@ -46,7 +46,7 @@ def witnesses(row: ChangeRow, most: int | None) -> Text:
         if key in seen and (most or command):
             continue
         seen |= {key, tool}
-        if isinstance(command, str):
+        if isinstance(command, str) and not row.is_of_further_tool:
             shown.append(Ink(command, "code"))
         else:
             shown.append(call(tool, {} if shown and most else called))
