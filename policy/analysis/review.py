@@ -40,9 +40,9 @@ __all__ = [
     "Classes",
     "DiffReport",
     "Rule",
+    "change_kind",
     "change_rows",
     "changed_rules",
-    "meaning",
     "new_findings",
     "review",
     "spawn_changes",
@@ -306,7 +306,7 @@ class DiffReport:
         return [file for file in self.diff.files if self.effect(file) == effect]
 
     @property
-    def beyond(self) -> list[list[Excess]]:
+    def excess_by_call(self) -> list[list[Excess]]:
         """What exceeds a maximum: calls that differ only in their chain together."""
         groups: dict[object, list[Excess]] = {}
         for one in self.excess:
@@ -350,7 +350,7 @@ def review(
     renamed = _renamed(*trees)
     edits = Edits(*trees, diff.files, renamed)
     report = _report(diff, trees, sides, edits, load_there)
-    excess, why = _excess(sides[1], maximum, readings)
+    excess, why = _beyond_maximum(sides[1], maximum, readings)
     # Rules that decide nothing are left out: to find them takes longer than a diff.
     was, now = (lint(*side, most=0).findings for side in zip(trees, workspaces, strict=True))
     idle = without_effect(report.others, edits, sides[1], load_there, known)
@@ -387,7 +387,7 @@ def _renamed(old: Tree, new: Tree) -> dict[str, str]:
     return {other: one} if one and other and one != other else {}
 
 
-def _excess(
+def _beyond_maximum(
     workspace: Workspace, maximum: Source | None, readings: Sequence[str]
 ) -> tuple[tuple[Excess, ...], tuple[str, ...]]:
     """Return what is granted beyond a maximum, and why there may be more."""
@@ -516,7 +516,7 @@ def _least_strict(change: Change) -> tuple[object, ...]:
     return -[*Effect].index(max(before, after)), len(called), called
 
 
-def meaning(change: Change) -> str:
+def change_kind(change: Change) -> str:
     """Return ``granted``, ``ask-to-allow``, ``withdrawn`` or ``allow-to-ask``."""
     difference = change.difference
     if change.widened:

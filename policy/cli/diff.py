@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Final
 from policy.analysis.diff import Change, FileChange
 from policy.analysis.edits import EditEffect, TextEdit
 from policy.analysis.reach.privileges import ToolAccess, at_most, by_class, tool_access
-from policy.analysis.review import FILE_EFFECTS, ChangeRow, DiffReport, change_rows, meaning, review
+from policy.analysis.review import (
+    FILE_EFFECTS,
+    ChangeRow,
+    DiffReport,
+    change_kind,
+    change_rows,
+    review,
+)
 from policy.cli.console import Console, publish
 from policy.cli.inputs import InputTree, load, read
 from policy.cli.options import Hosts
@@ -178,7 +185,7 @@ def summary(report: DiffReport) -> str:
     for effect_, what in (("error", "not understood"), ("unread", "not read")):
         if files := report.files(effect_):
             parts.append(f"; {count(len(files), 'changed file')} {what}")
-    if beyond := report.beyond:
+    if beyond := report.excess_by_call:
         parts.append(f"; {sum(map(_chains, beyond)):,} beyond the maximum")
     if report.findings:
         parts.append(f"; {count(len(report.findings), 'new finding')}")
@@ -365,7 +372,7 @@ def _only(readings: Collection[str]) -> list[tuple[str, doc.Text]]:
 
 def _beyond(report: DiffReport, most: int | None) -> list[doc.Block]:
     """Return what exceeds the maximum."""
-    groups = report.beyond
+    groups = report.excess_by_call
     items: list[doc.Block] = []
     for group in groups[:most]:
         one, others = group[0], _chains(group) - 1
@@ -445,7 +452,7 @@ def _edit_json(edit: TextEdit) -> Object:
 
 
 def _change(report: DiffReport, change: Change) -> Object:
-    found: Object = {**shape(change), "agent": change.chain[-1], "meaning": meaning(change)}
+    found: Object = {**shape(change), "agent": change.chain[-1], "meaning": change_kind(change)}
     if grants := _grants(report, change):
         found["grants"] = shape([tool for some in grants.values() for tool in some])
     return found
@@ -474,9 +481,9 @@ def results(report: DiffReport, new: InputTree) -> list[Result]:
             by = f", by {changes.who(row)}" if row.agents else ""
             told = doc.plain((changes.phrase(row), ": ", changes.arrow(row))).replace("→", "->")
             detail = "\n".join(doc.plain(edit_text(report, edit)) for edit in effect.edits)
-            kind = meaning(row.changes[0])
+            kind = change_kind(row.changes[0])
             found.append(_result(kind, f"{told}, as {calls}{by}", detail, file, *spans[:1]))
-    for group in report.beyond:
+    for group in report.excess_by_call:
         difference, chain = group[0].difference, group[0].chain
         named = quoted([call_text(difference.tool, difference.call)])
         message = f"{named} gets {difference.after.effect}, in `{chain_text(chain)}`"

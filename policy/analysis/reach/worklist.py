@@ -1,18 +1,17 @@
 """A search over all chains that can be, along one reading or along two at once.
 
 `Worklist` follows positions (`policy.analysis.reach.positions`) breadth first, so that each is
-found by a shortest chain. It walks a *pair* of readings: those of one project before and after
-a change, or as declared and as enforced. One reading alone does not show which chains matter: a
-weaker chain may be the only one that differs. Without a second reading it is a search over one.
+found by a shortest chain. It walks *pairs*: of one project before and after a change, or as
+declared and as enforced. A weaker chain may be the only one that differs, so one reading alone
+does not show which chains matter.
 
-Each side of a pair is a meet of rule sets. The sides differ only through rule sets that one of
-them lacks. So the search skips a pair if known pairs cover it on both sides and together hold all
-those rule sets: no call differs behind it that does not differ behind one of them. It skips a
-chain of one side if another chain of that side alone covers it.
+Each side of a pair is a meet of rule sets, and the sides differ only through rule sets that one of
+them lacks. A pair is skipped if known pairs cover it on both sides and together hold all those: no
+call differs behind it that does not differ behind one of them. A chain of one side is skipped if
+another chain of that side alone covers it.
 
-`reach` returns the positions of one reading. Of positions that cannot be compared all are kept,
-up to a bound. Where more are left out, the most that an agent may do is what it declares itself,
-or what it and the one agent that starts chains declare.
+`reach` returns the positions of one reading, up to a bound. Where more are left out, the most that
+an agent may do is what it declares, or what it and the one agent that starts chains declare.
 """
 
 from __future__ import annotations
