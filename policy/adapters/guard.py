@@ -343,10 +343,6 @@ class Guard:
         """The agent whose calls it decides."""
         return self._agent
 
-    def starts(self, tool: str) -> str | None:
-        """Return the agent that a tool of the runtime starts, if it starts one."""
-        return self._program.starts.get(tool)
-
     def named(self, tool: str) -> str:
         """Return what the policy calls a tool of the runtime."""
         return self._program.named(tool)
