@@ -120,7 +120,7 @@ def _note_apart(role: Role, what: str) -> Finding:
 
 @frozen
 class ClaudeFrontEnd:
-    """Reads files by *options*, e.g. as another version does."""
+    """Reads files by *options*, e.g. beside those of a user."""
 
     options: ClaudeOptions
     HOST = HOST
