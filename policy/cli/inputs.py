@@ -121,7 +121,8 @@ def with_something(found: InputTree) -> InputTree:
     from policy.files.opening import near_name, start_place  # noqa: PLC0415  # as above
 
     inside = found.tree.root is not None and start_place(found.tree.root).folder
-    near = [path for path in found.tree.paths() if near_name(path)]
+    names = ((path, near_name(path)) for path in found.tree.paths())
+    near = [f"{path} (its name is not `{name}`)" for path, name in names if name]
     unread = ", ".join((near or [file.path for file in workspace.unread])[:3])
     raise PolicyError(
         "no file here says what an agent may do",

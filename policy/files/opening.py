@@ -219,14 +219,15 @@ def kind_of_unread(path: str) -> str | None:
     return next((what for pattern, what in _KINDS if pattern.search(path)), None)
 
 
-# Names that hosts read, each below a folder of the host where it begins with one.
+# Names that hosts read, each below a folder of the host where it begins with one; `**` are
+# folders, as many as there are.
 _NAMES = [
     name.split("/")
     for name in (
         ".claude/settings.json",
         ".claude/settings.local.json",
-        ".claude/agents/*.md",
-        ".claude/commands/*.md",
+        ".claude/agents/**/*.md",
+        ".claude/commands/**/*.md",
         ".claude/skills/*/SKILL.md",
         ".zeph/agents/*.md",
         "a3s.session.yaml",
@@ -246,12 +247,17 @@ def near_name(path: str) -> str:
     """Return the name that a host reads, where that of *path* is nearly one; else ""."""
     if _SKILL_FILE.search(path):
         return ".claude/skills/*/SKILL.md"
-    segments = path.split("/")
     for wanted in _NAMES:
-        given = segments[-len(wanted) :]
-        same = given[0] == wanted[0] or not wanted[0].startswith(".")
-        if same and len(given) == len(wanted) and all(map(_is_near, given, wanted)):
-            return "" if fnmatchcase("/".join(given), "/".join(wanted)) else "/".join(wanted)
+        names = [name for name in wanted if name != "**"]
+        given = path.split("/")
+        if names[0] in given[:-1]:
+            given = given[len(given) - 1 - given[::-1].index(names[0]) :]
+            if names != wanted:
+                given = [*given[:2], given[-1]]
+        elif not names[0].startswith("."):
+            given = given[-1:]
+        if len(given) == len(names) and all(map(_is_near, given, names)):
+            return "" if fnmatchcase("/".join(given), "/".join(names)) else "/".join(wanted)
     return ""
 
 

@@ -139,13 +139,22 @@ def _about_files(
     files = [file for project in workspace.projects for file in project.files]
     read = {file.path for file in files if not file.assumed}
     for path in tree.paths():
-        wanted = near_name(path) if path not in read else ""
-        source = source_of(path) if wanted else None
+        if path in read:
+            continue
+        wanted, rules = near_name(path), _MAY_HOLD_RULES.search(path)
+        source = source_of(path) if wanted or rules else None
+        if source is None:
+            continue
+        if not wanted and '"permissions"' in source.text:
+            wanted = ".claude/settings.json"
         # A text beside agents or skills may be about anything.
-        if source is not None and (
-            not wanted.endswith(".md") or source.text.removeprefix("\ufeff").startswith("---")
-        ):
+        beside = wanted.endswith(".md") and wanted.split("/")[1] in path.split("/")
+        if wanted and (not beside or source.text.removeprefix("\ufeff").startswith("---")):
             yield find("name-not-read", file=path, name=path.rpartition("/")[2], wanted=wanted)
+
+
+# A file in the folder of a host whose name is like no other.
+_MAY_HOLD_RULES = re.compile(r"(^|/)\.claude/(?!settings(\.local)?\.json\Z)[^/]+\.json[c5]?\Z")
 
 
 def _shown(positions: Positions, most: int | None, tried: TriedRules) -> Iterator[Finding]:

@@ -3,8 +3,8 @@
 Every folder with a ``.claude/`` is a project, every folder with a ``.claude-plugin/plugin.json`` a
 plugin. A session in a folder also has the agents, skills and commands of every folder above it, the
 nearest of a name, and the local settings of the top; of other settings it has those of its own
-folder alone (2.1.329, observed). Repositories also keep such files where the host does not look, to
-be copied from there: those are read as well, as projects of their own, with the reason.
+folder alone (2.1.329, observed). A tree with no ``.claude`` and no plugin may hold such files to be
+copied from there: then those are read, as projects of their own, with the reason.
 """
 
 from __future__ import annotations
@@ -247,7 +247,7 @@ class FoundProject:
         root: its folder.
         files: in the order of their paths, behind them those of folders above.
         passed: settings of folders above, which are not in force in it.
-        refused: why the host does not load the plugin that lies there, or None.
+        refused: why the host does not load plugins that lie there, or elsewhere in no project.
         is_home: whether it is the home folder of a user.
         servers: names of the MCP servers that ``.mcp.json`` configures, as the host calls them.
     """
@@ -255,7 +255,7 @@ class FoundProject:
     root: str
     files: list[Role] = field(factory=list)
     passed: list[Role] = field(factory=list)
-    refused: PolicyError | None = None
+    refused: list[PolicyError] = field(factory=list)
     is_home: bool = False
     servers: tuple[str, ...] = ()
 
@@ -267,32 +267,32 @@ def discover(tree: Tree, start: str | None = None) -> tuple[FoundProject, ...]:
     in that folder itself as those of a project too.
     """
     discovery = _Discovery(tree, set(tree.paths()))
-    for root, role in discovery.run():
-        discovery.found.setdefault(root, FoundProject(root)).files.append(role)
-    found = discovery.found
-    discovery.separate()
+    found: dict[str, FoundProject] = {}
+    for root, role in tuple(discovery.run()) or (discovery.strays() if start is None else ()):
+        found.setdefault(root, FoundProject(root)).files.append(role)
     if start is not None:
         found.setdefault(start, FoundProject(start))
     for root, error in discovery.refused.items():
-        if root in found:
-            found[root].refused = error
-    for root in found:
+        at = root if root in found or not found else min(found)
+        found.setdefault(at, FoundProject(at)).refused.append(error)
+    for root, project in found.items():
         if _is_home(root, discovery.paths):
-            settings = [role for role in found[root].files if _is_of_user(role, root)]
-            found[root].files += (evolve(role, scope="user") for role in settings)
-            found[root].is_home = True
-        found[root].servers = tuple(_servers(tree, f"{root}/.mcp.json".lstrip("/")))
-    own = {root: tuple(found[root].files) for root in found}
-    for root in found:
-        if discovery.is_project(root) or root == start:
+            settings = [role for role in project.files if _is_of_user(role, root)]
+            project.files += (evolve(role, scope="user") for role in settings)
+            project.is_home = True
+        project.servers = tuple(_servers(tree, f"{root}/.mcp.json".lstrip("/")))
+    own = {root: tuple(project.files) for root, project in found.items()}
+    for root, project in found.items():
+        # A session may be started in a folder that has such files as it is.
+        if any(_is_of(role, root) for role in own[root]) or root == start:
             for above in _above(root):
                 for role in own.get(above, ()):
                     if _is_of(role, above) and not (
                         found[above].is_home and _is_of_user(role, above)
                     ):
-                        there = found[root]
                         holds = _holds_below(role, above, home=found[above].is_home)
-                        (there.files if holds else there.passed).append(evolve(role, above=True))
+                        lists = project.files if holds else project.passed
+                        lists.append(evolve(role, above=True))
     return tuple(found[root] for root in sorted(found))
 
 
@@ -307,10 +307,6 @@ def _servers(tree: Tree, path: str) -> Iterator[str]:
         yield server_name(entry.name)
 
 
-def _is_stray(role: Role) -> bool:
-    return role.kind == "settings" and bool(role.assumed)
-
-
 def _above(root: str) -> Iterator[str]:
     """Yield the folders above *root*, the nearest first."""
     while root:
@@ -319,7 +315,7 @@ def _above(root: str) -> Iterator[str]:
 
 
 def _is_of(role: Role, folder: str) -> bool:
-    return f"{role.path}/".startswith(f"{folder}/{FOLDER}/".lstrip("/")) and not role.assumed
+    return f"{role.path}/".startswith(f"{folder}/{FOLDER}/".lstrip("/"))
 
 
 def _holds_below(role: Role, folder: str, *, home: bool) -> bool:
@@ -381,10 +377,10 @@ def _read_role(tree: Tree, path: str, kind: str, scope: str, assumed: str = "") 
 class _Discovery:
     tree: Tree
     paths: set[str]
-    found: dict[str, FoundProject] = field(factory=dict)
     refused: dict[str, PolicyError] = field(factory=dict)
 
     def run(self) -> Iterator[tuple[str, Role]]:
+        """Yield what the host reads, with the project of each."""
         plugins, self.refused = plugin_files(self.tree, self.paths)
         unread = {problem.path for problem in self.tree.problems()}
         for path in self.tree.named():
@@ -392,23 +388,12 @@ class _Discovery:
             if path in unread:
                 yield from self._unread(path, segments)
             elif FOLDER in segments[:-1]:
-                yield from self._below(path, segments)
+                root, kind, scope = _role_below(segments)
+                if kind:
+                    yield root, _read_role(self.tree, path, kind, scope)
             elif path in plugins:
                 root, kind, name = plugins[path]
                 yield root, _read_role(self.tree, path, kind, name)
-            elif path.endswith(".md"):
-                yield from self._stray_text(path, segments)
-            elif path.endswith(".json"):
-                yield from self._stray_settings(path, segments)
-
-    def _below(self, path: str, segments: list[str]) -> Iterator[tuple[str, Role]]:
-        root, kind, scope = _role_below(segments)
-        if kind:
-            yield root, _read_role(self.tree, path, kind, scope)
-        elif path.endswith(".json"):
-            yield from self._stray_settings(path, segments)
-        elif path.endswith(".md"):
-            yield from self._stray_text(path, segments)
 
     def _unread(self, path: str, segments: list[str]) -> Iterator[tuple[str, Role]]:
         """Yield what is not read here, such as a link out of the tree, and the host may read."""
@@ -426,22 +411,19 @@ class _Discovery:
             return
         yield "/".join(segments[:at]), _read_role(self.tree, path, kind, scope)
 
-    def separate(self) -> None:
-        """Make projects of the settings that lie beside one, where the host does not look."""
-        for root in filter(self.is_project, tuple(self.found)):
-            files = self.found[root].files
-            self.found[root].files = [role for role in files if not _is_stray(role)]
-            for role in filter(_is_stray, files):
-                self.found.setdefault(role.path, FoundProject(role.path)).files.append(role)
-
-    def is_project(self, root: str) -> bool:
-        """Return whether a session may be started in the folder *root* as it is."""
-        return any(_is_of(role, root) for role in self.found[root].files)
-
     # --- files in other places -----------------------------------------------
 
-    def _stray_text(self, path: str, segments: list[str]) -> Iterator[tuple[str, Role]]:
-        yield from tuple(self._stray_skill(path, segments)) or self._stray_agent(path, segments)
+    def strays(self) -> Iterator[tuple[str, Role]]:
+        """Yield what is written as the host wants it, in a tree with no folder of the host."""
+        files = {path: path.split("/") for path in self.tree.paths()}
+        if any(FOLDER in segments for segments in files.values()):
+            return
+        for path, segments in files.items():
+            if path.endswith(".md"):
+                skills = tuple(self._stray_skill(path, segments))
+                yield from skills or self._stray_agent(path, segments)
+            elif path.endswith(".json"):
+                yield from self._stray_settings(path, segments)
 
     def _stray_skill(self, path: str, segments: list[str]) -> Iterator[tuple[str, Role]]:
         if not _OTHERS.isdisjoint(segments):

@@ -173,8 +173,8 @@ def _project(found: FoundProject, options: ClaudeOptions, top: Path | None = Non
 def _findings(
     found: FoundProject, read: _Files, built: ClaudeSession, top: Path | None
 ) -> Iterator[Finding]:
-    if found.refused is not None:
-        yield from Finding.of(found.refused, "plugin-not-loaded", consequence=_NOT_LOADED)
+    for error in found.refused:
+        yield from Finding.of(error, "plugin-not-loaded", consequence=_NOT_LOADED)
     yield from (*read.findings, *built.findings)
     yield from settings_findings(read.settings)
     yield from passed_findings(found.root, read.passed(found.passed), read.settings)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from policy.analysis.lint import lint as lint_files
 from policy.core import limits
 from policy.core.decision import Reason
 from policy.core.effect import Effect
@@ -114,6 +115,44 @@ def test_settings_in_other_places_are_a_project_of_their_folder() -> None:
 
     assert found.root == "config"
     assert found.files[0].assumed
+
+
+# Files that are nearly such as the host reads, or lie elsewhere.
+AGENT = "---\nname: a\ndescription: d\ntools: Read\n---\nx\n"
+DENIES = '{"permissions": {"deny": ["Read(.env)"]}}'
+NEARLY = {
+    ".claude/setting.json": DENIES,
+    ".claude/Settings.json": DENIES,
+    ".claude/settings-local.json": DENIES,
+    ".claude/permissions.json": DENIES,
+    ".claude/deny.jsonc": DENIES,
+    ".claude/agent/a.md": AGENT,
+    ".claude/agent/web/a.md": AGENT,
+    ".claude/agents/a.txt": AGENT,
+    ".claude/command/a.md": "do it",
+    ".claude/command/web/a.md": "do it",
+    ".claude/skill/a/SKILL.md": AGENT,
+}
+ELSEWHERE = {"settings.json": DENIES, "agents/a.md": AGENT, "kit/skills/a/SKILL.md": AGENT}
+
+
+@pytest.mark.parametrize("path", [*NEARLY, *ELSEWHERE])
+def test_a_file_that_the_host_does_not_read_decides_nothing(path: str) -> None:
+    text = {**NEARLY, **ELSEWHERE}[path]
+    files = {".claude/settings.json": '{"permissions": {"ask": ["Bash"]}}'}
+    tree = Memory({**files, path: text})
+    there = load_tree(tree)
+    (found,), (without,) = there.projects, load(Memory(files))
+    assert (found.files, {*found.agents}) == (without.files, {*without.agents})
+    named = [f.file for f in lint_files(tree, there).findings if f.code == "name-not-read"]
+    assert named == [path] * (path in NEARLY)
+
+
+@pytest.mark.parametrize("path", NEARLY)
+def test_a_file_of_nearly_a_name_decides_nothing_where_it_is_the_only_one(path: str) -> None:
+    tree = Memory({path: NEARLY[path], "settings.json": DENIES})
+    (started,) = load(tree, ClaudeOptions(start=""))
+    assert (load(tree), started.files) == ((), ())
 
 
 def test_front_matter_that_is_not_yaml_is_found_and_read_key_by_key() -> None:
