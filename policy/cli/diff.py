@@ -260,10 +260,7 @@ def _effect_item(
     if others:
         files = (doc.Ink(str(other.edits[0].place.file), "file") for other in others)
         head = (head, f"; the same {count(len(others), 'more time')}: ", doc.joined(files, most=2))
-    rows = change_rows(effect, report.classes)
-    if most is not None:
-        told = {row.widened for row in rows if row.is_ordinary}
-        rows = [row for row in rows if row.is_ordinary or row.widened not in told]
+    rows = change_rows(effect, report.classes) if most is None else _told_rows(report, effect)
     limit = _MOST_ROWS[len(report.effects) > _MOST_ROWS[1]]
     shown = rows[: most and limit + (len(rows) == limit + 1)]
     cells = tuple(
@@ -284,6 +281,13 @@ def _effect_item(
         items = tuple(_detail(change) for change in effect.changes)
         body.append(doc.Section("each change", items, folded=True))
     return doc.Item((doc.Ink(f"{number}", "dim"), "  ", head), tuple(body), beside=True)
+
+
+def _told_rows(report: DiffReport, effect: EditEffect) -> list[ChangeRow]:
+    """Return what an edit changes by calls that people make, or by any where there are none."""
+    rows = change_rows(effect, report.classes)
+    told = {row.widened for row in rows if row.is_ordinary}
+    return [row for row in rows if row.is_ordinary or row.widened not in told]
 
 
 def edit_text(report: DiffReport, edit: TextEdit) -> doc.Text:
@@ -476,7 +480,7 @@ def results(report: DiffReport, new: InputTree) -> list[Result]:
         # Of an edit that removes a text, only the file is certain.
         spans = [None if edit.is_file else edit.added for edit in edits]
         file = edits[0].place.file if edits else elsewhere
-        for row in change_rows(effect, report.classes):
+        for row in _told_rows(report, effect):
             calls = quoted([call_text(*each) for each in row.calls], _MOST_EACH)
             by = f", by {changes.who(row)}" if row.agents else ""
             told = doc.plain((changes.phrase(row), ": ", changes.arrow(row))).replace("→", "->")

@@ -279,6 +279,22 @@ def _frozen(tokens: Iterable[Token], fresh: str) -> str:
     )
 
 
+def typed(pattern: Pattern) -> str:
+    """Return a text of the pattern as people type it: nothing for a star within a word."""
+    tokens = ("", *pattern.tokens, "")
+    pieces = []
+    for before, token, behind in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        ends = isinstance(before, str) and before[-1:].isalnum()
+        begins = isinstance(behind, str) and behind[:1] not in ("", " ", "/")
+        is_part = isinstance(token, Gap) and (ends or begins)
+        pieces.append("" if is_part else _frozen([token], _WORD))
+    text = "".join(pieces)
+    return text if pattern.matches(text) else freeze(pattern, "x")
+
+
+_WORD: Final = "app"
+
+
 @frozen(slots=False, order=False)
 class Meet:
     """What all of several patterns match, without writing it out.

@@ -22,7 +22,7 @@ from policy.core.source import Place
 from policy.core.values import frozen
 from policy.files.text import removal
 from policy.hosts.data import data_table
-from policy.patterns.pattern import Pattern, freeze
+from policy.patterns.pattern import Pattern, freeze, typed
 from policy.tables.dialect import ArgumentKind, Dialect
 from policy.tables.entry import RowEntry
 from policy.tables.ruleset import Entry, RuleSet
@@ -379,14 +379,14 @@ def _matches(entry: RowEntry, pattern: Pattern, text: str, tool: str, dialect: D
 
 def _example(pattern: Pattern) -> str | None:
     """Return a text that *pattern* matches, with a word where it leaves one open."""
-    text = freeze(pattern, "x")
+    text = typed(pattern)
     return text if pattern.matches(text) else pattern.witness()
 
 
 def _inside(entry: RowEntry, path: str) -> str:
     """Return a file in the folder *path*, where a rule is about all that it holds."""
-    below, pattern = f"{path}/x", entry.pattern
-    is_deep = entry.rule.endswith("**)") and not path.endswith("/x")
+    below, pattern = f"{path}/notes.txt", entry.pattern
+    is_deep = entry.rule.endswith("**)") and not path.endswith("/app")
     return below if is_deep and pattern is not None and pattern.matches(below) else path
 
 
