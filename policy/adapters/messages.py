@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 
 from policy.core.call_json import shown
+from policy.core.credentials import masked
 from policy.core.decision import Clause, Decision, Does, Reason
 from policy.core.effect import Effect
 from policy.core.source import visible
@@ -109,8 +110,8 @@ def named_tools(table: Table) -> list[str]:
 
 
 def quoted(texts: Iterable[str]) -> str:
-    """Return rules or names as a message shows them: escaped, and the first few."""
-    shown = [f"`{visible(text)[:_LONGEST_RULE]}`" for text in texts]
+    """Return rules or names as a message shows them: escaped, masked, and the first few."""
+    shown = [f"`{visible(masked(text))[:_LONGEST_RULE]}`" for text in texts]
     more = f" and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else ""
     return ", ".join(shown[:_SHOWN]) + more
 

@@ -50,7 +50,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
             keep(answer)
         # A stream of calls is answered call by call.
         if options.format == "json":
-            console.line(dumps(_json(answer), indent=None))
+            console.write(dumps(_json(answer), indent=None) + "\n")
         elif options.format == "text":
             console.line("\n" * bool(number) + terminal(blocks(answer, found), console.page)[:-1])
         if options.output or options.format not in {"json", "text"}:

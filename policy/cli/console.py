@@ -8,12 +8,14 @@ import sys
 import time
 from collections.abc import Iterable, Sequence
 from functools import partial
+from itertools import chain as chained
 from typing import TextIO
 
 from policy.cli.report.as_json import dumps
 from policy.cli.report.document import Block, Paragraph, Report
 from policy.cli.report.terminal import PageLayout, clipped, lines, terminal
 from policy.cli.report.words import EXPLAIN, error_items, finding_item
+from policy.core.credentials import masked
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding
 from policy.core.source import visible
@@ -71,14 +73,14 @@ class Console:
         return cls(_page(sys.stdout, colour), _page(sys.stderr, colour))
 
     def write(self, text: str) -> None:
-        """Write *text* to standard output."""
+        """Write *text* to standard output at once, as it is: a file, or a report."""
         self.clear()
         sys.stdout.write(text)
+        sys.stdout.flush()
 
     def line(self, text: str) -> None:
-        """Write one line to standard output at once."""
-        self.write(text + "\n")
-        sys.stdout.flush()
+        """Write a line to standard output; no credentials."""
+        self.write(masked(text) + "\n")
 
     def progress(self, what: str, done: int, total: int) -> None:
         """Show on a terminal how far long work is."""
@@ -141,18 +143,25 @@ class Console:
             return False
 
     def difference(self, name: str, before: str, after: str, title: str) -> None:
-        """Write the lines in which two texts of the file *name* differ; *title* is of the new."""
+        """Write the lines in which two texts of the file *name* differ; *title* is of the new.
+
+        Its credentials are masked, also where they are what differs.
+        """
         from difflib import unified_diff  # noqa: PLC0415  # most verbs change no file
 
         name = visible(name)
         lines = unified_diff(
             before.splitlines(), after.splitlines(), name, f"{name} ({title})", lineterm=""
         )
+        kept = chained(before.splitlines(), after.splitlines())
+        shown = chained(masked(before).splitlines(), masked(after).splitlines())
+        hidden = {text: each for text, each in zip(kept, shown, strict=True) if text != each}
         for line in lines:
             style = {"+": "good", "-": "deny", "@": "dim"}.get(line[:1], "")
             if line.startswith(("+++", "---")):
                 style = "bold"
-            self.line(self.page.paint(visible(line.replace("\t", "    ")), style))
+            text = line[:1] + hidden.get(line[1:], line[1:])
+            self.line(self.page.paint(visible(text.replace("\t", "    ")), style))
 
 
 # --- the answer of a verb ------------------------------------------------------------------

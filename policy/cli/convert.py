@@ -11,7 +11,7 @@ from policy.analysis.conversion.converting import Conversion, convert
 from policy.analysis.conversion.losses import Loss
 from policy.cli.console import Console, publish
 from policy.cli.report import document as doc
-from policy.cli.report.as_json import Object, shape
+from policy.cli.report.as_json import FileContent, Object, shape
 from policy.cli.report.words import arrow, call, chain_text, count, why_rows
 from policy.core.errors import PolicyError
 from policy.core.source import quoted
@@ -152,10 +152,14 @@ def _notes(conversion: Conversion) -> Iterator[tuple[str, list[str]]]:
     yield "names", names
 
 
+def _contents(files: Mapping[str, str]) -> Object:
+    return {path: FileContent(text) for path, text in files.items()}
+
+
 def _json(conversions: Iterable[Conversion], refused: str) -> Object:
     """Return the JSON shape of conversions; with their files unless they are refused."""
     found = [
-        {**shape(one), "files": {} if refused else dict(one.files), "exact": not one.unproven}
+        {**shape(one), "files": {} if refused else _contents(one.files), "exact": not one.unproven}
         for one in conversions
     ]
     return {"conversions": found, "refused": refused or None}

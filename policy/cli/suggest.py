@@ -15,7 +15,7 @@ from policy.cli.inputs import load
 from policy.cli.options import Hosts
 from policy.cli.replay import HOME, records
 from policy.cli.report import document as doc
-from policy.cli.report.as_json import Object, shape
+from policy.cli.report.as_json import FileContent, Object, shape
 from policy.cli.report.words import call, chain_text, count
 from policy.hosts.front_ends import rule_file_of
 
@@ -63,4 +63,5 @@ def _notes(proposal: Proposal, usage: Usage, *, proven: bool) -> Iterator[doc.Bl
 
 def _json(proposal: Proposal, usage: Usage) -> Object:
     left_out = usage.left_out.as_json()
-    return {**shape(proposal), "left_out": left_out, "exact": not proposal.why}
+    shown = {**shape(proposal), "text": FileContent(proposal.text)}
+    return {**shown, "left_out": left_out, "exact": not proposal.why}

@@ -7,12 +7,14 @@ credential among it is never repeated there. `credentials.txt` says how they loo
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Final
 
-__all__ = ["REDACTIONS", "credentials", "masked"]
+from policy.core.source import Source
+
+__all__ = ["REDACTIONS", "credentials", "masked", "masked_source", "masked_value"]
 
 # What becomes of the values of arguments in a log, the least first.
 REDACTIONS: Final = ("none", "credentials", "all")
@@ -93,7 +95,7 @@ def credentials(text: str, prose: int | None = None) -> Iterator[tuple[str, int,
 
 
 def masked(text: str) -> str:
-    """Return *text*, as long as it is, with stars for every credential."""
+    """Return *text*, as long as it is and in as many lines, with stars for every credential."""
     return _short(text) if len(text) <= _SHORT else _starred(text)
 
 
@@ -102,9 +104,34 @@ _SHORT: Final = 200
 
 def _starred(text: str) -> str:
     for _, start, end in credentials(text):
-        text = text[:start] + "*" * (end - start) + text[end:]
+        text = text[:start] + re.sub(r"\S| ", "*", text[start:end]) + text[end:]
     return text
 
 
 # The same rules are shown over and over.
 _short = lru_cache(maxsize=4096)(_starred)
+
+
+@lru_cache(maxsize=8)
+def masked_source(source: Source) -> Source:
+    """Return *source* with stars for every credential; its lines and columns are as they were."""
+    text = masked(source.text)
+    return source if text == source.text else Source(source.name, text)
+
+
+def masked_value(value: object, name: str = "") -> object:
+    """Return *value*, as JSON has it, with stars for every credential in its texts.
+
+    Args:
+        value: of *name*, which may be what shows it: `password`.
+        name: "" for none.
+
+    """
+    if isinstance(value, str):
+        before = "" if " " in value else f"{name}="
+        return masked(before + value)[len(before) :]
+    if isinstance(value, Mapping):
+        return {masked(str(key)): masked_value(each, str(key)) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [masked_value(each, name) for each in value]
+    return value

@@ -60,14 +60,16 @@ _CONTEXT = 100  # characters of a line that are shown
 
 
 def show(message: str, span: Span | None, *, help: str = "", place: Place | None = None) -> str:
-    """Return *message* with its place, its line of text, carets and help."""
+    """Return *message* with its place, its line of text, carets and help; no credentials."""
+    from policy.core.credentials import masked, masked_source  # noqa: PLC0415  # few errors are shown so
+
     at = place or (span.place if span else None)
     lines = [f"{at}: {message}" if at else message]
     if span is not None:
-        lines += _excerpt(span)
+        lines += _excerpt(Span(masked_source(span.source), span.start, span.end))
     if help:
         lines.append(f"  = help: {help}")
-    return "\n".join(lines) + "\n"
+    return masked("\n".join(lines) + "\n")
 
 
 def _excerpt(span: Span) -> list[str]:

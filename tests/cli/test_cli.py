@@ -655,3 +655,62 @@ def test_a_diff_says_which_tool_changes_where_it_is_not_the_usual_one(tmp_path, 
         (tmp_path / side / ".claude/settings.json").write_text(settings)
     assert main(["diff", str(tmp_path / "old"), str(tmp_path / "new")]) == 0
     assert re.search(r"asked → allowed +Monitor\(npm test\)", capsys.readouterr().out)
+
+
+# --- credentials ------------------------------------------------------------------
+
+LEAKS = [
+    *(
+        [*asked, "--format", form]
+        for asked in (
+            ["lint", "."],
+            ["audit", "."],
+            ["query", ".", "Bash"],
+            ["diff", "../before", "."],
+            ["check", ".", "Bash(PGPASSWORD=hunter2xy psql -h db)"],
+            ["replay", "calls.jsonl", "--policy", ".", "--root", "main"],
+            ["replay", "calls.jsonl", "--policy", ".", "--root", "main", "--friction"],
+        )
+        for form in ("text", "json", "markdown", "html")
+    ),
+    *(["lint", ".", "--format", form] for form in ("sarif", "junit", "github")),
+    *(["diff", "../before", ".", "--format", form] for form in ("sarif", "junit", "github")),
+    ["lint", ".", "--fix", "--diff"],
+    ["lint", ".", "--fix", "--tidy", "--yes"],
+    ["fmt", "--diff", "other"],
+]
+
+
+@pytest.mark.parametrize("asked", LEAKS, ids=" ".join)
+def test_nothing_that_is_shown_repeats_a_credential(asked, run, tmp_path, monkeypatch) -> None:
+    rule = "Bash(PGPASSWORD=hunter2xy psql -h db)"
+    for name, rules in (("before", ["Bash(ls)"]), ("after", ["Bash(done)", rule, rule, "Bash(b)"])):
+        (tmp_path / name / ".claude").mkdir(parents=True)
+        settings = json.dumps({"permissions": {"allow": rules}})
+        (tmp_path / name / ".claude/settings.json").write_text(settings)
+    monkeypatch.chdir(tmp_path / "after")
+    (tmp_path / "after/other").mkdir()
+    text = f"root main\nagent main {{\n allow {rule},\n Bash(b)\n}}\n"
+    (tmp_path / "after/other/a.policy").write_text(text)
+    calls = [
+        {"tool": "Bash", "input": {"command": "PGPASSWORD=hunter2xy psql -h db2"}},
+        {"tool": "mcp__db__query", "input": {"password": "hunter2xy"}},
+    ]
+    lines = [json.dumps(call | {"chain": ["main"]}) + "\n" for call in calls]
+    (tmp_path / "after/calls.jsonl").write_text("".join(lines))
+    _, out, err = run(*asked)
+    assert "hunter2xy" not in out + err
+    if "json" in asked:
+        for line in [out] if out.startswith("{\n") else out.splitlines():
+            json.loads(line)
+    assert rule in (tmp_path / "after/.claude/settings.json").read_text()
+
+
+def test_a_difference_shows_that_a_credential_changed_and_not_which(capsys) -> None:
+    lines = ["-----BEGIN PRIVATE KEY-----", "a1B2", "-----END PRIVATE KEY-----", "x"]
+    after = [line.replace("a1B2", "c3D4") for line in lines]
+    Console.of("never").difference("a", "\n".join(lines), "\n".join(after), "b")
+    out = capsys.readouterr().out
+    assert "a1B2" not in out
+    assert "c3D4" not in out
+    assert out.splitlines()[4:6] == ["-****", "+****"]

@@ -109,8 +109,10 @@ def _check_given(given: Mapping[str, str], files: Sequence[str]) -> None:
 
 def block_message(error: PolicyError) -> str:
     """Return the message for a call that is blocked because of *error*."""
+    from policy.core.credentials import masked  # noqa: PLC0415  # few calls are blocked
+
     place = f"{error.place}: " if error.span or error.file else ""
-    return f"This call is blocked: {place}{visible(error.message)}\n"
+    return f"This call is blocked: {place}{visible(masked(error.message))}\n"
 
 
 class HookDecider:

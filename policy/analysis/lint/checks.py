@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, Final
 
 from policy.analysis.reach.worklist import reach
 from policy.core import expressions as re
-from policy.core.credentials import credentials, masked
+from policy.core.credentials import credentials, masked, masked_source
 from policy.core.decision import Because, rule_span
 from policy.core.finding import Finding
 from policy.core.source import Place, Source, Span, visible
@@ -181,11 +181,5 @@ def without_secrets(finding: Finding) -> Finding:
     """
     span = finding.span
     if span is not None:
-        span = Span(_masked_source(span.source), span.start, span.end)
+        span = Span(masked_source(span.source), span.start, span.end)
     return evolve(finding, message=masked(finding.message), help=masked(finding.help), span=span)
-
-
-@lru_cache(maxsize=8)
-def _masked_source(source: Source) -> Source:
-    text = masked(source.text)
-    return source if text == source.text else Source(source.name, text)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
-from policy.core.credentials import REDACTIONS, masked
+from policy.core.credentials import REDACTIONS, masked, masked_value
 from policy.core.decision import Decision
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
@@ -179,22 +179,10 @@ def redacted(record: Record, redact: str) -> Record:
     kept: dict[str, object] = {}
     changed: list[str] = []
     for name, value in record.call.items():
-        kept_name, shown = masked(name), None if redact == "all" else _masked(value, name)
+        kept_name, shown = masked(name), None if redact == "all" else masked_value(value, name)
         if (kept_name, shown) != (name, value):
             changed.append(kept_name)
         kept[kept_name] = shown
     return evolve(
         record, call=kept, rules=tuple(map(masked, record.rules)), redacted=tuple(changed)
     )
-
-
-def _masked(value: object, name: str = "") -> object:
-    if isinstance(value, str):
-        # The name may be what shows it: `password`.
-        before = "" if " " in value else f"{name}="
-        return masked(before + value)[len(before) :]
-    if isinstance(value, Mapping):
-        return {masked(str(key)): _masked(each, str(key)) for key, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_masked(each, name) for each in value]
-    return value

@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Any, Final
 
+from policy.core.credentials import masked_value
 from policy.core.decision import Decision
 from policy.core.finding import Finding
 from policy.core.source import Span
+from policy.core.values import frozen
 
 Object = dict[str, Any]
 
@@ -20,9 +22,19 @@ _SPREAD: Final = frozenset({"decision", "difference", "place", "span"})
 _DERIVED: Final = ("agent", "direction", "exact")
 
 
+@frozen
+class FileContent:
+    """The content of a file, which is not masked: in a rule, stars would match anything."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
 def dumps(value: object, *, indent: int | None = 2) -> str:
-    """Return *value* as JSON text of one line, or indented."""
-    return json.dumps(value, ensure_ascii=False, default=str, indent=indent)
+    """Return *value* as JSON text of one line, or indented; no credentials."""
+    return json.dumps(masked_value(value), ensure_ascii=False, default=str, indent=indent)
 
 
 def shape(value: object) -> Any:  # noqa: ANN401  # as `json.loads` has it

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from policy.core import expressions as re
-from policy.core.credentials import masked
+from policy.core.credentials import masked, masked_source
 from policy.core.source import Span, visible
 from policy.core.values import frozen
 
@@ -136,7 +136,7 @@ class Excerpt:
         """The number of the line, and what is before, in and after the span; no credentials."""
         span = self.span
         number, column = span.source.line_and_column(span.start)
-        text = masked(span.source.line(number))
+        text = masked_source(span.source).line(number)
         start, end = column - 1, column - 1 + max(span.end - span.start, 0)
         parts = (text[:start], text[start:end], text[end:])
         before, marked, after = (visible(part.replace("\t", "    ")) for part in parts)

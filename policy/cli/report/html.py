@@ -117,7 +117,7 @@ def _block(block: doc.Block, level: int) -> str:
             return _excerpt(block)
         case doc.Verbatim(text, name):
             title = f"<p><code>{_text(name)}</code></p>" if name else ""
-            shown = "\n".join(map(_text, text.replace("\t", "    ").splitlines()))
+            shown = "\n".join(map(_text, masked(text).replace("\t", "    ").splitlines()))
             return f"{title}<pre>{shown}</pre>"
 
 

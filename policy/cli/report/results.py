@@ -13,6 +13,7 @@ from policy.analysis import catalogue
 from policy.cli.report.as_json import Object, dumps
 from policy.cli.report.document import Report
 from policy.cli.report.words import sentences
+from policy.core.credentials import masked
 from policy.core.finding import Finding, Severity
 from policy.core.source import Place, Span, visible
 from policy.core.values import evolve, frozen
@@ -134,8 +135,9 @@ def _result(result: Result, indices: dict[str, int]) -> Object:
 
 
 def _lines(finding: Finding) -> list[str]:
-    """Return the message, and the lines of the help."""
-    return [visible(finding.message), *map(visible, finding.help.splitlines())]
+    """Return the message, and the lines of the help; no credentials."""
+    lines = [finding.message, *finding.help.splitlines()]
+    return [visible(masked(line)) for line in lines]
 
 
 def _location(result: Result, place: Place) -> Object:
@@ -200,7 +202,7 @@ def _case(suite: Element, result: Result) -> None:
     name = {"classname": finding.code, "name": f"{at}{message}"}
     case = SubElement(suite, "testcase", {**name, **where})
     if why := _skipped(result):
-        SubElement(case, "skipped", message=visible(why))
+        SubElement(case, "skipped", message=visible(masked(why)))
         return
     failure = SubElement(case, "failure", message=message, type=finding.code)
     word = finding.severity.value

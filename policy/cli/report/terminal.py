@@ -214,7 +214,7 @@ def _block(block: doc.Block, page: PageLayout, indent: int) -> list[str]:
             return excerpt(span, page, role=role, indent=head)
         case doc.Verbatim(text, name):
             top = [head + page.paint(f"--- {visible(name)}", "strong")] if name else []
-            return [*top, *(head + visible(masked(line)) for line in text.splitlines())]
+            return [*top, *(head + visible(line) for line in masked(text).splitlines())]
 
 
 def _longest(cell: str) -> int:
