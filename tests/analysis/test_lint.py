@@ -15,6 +15,7 @@ import pytest
 from policy.analysis.lint import baseline_text, compare_with_baseline, lint, mend
 from policy.analysis.lint.checks import Positions
 from policy.analysis.lint.dead import TriedRules, dead_rule_findings
+from policy.analysis.lint.running import running
 from policy.analysis.lint.suppression import suppressions
 from policy.cli import main
 from policy.cli.report.terminal import PageLayout, terminal
@@ -26,6 +27,7 @@ from policy.core.finding import Finding, Severity
 from policy.core.source import Edit, Source
 from policy.files.opening import Memory
 from policy.hosts.workspace import load_tree
+from policy.patterns.pattern import Pattern
 from policy.tables.table import Table
 
 PYTHON_AND_ENV = "root m\nagent m {{\n    allow Read, {allow}\n    deny  {deny}\n}}\n"
@@ -80,7 +82,8 @@ def test_a_tool_that_is_nearly_one_of_a3s_is_named() -> None:
         ("Bash(npx *)", True),
         ("Bash(npx prettier *)", False),
         ("Bash(docker run *)", True),
-        ("Bash(docker run --rm mine *)", False),
+        ("Bash(docker run --rm mine *)", False),  # an image may have a program of its own
+        ("Bash(docker exec mine *)", True),
         ("Bash(git *)", True),
         ("Bash(git log *)", False),
         ("Bash(perl -ne *)", True),
@@ -120,7 +123,72 @@ def test_the_finding_shows_the_call_by_which_a_program_runs_anything(program) ->
 
 def test_a_program_that_another_rule_denies_runs_nothing() -> None:
     assert "rule-runs-anything" in codes(team("Bash(bash *)"))
-    assert "rule-runs-anything" not in codes(team("Bash(bash *)", "Bash(bash -c *)"))
+    assert "rule-runs-anything" not in codes(team("Bash(bash *)", "Bash(bash *)"))
+    # A shell still runs what it reads.
+    assert "rule-runs-anything" in codes(team("Bash(bash *)", "Bash(bash -c *)"))
+
+
+@pytest.mark.parametrize(
+    ("rule", "shown"),
+    [
+        # Options, and words of another kind, may stand before what runs a command.
+        ("sed -n *", "sed -n x -e '1e policy-witness' x"),
+        ("tar -xzf *", "tar -xzf a --checkpoint=1 --checkpoint-action=exec=policy-witness b"),
+        (
+            "tar xzf a.tgz *",
+            "tar xzf a.tgz --checkpoint=1 --checkpoint-action=exec=policy-witness b",
+        ),
+        ("make -j4 *", "make -j4 x -f policy-witness"),
+        ("/usr/bin/make test*", "/usr/bin/make test -f policy-witness"),
+        ("go test ./... *", "go test ./... -exec policy-witness"),
+        ("git -C . rebase -i *", "git -C . rebase -i x -x policy-witness main"),
+        ("ssh -p 22 *", "ssh -p 22 host policy-witness"),
+        ("docker exec -u root app *", "docker exec -u root app policy-witness"),
+        ("docker compose -f a.yml exec app *", "docker compose -f a.yml exec app policy-witness"),
+        ("kubectl exec -n a pod *", "kubectl exec -n a pod -- policy-witness"),
+        ("npm install --save-dev *", "npm install --save-dev policy-witness"),
+        (".venv/bin/python3.11 -u *", ".venv/bin/python3.11 -u -c policy-witness"),
+        ("A=b make *", "A=b make -f policy-witness"),
+        ("rg -n '*' src", "rg -n 'x' --pre policy-witness x '' src"),
+        ("* --version", "sh -c policy-witness --version"),
+        # So they may behind a program that runs the next one.
+        ("sudo -u a docker exec app *", "sudo -u a docker exec app policy-witness"),
+        ("uv run python *", "uv run python -c policy-witness"),
+        # What they read from the standard input.
+        ("bash", "echo policy-witness | bash"),
+        ("python3 -", "echo policy-witness | python3 -"),
+        ("ssh -p 22 host", "echo policy-witness | ssh -p 22 host"),
+        ("docker exec -i app sh", "echo policy-witness | docker exec -i app sh"),
+        # Options end, or the word that the star stands for is another program's.
+        ("sort -u -- *", ""),
+        ("rg -n -- *", ""),
+        ("go test -args *", ""),
+        ("git -C . log *", ""),
+        ("git diff -- *", ""),
+        ("sed --sandbox *", ""),
+        ("psql -l *", ""),
+        ("command -v *", ""),
+        ("git config --get *", ""),
+        ("npm install --ignore-scripts *", ""),
+        ("bash a.sh *", ""),
+        ("python3 -m pytest *", ""),
+        ("go build ./a *", ""),
+        ("cargo run --bin a -- *", ""),
+        ("npm create vite *", ""),
+        ("xargs grep *", ""),
+        ("sudo systemctl *", ""),
+        ("kubectl get *", ""),
+        # Nothing can follow, and what is read is nothing that runs.
+        ("bash --version", ""),
+        ("node -v", ""),
+        ("docker exec app sh", ""),
+        ("make test", ""),
+        ("sed -n", ""),
+    ],
+)
+def test_what_the_star_of_a_rule_may_stand_for_is_found_behind_its_words(rule, shown) -> None:
+    found = [each.command for each in running(Pattern.text(rule))]
+    assert (found or [""])[0] == shown
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from itertools import chain as chained
 from typing import Final
 
 from policy.analysis.lint.checks import Positions
+from policy.analysis.lint.running import ANYTHING, QUOTED, Running, head_of, running
 from policy.compare.witness import witness_call
 from policy.core import expressions as re
 from policy.core.decision import Because, Decision, Reason
@@ -30,19 +31,8 @@ from policy.tables.table import Table
 
 __all__ = ["command_findings"]
 
-# Stands for any command: no rule names it.
-_ANYTHING: Final = "policy-witness"
-
 _DATA: Final = data_table(__package__, "commands")
-# A command that runs what its arguments say -> the case of the finding, and the program.
-_RUNNERS: Final = {
-    text.replace("ANY", _ANYTHING): (case, name)
-    for case in ("runners", "installers")
-    for name, texts in _DATA[case].items()
-    for text in texts
-}
-_LANGUAGES: Final[tuple[str, ...]] = tuple(f"{name} " for name in _DATA["languages"]["options"])
-_READERS: Final = [text.replace("ANY", _ANYTHING) for text in _DATA["shell"]["readers"]]
+_READERS: Final = [text.replace("ANY", ANYTHING) for text in _DATA["shell"]["readers"]]
 _SEARCHERS: Final[tuple[str, ...]] = tuple(_DATA["shell"]["searchers"])
 
 # How hosts call the tool that reads a file.
@@ -141,23 +131,15 @@ class Commands:
                     if path and self.table.decide(tool, call).effect is Effect.DENY:
                         yield entry, path, dialect
 
-    def running(self, tool: str) -> dict[str, tuple[str, str]]:
-        """Return the commands of `_RUNNERS` that may be allowed, and those of rules for code."""
-        allowed = {
-            (_head(entry.pattern), entry.pattern)
+    def running(self, tool: str) -> Iterator[tuple[Running, ...]]:
+        """Yield the commands by which a line that allows runs any command, for each line."""
+        allowed = dict.fromkeys(
+            entry.pattern
             for entry in self.entries(tool)
             if entry.effect is Effect.ALLOW and entry.pattern is not None and not entry.field
-        }
-        heads = tuple({head for head, _ in allowed})
-        found = {text: case for text, case in _RUNNERS.items() if text.startswith(heads)}
-        for head, pattern in allowed:
-            quote = next((each for each in "'\"" if each in _QUOTED.sub("", head)), "")
-            program = next((name for name in _LANGUAGES if head.startswith(name)), "")
-            # Behind a quote that ends stands what is given to the program.
-            if program and not pattern.exact and (quote or head == program):
-                text = freeze(pattern, _ANYTHING) + quote
-                found.setdefault(text, ("languages", program.strip()))
-        return found
+        )
+        # What the star of a rule may stand for says more than its words alone.
+        yield from map(running, sorted(allowed, key=lambda pattern: pattern.exact))
 
     def printing(self, tool: str) -> list[str]:
         """Return the forms of `_READERS` that may be allowed for some file."""
@@ -170,7 +152,7 @@ class Commands:
         return [
             form
             for form, head in heads.items()
-            if self.decide(tool, _filled(form, _ANYTHING)).effect is Effect.ALLOW
+            if self.decide(tool, _filled(form, ANYTHING)).effect is Effect.ALLOW
             or any(text.startswith(head) or head.startswith(text) for text in allowed)
         ]
 
@@ -179,16 +161,18 @@ def rule_runs_anything(commands: Commands) -> Iterator[Finding]:
     """Yield the rules that allow a program which runs any command it is given."""
     known: set[Because] = set()
     for tool in commands.shells:
-        for command, (case, program) in commands.running(tool).items():
-            decision = commands.decide(tool, command)
-            if decision.effect is not Effect.ALLOW or decision.reason is not Reason.RULE:
+        for runs in commands.running(tool):
+            for found in runs:
+                decision = commands.decide(tool, found.command)
+                if decision.effect is Effect.ALLOW and decision.reason is Reason.RULE:
+                    break
+            else:
                 continue
+            words = {"case": found.case, "command": found.command, "program": found.program}
             for because in decision.because:
-                if because in known or _allows_all(commands.positions, because):
-                    continue
-                known.add(because)
-                words = {"case": case, "command": command, "program": program}
-                yield commands.positions.finding("rule-runs-anything", because, **words)
+                if because not in known and not _allows_all(commands.positions, because):
+                    known.add(because)
+                    yield commands.positions.finding("rule-runs-anything", because, **words)
 
 
 def _allows_all(positions: Positions, because: Because) -> bool:
@@ -273,12 +257,11 @@ _GUARDS: Final = {Effect.DENY: "denies", Effect.ASK: "asks for"}
 _CONTINUING: Final = frozenset(_DATA["shell"]["continuing"])
 _DOCUMENT_END: Final = re.compile(_DATA["shell"]["document_ends"])
 _COMPOUND: Final[dict[str, tuple[str, str]]] = {
-    word: (needed, sample.replace("ANY", _ANYTHING))
+    word: (needed, sample.replace("ANY", ANYTHING))
     for word, (needed, sample) in _DATA["compound"].items()
 }
 # The first word of a command, or the operator that it begins with.
 _FIRST: Final = re.compile(r"[|&;]+|[()]|[^\s|&;()]+(?=[\s|&;()]|\Z)")
-_QUOTED: Final = re.compile(r"""\\.|'[^']*'|"(?:\\.|[^"\\])*\"""", re.DOTALL)
 # Behind these, a quote may stand for itself; within the others, quotes stand in quotes.
 _LITERAL: Final = ("<<", "#", "$'", "${")
 _NESTING: Final = ("$(", "`")
@@ -310,19 +293,13 @@ def rule_of_no_command(commands: Commands) -> Iterator[Finding]:
 
 def _is_spelled(entries: list[RowEntry], rule: str) -> bool:
     """Return whether the texts of a rule are its own, and no words of the host."""
-    return all(_head(entry.pattern).strip() in rule for entry in entries)
-
-
-def _head(pattern: Pattern | None) -> str:
-    """Return what every text of *pattern* begins with, as far as that is plain."""
-    tokens = pattern.tokens if pattern is not None else ()
-    return tokens[0] if tokens and isinstance(tokens[0], str) else ""
+    return all(head_of(entry.pattern).strip() in rule for entry in entries)
 
 
 def _why_none(entry: RowEntry, tool: str, dialect: Dialect) -> tuple[str, str] | None:
     """Return the case of the finding that no command matches a line, and its words, or None."""
     pattern, allows = entry.pattern, entry.effect is Effect.ALLOW
-    head = _head(pattern)
+    head = head_of(pattern)
     if pattern is None or not head:
         return None
     found = _FIRST.match(head.lstrip(" \t\n"))
@@ -355,7 +332,7 @@ def _missing(text: str, needed: str) -> str:
     """Return what a shell misses in *text*, which needs a word *needed*; "" for nothing."""
     if needed and needed not in _WORDS.findall(text):
         return f"`{needed}`"
-    plain = _QUOTED.sub("", text)
+    plain = QUOTED.sub("", text)
     if any(mark in text for mark in _LITERAL):
         return ""
     if any(mark in text for mark in _NESTING):
