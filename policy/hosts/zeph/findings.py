@@ -35,6 +35,15 @@ from policy.hosts.zeph.spawning import (
     memory_grants,
 )
 
+# The steps of a call of an agent, in order: a hook also runs for a call that is then denied.
+STEPS: Final = (
+    "tool grant check",
+    "PreToolUse hooks",
+    "FilteredToolExecutor",
+    "PostToolUse hooks",
+    "secret masking",
+)
+
 
 def entry_findings(
     name: str, effect: Effect, span: Span | None, options: ZephOptions
