@@ -886,6 +886,24 @@ def test_a_rule_for_commands_is_compared_once_with_the_files_that_these_open(mon
     assert compared == ["Bash", "Monitor", "Bash", "Bash"]
 
 
+def test_a_rule_counts_as_dead_where_no_session_that_reads_it_needs_it() -> None:
+    rules = json.dumps(
+        {"permissions": {"allow": ["Bash(npm test *)", "Bash(make x)", "Bash(make *)"]}}
+    )
+    # A session in `a` reads the local settings at the top too, behind its own.
+    top, below = ".claude/settings.local.json", "a/.claude/settings.local.json"
+    found = linted({top: rules, below: rules}).findings
+    (dead,) = [f for f in found if f.code in {"redundant-rule", "shadowed-rule"} and f.file == top]
+    assert (dead.code, "make x" in dead.message, f"at {top}" in dead.message, len(dead.edits)) == (
+        "redundant-rule",
+        True,
+        True,
+        1,
+    )
+    files = {top: rules, below: json.dumps({"permissions": {"deny": ["Bash(make *)"]}})}
+    assert "shadowed-rule" not in codes(files)
+
+
 def test_tables_share_what_becomes_of_a_rule_where_they_say_the_same_of_its_tools() -> None:
     agents = {
         "all": "allow *",

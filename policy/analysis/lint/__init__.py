@@ -94,13 +94,15 @@ def lint(
     found = list(workspace.findings)
     known = {(finding.code, finding.place) for finding in found}
     found += _about_files(tree, workspace, source_of)
-    tried = TriedRules()
     rules: set[tuple[Place, str]] = set()
-    for project in workspace.projects:
-        positions = Positions(project, source_of)
-        shown = _shown(positions, most, tried)
+    projects = [Positions(project, source_of) for project in workspace.projects]
+    for positions in projects:
+        shown = _shown(positions)
         found += (each for each in shown if (each.code, each.place) not in known)
-        rules |= {*positions.lines, *((rule.place, rule.rule) for rule in project.written)}
+        written = positions.project.written
+        rules |= {*positions.lines, *((rule.place, rule.rule) for rule in written)}
+    dead = _dead(projects, most) if most != 0 else ()
+    found += (each for each in dead if (each.code, each.place) not in known)
     linted = _less_suppressed(found, workspace, source_of)
     return Linted(
         tuple(map(without_secrets, linted.findings)),
@@ -157,14 +159,28 @@ def _about_files(
 _MAY_HOLD_RULES = re.compile(r"(^|/)\.claude/(?!settings(\.local)?\.json\Z)[^/]+\.json[c5]?\Z")
 
 
-def _shown(positions: Positions, most: int | None, tried: TriedRules) -> Iterator[Finding]:
+def _shown(positions: Positions) -> Iterator[Finding]:
     for (place, rule), entries in positions.lines.items():
         span = positions.span(Because(rule, entries[0].effect, "", place))
         if span is not None:
             yield from rule_findings(RuleSpelling(rule, span))
     yield from command_findings(positions)
-    if most != 0:
-        yield from dead_rule_findings(positions, most, tried)
+
+
+def _dead(projects: list[Positions], most: int | None) -> Iterator[Finding]:
+    """Yield the rules that decide nothing in any project that has them, as the first tells them."""
+    tried = TriedRules()
+    found = [tuple(dead_rule_findings(positions, most, tried)) for positions in projects]
+    told = [{finding.place for finding in some} for some in found]
+    settled = {
+        place
+        for positions, places in zip(projects, told, strict=True)
+        for place, _ in positions.lines
+        if place not in places
+    }
+    for some, places in zip(found, told, strict=True):
+        yield from (finding for finding in some if finding.place not in settled)
+        settled |= places
 
 
 def _source(tree: Tree, file: str) -> Source | None:
