@@ -6,6 +6,7 @@ import bisect
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 
+from policy.core import expressions as re
 from policy.core.values import field, frozen
 
 __all__ = ["Edit", "Place", "Source", "Span", "cited", "edited", "quoted", "visible"]
@@ -90,8 +91,21 @@ class Span:
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
 
+def named_project(text: str) -> str:
+    """Return *text* with the variable of the project's folder where it is not known."""
+    return _PROJECT.sub("$CLAUDE_PROJECT_DIR", text) if "/@project" in text else text
+
+
+# In a command that a host has put the folder into.
+_PROJECT = re.compile(r"/@project(?![^/\s'\"`)])")
+
+
 def visible(text: str) -> str:
-    r"""Return *text* with every hidden character spelled out, e.g. ``\u202e``."""
+    r"""Return *text* with every hidden character spelled out, e.g. ``\u202e``.
+
+    What stands for the folder of the project is shown as the variable of it.
+    """
+    text = named_project(text)
     if text.isascii() and text.isprintable():
         return text
     import unicodedata  # noqa: PLC0415  # for letters that a call has seldom

@@ -197,9 +197,12 @@ class ProjectFolders(_Moved):
         """Return a pattern for each name of the project; one where it does not name the project."""
         # On some systems the folders have their names in any letters.
         guards = entry.effect is not Effect.ALLOW and not dialect.fold
+        names = (self.cwd, *self.also)
+        if entry.pattern is not None and entry.pattern.kind is PatternKind.TEXT:
+            guards, names = False, names[-1:]  # a host puts the real folder into commands
         return dict.fromkeys(
             _anchored(entry.pattern, self._anchors(dialect, name), in_any_letters=guards)
-            for name in (self.cwd, *self.also)
+            for name in names
         )
 
     def _anchors(self, dialect: Dialect, cwd: str = "") -> Mapping[str, str]:
@@ -306,7 +309,7 @@ def _folded(folder: str, dialect: Dialect) -> str:
 def _anchored(
     pattern: Pattern | None, anchors: Mapping[str, str], *, in_any_letters: bool
 ) -> Pattern | None:
-    if pattern is None or pattern.kind is not PatternKind.PATH or not pattern.tokens:
+    if pattern is None or not pattern.tokens or pattern.kind is PatternKind.HOST:
         return pattern
     first, *rest = pattern.tokens
     if not isinstance(first, str):

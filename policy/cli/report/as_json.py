@@ -10,7 +10,7 @@ from typing import Any, Final
 from policy.core.credentials import masked_value
 from policy.core.decision import Decision
 from policy.core.finding import Finding
-from policy.core.source import Span
+from policy.core.source import Span, named_project
 from policy.core.values import frozen
 
 Object = dict[str, Any]
@@ -46,6 +46,8 @@ def shape(value: object) -> Any:  # noqa: ANN401  # as `json.loads` has it
     match value:
         case Enum():
             return value.value
+        case str():
+            return named_project(value)
         case Mapping():
             return {str(key): shape(each) for key, each in value.items()}
         case list() | tuple():
@@ -71,7 +73,7 @@ def _attributes(value: Any) -> Object:  # noqa: ANN401  # any class of values
         if name in _SPREAD:
             found |= _NOWHERE if name == "place" and each is None else shape(each) or {}
         elif name == "call" and hasattr(value, "tool"):
-            found["witness"] = {"tool": value.tool, "input": dict(each)}
+            found["witness"] = {"tool": value.tool, "input": shape(dict(each))}
         elif name == "before":
             known = isinstance(each, Decision)
             found["from"] = shape(each.effect if known else each)

@@ -206,14 +206,19 @@ def _granted(skill: Skill, scope: RuleScope) -> RuleLines:
         return lines
     for matcher in skill.allowed.matchers:
         # Empty parentheses are none in these lists.
-        text = str(matcher).removesuffix("()")
+        text = rule = str(matcher).removesuffix("()")
         if matcher.tool == "Bash":
             cwd = scope.anchors.cwd
             text = text.replace("${CLAUDE_PROJECT_DIR}", cwd)
             if skill.folder:
                 text = text.replace("${CLAUDE_SKILL_DIR}", f"{cwd}/{skill.folder}")
-        lines += read_rule(text, matcher.span, Effect.ALLOW, scope)
+        found = read_rule(text, matcher.span, Effect.ALLOW, scope)
+        lines += RuleLines(tuple(_written(line, rule) for line in found.lines), found.findings)
     return lines
+
+
+def _written(line: RuleLine, rule: str) -> RuleLine:
+    return values.evolve(line, entry=values.evolve(line.entry, rule=rule))
 
 
 def _denied(skill: Skill, scope: RuleScope) -> RuleLines:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from policy.analysis.lint import lint as lint_files
+from policy.cli import main
 from policy.core import limits
 from policy.core.decision import Reason
 from policy.core.effect import Effect
@@ -507,6 +508,28 @@ def test_rules_of_a_skill_name_its_folder_by_a_variable() -> None:
     assert decide("/srv/app/p.sh a") is Effect.ALLOW
     assert decide("/srv/app/.claude/skills/t/run.sh a") is Effect.ASK
     assert decide("${CLAUDE_SKILL_DIR}/run.sh a") is Effect.ASK
+
+
+def test_a_skill_names_the_real_folder_and_is_shown_as_it_is_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rule = "Bash(${CLAUDE_SKILL_DIR}/run.sh *)"
+    skill = tmp_path / "real/.claude/skills/s/SKILL.md"
+    skill.parent.mkdir(parents=True)
+    skill.write_text(f"---\nname: s\ndescription: d\nallowed-tools: {rule}\n---\nx\n", "utf-8")
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    for folder in ("real", "link"):
+        chain = load_tree(Folder(tmp_path / folder)).chain("main+skills", reading="enforced")
+        for named, allowed in (("real", True), ("link", False), ("other", False)):
+            command = f"{tmp_path / named}/.claude/skills/s/run.sh a"
+            decision = chain.decide("Bash", {"command": command})
+            shown = [because.rule for because in decision.because]
+            assert ((decision.effect is Effect.ALLOW), rule in shown) == (allowed, allowed)
+    for verb in (["audit"], ["audit", "--format", "json"], ["query", "Bash"]):
+        main([verb[0], *verb[1:], str(tmp_path / "real")])
+        printed = capsys.readouterr().out
+        assert "@project" not in printed
+        assert "CLAUDE_PROJECT_DIR" in printed
 
 
 def test_an_unknown_value_is_shown_as_one() -> None:
