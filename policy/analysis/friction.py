@@ -15,6 +15,7 @@ from policy.analysis.records.record import Record
 from policy.analysis.records.replay import RecordDecider, Undecided, each_answered
 from policy.analysis.remedy import (
     clauses_of,
+    command_of,
     folded,
     hidden_kind,
     holds_credential,
@@ -25,7 +26,7 @@ from policy.analysis.remedy import (
     with_rules,
 )
 from policy.compare.tables import differences
-from policy.compare.witness import Difference
+from policy.compare.witness import Difference, witness_call
 from policy.core.decision import Because, Clause, Decision, Does, Reason
 from policy.core.effect import Effect
 from policy.core.values import define, field, frozen
@@ -185,10 +186,16 @@ def _obstacle(chain: Chain, record: Record, decision: Decision, rules: Sequence[
             return Obstacle("a rule asks", written[0])
     if decision.reason is Reason.PROTECTED or decision.because:
         return Obstacle("the host guards it", text="…")
-    if held:
+    if any(clause.does in {Does.RUNS, Does.HIDES} for clause in held):
         return _of_command(clauses, held)
-    is_outside = any(rule.partition("(")[2].startswith(("//", "~", "../")) for rule in rules)
-    return Obstacle("a path outside the project" if is_outside else "no rule")
+    dialect = dialect_of([chain.table])
+    command = command_of(record.tool, record.call, dialect)
+    redirected = {each.target for each in command.redirections if not each.tool} if command else ()
+    if any(clause.text in redirected for clause in held):
+        return Obstacle("a redirection")
+    named = [rule.partition("(")[2] for rule in rules] or [f"/{clause.text}" for clause in held]
+    is_outside = any(text.startswith(("//", "~", "/~", "../", "/../")) for text in named)
+    return Obstacle("a path outside the project" if is_outside else "a file" if held else "no rule")
 
 
 def _of_command(clauses: Sequence[Clause], held: Sequence[Clause]) -> Obstacle:
@@ -198,8 +205,6 @@ def _of_command(clauses: Sequence[Clause], held: Sequence[Clause]) -> Obstacle:
     if any(clause.does is Does.RUNS and clause.text.startswith("cd ") for clause in held):
         return Obstacle("`cd` before it")
     running = [clause for clause in clauses if clause.does is Does.RUNS]
-    if not any(clause.does is Does.RUNS for clause in held):
-        return Obstacle("a redirection")
     return Obstacle("no rule for one command of several" if len(running) > 1 else "no rule")
 
 
@@ -221,17 +226,24 @@ def _remedy(group: FrictionGroup, decider: RecordDecider, least: int) -> None:
         found = remedy_of(chain, rules, calls)
         if found is not None:
             group.rules, group.links = found.rules, found.links
-            _compare(group, exact, chain)
+            _compare(group, exact, chain, found.runs)
             return
 
 
-def _compare(group: FrictionGroup, exact: Sequence[str], chain: Chain) -> None:
-    """Find a call that the rules of *group* allow beside its own."""
-    example = group.example
-    is_file = dialect_of([chain.table]).argument(example.tool).kind is ArgumentKind.PATH
-    if not is_file and not any("*" in rule for rule in group.rules):
+def _compare(group: FrictionGroup, exact: Sequence[str], chain: Chain, runs: str) -> None:
+    """Find a call that the rules of *group* allow beside its own: *runs*, or any other."""
+    example, dialect = group.example, dialect_of([chain.table])
+    argument = dialect.argument(example.tool)
+    is_file = argument.kind is ArgumentKind.PATH
+    if not runs and not is_file and not any("*" in rule for rule in group.rules):
         return  # each is a call of the group
     parts = lacking(chain, example.tool, example.call)
+    if runs:
+        call = witness_call(dialect, argument, runs)
+        sides = with_rules(chain, (), parts), with_rules(chain, group.rules, parts)
+        before, after = (side.decide(example.tool, call) for side in sides)
+        group.grants = Difference(example.tool, call, before, after)
+        return
     # A rule about a file may be one for several tools, so nothing of it is the call alone.
     own = [rule for rule in exact if not is_file and "*" not in rule]
     found = differences(with_rules(chain, own, parts), with_rules(chain, group.rules, parts))

@@ -8,15 +8,16 @@ from itertools import takewhile
 from typing import Final
 from urllib.parse import urlsplit
 
-from policy.commands.reader import DIFFER, UNKNOWN, UNSEEN
+from policy.commands.reader import DIFFER, UNKNOWN, UNSEEN, Command, read_command
+from policy.compare.witness import witness_call
 from policy.core.credentials import masked
-from policy.core.decision import HIDDEN_TEXT, Clause, Does
+from policy.core.decision import HIDDEN_TEXT, Clause, Does, Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.values import evolve, frozen
 from policy.hosts.front_ends import entries_of
 from policy.hosts.notation.semantics import dialect_of
-from policy.tables.calls import Unreadable, canonical_path, given_text
+from policy.tables.calls import Unreadable, argument_text, canonical_path, given_text
 from policy.tables.chain import Attenuated, Chain, Decider
 from policy.tables.dialect import ArgumentKind, Dialect
 from policy.tables.placement import ProjectFolders
@@ -26,6 +27,7 @@ from policy.tables.table import Ceiling, LinkedRules, Table
 __all__ = [
     "Remedy",
     "clauses_of",
+    "command_of",
     "denial",
     "folded",
     "folders_of",
@@ -49,12 +51,14 @@ class Remedy:
         rules: as matchers.
         links: the agents whose rules they have to be among; () where all have the same.
         delegating: those of them that have a list of what they hand on, where they belong.
+        runs: a command by which the rules allow any command, or "".
 
     """
 
     rules: tuple[str, ...]
     links: tuple[str, ...]
     delegating: tuple[str, ...] = ()
+    runs: str = ""
 
 
 # Rules of which each is left out in turn.
@@ -96,7 +100,24 @@ def remedy_of(
         fewer = tuple(each for each in kept if each != rule)
         kept = fewer if allow(fewer) else kept
     links = tuple(dict.fromkeys(link for part in parts for link in part.links))
-    return Remedy(kept, links, tuple(link for link in links if _hands_on_a_list(chain, link)))
+    delegating = tuple(link for link in links if _hands_on_a_list(chain, link))
+    return Remedy(kept, links, delegating, _runs(with_rules(chain, kept, parts), kept))
+
+
+def _runs(table: Table, rules: Iterable[str]) -> str:
+    """Return a command by which *rules*, which *table* has, allow any command; "" for none."""
+    from policy.analysis.lint.running import running  # noqa: PLC0415  # for a remedy alone
+
+    dialect = dialect_of([table])
+    for entry in (entry for rule in rules for entry in entries_of(rule, Effect.ALLOW, dialect)):
+        argument = dialect.argument(entry.tool)
+        if argument.kind is not ArgumentKind.COMMAND or entry.pattern is None or entry.field:
+            continue
+        for found in running(entry.pattern):
+            decision = table.decide(entry.tool, witness_call(dialect, argument, found.command))
+            if decision.effect is Effect.ALLOW and decision.reason is Reason.RULE:
+                return found.command
+    return ""
 
 
 def _hands_on_a_list(chain: Chain, link: str) -> bool:
@@ -167,6 +188,17 @@ def clauses_of(chain: Chain, tool: str, call: Mapping[str, object]) -> tuple[Cla
         for number in range(len(chain.links), 0, -1)
     )
     return next(filter(None, (each.account(tool, call) for each in above)), ())
+
+
+def command_of(tool: str, call: Mapping[str, object], dialect: Dialect) -> Command | None:
+    """Return the command that a call runs; None where it runs none, or none that can be read."""
+    argument = dialect.argument(tool)
+    if argument.kind is not ArgumentKind.COMMAND:
+        return None
+    try:
+        return read_command(argument_text(argument, dialect, call), dialect.shell)
+    except Unreadable:
+        return None
 
 
 def rules_for(chain: Chain, tool: str, call: Mapping[str, object]) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ with the policy in force and narrowed where it grants more.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Final
 
@@ -18,13 +18,14 @@ from policy.analysis.records.record import Record
 from policy.analysis.records.replay import RecordDecider, Undecided, each_answered
 from policy.analysis.remedy import (
     clauses_of,
+    command_of,
     folded,
     folders_of,
     hidden_kind,
     holds_credential,
     rules_of,
 )
-from policy.commands.reader import Ambiguity, read_command
+from policy.commands.reader import Ambiguity
 from policy.compare.tables import differences
 from policy.compare.witness import Difference
 from policy.core.decision import Decision, Reason
@@ -41,7 +42,6 @@ from policy.hosts.workspace import load_tree
 from policy.language.parse import parse_matcher, parse_notation
 from policy.language.printer import print_document, print_matcher, print_name
 from policy.language.syntax import Policy, Rule
-from policy.tables.calls import Unreadable, argument_text
 from policy.tables.chain import SPAWN_TOOL, Chain, attenuate
 from policy.tables.compile import compile_policy
 from policy.tables.dialect import ArgumentKind, Dialect
@@ -107,12 +107,8 @@ class _Bare:
 
 def _check_command(tool: str, call: Mapping[str, object], dialect: Dialect) -> None:
     """Raise PolicyError for a command that no rule can allow."""
-    argument = dialect.argument(tool)
-    if argument.kind is not ArgumentKind.COMMAND:
-        return
-    try:
-        command = read_command(argument_text(argument, dialect, call), dialect.shell)
-    except Unreadable:
+    command = command_of(tool, call, dialect)
+    if command is None:
         return
     if command.unread or command.opaque or not all(part.grantable for part in command.parts):
         hidden = command.ambiguities[0] if command.ambiguities else Ambiguity("", "")
@@ -283,6 +279,7 @@ class _Draft:
             for one in members
         }
         self._exceeding: set[str] = set()
+        self._reported: dict[str, str] = {}
         if file is not None:
             self._leave_asking_to_host()
         self._narrow_what_lint_finds()
@@ -293,7 +290,7 @@ class _Draft:
             for agent, rules in self._rules.items()
         }
 
-    def _narrow(self, agent: str, blamed: set[str]) -> set[str]:
+    def _narrow(self, agent: str, blamed: Collection[str]) -> set[str]:
         """Write rules for single calls instead of wide ones; take out those of single calls.
 
         Returns those of *blamed* that there were.
@@ -315,15 +312,19 @@ class _Draft:
             tree = _tree(self.text(), self._file)
             found = lint(tree, load_tree(tree), most=0).findings
             shown = {
-                each.span.text for each in found if each.span and each.severity is not Severity.NOTE
+                each.span.text: each.code
+                for each in found
+                if each.span and each.severity is not Severity.NOTE
             }
             for agent in self.agents:
                 blamed = {
-                    one
+                    one: shown[text]
                     for _, one in self._rules[agent]
-                    if not shown.isdisjoint({one, json.dumps(one)})
+                    for text in (one, json.dumps(one))
+                    if text in shown
                 }
-                self._narrow(agent, blamed)
+                self._narrow(agent, blamed.keys())
+                self._reported |= blamed
 
     def _leave_asking_to_host(self) -> None:
         """Take out the rules that ask, but for calls that a rule would allow then."""
@@ -360,6 +361,9 @@ class _Draft:
                 return (
                     f"another call with `{rule.removesuffix(')').partition('(')[2]}` was asked for"
                 )
+        for rule in call.rules:
+            if rule in self._reported:
+                return f"lint reports its rule: {self._reported[rule]}"
         if not self._exceeding.isdisjoint(call.rules):
             return "its rule would grant more than the policy in force"
         return "no rule can name it alone"

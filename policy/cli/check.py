@@ -200,6 +200,9 @@ def blocks(answer: CheckAnswer, found: DecidingPolicy) -> list[doc.Block]:
         verb = "allow" if decision.effect is not Effect.ALLOW else "deny"
         rules = doc.joined((doc.Ink(each, "code") for each in answer.remedy.rules), " and ")
         rows.append((f"to {verb}", ("add ", rules, f" to {_lists(answer.remedy, verb)}")))
+        if answer.remedy.runs:
+            runs = doc.Ink(answer.remedy.runs, "code")
+            rows.append(("", ("that allows any command, e.g. ", runs)))
     if answer.hint:
         rows.append(("note", answer.hint))
     if answer.modes is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -140,7 +140,7 @@ def _json(found: Replay) -> Object:
 
 # What keeps calls from running without confirmation.
 
-_RULES = 4
+_RULES = 8
 
 
 def _friction_blocks(found: Friction, most: int | None) -> list[doc.Block]:
@@ -149,24 +149,32 @@ def _friction_blocks(found: Friction, most: int | None) -> list[doc.Block]:
     calls = count(found.calls, "call")
     told = f"{found.held:,} of {calls} do not run without confirmation ({distinct:,} distinct)"
     blocks: list[doc.Block] = [doc.Paragraph(told, "strong"), *_undecided_lines(found.undecided)]
-    rows = tuple(_friction_row(group, most) for group in found.groups[:most])
+    alike = doc.grouped(found.groups, lambda one: (one.chain, one.obstacle, bool(one.rules)))
+    alike.sort(key=lambda groups: -sum(group.calls for group in groups))
+    rows = tuple(_friction_row(groups, most) for groups in alike[:most])
     if rows:
         heads = ("calls", "what stands in the way", "for instance", "allow", "allows also")
-        blocks += (doc.Grid(heads, rows), *doc.more(len(found.groups) - len(rows)))
+        blocks += (doc.Grid(heads, rows), *doc.more(len(alike) - len(rows)))
     return blocks
 
 
-def _friction_row(group: FrictionGroup, most: int | None) -> tuple[doc.Text, ...]:
-    distinct = f" ({group.distinct:,} distinct)" if group.distinct > 1 else ""
-    rules = doc.joined((doc.Ink(each, "rule") for each in group.rules), most=most and _RULES)
-    above = [link for link in group.links if link != group.chain[-1]]
-    lacking: doc.Text = (rules, f", of {quoted(group.links)}") if above and group.rules else rules
+def _friction_row(groups: Sequence[FrictionGroup], most: int | None) -> tuple[doc.Text, ...]:
+    """Return the row of groups with one cause, whose rules are of several programs or folders."""
+    first = groups[0]
+    calls, distinct = (
+        sum(getattr(group, name) for group in groups) for name in ("calls", "distinct")
+    )
+    told = f" ({distinct:,} distinct)" if distinct > 1 else ""
+    rules = dict.fromkeys(rule for group in groups for rule in group.rules)
+    shown = doc.joined((doc.Ink(each, "rule") for each in rules), most=most and _RULES)
+    links = tuple(dict.fromkeys(link for group in groups for link in group.links))
+    above = [link for link in links if link != first.chain[-1]]
     return (
-        f"{group.calls:,}{distinct}",
-        _obstacle(group.obstacle),
-        _example(group),
-        lacking if group.rules else _unhelped(group.obstacle),
-        _further(group),
+        f"{calls:,}{told}",
+        _obstacle(first.obstacle),
+        _example(first),
+        (shown, f", of {quoted(links)}" if above else "") if rules else _unhelped(first.obstacle),
+        _further(groups),
     )
 
 
@@ -187,12 +195,13 @@ def _unhelped(obstacle: Obstacle) -> doc.Text:
     return "no rule can" if obstacle.text or not obstacle.has_rules else "no rule is known"
 
 
-def _further(group: FrictionGroup) -> doc.Text:
-    if group.grants is not None:
-        return call(group.grants.tool, group.grants.call)
-    if not group.rules:
+def _further(groups: Sequence[FrictionGroup]) -> doc.Text:
+    grants = [group.grants for group in groups if group.grants is not None]
+    if grants:
+        return doc.joined((call(each.tool, each.call) for each in grants), most=1)
+    if not groups[0].rules:
         return ""
-    return "nothing else" if group.exact else "not fully compared"
+    return "nothing else" if all(group.exact for group in groups) else "not fully compared"
 
 
 def _friction_json(found: Friction) -> Object:

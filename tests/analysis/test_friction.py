@@ -7,6 +7,7 @@ import json
 import pytest
 
 from policy.analysis.friction import Friction, FrictionGroup, friction
+from policy.analysis.lint import lint
 from policy.analysis.records.logs import LogProblem
 from policy.analysis.records.record import Record
 from policy.analysis.records.replay import RecordDecider
@@ -75,6 +76,9 @@ GROUPS = [
     ([file("Write", f"{CWD}/docs/a.md")], "no rule", ["Edit(/docs/a.md)"]),
     ([Record(("main",), "mcp__x__y", {"n": 1}, cwd=CWD)], "no rule", ["mcp__x__y"]),
     ([bash("PGPASSWORD=hunter22 psql")], "a credential", []),
+    ([bash("cat /etc/hosts")], "a path outside the project", ["Read(//etc/hosts)"]),
+    ([bash("npm run build > /tmp/x")], "a redirection", ["Edit(//tmp/x)"]),
+    ([bash("wc -l < /etc/hosts")], "a redirection", ["Read(//etc/hosts)"]),
 ]
 
 
@@ -99,6 +103,20 @@ def test_a_wide_rule_names_a_further_call_that_it_allows() -> None:
     assert group.grants.call not in [record.call for record in group.members]
     assert group.grants.call["command"].startswith("git commit -m")
     assert only(bash("make all")).grants is None
+
+
+@pytest.mark.parametrize(
+    "command", ["python3 - <<'EOF'\nprint(1)\nEOF", "echo x | sh", "bash -s", "node -"]
+)
+def test_a_rule_by_which_any_command_runs_comes_with_that_command(command) -> None:
+    group = only(bash(command))
+    (rule,) = group.rules
+    assert group.grants is not None
+    assert "policy-witness" in group.grants.call["command"]
+    assert group.grants.widened
+    text = json.dumps({"permissions": {"allow": [rule]}})
+    tree = Memory({".claude/settings.json": text})
+    assert "rule-runs-anything" in [one.code for one in lint(tree, load_tree(tree)).findings]
 
 
 def test_what_runs_or_is_denied_is_no_friction() -> None:
@@ -145,3 +163,26 @@ def test_the_command_shows_groups_and_rules(tmp_path, capsys) -> None:
     answer = json.loads(capsys.readouterr().out)
     assert answer["groups"][0]["rules"] == ["Bash(make -j *)"]
     assert answer["groups"][0]["grants"]["witness"]["tool"] == "Bash"
+
+
+def test_the_command_shows_one_row_for_each_cause(tmp_path, capsys) -> None:
+    settings = tmp_path / ".claude" / "settings.json"
+    settings.parent.mkdir()
+    settings.write_text(json.dumps({"permissions": SETTINGS}))
+    log = tmp_path / "calls.jsonl"
+    commands = ["make all", "go build", "go build", "python3 -", "for f in a; do x $f; done"]
+    calls = [{"tool": "Bash", "chain": ["main"], "input": {"command": each}} for each in commands]
+    log.write_text("".join(json.dumps(call) + "\n" for call in calls))
+    asked = ["replay", str(log), "--policy", str(tmp_path), "--friction", "--format", "markdown"]
+    assert main(asked) == 0
+    rows = [line.split(" | ") for line in capsys.readouterr().out.splitlines()[4:]]
+    assert rows == [
+        [
+            "| 4 (3 distinct)",
+            "no rule",
+            "`Bash(go build)`",
+            "`Bash(go build)`, `Bash(make all)`, `Bash(python3 -)`",
+            "`Bash(echo policy-witness \\| python3 -)` |",
+        ],
+        ["| 1", "a loop", "`Bash(for f in a; do x $f; done)`", "no rule can", " |"],
+    ]

@@ -120,3 +120,9 @@ def test_what_an_agent_hands_on_by_a_list_belongs_to_that_list() -> None:
     text = text.replace("delegate  Read", "delegate  Read, Bash(npm test)")
     text = text.replace("    allow     Read\n}", "    allow     Read, Bash(npm test)\n}")
     assert chain(text, "main", "helper").decide("Bash", call).effect is Effect.ALLOW
+
+
+def test_a_rule_that_lets_a_program_run_any_command_is_named_with_one(tmp_path, capsys) -> None:
+    (tmp_path / "t.policy").write_text("root m\nagent m {\n    ask Bash(ls *)\n}\n")
+    main(["check", str(tmp_path / "t.policy"), "Bash(bash -s)"])
+    assert "any command, e.g. `echo policy-witness | bash -s`" in capsys.readouterr().out
