@@ -137,6 +137,10 @@ class _Part:
         return found
 
 
+# A part as it was, and what became of it.
+_Pair = tuple[_Part | None, _Part | None]
+
+
 @frozen
 class _Piece:
     """A piece of a text: as it was, as it is, and the edit between the two, if there is one."""
@@ -154,7 +158,9 @@ class _EditedText:
         self._old = old.text
         self._is_json = new.name.endswith(".json")
         split = _json_parts if self._is_json else _lines
-        sides = (split(_Part(source, 0, source.text)) for source in (old, new))
+        sides = [split(_Part(source, 0, source.text)) for source in (old, new)]
+        one, other = ({(part.key, part.body) for part in side} for side in sides)
+        self._in_both = one & other
         self.pieces = [*self._pieces(*sides)]
 
     def without(self, edits: frozenset[TextEdit]) -> str:
@@ -182,11 +188,17 @@ class _EditedText:
                 continue
             if self._is_json:
                 units = (_units(side, indented=False) for side in (was, now))
-                yield from (_piece(*pair) for pair in _paired(*units))
+                yield from (_piece(*pair) for pair in self._apart(_paired(*units)))
                 continue
             for one, other in _blocks(was, now):
                 items = _in_line(one, other) if one and other else []
                 yield from items or [_piece(one, other)]
+
+    def _apart(self, pairs: Iterable[_Pair]) -> Iterator[_Pair]:
+        """Yield *pairs*, with a part that only moved by itself."""
+        for one, other in pairs:
+            moved = any(part and (part.key, part.body) in self._in_both for part in (one, other))
+            yield from [(one, None), (None, other)] if one and other and moved else [(one, other)]
 
 
 def _in_line(old: _Part, new: _Part) -> list[_Piece]:
@@ -278,7 +290,7 @@ def _paired(
 def _is_like(old: _Part, new: _Part) -> bool:
     """Return whether both begin with the same key, or have most letters in common."""
     leads = [_LEAD.match(part.text) for part in (old, new)]
-    keys = [lead[0].strip(" -") if lead else "" for lead in leads]
+    keys = [lead[0].strip(" \t\r\n-") if lead else "" for lead in leads]
     if any(keys):
         return keys[0] == keys[1]
     one, other = (re.sub(r"\s+", " ", part.body) for part in (old, new))

@@ -131,13 +131,11 @@ def blocks(report: DiffReport, most: int | None) -> list[doc.Block]:
         items = [doc.Item(edit_text(report, edit)) for edit in edits[:most]]
         found += _section(title, items, len(edits), folded=True)
     for project, edges in report.spawns.items():
-        is_small = most is None or len(edges) <= 2 * most
-        graph = [doc.edges_grid(doc.Edge(*edge) for edge in edges)] if is_small else []
+        shown = edges[: most and 2 * most]
+        graph = doc.edges_grid(doc.Edge(*edge) for edge in shown)
         title = f"agents of {project} that are started otherwise"
-        total = len(edges) if not is_small else 1
-        found.append(
-            doc.Section(title, (*graph, *doc.more(total - len(graph), "starts")), folded=True)
-        )
+        left = doc.more(len(edges) - len(shown), "starts")
+        found.append(doc.Section(title, (graph, *left), folded=True))
     others = FILE_EFFECTS[2:]
     return found + _files(
         report, [kind for kind in others if kind != "decisions" or most is None], most

@@ -57,6 +57,14 @@ BEFORE = project(["Edit(src/**)"], ["Bash(rm *)", "Read(.env)"], "Read, Grep")
 AFTER = project(["Edit(src/**)", "Bash(npm run:*)"], ["Bash(rm *)"], "Read, Grep, Edit")
 
 
+def test_a_rule_that_moves_is_no_part_of_another_edit() -> None:
+    rules = ["WebFetch(domain:a.com)", "Bash(ls)"]
+    before = project(rules, [], "Read")
+    after = project(["Bash(cat *)", *rules[::-1]], [], "Read")
+    found = attributed(before, after)[1]
+    assert [[*map(texts, effect.edits)] for effect in found] == [[("", '"Bash(cat *)"')]]
+
+
 def test_each_edit_has_the_changes_of_its_own() -> None:
     found = told(BEFORE, AFTER)
     assert found.keys() == {
