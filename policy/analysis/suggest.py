@@ -278,7 +278,7 @@ class _Draft:
             if effect is Effect.ASK
             for one in members
         }
-        self._exceeding: set[str] = set()
+        self._exceeding: dict[str, str] = {}
         self._reported: dict[str, str] = {}
         if file is not None:
             self._leave_asking_to_host()
@@ -364,8 +364,9 @@ class _Draft:
         for rule in call.rules:
             if rule in self._reported:
                 return f"lint reports its rule: {self._reported[rule]}"
-        if not self._exceeding.isdisjoint(call.rules):
-            return "its rule would grant more than the policy in force"
+            if rule in self._exceeding:
+                tool = self._exceeding[rule]
+                return f"its rule would grant more calls of `{tool}` than the policy in force"
         return "no rule can name it alone"
 
     def mend(self, decider: RecordDecider) -> tuple[str, ...]:
@@ -424,7 +425,10 @@ class _Draft:
         return Policy(agent, made, delegated or None)
 
     def _take_over(self, agent: str, difference: Difference) -> bool:
-        """Give *agent* the rule that *difference* lacks, if there is one."""
+        """Give *agent* the rule that *difference* lacks, if there is one.
+
+        A tool that no call used gets back what it had: rules of a host may be for several tools.
+        """
         taken = self._taken_over[agent]
         for because in difference.before.because:
             rule, tool = because.rule, difference.tool
@@ -436,13 +440,21 @@ class _Draft:
                     parse_matcher(rule)
                     taken[key] = None
                     return True
-        return False
+        key = difference.before.effect, difference.tool
+        used = {call.tool for call in self._usage.calls if call.chain[-1] == agent}
+        own = {rule for _, rule in self._rules[agent]}
+        by = {because.rule for because in difference.after.because}
+        if difference.tool in used or key in taken or own.isdisjoint(by) or "*" in key[1]:
+            return False
+        taken[key] = None
+        return True
 
     def _narrow_excess(self, agent: str, difference: Difference) -> None:
         blamed = {because.rule for because in difference.after.because}
         # A rule of an agent above may be named: then the tool is what is too wide.
         of_tool = {rule for _, rule in self._rules[agent] if _tool(rule) == difference.tool}
-        self._exceeding |= self._narrow(agent, blamed) or self._narrow(agent, of_tool)
+        narrowed = self._narrow(agent, blamed) or self._narrow(agent, of_tool)
+        self._exceeding |= dict.fromkeys(narrowed, difference.tool)
 
     def text(self) -> str:
         """Return the policy as a file."""
@@ -516,7 +528,7 @@ def _tool(rule: str) -> str:
 
 def _is_guarded(decision: Decision) -> bool:
     """Return whether the host itself keeps the call back, whatever rules say."""
-    if decision.reason is Reason.PROTECTED:
+    if decision.reason in {Reason.PROTECTED, Reason.MALFORMED}:
         return True
     return bool(decision.because) and all(one.place is None for one in decision.because)
 

@@ -462,4 +462,34 @@ def test_a_rule_that_would_exceed_the_policy_in_force_is_the_reason():
     current = RecordDecider(load_tree(Memory({".claude/settings.json": settings})), "enforced")
     usage = usage_of([bash("cat x | jq ."), bash("make a")], current)
     why = {call.why for call in propose(usage, current).uncovered}
-    assert why == {"its rule would grant more than the policy in force"}
+    assert why == {"its rule would grant more calls of `Bash` than the policy in force"}
+
+
+@pytest.mark.parametrize(
+    ("permissions", "calls", "rules"),
+    [
+        # Rules of `Bash` are for `Monitor` too, those of `Edit` for all that writes the file.
+        (
+            {"allow": ["Bash"]},
+            [bash("npm test")],
+            {"allow": ["Bash(npm test)"], "ask": ["Monitor"]},
+        ),
+        (
+            {"allow": ["Bash"], "deny": ["Monitor"]},
+            [bash("npm test")],
+            {"allow": ["Bash(npm test)"], "deny": ["Monitor"]},
+        ),
+        (
+            {"allow": ["Edit", "Write"]},
+            [file("Edit", "src/a.py")],
+            {"allow": ["Edit(/src/a.py)"], "ask": ["Bash", "Monitor", "NotebookEdit"]},
+        ),
+    ],
+)
+def test_a_tool_that_a_rule_is_also_for_keeps_what_it_had(permissions, calls, rules):
+    text = json.dumps({"permissions": permissions})
+    current = RecordDecider(load_tree(Memory({".claude/settings.json": text})), "enforced")
+    found = propose(usage_of(calls, current, file=CLAUDE), current, file=CLAUDE)
+    assert json.loads(found.text) == {"permissions": rules}
+    assert not found.uncovered
+    assert not found.why
