@@ -26,11 +26,11 @@ from policy.core.finding import Finding
 from policy.core.memory import seldom_collecting
 from policy.core.progress import steps
 from policy.core.source import Place
-from policy.core.values import frozen
+from policy.core.values import evolve, frozen
 from policy.hosts.project import Project
 from policy.hosts.workspace import Unread, Workspace
 from policy.tables.chain import READINGS, Chain
-from policy.tables.table import Bounds
+from policy.tables.table import Bounds, Table
 
 __all__ = [
     "AgentAudit",
@@ -197,11 +197,25 @@ def access_by_mode(project: Project) -> dict[str, dict[tuple[str, ...], list[Too
         if each.mode:
             real = reach(each, each.enforced, alone=each.asides)
             alike: dict[tuple[ToolAccess, ...], list[str]] = {}
-            for name in real.widest:
-                access = tuple(tool_access(_most(name, real, known)))
+            run = project.tool_classes["run"][0]
+            for name, (first, *_) in real.widest.items():
+                read_only = ("read-only",) if _runs_read_only(first.table, run) else ()
+                access = tuple(
+                    evolve(one, allowed=(*read_only, *one.allowed)) if one.name == run else one
+                    for one in tool_access(_most(name, real, known))
+                )
                 alike.setdefault(access, []).append(name)
             found[each.mode] = {tuple(names): [*access] for access, names in alike.items()}
     return found
+
+
+def _runs_read_only(table: Table, tool: str) -> bool:
+    """Return whether commands of *tool* that change nothing need no rule."""
+    lookup = table.lookup(tool)
+    unruled, *found = [lookup.decide({"command": each}) for each in (_UNKNOWN, *_READ_ONLY)]
+    # A rule may allow some of them by name.
+    free = any(each.effect is Effect.ALLOW and not each.because for each in found)
+    return free and unruled.effect is not Effect.ALLOW
 
 
 # What agents may do at most, by the words of their rules.
@@ -258,11 +272,7 @@ class _Auditor:
 
     def _position(self, chain: Chain) -> AuditPosition:
         confirm = tuple(link.name for link in chain.links if link.confirm)
-        lookup = chain.table.lookup(self.project.tool_classes["run"][0])
-        unruled, *found = [lookup.decide({"command": each}) for each in (_UNKNOWN, *_READ_ONLY)]
-        # A rule may allow some of them by name.
-        free = any(each.effect is Effect.ALLOW and not each.because for each in found)
-        runs = free and unruled.effect is not Effect.ALLOW
+        runs = _runs_read_only(chain.table, self.project.tool_classes["run"][0])
         return AuditPosition(chain.names, confirm, runs)
 
 
