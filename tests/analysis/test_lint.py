@@ -886,6 +886,33 @@ def test_a_rule_for_commands_is_compared_once_with_the_files_that_these_open(mon
     assert compared == ["Bash", "Monitor", "Bash", "Bash"]
 
 
+@pytest.mark.parametrize(
+    ("effect", "rule", "found", "mended"),
+    [
+        ("allow", "Bash(done)", True, True),
+        ("allow", "Bash(EOF)", True, True),
+        ("allow", "Bash( make)", True, True),
+        # A denial is looked for in pieces too; one that holds nothing back is to be mended.
+        ("deny", "Bash(done)", False, False),
+        ("ask", "Bash(EOF)", False, False),
+        ("deny", "Bash( make)", True, False),
+        ("ask", "Bash(make )", True, False),
+    ],
+)
+def test_a_rule_of_no_command_is_taken_out_unless_it_was_to_hold_one_back(
+    effect, rule, found, mended
+) -> None:
+    findings = linted(settings(**{effect: [rule]})).findings
+    some = [each for each in findings if each.code == "rule-of-no-command"]
+    assert (bool(some), any(each.edits for each in some)) == (found, mended)
+
+
+def test_a_piece_that_is_denied_is_denied_in_what_the_host_cannot_read() -> None:
+    chain = load_tree(Memory(settings(deny=["Bash(do *)"]))).chain("main", reading="enforced")
+    command = {"command": "for ((i=0;i<3;i++)); do rm x; done"}
+    assert chain.decide("Bash", command).effect == "deny"
+
+
 def test_a_rule_counts_as_dead_where_no_session_that_reads_it_needs_it() -> None:
     rules = json.dumps(
         {"permissions": {"allow": ["Bash(npm test *)", "Bash(make x)", "Bash(make *)"]}}

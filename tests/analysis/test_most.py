@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policy.analysis.reach import privileges as module
-from policy.analysis.reach.privileges import AtMost, at_most
+from policy.analysis.reach.privileges import AtMost, at_most, tool_access
 from policy.core.effect import Effect
 from policy.tables.table import Table
 from tests.effort import examples
@@ -99,3 +99,9 @@ def test_what_is_not_exact_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_PATTERNS", 1)
     told = _bash(at_most([table("allow Bash(a *)", "allow Bash(b *)")]))
     assert told.why == (module.MANY_PATTERNS,)
+
+
+def test_a_rule_that_no_command_matches_is_not_shown_as_what_runs() -> None:
+    rules = ["allow Bash(do rm x)", "allow Bash(done)", "allow Bash(ls *)", "ask Bash(then x)"]
+    (bash,) = (each for each in tool_access(at_most([table(*rules)])) if each.name == "Bash")
+    assert (bash.allowed, bash.asked) == (("ls *",), ("then x",))

@@ -13,9 +13,9 @@ from itertools import chain as chained
 from typing import Final
 
 from policy.analysis.lint.checks import Positions
-from policy.analysis.lint.running import ANYTHING, QUOTED, Running, head_of, running
+from policy.analysis.lint.running import Running, running
+from policy.analysis.no_command import ANYTHING, head_of, why_no_command
 from policy.compare.witness import witness_call
-from policy.core import expressions as re
 from policy.core.decision import Because, Decision, Reason
 from policy.core.effect import Effect
 from policy.core.finding import Finding
@@ -26,7 +26,6 @@ from policy.hosts.data import data_table
 from policy.patterns.pattern import Pattern, freeze, typed
 from policy.tables.dialect import ArgumentKind, Dialect
 from policy.tables.entry import RowEntry
-from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Table
 
 __all__ = ["command_findings"]
@@ -252,40 +251,23 @@ def guard_misses_command(commands: Commands) -> Iterator[Finding]:
 _GUARDS: Final = {Effect.DENY: "denies", Effect.ASK: "asks for"}
 
 
-# --- rules that no command matches ------------------------------------------------
-
-_CONTINUING: Final = frozenset(_DATA["shell"]["continuing"])
-_DOCUMENT_END: Final = re.compile(_DATA["shell"]["document_ends"])
-_COMPOUND: Final[dict[str, tuple[str, str]]] = {
-    word: (needed, sample.replace("ANY", ANYTHING))
-    for word, (needed, sample) in _DATA["compound"].items()
-}
-# The first word of a command, or the operator that it begins with.
-_FIRST: Final = re.compile(r"[|&;]+|[()]|[^\s|&;()]+(?=[\s|&;()]|\Z)")
-# Behind these, a quote may stand for itself; within the others, quotes stand in quotes.
-_LITERAL: Final = ("<<", "#", "$'", "${")
-_NESTING: Final = ("$(", "`")
-_AT_END: Final = re.compile(r"(?<!\\)(&&|\|\|?|\|&|[<>])\s*\Z")
-
-
 def rule_of_no_command(commands: Commands) -> Iterator[Finding]:
     """Yield the rules that match no command which a shell, or its host, lets through."""
     for tool, dialect in commands.shells.items():
-        if dialect.argument(tool).kind is not ArgumentKind.COMMAND:
-            continue
         rules: dict[tuple[Place, str], list[RowEntry]] = {}
         for entry in commands.entries(tool):
             if entry.place is not None and entry.pattern is not None and not entry.field:
                 rules.setdefault((entry.place, entry.rule), []).append(entry)
         for (_, rule), entries in rules.items():
-            why = [_why_none(entry, tool, dialect) for entry in entries]
+            why = [why_no_command(entry, tool, dialect) for entry in entries]
             # The last is the widest: `do *` is `do` and what begins with `do `.
             if not all(why) or why[-1] is None or not _is_spelled(entries, rule):
                 continue
             case, what = why[-1]
             because = _because(entries[0])
             span = commands.positions.span(because)
-            edits = removal(span) if span and because.effect is Effect.ALLOW else ()
+            # What is to be denied is to be written so that it is.
+            edits = removal(span) if span and case != "guarding" else ()
             yield commands.positions.finding(
                 "rule-of-no-command", because, case=case, what=what, edits=edits
             )
@@ -294,64 +276,6 @@ def rule_of_no_command(commands: Commands) -> Iterator[Finding]:
 def _is_spelled(entries: list[RowEntry], rule: str) -> bool:
     """Return whether the texts of a rule are its own, and no words of the host."""
     return all(head_of(entry.pattern).strip() in rule for entry in entries)
-
-
-def _why_none(entry: RowEntry, tool: str, dialect: Dialect) -> tuple[str, str] | None:
-    """Return the case of the finding that no command matches a line, and its words, or None."""
-    pattern, allows = entry.pattern, entry.effect is Effect.ALLOW
-    head = head_of(pattern)
-    if pattern is None or not head:
-        return None
-    found = _FIRST.match(head.lstrip(" \t\n"))
-    # The rest of a word may stand in the star.
-    first = found[0] if found and (pattern.exact or found[0] != head) else ""
-    if first in _CONTINUING:
-        return "continuing", first
-    needed, sample = _COMPOUND.get(first, ("", ""))
-    if pattern.exact:
-        if sample and head == first:
-            return "compound", first
-        missing = _missing(head, needed)
-        if missing:
-            return "unfinished", missing
-        if allows and _DOCUMENT_END.fullmatch(head):
-            return "document", head
-    elif (
-        allows and sample and not _matches(entry, Pattern.text(first + " *"), sample, tool, dialect)
-    ):
-        return "compound", first
-    ends = head[:1] + (head[-1:] if pattern.exact else "")
-    if ends.strip(" \t\n") != ends and not _matches(
-        entry, pattern, freeze(pattern, "x"), tool, dialect
-    ):
-        return "blanks", "a line break" if "\n" in ends else "a blank"
-    return None
-
-
-def _missing(text: str, needed: str) -> str:
-    """Return what a shell misses in *text*, which needs a word *needed*; "" for nothing."""
-    if needed and needed not in _WORDS.findall(text):
-        return f"`{needed}`"
-    plain = QUOTED.sub("", text)
-    if any(mark in text for mark in _LITERAL):
-        return ""
-    if any(mark in text for mark in _NESTING):
-        return "`)`" if "$(" in plain and ")" not in text else ""
-    operator = _AT_END.search(plain)
-    quote = next((each for each in "'\"" if each in plain), "")
-    return f"`{quote}`" if quote else f"what follows `{operator[1]}`" if operator else ""
-
-
-_WORDS: Final = re.compile(r"[()]|[^\s;()]+")
-
-
-def _matches(entry: RowEntry, pattern: Pattern, text: str, tool: str, dialect: Dialect) -> bool:
-    """Return whether a rule alone, with *pattern*, decides the command *text*."""
-    otherwise = Effect.ASK if entry.effect is Effect.ALLOW else Effect.ALLOW
-    line = Entry(tool, entry.effect, pattern, rule=entry.rule, form=entry.form)
-    rules = RuleSet((line,), otherwise, dialect)
-    call = witness_call(dialect, dialect.argument(tool), text)
-    return Table.of(rules).decide(tool, call).effect is not otherwise
 
 
 def _example(pattern: Pattern) -> str | None:

@@ -10,15 +10,13 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Final
 
+from policy.analysis.no_command import ANYTHING, QUOTED, head_of
 from policy.core import expressions as re
 from policy.core.values import frozen
 from policy.hosts.data import data_table
 from policy.patterns.pattern import Pattern, freeze
 
-__all__ = ["ANYTHING", "QUOTED", "Running", "head_of", "running"]
-
-# Stands for any command: no rule names it.
-ANYTHING: Final = "policy-witness"
+__all__ = ["Running", "running"]
 
 _DATA: Final = data_table(__package__, "commands")
 _LANGUAGES: Final[tuple[str, ...]] = tuple(f"{name} " for name in _DATA["languages"]["options"])
@@ -27,7 +25,6 @@ _ENDING: Final = {name: frozenset(some) for name, some in _DATA["ending"].items(
 _READING: Final = frozenset(_DATA["reading"]["options"])
 _DETACHED: Final = frozenset(_DATA["reading"]["detached"])
 
-QUOTED: Final = re.compile(r"""\\.|'[^']*'|"(?:\\.|[^"\\])*\"""", re.DOTALL)
 _WORDS: Final = re.compile(r"""(?:\\.|'[^']*'|"(?:\\.|[^"\\])*"|[^\s'"\\])+""", re.DOTALL)
 _ASSIGNMENT: Final = re.compile(r"\w+=.*", re.DOTALL)
 _NO_PROGRAM: Final = re.compile(r"[-<'].*|.*ANY.*", re.DOTALL)
@@ -88,12 +85,6 @@ def running(pattern: Pattern) -> tuple[Running, ...]:
         return () if quote else tuple(_reading(head))
     rest = Pattern.of(pattern.kind, pattern.tokens[2 if head else 1 :])
     return tuple(_behind(head, quote, freeze(rest, "x"), freeze(pattern, ANYTHING)))
-
-
-def head_of(pattern: Pattern | None) -> str:
-    """Return what every text of *pattern* begins with, as far as that is plain."""
-    tokens = pattern.tokens if pattern is not None else ()
-    return tokens[0] if tokens and isinstance(tokens[0], str) else ""
 
 
 def _reading(text: str) -> Iterator[Running]:

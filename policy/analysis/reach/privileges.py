@@ -17,6 +17,7 @@ from functools import cache, lru_cache
 from itertools import combinations
 from typing import Final
 
+from policy.analysis.no_command import why_no_command
 from policy.compare.tables import OTHER_TOOL, glob_pattern, internal_tools, representatives
 from policy.core import expressions as re
 from policy.core import values
@@ -86,6 +87,7 @@ class MostGranted:
         position: the number of the first that has it.
         reason: why, where that is the default of a list.
         written: whether *rule* is a rule as a file has it.
+        idle: whether no command matches, as a shell refuses those that do.
         patterns: what matches the calls; nothing for all other calls.
 
     """
@@ -95,6 +97,7 @@ class MostGranted:
     position: int
     reason: Reason | None = None
     written: bool = False
+    idle: bool = False
     patterns: tuple[Pattern, ...] = values.field(default=(), repr=False)
 
 
@@ -222,6 +225,8 @@ class _Tool:
     def __init__(self, tool: str, positions: Sequence[Lookup]) -> None:
         self._tool = tool
         self._why: dict[str, None] = {}
+        # The patterns of rules that a command can match.
+        self._matching: set[Pattern] = set()
         self._positions = [
             (lookup, [(row, self._order(row)) for row, _ in lookup.rows]) for lookup in positions
         ]
@@ -240,6 +245,8 @@ class _Tool:
                 self._why[OTHER_ARGUMENTS] = None
             elif entry.pattern is not None:
                 found.setdefault(entry.pattern, place)
+                if not why_no_command(entry, self._tool, row.ruleset.dialect):
+                    self._matching.add(entry.pattern)
         return found
 
     def at_most(self, glob: str) -> AtMost:
@@ -269,7 +276,8 @@ class _Tool:
         for pattern in patterns:
             grant = named[pattern]
             known = grants.get((grant.effect, grant.rule), grant)
-            together = values.evolve(known, patterns=(*known.patterns, pattern))
+            idle = known.idle and grant.idle
+            together = values.evolve(known, patterns=(*known.patterns, pattern), idle=idle)
             grants[grant.effect, grant.rule] = together
         return sorted(grants.values(), key=lambda grant: _RANKS[grant.effect])
 
@@ -296,7 +304,8 @@ class _Tool:
             is_one = all(one is effect or other == text for one, other in effects[rule])
             written = bool(rule) and is_one
             name = rule if written else shown[pattern]
-            found[pattern] = values.evolve(best[pattern], rule=name, written=written)
+            idle = bool(rule) and pattern not in self._matching
+            found[pattern] = values.evolve(best[pattern], rule=name, written=written, idle=idle)
         return found
 
     def _shown(self, pattern: Pattern) -> str:
@@ -413,7 +422,7 @@ def _tool(most: AtMost) -> ToolAccess:
     rest = most.grants[-1]
     otherwise = "" if rest.reason is Reason.UNAVAILABLE else rest.effect.value
     found: dict[Effect, dict[str, None]] = {effect: {} for effect in Effect}
-    for grant in most.grants[:-1]:
+    for grant in (each for each in most.grants[:-1] if not each.idle):
         # What two rules share has no words of its own.
         found[grant.effect][_specifier(grant.rule) if grant.written else SOME] = None
     name = ANY_OTHER if most.tool == OTHER_TOOL else most.glob or most.tool
