@@ -20,7 +20,7 @@ from policy.analysis.reach.audit import (
 )
 from policy.analysis.reach.privileges import ToolAccess, by_class
 from policy.cli.console import Console, publish
-from policy.cli.inputs import InputTree, load_here
+from policy.cli.inputs import NOTHING_READ, InputTree, load_here
 from policy.cli.options import Hosts
 from policy.cli.report import document as doc
 from policy.cli.report.access import CLASSES, NOTHING, access_of, access_table, cell
@@ -85,7 +85,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     if options.agent:
         _check_agent(audited, options.agent)
     publish(report, options, console)
-    if any(map(is_unreadable, audited.findings)):
+    if not audited.projects or any(map(is_unreadable, audited.findings)):
         return 2
     return int(_fails(audited, options.fail_on))
 
@@ -102,7 +102,8 @@ def _check_agent(audited: Audit, name: str) -> None:
     known = [agent.name for project in audited.projects for agent in project.agents]
     if name not in known:
         raise PolicyError(
-            f"there is no agent `{name}`", help=closest(name, known) or f"there are {quoted(known)}"
+            f"there is no agent `{name}`",
+            help=closest(name, known) or (f"there are {quoted(known)}" if known else NOTHING_READ),
         )
 
 
@@ -265,6 +266,8 @@ def blocks(
         ]
     by_host = doc.grouped(audited.projects, lambda each: each.project.profile)
     found: list[doc.Block] = [doc.Paragraph(_summary(some)) for some in by_host]
+    if not found:
+        found.append(doc.Paragraph(f"{audited.label}: {NOTHING_READ}"))
     found += [*_findings(audited, most), *_gaps(audited, most), *_matrices(audited, most)]
     if modes:
         found += [block for each in audited.projects for block in _by_mode(each.project)]

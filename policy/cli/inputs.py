@@ -113,6 +113,10 @@ def read(
     return found if empty else with_something(found)
 
 
+# What verbs say where no file is read, though there may be findings.
+NOTHING_READ: Final = "no file here says what an agent may do"
+
+
 def with_something(found: InputTree) -> InputTree:
     """Return *found*. Raises PolicyError where no file of it is read."""
     workspace = found.workspace
@@ -125,7 +129,7 @@ def with_something(found: InputTree) -> InputTree:
     near = [f"{path} (its name is not `{name}`)" for path, name in names if name]
     unread = ", ".join((near or [file.path for file in workspace.unread])[:3])
     raise PolicyError(
-        "no file here says what an agent may do",
+        NOTHING_READ,
         file=workspace.label,
         help="name the folder that holds `*.policy`, or the settings or agents of a host"
         + (f"; not read: {unread}" if unread else "")

@@ -714,3 +714,13 @@ def test_a_difference_shows_that_a_credential_changed_and_not_which(capsys) -> N
     assert "a1B2" not in out
     assert "c3D4" not in out
     assert out.splitlines()[4:6] == ["-****", "+****"]
+
+
+def test_an_audit_of_nothing_says_so_beside_what_it_found(run, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "only").mkdir()
+    (tmp_path / "only/away").symlink_to(tmp_path)
+    status, out, _ = run("audit", "only")
+    assert status == 2
+    assert out.startswith("only: no file here says what an agent may do\n")
+    assert "away  a link that leads out of the folder" in out

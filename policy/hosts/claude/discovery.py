@@ -9,6 +9,7 @@ copied from there: then those are read, as projects of their own, with the reaso
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterator
 from itertools import pairwise
 from typing import Final
@@ -276,7 +277,7 @@ def discover(tree: Tree, start: str | None = None) -> tuple[FoundProject, ...]:
         at = root if root in found or not found else min(found)
         found.setdefault(at, FoundProject(at)).refused.append(error)
     for root, project in found.items():
-        if _is_home(root, discovery.paths):
+        if _is_home(tree, root, discovery.paths):
             settings = [role for role in project.files if _is_of_user(role, root)]
             project.files += (evolve(role, scope="user") for role in settings)
             project.is_home = True
@@ -334,8 +335,13 @@ _OF_HOMES: Final = (
 )
 
 
-def _is_home(root: str, paths: Collection[str]) -> bool:
-    return any(f"{root}/{name}".lstrip("/") in paths for name in _OF_HOMES)
+def _is_home(tree: Tree, root: str, paths: Collection[str]) -> bool:
+    own = tree.root is not None and os.path.realpath(tree.root / root) == _own_home()
+    return own or any(f"{root}/{name}".lstrip("/") in paths for name in _OF_HOMES)
+
+
+def _own_home() -> str:
+    return os.path.realpath(os.path.expanduser("~"))  # noqa: PTH111  # there may be none
 
 
 def _is_of_user(role: Role, root: str) -> bool:

@@ -9,9 +9,10 @@ import pytest
 from policy.cli import main
 from policy.core.effect import Effect
 from policy.core.source import Source
-from policy.files.trees import Memory
+from policy.files.trees import Folder, Memory
 from policy.hosts.claude.front_end import ClaudeOptions, load
 from policy.hosts.project import Project
+from policy.hosts.workspace import load_tree
 from policy.tables.chain import Chain
 
 PLACES = {"cwd": "/srv/app", "home": "/home/alice"}
@@ -78,6 +79,33 @@ def test_what_is_wrong_in_the_folder_of_a_user_is_found_with_its_place() -> None
 
     files = {finding.place.file for finding in project.findings if finding.place}
     assert files == {"~/.claude/agents/a.md", "~/.claude/settings.json"}
+
+
+def test_the_own_home_folder_is_one_whatever_lies_in_it(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for folder, denied in (("", ["Bash(rm *)"]), ("work/", ["WebFetch"])):
+        file = tmp_path / folder / ".claude/settings.json"
+        file.parent.mkdir(parents=True)
+        file.write_text(rules(deny=denied))
+    home, below = load_tree(Folder(tmp_path)).projects
+    assert [decide(each, "main", "Bash", command="rm x") for each in (home, below)] == ["deny"] * 2
+    assert [finding.code for each in (home, below) for finding in each.findings] == [
+        "settings-of-folder"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        ("web/.claude/settings.json", rules(deny=["Read(.env)"]), 1),
+        ("web/.claude/settings.local.json", rules(deny=["Read(.env)"]), 1),
+        (".claude/settings.local.json", rules(deny=["Read(.env)"]), 0),
+        ("web/.claude/settings.json", "{}", 0),
+    ],
+)
+def test_settings_with_rules_of_a_folder_below_are_told_of(name, content, told) -> None:
+    found = load_tree(Memory({".claude/settings.json": "{}", name: content})).findings
+    assert [f.file for f in found if f.code == "settings-of-folder"] == [name] * told
 
 
 @pytest.mark.parametrize("mark", [".claude.json", ".claude/.credentials.json"])
