@@ -87,16 +87,16 @@ def _apart(
     """Yield the settings that are not in force all over the tree, or where a session starts."""
     if options.start is None:
         for role in found.files:
-            if found.root and _is_of_folder(role) and not found.is_home and role.scope == "project":
+            if found.root and _is_of_folder(role) and not found.is_home:
                 what = f"holds for sessions that are started in `{found.root}`, and no others"
-                yield _note_apart(role, what)
+                yield from _note_apart(role, what)
         return
     for other in others if found.root == options.start else ():
         if other is not found and _is_along(other.root, found.root):
             for role in other.files:
                 if _is_of_folder(role) and role.path not in {each.path for each in found.files}:
                     what = f"is not read by a session that is started in `{found.root or '.'}`"
-                    yield _note_apart(role, what)
+                    yield from _note_apart(role, what)
 
 
 def _is_of_folder(role: Role) -> bool:
@@ -110,12 +110,13 @@ def _is_along(one: str, other: str) -> bool:
     return other.startswith(one.replace("//", "/"))
 
 
-def _note_apart(role: Role, what: str) -> Finding:
+def _note_apart(role: Role, what: str) -> Iterator[Finding]:
     rules = read_settings(role.source, role.scope).rules if role.source else ()
     denied = sum(rule.effect is Effect.DENY for rule in rules)
     more = f"{len(rules):,} rule{'' if len(rules) == 1 else 's'}"
     more += f", of which {denied:,} den{'ies' if denied == 1 else 'y'}" if denied else ""
-    return find("settings-of-folder", what=what, more=more, file=role.path)
+    if rules:
+        yield find("settings-of-folder", what=what, more=more, file=role.path)
 
 
 @frozen

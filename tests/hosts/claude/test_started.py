@@ -148,9 +148,10 @@ def test_lint_tells_of_each_nested_file_for_which_sessions_it_holds(places: Path
     found = load_tree(Folder(places / "srv/app")).findings
     told = {f.file: f.message for f in found if f.code == "settings-of-folder"}
     assert told == {
-        f"{folder}/.claude/settings.json": f"the file holds for sessions that are started in"
+        f"{folder}/.claude/{name}": f"the file holds for sessions that are started in"
         f" `{folder}`, and no others: 2 rules, of which 1 denies"
         for folder in ("src", "src/sub")
+        for name in ("settings.json", "settings.local.json")
     }
 
 
