@@ -9,7 +9,6 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from policy.commands.reader import DIFFER, UNKNOWN, UNSEEN, Command, read_command
-from policy.compare.witness import witness_call
 from policy.core.credentials import masked
 from policy.core.decision import HIDDEN_TEXT, Clause, Does, Reason
 from policy.core.effect import Effect
@@ -106,13 +105,15 @@ def remedy_of(
 
 def _runs(table: Table, rules: Iterable[str]) -> str:
     """Return a command by which *rules*, which *table* has, allow any command; "" for none."""
-    from policy.analysis.lint.running import running  # noqa: PLC0415  # for a remedy alone
-
     dialect = dialect_of([table])
     for entry in (entry for rule in rules for entry in entries_of(rule, Effect.ALLOW, dialect)):
         argument = dialect.argument(entry.tool)
         if argument.kind is not ArgumentKind.COMMAND or entry.pattern is None or entry.field:
             continue
+        # Few remedies are of commands.
+        from policy.analysis.lint.running import running  # noqa: PLC0415
+        from policy.compare.witness import witness_call  # noqa: PLC0415
+
         for found in running(entry.pattern):
             decision = table.decide(entry.tool, witness_call(dialect, argument, found.command))
             if decision.effect is Effect.ALLOW and decision.reason is Reason.RULE:

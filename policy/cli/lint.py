@@ -101,6 +101,8 @@ def run(options: argparse.Namespace, console: Console) -> int:
         found, report = _mend_files(found, report, look, console)
     if options.tidy and _tidy(found, options, console):
         found, report = look(open_tree(found.tree.label))
+        if options.fix and any(finding.edits for finding in report.findings):
+            found, report = _mend_files(found, report, look, console)
     page = Report(
         f"Findings in `{report.label}`",
         partial(_json, report),
@@ -247,7 +249,7 @@ def _tidy(found: InputTree, options: argparse.Namespace, console: Console) -> bo
 
 def _show_fold(fold: Fold, console: Console) -> None:
     old = fold.spans[0].source.text
-    console.difference(fold.file, old, fold.text, f"{len(fold.spans)} rules as `{fold.rule}`")
+    console.difference(fold.file, old, fold.text, fold.title)
     calls = dict.fromkeys(map(_witness, fold.grants))
     more = f"more calls of `{fold.rule}` than the rules that it replaces, e.g. "
     told = f"{more}{quoted(list(calls), _MOST_ALIKE)}" if calls else "no more than before"

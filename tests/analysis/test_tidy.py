@@ -81,3 +81,38 @@ def test_the_command_shows_folds_and_makes_those_that_are_confirmed(tmp_path, ca
     assert file.read_text() == text
     assert main(["lint", str(tmp_path), "--tidy", "--yes"]) == 0
     assert json.loads(file.read_text()) == {"permissions": {"allow": ["Bash(npx vitest run *)"]}}
+
+
+COVERED = [f"Bash(npm run {n})" for n in ("build", "test", "lint")]
+WITH_CREDENTIAL = "Bash(PGPASSWORD=hunter2xy psql -h db)"
+
+
+@pytest.mark.parametrize(
+    ("allow", "left"),
+    [
+        ([*COVERED, "Bash(npm run:*)"], ["Bash(npm run:*)"]),
+        (["Bash(npm run:*)", *COVERED], ["Bash(npm run:*)"]),
+        (["Read(x)", *COVERED, "Bash(npm run *)"], ["Read(x)", "Bash(npm run *)"]),
+        ([f"Bash(jest {n})" for n in "abc"], ["Bash(jest *)"]),
+        ([f"Bash(eslint --fix src/{n}.ts)" for n in "abc"], ["Bash(eslint *)"]),
+        ([WITH_CREDENTIAL, "Read(x)", WITH_CREDENTIAL.replace("db", "*")], ["Read(x)"]),
+        (["Read(x)", WITH_CREDENTIAL, "Bash(API_KEY=a1b2c3d4e5f6 make)"], ["Read(x)"]),
+        ([f"Bash(git log -{n})" for n in range(3)] + ["Bash(git log:*)"], ["Bash(git log:*)"]),
+    ],
+)
+def test_a_tidy_leaves_nothing_that_it_could_mend(allow, left, tmp_path, capsys) -> None:
+    file = tmp_path / FILE
+    file.parent.mkdir()
+    file.write_text(json.dumps({"permissions": {"allow": allow}}))
+    main(["lint", str(tmp_path), "--fix", "--tidy", "--yes"])
+    assert json.loads(file.read_text()) == {"permissions": {"allow": left}}
+    assert main(["lint", str(tmp_path), "--fix", "--tidy", "--diff"]) == 0
+    capsys.readouterr()
+    main(["lint", str(tmp_path), "--format", "json"])
+    totals = json.loads(capsys.readouterr().out)["totals"]
+    assert (totals["error"], totals["warning"]) == (0, 0)
+
+
+@pytest.mark.parametrize("program", ["rm", "cargo", "mytool"])
+def test_a_program_alone_is_allowed_only_where_it_is_known_for_files(program) -> None:
+    assert not found(*(f"Bash({program} {n})" for n in "abc"))

@@ -676,7 +676,7 @@ LEAKS = [
     *(["lint", ".", "--format", form] for form in ("sarif", "junit", "github")),
     *(["diff", "../before", ".", "--format", form] for form in ("sarif", "junit", "github")),
     ["lint", ".", "--fix", "--diff"],
-    ["lint", ".", "--fix", "--tidy", "--yes"],
+    ["lint", ".", "--fix", "--tidy"],
     ["fmt", "--diff", "other"],
 ]
 
