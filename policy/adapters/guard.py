@@ -134,6 +134,9 @@ class _Running:
     started: Chain | None
 
 
+_UNKNOWN: Final[Any] = object()
+
+
 @frozen(eq=False)
 class _Program:
     """What the guards of one program share: names, folders, the call that is running."""
@@ -154,10 +157,9 @@ class _Program:
         """Return what *make* makes of a chain and a tool, made once."""
         # Chains with equal tables name different links.
         key = (what, str(chain), chain.table.hash, tool)
-        if key not in self.known:
-            self.known.keep(key, make())
-        found: _T = self.known[key]
-        return found
+        # Another thread may forget it meanwhile.
+        found: _T = self.known.get(key, _UNKNOWN)
+        return self.known.keep(key, make()) if found is _UNKNOWN else found
 
     def table(self, chain: Chain) -> PlacedTable:
         """Return the table of *chain*, placed where its calls are made."""
