@@ -77,7 +77,12 @@ def load(
 
 
 def load_here(
-    text: str, hosts: Hosts = AS_OBSERVED, root: str | None = None, *, every: bool
+    text: str,
+    hosts: Hosts = AS_OBSERVED,
+    root: str | None = None,
+    *,
+    every: bool,
+    empty: bool = False,
 ) -> InputTree:
     """Return the files that *text* names, or those of a session started where one stands.
 
@@ -98,7 +103,7 @@ def load_here(
         sessions = [project for project in started.workspace.projects if project.files]
         if len(sessions) == 1 and {p.host for p in here} <= {p.host for p in sessions}:
             return started
-    return with_something(found)
+    return found if empty else with_something(found)
 
 
 def read(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from policy.analysis.lint import Linted, Mended, baseline_text, compare_with_baseline, lint, mend
 from policy.cli.console import Console, publish
-from policy.cli.inputs import InputTree, read, with_something
+from policy.cli.inputs import InputTree, load_here, read, with_something
 from policy.cli.options import Hosts
 from policy.cli.report.as_json import Object, shape
 from policy.cli.report.document import Block, Paragraph, Report
@@ -86,12 +86,16 @@ class LintReport(Linted):
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Print the findings, fix some of them, and return the exit status."""
-    tree = open_tree(options.path)
-    if (options.fix or options.diff or options.tidy) and not isinstance(tree, Folder | SingleFile):
-        raise PolicyError("a revision cannot be fixed", file=tree.label)
+    found = load_here(options.path, Hosts.of(options), every=True, empty=True)
+    if options.fix or options.diff or options.tidy:
+        _check_fixable(found.tree, options.path)
     baseline = _baseline(options.baseline)
-    look = partial(_linted, options=options, baseline=baseline)
-    found, report = look(tree)
+    report = _linted(found, options, baseline)
+
+    def look(tree: Tree) -> tuple[InputTree, LintReport]:
+        found = read(tree, Hosts.of(options), empty=True)
+        return found, _linted(found, options, baseline)
+
     if options.write_baseline:
         return _write_baseline(Path(options.write_baseline), report.findings, console)
     if options.diff:
@@ -112,22 +116,29 @@ def run(options: argparse.Namespace, console: Console) -> int:
         path_prefix(found.tree),
     )
     publish(page, options, console)
-    if any(map(is_unreadable, report.findings)):
+    if not found.workspace.projects or any(map(is_unreadable, report.findings)):
         return 2
     return int(is_reached(report.findings, options.fail_on))
 
 
-def _linted(
-    tree: Tree, *, options: argparse.Namespace, baseline: Source | None
-) -> tuple[InputTree, LintReport]:
-    """Return the files of *tree*, and the report on them; the options choose what counts."""
+def _check_fixable(tree: Tree, path: str) -> None:
+    if not isinstance(tree, Folder | SingleFile):
+        raise PolicyError("a revision cannot be fixed", file=tree.label)
+    if path == "." and tree.root.resolve() != Path.cwd():
+        raise PolicyError(
+            "a session that starts here has its settings from folders above",
+            help=f"`policy lint {tree.label}` with the same options mends them",
+        )
+
+
+def _linted(found: InputTree, options: argparse.Namespace, baseline: Source | None) -> LintReport:
+    """Return the report on the files of *found*; the options choose what counts."""
     select, ignore = (_codes(given) for given in (options.select, options.ignore))
 
     def counts(finding: Finding) -> bool:
         selected = not select or finding.code.startswith(select)
         return is_unreadable(finding) or (selected and not finding.code.startswith(ignore))
 
-    found = read(tree, Hosts.of(options), empty=True)
     linted = lint(found.tree, found.workspace)
     if not linted.findings:
         with_something(found)
@@ -143,7 +154,7 @@ def _linted(
     if baseline is not None:
         compared = compare_with_baseline(findings, baseline)
         report = evolve(report, findings=compared.new, known=compared.known, gone=compared.gone)
-    return found, report
+    return report
 
 
 def _codes(given: Iterable[str]) -> tuple[str, ...]:

@@ -194,6 +194,12 @@ def test_the_folder_that_one_stands_in_is_where_a_session_starts(
     monkeypatch.chdir(places / "srv/app/lib/deep")
     main(["audit"])
     assert "read .claude/agents/b.md, .claude/settings.local.json" in capsys.readouterr().out
+    # Lint speaks of the same session, and mends no file of a folder above.
+    main(["lint", "--format", "json"])
+    assert "session that is started in `lib/deep`" in capsys.readouterr().out
+    for option in ("--fix", "--diff", "--tidy"):
+        assert main(["lint", option]) == 2
+        assert "from folders above" in capsys.readouterr().err
 
 
 def test_a_folder_that_is_not_there_is_an_error(places, monkeypatch, capsys) -> None:
