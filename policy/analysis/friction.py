@@ -130,7 +130,7 @@ def friction(
     undecided = Undecided()
     calls = 0
     grouped = partial(_grouped, decider, groups)
-    for record, group in each_answered(records, grouped, root, undecided):
+    for record, group in each_answered(records, grouped, root, undecided, decider.start):
         calls += record.times
         if group is not None:
             group.calls += record.times

@@ -9,6 +9,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from policy.commands.reader import DIFFER, UNKNOWN, UNSEEN, Command, read_command
+from policy.core import expressions as re
 from policy.core.credentials import masked
 from policy.core.decision import HIDDEN_TEXT, Clause, Does, Reason
 from policy.core.effect import Effect
@@ -412,12 +413,15 @@ _HIDDEN: Final = (
     ("$", "a variable"),
     ('"$(', "a command substitution"),
     ('"$', "a variable"),
-    ("for ", "a loop"),
-    ("while ", "a loop"),
-    ("until ", "a loop"),
-    ("if ", "a condition"),
-    ("case ", "a condition"),
 )
+# The first word of one -> what the text is.
+_FIRST: Final = {
+    **dict.fromkeys(("for", "while", "until", "select", "do"), "a loop"),
+    **dict.fromkeys(("if", "then", "elif", "else", "case"), "a condition"),
+    "{": "a group of commands",
+    "!": "a negation",
+}
+_ASSIGNMENT: Final = re.compile(r"\w+\+?=")
 
 
 def hidden_kind(text: str, why: str) -> str:
@@ -425,12 +429,15 @@ def hidden_kind(text: str, why: str) -> str:
     for begins, kind in _HIDDEN:
         if text.startswith(begins):
             return kind
-    return _KINDS.get(why) or (f"text that {why}" if why else "a command that is not read")
+    if _ASSIGNMENT.match(text):
+        return "an assignment"
+    first = _FIRST.get(text.partition(" ")[0])
+    return first or _KINDS.get(why) or (f"text that {why}" if why else "a command that is not read")
 
 
 # What is said of a text that no rule can know -> what the text is.
 _KINDS: Final = {
-    "is no plain name of a program": "a program behind an assignment, or whose name is not plain",
+    "is no plain name of a program": "a program whose name is not plain",
     "goes to more than one folder": "a command that goes to more than one folder",
     "starts a background command": "a command in the background",
     "does not quote its word": "a here-document whose last word is not quoted",

@@ -202,7 +202,8 @@ def usage_of(
 
     found: dict[object, UsedCall] = {}
     left_out = Undecided()
-    for record, call in each_answered(records, used, root, left_out):
+    start = decider.start if decider else file.agent if file else ""
+    for record, call in each_answered(records, used, root, left_out, start):
         arguments = json.dumps(call.arguments, sort_keys=True)
         key = call.project, call.chain, call.tool, call.cwd, arguments
         # Where the log says of a call what it got, the last time counts.
@@ -580,7 +581,8 @@ def propose(
     if not usage.calls:
         msg = "the logs hold no call to cover"
         if usage.left_out:
-            msg += f": {', '.join(usage.left_out)}"
+            whys = [f"{first}: {why}" for why, (_, first) in usage.left_out.items()]
+            msg += f": {'; '.join(whys)}"
         told = "name the policy in force with --policy, other logs, or the first agent with --root"
         raise PolicyError(msg, help=told)
     draft = _Draft(usage, decider, least, file)

@@ -9,9 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from policy.analysis.friction import friction
 from policy.analysis.records.logs import LogProblem, read_log
 from policy.analysis.records.record import Record
 from policy.analysis.records.replay import RecordDecider, replay
+from policy.analysis.suggest import usage_of
 from policy.cli import main
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
@@ -84,7 +86,7 @@ def test_what_cannot_be_decided_is_counted_with_its_first_place():
         LogProblem("a:1", "this is not JSON"),
         LogProblem("a:2", "this is not JSON"),
         Record(("main",), "Bash", {"command": "*"}, redacted=("command",), source="a:3", times=4),
-        Record((), "Bash", {"command": "ls"}, source="a:4"),
+        Record((), "Bash", {"command": "ls"}, source="a:4", agent="worker"),
         Record(("nobody",), "Bash", {"command": "ls"}, source="a:5"),
     ]
     found = replay(log, decider(OLD))
@@ -95,6 +97,17 @@ def test_what_cannot_be_decided_is_counted_with_its_first_place():
         "there is no agent `nobody`": (1, "a:5"),
     }
     assert found.lines == 8
+
+
+@pytest.mark.parametrize(("root", "decided"), [("root main\n", True), ("", False)])
+def test_a_call_of_nobody_is_one_of_the_one_agent_that_starts_chains(root, decided):
+    policy = decider(root + OLD)
+    log = [Record((), "Bash", {"command": "ls"}, source="a:1")]
+    assert bool(replay(log, policy).outcomes) is decided
+    assert bool(friction(log, policy).undecided) is not decided
+    assert bool(usage_of(log, policy).left_out.get("the log does not say which agent called")) is (
+        not decided
+    )
 
 
 def test_the_root_of_the_logs_may_be_another_agent():

@@ -493,3 +493,28 @@ def test_a_tool_that_a_rule_is_also_for_keeps_what_it_had(permissions, calls, ru
     assert json.loads(found.text) == {"permissions": rules}
     assert not found.uncovered
     assert not found.why
+
+
+@pytest.mark.parametrize(
+    ("command", "kind"),
+    [
+        ("if [ -f x ]; then echo y; fi", "a condition"),
+        ("until x; do y; done", "a loop"),
+        ("select x in a; do ls; done", "a loop"),
+        ("{ ls; pwd; }", "a group of commands"),
+        ("! ls", "a negation"),
+        ("FOO=1 make", "an assignment"),
+        ("FOO=$X make", "an assignment"),
+        ("'my prog' x", "a program whose name is not plain"),
+        ("ls {a,b}", "text that is not known before it runs"),
+    ],
+)
+def test_a_call_that_no_rule_can_say_is_left_out_for_what_it_is(command, kind):
+    (why,) = usage_of([Record(("main",), "Bash", {"command": command}, Effect.ALLOW)]).left_out
+    assert why == f"no rule can allow {kind}"
+
+
+def test_an_error_names_the_line_of_the_log():
+    usage = usage_of([Record((), "Bash", {"command": "ls"}, Effect.ALLOW, source="a:7")])
+    with pytest.raises(PolicyError, match="a:7: the log does not say which agent called"):
+        propose(usage)

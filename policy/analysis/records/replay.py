@@ -56,6 +56,12 @@ class RecordDecider:
         self._chains: dict[tuple[tuple[str, ...], str, str], Chain | Decision] = {}
         self._folders: dict[str, ProjectFolders] = {}
 
+    @property
+    def start(self) -> str:
+        """The one agent that starts chains; "" where there are several, or none."""
+        starts = [name for project in self._projects.projects for name in project.starts]
+        return starts[0] if len(starts) == 1 else ""
+
     def decide(self, record: Record) -> Decision:
         """Return what the call of *record* gets. A chain that cannot come about is denied.
 
@@ -194,7 +200,7 @@ def replay(
     outcomes: dict[object, Replayed] = {}
     undecided = Undecided()
     grouped = partial(_grouped, new, old, outcomes)
-    for record, group in each_answered(records, grouped, root, undecided):
+    for record, group in each_answered(records, grouped, root, undecided, new.start):
         group.calls += record.times
     ordered = tuple(sorted(outcomes.values(), key=_order))
     lines = sum(each.calls for each in ordered) + sum(n for n, _ in undecided.values())
@@ -209,15 +215,17 @@ def each_answered(
     answer: Callable[[Record], _Answer],
     root: str,
     undecided: Undecided,
+    start: str = "",
 ) -> Iterator[tuple[Record, _Answer]]:
     """Yield the calls of a log, each with what *answer* returns, which is asked once of equal ones.
 
     A line without a call, and a call for which *answer* raises PolicyError, goes to *undecided*.
+    Calls of which the log says nothing of who made them are those of *start*.
     """
     known: dict[bytes, _Answer] = {}
     for record in records:
         try:
-            asked = _decidable(record, root)
+            asked = _decidable(record, root, start)
             key = _distinct_key(asked)
             if key not in known:
                 known[key] = answer(asked)
@@ -227,7 +235,7 @@ def each_answered(
             yield asked, known[key]
 
 
-def _decidable(record: Record | LogProblem, root: str) -> Record:
+def _decidable(record: Record | LogProblem, root: str, start: str) -> Record:
     """Return the call to decide. Raises PolicyError where there is none."""
     if isinstance(record, LogProblem):
         raise PolicyError(record.message)
@@ -236,6 +244,8 @@ def _decidable(record: Record | LogProblem, root: str) -> Record:
         raise PolicyError(msg)
     if root:
         return evolve(record, chain=(root, *record.chain[1:]), project="")
+    if not record.chain and not record.agent and start:
+        return evolve(record, chain=(start,))
     if not record.chain:
         msg = "the log does not say which agent called"
         raise PolicyError(msg)
