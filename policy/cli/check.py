@@ -217,6 +217,7 @@ def blocks(answer: CheckAnswer, found: DecidingPolicy) -> list[doc.Block]:
             f"chains start at {quoted(answer.starts)}; this holds if a session starts as `{first}`"
         )
         rows.append(("note", told))
+    rows += _left_out(found)
     for agent, by in answer.confirm.items():
         told = f"starting `{agent}` must be confirmed first: {quoted(by)} asks"
         rows.append(("note", told))
@@ -229,6 +230,14 @@ def blocks(answer: CheckAnswer, found: DecidingPolicy) -> list[doc.Block]:
         instead = (f"  as {_SAID[answer.reading]}; ", other_effect, f" as {_SAID[other]}")
     head = (effect(decision.effect), "  ", call(answer.tool, answer.call), instead)
     return [doc.Item(head, (doc.Labelled(tuple(rows)), *shown))]
+
+
+def _left_out(found: DecidingPolicy) -> Iterator[tuple[str, doc.Text]]:
+    """Yield what a session also reads where the files lie."""
+    beside = found.files.beside if found.files is not None else ()
+    if beside:
+        told = f"not read, and in force for a session there: {quoted([*map(str, beside)])}"
+        yield "note", f"{told} (`--from`)"
 
 
 def _modes(modes: Mapping[str, Effect]) -> doc.Text:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -41,6 +42,18 @@ class InputTree:
             except PolicyError:
                 self._sources[file] = None
         return self._sources[file]
+
+    @cached_property
+    def beside(self) -> tuple[Path, ...]:
+        """What a session started in this folder also reads, where it lies in no folder here."""
+        from policy.files.opening import Folder, start_place  # noqa: PLC0415  # as below
+        from policy.hosts.front_ends import read_beside  # noqa: PLC0415  # as below
+
+        tree = self.tree
+        if not isinstance(tree, Folder) or tree.follows:  # it is a session's already
+            return ()
+        is_read = any(each.host == "claude-code" for each in self.workspace.projects)
+        return read_beside(start_place(tree.path)) if is_read else ()
 
     def spans(self, because: Iterable[Because]) -> dict[Because, Span]:
         """Return the places of rules whose file can still be read."""
@@ -86,8 +99,9 @@ def load_here(
 ) -> InputTree:
     """Return the files that *text* names, or those of a session started where one stands.
 
-    Such a session also reads files of folders above, and none of folders below. *every* is
-    whether all that is found here is asked for, so that a session is only where nothing is.
+    Such a session also reads files of folders above or of the main checkout, and none of folders
+    below. *every* is whether all that is found here is asked for, of which a session reads but one
+    project.
 
     Raises:
         PolicyError: as `load` does.
@@ -97,8 +111,9 @@ def load_here(
 
     found = load(text, hosts, root, empty=True)
     here = found.workspace.projects
-    alone = len(here) == 1 and not start_place(".").folder
-    if not (text != "." or hosts.start or alone or (every and here)):
+    is_one = len(here) == 1 and not start_place(".").folder
+    enough = not found.beside if is_one else every and here
+    if text == "." and not (hosts.start or enough):
         started = load(text, evolve(hosts, start="."), root, empty=True)
         sessions = [project for project in started.workspace.projects if project.files]
         if len(sessions) == 1 and {p.host for p in here} <= {p.host for p in sessions}:

@@ -18,7 +18,15 @@ if TYPE_CHECKING:  # reading needs nothing of what writes
     from policy.tables.dialect import Dialect
     from policy.tables.ruleset import Entry
 
-__all__ = ["FRONT_ENDS", "RULE_FILES", "entries_of", "front_ends", "rule_file_of", "writer_of"]
+__all__ = [
+    "FRONT_ENDS",
+    "RULE_FILES",
+    "entries_of",
+    "front_ends",
+    "read_beside",
+    "rule_file_of",
+    "writer_of",
+]
 
 
 @frozen
@@ -125,6 +133,13 @@ def front_ends(
         )
     chosen = claude.ClaudeFrontEnd(options)
     return tuple(chosen if each.HOST == chosen.HOST else each for each in FRONT_ENDS)
+
+
+def read_beside(start: StartPlace) -> tuple[Path, ...]:
+    """Return what a session reads that is in no folder of its checkout, and is there."""
+    from policy.hosts.claude.discovery import read_beside  # noqa: PLC0415  # as above
+
+    return read_beside(start) if start.main or start.above else ()
 
 
 def _folder(text: str, top: frozenset[str]) -> Folder | None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterator
 from itertools import pairwise
+from pathlib import Path
 from typing import Final
 
 from policy.core import expressions as re
@@ -21,7 +22,7 @@ from policy.core.source import Source
 from policy.core.values import define, evolve, field, frozen
 from policy.files.json_nodes import read_json
 from policy.files.nodes import MappingNode, Node, ScalarNode, SequenceNode, describe
-from policy.files.opening import Tree
+from policy.files.opening import StartPlace, Tree
 from policy.files.trees import Problem
 from policy.hosts.claude.agents import looks_like_agent
 from policy.hosts.claude.data.tools import server_name
@@ -40,6 +41,7 @@ __all__ = [
     "discover",
     "main_roles",
     "managed_roles",
+    "read_beside",
     "user_roles",
 ]
 
@@ -499,6 +501,16 @@ OF_MAIN: Final = frozenset({"agents", "settings.local.json"})
 OF_ABOVE: Final = frozenset({"agents", "commands", "skills"})
 OF_USERS: Final = OF_ABOVE | {"settings.json"}
 OF_ADMINISTRATORS: Final = frozenset({".claude", "managed-settings.d", "managed-settings.json"})
+
+
+def read_beside(start: StartPlace) -> tuple[Path, ...]:
+    """Return what a session also reads that is in no folder of its checkout, and is there."""
+    folders = [(each, OF_ABOVE) for each in start.above]
+    if start.main is not None:
+        folders.append((start.main, OF_MAIN))
+    paths = (folder / FOLDER / name for folder, names in folders for name in sorted(names))
+    return tuple(path for path in paths if path.exists())
+
 
 _HOME: Final = "~"
 _USER: Final = "~/.claude"

@@ -11,10 +11,10 @@ from policy.core import expressions as re
 from policy.core.effect import Effect
 from policy.core.finding import Finding
 from policy.core.memory import OnDemand
-from policy.core.source import Place, Source
+from policy.core.source import Place, Source, visible
 from policy.core.values import define, evolve, field, frozen
 from policy.files.nodes import ScalarNode
-from policy.files.opening import Tree
+from policy.files.opening import Tree, start_place
 from policy.hosts.claude.agents import Definition, read_agent, read_list
 from policy.hosts.claude.data import find
 from policy.hosts.claude.data.guarded import MANAGED
@@ -31,6 +31,7 @@ from policy.hosts.claude.discovery import (
     discover,
     main_roles,
     managed_roles,
+    read_beside,
     user_roles,
 )
 from policy.hosts.claude.hooks import Hook
@@ -163,7 +164,7 @@ def _project(found: FoundProject, options: ClaudeOptions, top: Path | None = Non
             for rule in each.rules
         ),
         bare=partial(_bare, found, options),
-        elsewhere=tuple(_elsewhere(found, options, built)),
+        elsewhere=tuple(_elsewhere(found, options, built, top)),
         tool_classes=TOOL_CLASSES,
         mode=built.mode,
     )
@@ -221,10 +222,15 @@ def _agents(built: ClaudeSession) -> OnDemand[AgentEntry]:
     return OnDemand(sorted({MAIN, *built.agents}), partial(_entry, built))
 
 
-def _elsewhere(found: FoundProject, options: ClaudeOptions, built: ClaudeSession) -> Iterator[str]:
+def _elsewhere(
+    found: FoundProject, options: ClaudeOptions, built: ClaudeSession, top: Path | None
+) -> Iterator[str]:
     """Yield what also counts for a session, and was not read."""
     if built.granted:
         yield f"what an agent invokes of skills itself (below `{TURN}` it has what all allow)"
+    if options.start is None and top is not None and (top / found.root).is_dir():
+        beside = read_beside(start_place(top / found.root))
+        yield from (f"`{visible(str(path))}` (`--from`)" for path in beside)
     of_user = any(role.scope == "user" for role in found.files)
     if options.user is None and options.user_files is None and not of_user:
         yield "`~/.claude` of a user (`--user`)"

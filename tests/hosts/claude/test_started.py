@@ -202,6 +202,30 @@ def test_the_folder_that_one_stands_in_is_where_a_session_starts(
         assert "from folders above" in capsys.readouterr().err
 
 
+def test_a_plain_command_reads_what_a_session_reads_beside_the_folder(
+    places, monkeypatch, capsys
+) -> None:
+    # A linked worktree, of which the main checkout has local settings; and a folder in none.
+    for folder, call in (("data/wt", "Bash(topl x)"), ("data/p", "Skill(s)")):
+        (places / folder / ".claude").mkdir(parents=True, exist_ok=True)
+        (places / folder / ".claude/settings.json").write_text("{}")
+        (places / "data/.claude/skills/s").mkdir(parents=True, exist_ok=True)
+        (places / "data/.claude/skills/s/SKILL.md").write_text("---\ndescription: d\n---\nx\n")
+        monkeypatch.chdir(places / folder)
+        told = {}
+        for arguments in ([], ["--from", "."], ["."]):
+            main(["check", *arguments, call, "--reading", "enforced"])
+            told[(*arguments,)] = capsys.readouterr().out
+        assert told[()] == told[("--from", ".")]
+        assert "not read, and in force" not in told[()]
+        assert "not read, and in force for a session there" in told[(".",)]
+        for verb in (["audit"], ["audit", "."]):
+            main(verb)
+            assert "(`--from`)" not in capsys.readouterr().out
+        main(["audit", str(places / folder)])
+        assert "(`--from`)" in capsys.readouterr().out
+
+
 def test_a_folder_that_is_not_there_is_an_error(places, monkeypatch, capsys) -> None:
     monkeypatch.chdir(places)
     assert main(["audit", "--from", "nowhere"]) == 2
