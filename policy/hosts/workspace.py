@@ -71,7 +71,8 @@ def load(
 ) -> Workspace:
     """Return what is found at *path*: a folder, a file or a git revision.
 
-    What cannot be read is a finding of the workspace, never an exception.
+    What cannot be read is a finding of the workspace, never an exception. Where no file says what
+    an agent may do, the workspace has no projects, and `Workspace.chain` raises.
 
     Args:
         path: an existing path beats a revision of the repository around the

@@ -7,7 +7,7 @@ reading it is as the host really does it, and its front end says how.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from types import MappingProxyType
 
@@ -31,6 +31,7 @@ __all__ = [
     "SpawnDenied",
     "attenuate",
     "handed_down",
+    "known_names",
     "plain_call",
     "spawn_call",
 ]
@@ -56,7 +57,12 @@ class SpawnDenied(Exception):
     """
 
     def __init__(
-        self, agent: str, link: str, reason: str, because: tuple[Because, ...] = ()
+        self,
+        agent: str,
+        link: str,
+        reason: str,
+        because: tuple[Because, ...] = (),
+        reading: Reading | None = None,
     ) -> None:
         why = "; ".join(map(str, because)) or _WHY.get(reason, reason)
         super().__init__(f"`{link}` may not start `{agent}`: {why}")
@@ -64,12 +70,33 @@ class SpawnDenied(Exception):
         self.link = link
         self.because = because
         self.reason = reason
+        self._reading = reading
+
+    def __str__(self) -> str:
+        """Say who may not start whom and why, and of a name that no agent has which there are."""
+        text = super().__str__()
+        known = self._reading.agents if self._reading else ()
+        if not known or self.agent in known:
+            return text
+        no_such = "" if self.reason == "unknown-agent" else f" there is no agent `{self.agent}`,"
+        return f"{text};{no_such} {known_names(known, self.agent)}"
 
     @property
     def decision(self) -> Decision:
         """What a call gets that would need the agent to be started."""
         reason = _REASONS.get(self.reason, Reason.DEFAULT)
         return Decision(Effect.DENY, reason, self.because, (self.link,))
+
+
+def known_names(names: Iterable[str], meant: str = "") -> str:
+    """Return which *names* there are, the nearest to what was *meant* alone if one is near."""
+    from difflib import get_close_matches  # noqa: PLC0415  # for an error alone
+
+    known = sorted(names)
+    if near := get_close_matches(meant, known, 1):
+        return f"did you mean `{near[0]}`?"
+    more = f" and {len(known) - 8} more" if len(known) > 8 else ""
+    return "known are " + ", ".join(f"`{name}`" for name in known[:8]) + more
 
 
 _WHY = {
@@ -252,7 +279,7 @@ class Chain:
         try:
             return cls((reading.start(agent),), reading, place)
         except KeyError:
-            raise SpawnDenied(agent, "the root", "unknown-agent") from None
+            raise SpawnDenied(agent, "the root", "unknown-agent", (), reading) from None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -337,13 +364,14 @@ class Chain:
         decision = self.most_spawning(agent) if said is None else self.spawning(agent, said)
         if decision.effect is Effect.DENY:
             denying = decision.links[0] if decision.links else last.name
-            raise SpawnDenied(agent, denying, decision.reason.value, decision.because)
+            because = decision.because
+            raise SpawnDenied(agent, denying, decision.reason.value, because, self.reading)
         if last.table.bounds.is_last:
             raise SpawnDenied(agent, last.name, "depth")
         try:
             link = self.reading.step(last, agent)
         except KeyError:
-            raise SpawnDenied(agent, last.name, "unknown-agent") from None
+            raise SpawnDenied(agent, last.name, "unknown-agent", (), self.reading) from None
         if decision.effect is Effect.ASK:
             link = evolve(link, confirm=decision.links or (last.name,))
         return Chain((*self.links, link), self.reading, self.place)

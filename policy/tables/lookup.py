@@ -36,6 +36,11 @@ def not_arguments(call: object, name: object) -> TypeError:
     return TypeError(f"expected the arguments of a call, found {call!r}: pass them as {meant}")
 
 
+def not_a_tool(tool: object) -> TypeError:
+    """Return the error that *tool* is no name."""
+    return TypeError(f"expected the name of a tool, found {tool!r}")
+
+
 class Lookup:
     """What a table says of one tool: each row with the links it belongs to.
 

@@ -22,7 +22,7 @@ from policy.patterns.pattern import Pattern, PatternKind
 from policy.patterns.tokens import Gap, Token, folded, in_any_case
 from policy.tables.calls import Unreadable, argument_text
 from policy.tables.dialect import BLANKS, Argument, ArgumentKind, Dialect
-from policy.tables.lookup import not_arguments
+from policy.tables.lookup import not_a_tool, not_arguments
 from policy.tables.ruleset import EntriesOnDemand, Entry, RuleSet
 from policy.tables.table import Ceiling, LinkedRules, Table
 
@@ -604,7 +604,10 @@ class PlacedTable:
 
     def decide(self, tool: str, call: _Call, *, checked: bool = False) -> Decision:
         """Return what a call gets here, and raise as `Table.decide` does."""
-        known = self._tools.get(tool) or self._tool(tool)
+        try:
+            known = self._tools.get(tool) or self._tool(tool)
+        except TypeError:
+            raise not_a_tool(tool) from None
         lookup = known.lookup
         try:
             given = call.get(lookup.field)

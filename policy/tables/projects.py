@@ -8,7 +8,15 @@ from functools import cached_property
 from policy.core.errors import PolicyError
 from policy.core.memory import seldom_collecting
 from policy.core.values import Generic, Protocol, TypeVar, evolve, field, frozen
-from policy.tables.chain import Attenuated, Chain, Link, Reading, SpawnDenied, plain_call
+from policy.tables.chain import (
+    Attenuated,
+    Chain,
+    Link,
+    Reading,
+    SpawnDenied,
+    known_names,
+    plain_call,
+)
 from policy.tables.placement import ProjectPlace, Rootless
 from policy.tables.table import Table
 
@@ -100,8 +108,13 @@ class Projects(Generic[_Project]):
         Raises:
             SpawnDenied: a link may not start the next, or there is no such agent.
             PolicyError: the first name is unknown, or stands for several agents.
+            TypeError: an agent is no text.
 
         """
+        for name in names:
+            if not isinstance(name, str):
+                msg = f"expected the name of an agent, found {name!r}"
+                raise TypeError(msg)
         if not names:
             msg = "expected the name of an agent, found an empty chain"
             raise PolicyError(msg, help="a chain is written `main>explore`")
@@ -129,9 +142,11 @@ class Projects(Generic[_Project]):
         if len(candidates) == 1:
             return candidates[0]
         if not candidates:
-            known = sorted({agent for p in self.projects for agent in p.attenuated.agents})
+            known = {agent for p in self.projects for agent in p.attenuated.agents}
+            if not known:
+                raise PolicyError("no file here says what an agent may do", file=self.label)
             msg = f"there is no agent `{name}`"
-            raise PolicyError(msg, help=_known(known), file=self.label)
+            raise PolicyError(msg, help=known_names(known, name), file=self.label)
         places = ", ".join(f"`{project.title}:{local}`" for project, local in candidates[:6])
         msg = f"`{name}` stands for {len(candidates)} agents"
         raise PolicyError(msg, help=f"name one of {places}", file=self.label)
@@ -153,13 +168,6 @@ class Projects(Generic[_Project]):
         projects = ", ".join(project.title for project in self.projects[:4])
         more = f" and {len(self.projects) - 4} more" if len(self.projects) > 4 else ""
         return f"<{type(self).__name__} {self.label}: {projects or 'no projects'}{more}>"
-
-
-def _known(names: list[str]) -> str:
-    if not names:
-        return "no file here defines an agent"
-    more = f" and {len(names) - 8} more" if len(names) > 8 else ""
-    return "known are " + ", ".join(f"`{name}`" for name in names[:8]) + more
 
 
 # Projects as they come out of a compiled policy: tables and steps, and no files.

@@ -23,7 +23,7 @@ from policy.core.effect import Effect
 from policy.core.memory import Memo
 from policy.core.values import Final, evolve, field, frozen
 from policy.tables.dialect import Dialect
-from policy.tables.lookup import Lookup, not_arguments
+from policy.tables.lookup import Lookup, not_a_tool, not_arguments
 from policy.tables.ruleset import Entry, RuleSet
 
 __all__ = [
@@ -228,11 +228,13 @@ class Table:
                 be of another version than the one that is described here (`Dialect.inputs`).
 
         Raises:
-            TypeError: *call* is no mapping; nothing else raises.
-
+            TypeError: *tool* is no text, or *call* no mapping; nothing else raises.
 
         """
-        lookup = self._lookups.get(tool) or self.lookup(tool)
+        try:
+            lookup = self._lookups.get(tool) or self.lookup(tool)
+        except TypeError:
+            raise not_a_tool(tool) from None
         if lookup.always is not None:
             return lookup.always
         try:
@@ -279,6 +281,8 @@ class Table:
         """Return what the table says of *tool*."""
         lookup = self._lookups.get(tool)
         if lookup is None:
+            if not isinstance(tool, str):
+                raise not_a_tool(tool)
             rows = ((part.rules.row(tool), part.links) for part in self.use.parts)
             lookup = self._lookups.keep(tool, Lookup(rows, self.origin or self))
         return lookup

@@ -212,3 +212,11 @@ def test_a_text_in_place_of_the_arguments_is_an_error_that_names_the_mend() -> N
     for decide in (chain.decide, chain.table.decide):
         with pytest.raises(TypeError, match=r"pass them as \{'command': 'ls'\}"):
             decide("Bash", "ls")
+
+
+@pytest.mark.parametrize("tool", [None, 5, b"Bash", ["Bash"]])
+def test_what_is_no_name_of_a_tool_is_said_to_be_none(tool) -> None:
+    project = load_tree(Memory({".claude/settings.json": "{}"})).chain("main")
+    for decider in (project, project.table):
+        with pytest.raises(TypeError, match="expected the name of a tool, found"):
+            decider.decide(tool, {})

@@ -6,6 +6,9 @@ import attrs
 import pytest
 
 from policy.core.effect import Effect
+from policy.core.errors import PolicyError
+from policy.files.opening import Memory
+from policy.hosts.workspace import load_tree
 from policy.tables.chain import Attenuated, Chain, SpawnDenied, attenuate
 from policy.tables.table import Bounds, Table
 from tests.strategies import table
@@ -76,6 +79,35 @@ def test_an_agent_that_is_not_there_is_not_started() -> None:
         Chain.start("other", reading)
     with pytest.raises(SpawnDenied, match="no such agent"):
         Chain.start("main", reading).spawn("other")
+
+
+@pytest.mark.parametrize(
+    ("granted", "said"),
+    [
+        (
+            "allow Task(coder)",
+            r"nothing grants it; there is no agent `codr`, did you mean `coder`\?",
+        ),
+        ("deny Task", r"deny Task.*; there is no agent `codr`, did you mean `coder`\?"),
+        ("allow Task", r"there is no such agent; did you mean `coder`\?"),
+    ],
+)
+def test_a_name_that_no_agent_has_is_said_to_be_one(granted: str, said: str) -> None:
+    reading = _reading(lead=table(granted), coder=table())
+    with pytest.raises(SpawnDenied, match=said):
+        Chain.start("lead", reading).spawn("codr")
+    with pytest.raises(SpawnDenied, match="known are `coder`, `lead`"):
+        Chain.start("x", reading)
+
+
+def test_what_is_no_name_of_an_agent_is_said_to_be_none() -> None:
+    files = {"t.policy": "root lead\nagent lead {\n    allow Task(coder)\n}\nagent coder {\n}\n"}
+    for given in (None, ["lead", "coder"], b"lead"):
+        for names in ((given,), ("lead", given)):
+            with pytest.raises(TypeError, match="expected the name of an agent, found"):
+                load_tree(Memory(files)).chain(*names)  # type: ignore[arg-type]  # is refused
+    with pytest.raises(PolicyError, match="no file here says what an agent may do"):
+        load_tree(Memory({})).chain("lead")
 
 
 def test_who_asks_must_confirm() -> None:
