@@ -641,6 +641,7 @@ def test_a_refused_conversion_writes_nothing(run, tmp_path: Path) -> None:
     status, out, err = run(*arguments)
     assert (status, (tmp_path / "out").exists()) == (1, False)
     assert "refused: claude-code -> policy is not proven to grant no more by Bash" in err
+    assert "no call that was tried gets more" in " ".join(err.split())
     assert "root main" not in out
     status, out, err = run(*arguments, "--allow-looser", "--format", "json")
     answer = json.loads(out)

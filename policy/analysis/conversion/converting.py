@@ -412,8 +412,8 @@ class Conversion:
         if self.unproven and not unproven and not looser:
             tools = ", ".join(one.tool for one in self.unproven)
             return (
-                f"refused: {title} is not proven to grant no more by {tools};"
-                " allow that with --allow-unproven"
+                f"refused: {title} is not proven to grant no more by {tools}, which both hosts read"
+                " in different ways; no call that was tried gets more, so --allow-unproven converts"
             )
         return ""
 
