@@ -85,6 +85,10 @@ def blocks(asked: Asked, most: int | None) -> list[doc.Block]:
     else:
         heads = ("", "agents", "call", "why")
         rows = list(_granted(asked, most))
+    if len({each.project for each in (*asked.found.answers, *asked.found.refused)}) > 1:
+        heads = ("project", *heads)
+    else:
+        rows = [row[1:] for row in rows]
     found += [doc.Grid(heads, tuple(rows[:most]))] if rows else []
     found += doc.more(len(rows) - len(rows[:most]))
     if not asked.found.exact:
@@ -102,10 +106,8 @@ def _granted(asked: Asked, most: int | None) -> Iterator[tuple[doc.Text, ...]]:
 
     def key(row: tuple[Answer, str]) -> object:
         first, note = row
-        # The reason without a rule names the agent.
-        rules = tuple((one.rule, one.place) for one in first.because)
         alone = first.chain if most is None else ()
-        why = rules or (first.decision.reason if first.decision is not None else None)
+        why = _rules(first) or (first.decision.reason if first.decision is not None else None)
         return first.project, first.effect, why, note, alone
 
     rows = doc.grouped(((first, _only(first, others)) for first, *others in same), key)
@@ -113,11 +115,17 @@ def _granted(asked: Asked, most: int | None) -> Iterator[tuple[doc.Text, ...]]:
     for members in rows:
         first, note = members[0]
         yield (
+            first.project,
             effect(first.effect),
             (_agents([each.chain for each, _ in members], most), note),
             call(first.tool, first.call),
             because_text(first.decision, first.agent) if first.decision is not None else "",
         )
+
+
+def _rules(one: Answer) -> tuple[object, ...]:
+    """Return the rules behind an answer, without the agents that they are of."""
+    return tuple((each.effect, each.rule, each.place) for each in one.because)
 
 
 def _only(first: Answer, others: Sequence[object]) -> str:
@@ -137,15 +145,17 @@ def _refused(asked: Asked, most: int | None) -> Iterator[tuple[doc.Text, ...]]:
 
     def key(row: tuple[Answer, str]) -> object:
         first, note = row
+        # A reason without a rule names the agent.
         own = first.decision is not None and {*first.decision.links} <= {first.agent}
-        why = first.decision.reason if first.decision is not None and own else _why([first])
+        reason = first.decision.reason if first.decision is not None and own else _why([first])
         call_ = "" if first.is_unreached else call_text(first.tool, first.call)
-        return first.project, note, why, first.because, call_
+        return first.project, note, _rules(first) or reason, call_
 
     for row in doc.grouped(((first, _only(first, others)) for first, *others in same), key):
         (one, note), members = row[0], [each for each, _ in row]
         rules = doc.joined(map(rule, one.because), "; ")
         yield (
+            one.project,
             (names((each.agent for each in members), most and _MOST_NAMES, "agent"), note),
             "" if one.is_unreached else call(one.tool, one.call),
             rules if one.because else _why(members),

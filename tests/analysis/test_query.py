@@ -11,6 +11,7 @@ import pytest
 
 from policy.analysis.reach.query import exceeds, query, read_maximum
 from policy.cli.query import Asked, as_json, blocks
+from policy.cli.report import document as doc
 from policy.cli.report.markdown import markdown
 from policy.cli.report.terminal import PageLayout, terminal
 from policy.compare.dead_rules import shadowing
@@ -258,6 +259,23 @@ def test_where_no_agent_can_it_is_said_why() -> None:
         assert "team.policy:6:11" in said
         assert "main" in said
     assert all(each["message"] for each in as_json(asked)["without"])
+
+
+def _rows(files: dict[str, str], matcher: str) -> list[tuple[doc.Text, ...]]:
+    asked = Asked(matcher, query(load_tree(Memory(files)), parse_matcher(matcher)))
+    (grid,) = [block for block in blocks(asked, 40) if isinstance(block, doc.Grid)]
+    return [grid.heads, *grid.rows]
+
+
+def test_agents_that_one_rule_decides_for_share_a_row_and_projects_are_named() -> None:
+    denied = '{"permissions": {"deny": ["Read(.env)"]}}'
+    alone = _rows({".claude/settings.json": denied}, "Read(.env)")
+    assert (alone[0], len(alone)) == (("cannot", "call", "why"), 2)
+    allowed = '{"permissions": {"allow": ["Bash(git push)"]}}'
+    files = {"a/.claude/settings.json": allowed, "b/.claude/settings.json": allowed}
+    head, *rows = _rows(files, "Bash(git push)")
+    assert head[0] == "project"
+    assert [row[0] for row in rows] == ["claude-code@a", "claude-code@b"]
 
 
 @pytest.mark.parametrize("checks", [True, False])
