@@ -67,6 +67,18 @@ def test_pages_beside_the_code_exist_and_each_host_says_which_files_it_reads() -
     assert titles == ["Claude Code", "Zeph", "A3S Code", "Pikuri"]
 
 
+def test_no_code_of_a_table_has_a_stroke_which_pages_show_in_two_ways() -> None:
+    # GitHub wants a backslash before it, and the site shows that backslash.
+    pages = [*(ROOT / "docs").rglob("*.md"), *(ROOT / source for source in site.PAGES.values())]
+    written = [(str(page), page.read_text("utf-8")) for page in pages]
+    made = [(name, write()) for name, write in site.WRITERS.items()]
+    assert not [
+        (name, found)
+        for name, text in (*written, *made)
+        for found in re.findall(r"^\|.*`[^`]*\\\|[^`]*`.*$", text, re.MULTILINE)
+    ]
+
+
 @pytest.mark.slow
 def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
     if importlib.util.find_spec("mkdocs") is None:

@@ -30,6 +30,6 @@ def extra(name: str, library: str) -> Iterator[None]:
             raise
         msg = (
             f"this adapter needs `{library}`, which is not installed: "
-            f"pip install 'agent-policy[{name}]'"
+            f"pip install '.[{name}]' in a clone of agent-policy"
         )
         raise ImportError(msg, name=library) from error

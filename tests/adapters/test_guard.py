@@ -381,7 +381,7 @@ def test_a_missing_library_is_named_with_the_extra_that_brings_it() -> None:
 
     assert ended.returncode == 1
     assert "this adapter needs `fastmcp`, which is not installed" in ended.stderr
-    assert "pip install 'agent-policy[fastmcp]'" in ended.stderr
+    assert "pip install '.[fastmcp]'" in ended.stderr
 
 
 def test_an_agent_that_the_policy_does_not_have_has_no_guard(chain: Chain) -> None:

@@ -341,7 +341,7 @@ def test_without_duckdb_parquet_says_what_to_install(tmp_path, monkeypatch):
     file.write_text("x")
     with pytest.raises(PolicyError) as caught:
         records(file)
-    assert "agent-policy[replay]" in str(caught.value.help)
+    assert ".[replay]" in str(caught.value.help)
 
 
 def test_a_folder_without_logs_is_refused(tmp_path):

@@ -1,6 +1,6 @@
 """Claude Agent SDK: a session and an explorer that it starts, guarded by `team.policy`.
 
-pip install 'agent-policy[claude-agent-sdk]'
+pip install '.[bash,claude-agent-sdk]'    # in a clone of agent-policy
 python claude_agent_sdk_team.py 'What is in src?'
 """
 

@@ -1,6 +1,6 @@
 """FastMCP: a server whose tools are guarded by `team.policy`.
 
-pip install 'agent-policy[fastmcp]'
+pip install '.[bash,fastmcp]'    # in a clone of agent-policy
 python fastmcp_team.py
 """
 

@@ -1,6 +1,6 @@
 """Google ADK: an agent and an explorer that it asks, guarded by `team.policy`.
 
-pip install 'agent-policy[google-adk]'
+pip install '.[bash,google-adk]'    # in a clone of agent-policy
 python google_adk_team.py gemini-2.5-flash 'What is in src?'
 """
 

@@ -1,6 +1,6 @@
 """LangChain: an agent and an explorer that it asks, guarded by `team.policy`.
 
-pip install 'agent-policy[langchain]' langchain-anthropic
+pip install '.[bash,langchain]' langchain-anthropic    # in a clone of agent-policy
 python langchain_team.py anthropic:claude-sonnet-4-5 'What is in src?'
 """
 

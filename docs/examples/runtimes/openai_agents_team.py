@@ -1,6 +1,6 @@
 """OpenAI Agents: an agent and an explorer that it asks, guarded by `team.policy`.
 
-pip install 'agent-policy[openai-agents]'
+pip install '.[bash,openai-agents]'    # in a clone of agent-policy
 python openai_agents_team.py gpt-5 'What is in src?'
 """
 

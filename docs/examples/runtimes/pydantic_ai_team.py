@@ -1,6 +1,6 @@
 """Pydantic AI: an agent and an explorer that it asks, guarded by `team.policy`.
 
-pip install 'agent-policy[pydantic-ai]' 'pydantic-ai-slim[anthropic]'
+pip install '.[bash,pydantic-ai]' 'pydantic-ai-slim[anthropic]'    # in a clone of agent-policy
 python pydantic_ai_team.py anthropic:claude-sonnet-4-5 'What is in src?'
 """
 

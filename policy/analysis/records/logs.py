@@ -207,7 +207,9 @@ def _counted(file: Path, name: str) -> Iterator[Record | LogProblem]:
     parquet = file.suffix == ".parquet"
     if not is_installed():
         msg = "Parquet is read by DuckDB, which is missing"
-        raise PolicyError(msg, file=str(file), help="pip install 'agent-policy[replay]'")
+        raise PolicyError(
+            msg, file=str(file), help="pip install '.[replay]' in a clone of agent-policy"
+        )
     import duckdb  # noqa: PLC0415  # 0.1 s that small logs need not pay
 
     columns = ", ".join(f"'{field}': 'JSON'" for field in _FIELDS)

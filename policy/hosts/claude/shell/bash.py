@@ -905,6 +905,11 @@ def is_installed() -> bool:
     return _language() is not None
 
 
+def is_missed() -> bool:
+    """Return whether some command needed the grammar, and it is not there."""
+    return _language.cache_info().currsize > 0 and not is_installed()
+
+
 def _parser() -> Parser | None:
     # One for each command: threads must not share it.
     language = _language()

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import sys
+from functools import cache
+from pathlib import Path
 
 import pytest
 
+from policy.cli import main
 from policy.commands import reader
 from policy.commands.reader import read_command
 from policy.core.decision import Reason
@@ -272,3 +276,18 @@ def test_powershell_removes_nothing_of_the_system_in_any_mode(text: str) -> None
         (project,) = load(files, ClaudeOptions(mode=mode))
         decision = Chain.start("main", project.enforced).decide("PowerShell", {"command": text})
         assert (decision.effect, decision.reason) == (DENY, Reason.PROTECTED)
+
+
+def test_a_command_that_needs_the_grammar_says_once_that_it_is_missing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "tree_sitter_bash", None)
+    monkeypatch.setattr(bash, "_language", cache(bash._language.__wrapped__))
+    monkeypatch.setattr(reader, "_read_short", reader._read)  # remembers nothing
+    settings = tmp_path / ".claude/settings.json"
+    settings.parent.mkdir()
+    settings.write_text('{"permissions": {"allow": ["Bash(ls *)", "Bash(gh *)"]}}', "utf-8")
+    body = "gh pr create --body \"$(cat <<'EOF'\n- did x\nEOF\n)\""
+    for calls, times in ((["ls a"], 0), ([body, f"{body}; ls"], 1)):
+        main(["check", str(tmp_path), *(f"Bash({call})" for call in calls)])
+        assert capsys.readouterr().err.count("the extra `bash` is not") == times
