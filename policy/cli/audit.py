@@ -148,7 +148,8 @@ def _typed(groups: list[GapGroup], most: int | None) -> list[GapGroup]:
 
 
 def _who(group: GapGroup, most: int | None) -> doc.Text:
-    return names(group.agents, most and 3, "agent")
+    below = names(group.gaps[0].below, None, "agent")
+    return (names(group.agents, most and 3, "agent"), (" below ", below) if below else "")
 
 
 def _calls(group: GapGroup, most: int | None) -> doc.Text:
@@ -440,7 +441,9 @@ def _results(audited: Audit, spans: _Spans) -> list[Result]:
                 declared, real = group.gaps[0].before, group.gaps[0].after
                 calls = ", ".join(f"`{call_text(gap.tool, gap.call)}`" for gap in group.gaps)
                 by_host, by_files = (VERBS[one.effect] for one in (real, declared))
-                message = f"{quoted(group.agents)}: {calls} {by_host} by the host"
+                below = quoted(group.gaps[0].below)
+                message = quoted(group.agents) + (f" below {below}" if below else "")
+                message += f": {calls} {by_host} by the host"
                 message += f", declared {by_files}"
                 span = next(iter(spans((*declared.because, *real.because)).values()), None)
                 places = [a.place for a in project.agents if a.name in group.agents]

@@ -10,6 +10,8 @@ from policy.analysis.reach import worklist as module
 from policy.analysis.reach.audit import AgentAudit, Gaps, ReadingGap, audit, escalations
 from policy.analysis.reach.chains import ComparedChains
 from policy.analysis.reach.worklist import MANY_CHAINS
+from policy.cli.audit import blocks
+from policy.cli.report.terminal import PageLayout, terminal
 from policy.cli.report.words import call_text
 from policy.compare.samples import SAMPLED
 from policy.core.effect import Effect
@@ -176,3 +178,20 @@ def test_what_a_host_cuts_off_a_rule_of_a_tool_without_a_description_is_compared
     assert (deeper.tool, len(deeper.chain)) == ("Task", 4)
     assert (gap.tool, gap.effects) == ("other", (Effect.DENY, Effect.ALLOW))
     assert gap.call["argument"] != "a"
+
+
+def test_an_escalation_says_below_which_agent_it_is() -> None:
+    text = "---\nname: {}\ndescription: d\ntools: {}\n---\nx\n"
+    lists = {"mid": "Read, Agent", "low": "Read, Grep", "top": "Read, Agent, Grep"}
+    tree = Memory({f".claude/agents/{n}.md": text.format(n, tools) for n, tools in lists.items()})
+    found = [
+        (group.agents, group.gaps[0].below, group.gaps[0].chain)
+        for group in escalations(audit(load_tree(tree)).projects[0].agents)
+        if any(gap.tool == "Grep" for gap in group.gaps)
+    ]
+    # Nothing is taken from `low` where `main` or `top` starts it.
+    assert found
+    assert {below[0] for _, below, _ in found} == {"mid"}
+    assert all({*below} <= {*chain[1:-1]} for _, below, chain in found)
+    shown = terminal(blocks(audit(load_tree(tree)), 60), PageLayout(400))
+    assert " below mid: Grep(src/app.py) allowed by the host" in shown

@@ -58,6 +58,12 @@ class ReadingGap(Difference):
 
     chain: tuple[str, ...] = ()
 
+    @property
+    def below(self) -> tuple[str, ...]:
+        """The agents that decide between the first of the chain and the last."""
+        links = dict.fromkeys((*self.before.links, *self.after.links))
+        return tuple(link for link in links if link in self.chain[1:-1])
+
 
 class Gaps:
     """The gaps of one project.
@@ -292,7 +298,7 @@ def _is_dead_letter(gap: ReadingGap) -> bool:
 
 @frozen
 class GapGroup:
-    """Gaps with the same two effects, of the same agents for the same reason.
+    """Gaps with the same two effects, of the same agents below the same for the same reason.
 
     Attributes:
         agents: that make the calls.
@@ -318,12 +324,13 @@ def _groups(found: Iterable[tuple[str, Iterable[ReadingGap]]]) -> list[GapGroup]
     once: dict[Hashable, dict[str, ReadingGap]] = {}
     for name, gaps in found:
         for gap in gaps:
-            key = (gap.tool, str(gap.call), gap.effects, _why(gap.before))
+            key = (gap.tool, str(gap.call), gap.effects, _why(gap.before), gap.below)
             once.setdefault(key, {}).setdefault(name, gap)
     groups: dict[Hashable, tuple[tuple[str, ...], list[ReadingGap]]] = {}
     for members in once.values():
         gap, who = next(iter(members.values())), tuple(members)
-        groups.setdefault((who, gap.effects, _why(gap.before)), (who, []))[1].append(gap)
+        alike = (who, gap.effects, _why(gap.before), gap.below)
+        groups.setdefault(alike, (who, []))[1].append(gap)
     return [GapGroup(who, tuple(gaps)) for who, gaps in groups.values()]
 
 
