@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from functools import partial
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any, Final
 
 from policy.cli import verbs
@@ -65,7 +66,7 @@ def parser_of(verb: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=f"policy {verb}",
         usage=f"%(prog)s [options] {about['usage']}",
-        description=about["description"],
+        description=fill(about["description"], _HELP_WIDTH),
         epilog=about.get("epilog"),
         formatter_class=partial(
             argparse.RawDescriptionHelpFormatter, max_help_position=26, width=_HELP_WIDTH
@@ -74,6 +75,7 @@ def parser_of(verb: str) -> argparse.ArgumentParser:
     )
     _add(parser, about["options"])
     further = parser.add_argument_group("further options")
+    _add(further, about.get("further", {}))
     for name in about.get("uses", ()):
         if name in data["own"]:
             _add(parser, data["own"][name])

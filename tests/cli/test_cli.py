@@ -16,6 +16,7 @@ import pytest
 import policy
 from policy.cli import main, verbs
 from policy.cli.console import Console
+from policy.cli.options import parser_of
 from tests.conftest import FIXTURES
 
 COMMAND = FIXTURES / "command"
@@ -190,6 +191,15 @@ def test_no_line_is_wider_than_the_terminal(name, columns, capsys, monkeypatch) 
 )  # fmt: skip
 def test_exit_status(arguments, status, run) -> None:
     assert run(*arguments)[0] == status
+
+
+@pytest.mark.parametrize("verb", sorted({*verbs()["verbs"]} - {"hook"}))  # it has its own
+def test_the_help_of_a_verb_fits_on_a_screen(verb: str) -> None:
+    lines = parser_of(verb).format_help().splitlines()
+    assert len(lines) <= 40
+    assert all(len(line) <= 100 for line in lines)
+    first = "\n".join(lines).partition("\noptions:")[2].partition("\n\n")[0]
+    assert first.count("\n  -") <= (6 if verb in ("check", "audit", "lint", "diff") else 9)
 
 
 # --- query --------------------------------------------------------------------
