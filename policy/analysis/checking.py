@@ -234,7 +234,12 @@ class Checker:
             confirm={link.name: link.confirm for link in chain.links if link.confirm},
             instead=instead if instead.effect is not decision.effect else None,
             clauses=() if denied else chain.account(tool, call),
-            remedy=None if denied or hint else self._remedy(asked, project.host, chain, tool, call),
+            remedy=(
+                # No rule gives an agent a tool that it does not have.
+                None
+                if denied or hint or instead.reason is Reason.UNAVAILABLE
+                else self._remedy(asked, project.host, chain, tool, call)
+            ),
             modes=self._by_mode(project, names, tool, call) if self.modes else None,
             starts=() if first in starting else project.starts,
             hint=hint,

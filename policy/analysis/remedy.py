@@ -134,11 +134,14 @@ def _hands_on_a_list(chain: Chain, link: str) -> bool:
 def denial(chain: Chain, tool: str, call: Mapping[str, object]) -> Remedy | None:
     """Return a rule that denies an allowed call of *chain*; None where none is known to.
 
-    It is the first of those that match as little as can be written, and it is the last agent's.
+    It is the first of those that match as little as can be written, before those for commands
+    that need no rule to run; and it is the last agent's.
     """
+    command = command_of(tool, call, dialect_of([chain.table]))
+    idle = {f"{tool}({part.text})" for part in (command.parts if command else ()) if part.harmless}
     link = chain.names[-1]
     parts = [part for part in chain.table.use.parts if link in part.links]
-    for rule in rules_for(chain, tool, call):
+    for rule in sorted(rules_for(chain, tool, call), key=idle.__contains__):
         with suppress(PolicyError):
             table = placed(chain, with_rules(chain, [rule], parts, Effect.DENY))
             if table.decide(tool, call).effect is Effect.DENY:

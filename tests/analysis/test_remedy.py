@@ -126,3 +126,44 @@ def test_a_rule_that_lets_a_program_run_any_command_is_named_with_one(tmp_path, 
     (tmp_path / "t.policy").write_text("root m\nagent m {\n    ask Bash(ls *)\n}\n")
     main(["check", str(tmp_path / "t.policy"), "Bash(bash -s)"])
     assert "any command, e.g. `bash -s <<< policy-witness`" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("command", "rule"),
+    [
+        ("if true; then rm x; fi", "Bash(rm x)"),
+        ("cd a && ls && rm x", "Bash(rm x)"),
+        ("ls; npm test", "Bash(npm test)"),
+        ("ls", "Bash(ls)"),
+    ],
+)
+def test_a_denial_is_of_what_needs_a_rule_to_run(command, rule) -> None:
+    files = Memory({".claude/settings.json": '{"permissions": {"allow": ["Bash"]}}'})
+    found = denial(load_tree(files).chain("main"), "Bash", {"command": command})
+    assert found is not None
+    assert found.rules == (rule,)
+
+
+@pytest.mark.parametrize(("call", "proposed"), [("Nope(x)", False), ("WebSearch", True)])
+def test_no_rule_is_proposed_for_a_tool_that_an_agent_does_not_have(
+    call, proposed, tmp_path, capsys
+) -> None:
+    (tmp_path / ".claude").mkdir()
+    (tmp_path / ".claude/settings.json").write_text('{"permissions": {"allow": ["Bash(ls)"]}}')
+    main(["check", str(tmp_path), call])
+    assert ("to allow" in capsys.readouterr().out) is proposed
+
+
+@pytest.mark.parametrize(
+    ("words", "rule"),
+    [
+        ("git push", "Bash(git push)"),
+        ("npm run build", "Bash(npm run build)"),
+        ("cat src/a", "Bash(cat src/a)"),
+        ("Read src/a", "Read(src/a)"),
+        ("bash ls", "bash(ls)"),
+    ],
+)
+def test_words_alone_are_shown_in_the_parentheses_of_a_tool(words, rule, capsys) -> None:
+    main(["check", str(FIXTURES / "command" / "team"), words])
+    assert f"`{rule}`" in capsys.readouterr().err
