@@ -149,6 +149,8 @@ def test_a_program_that_another_rule_denies_runs_nothing() -> None:
         ("npm install --save-dev *", "npm install --save-dev policy-witness"),
         (".venv/bin/python3.11 -u *", ".venv/bin/python3.11 -u -c policy-witness"),
         ("A=b make *", "A=b make -f policy-witness"),
+        ("git -c a=b *", "git -c a=b -c 'alias.x=!policy-witness' x"),
+        ("python3 -m *", "python3 -m policy-witness"),
         ("rg -n '*' src", "rg -n 'x' --pre policy-witness x '' src"),
         ("* --version", "sh -c policy-witness --version"),
         # So they may behind a program that runs the next one.

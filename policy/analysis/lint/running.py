@@ -139,7 +139,11 @@ def _read(form: _Form, words: Sequence[str], *, is_open: bool) -> tuple[int, str
         word = words[place]
         done = min(len(form.words) - len(wanted), form.named)
         place += 1
-        if wanted and wanted[0] == (word if done else _name(word)):
+        if (
+            wanted
+            and wanted[0] == (word if done else _name(word))
+            and _is_of(wanted, words[place:])
+        ):
             del wanted[0]
         elif is_open and place == len(words) and wanted and wanted[0].startswith(word):
             wanted[0] = wanted[0][len(word) :]
@@ -165,6 +169,12 @@ def _read(form: _Form, words: Sequence[str], *, is_open: bool) -> tuple[int, str
     end = words[-1][-1] if is_open and wanted else " "
     joint = " " if end.isalnum() or end in "'\"" else "x "
     return len(words), ("" if end == " " else joint) + ("x " if is_taken else "") + _text(wanted)
+
+
+def _is_of(wanted: Sequence[str], following: Sequence[str]) -> bool:
+    """Return whether a word is the first that is wanted, and no option with a value of its own."""
+    is_option = wanted[0][0] == "-" and wanted[0] != "--"
+    return not is_option or wanted[1:2] == ["ANY"] or following[:1] in ([], [*wanted[1:2]])
 
 
 def _words_of_option(form: _Form, word: str, done: int, wanted: Sequence[str]) -> int:
