@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 
 import pytest
 from hypothesis import given
@@ -11,6 +12,8 @@ from hypothesis import strategies as st
 from policy.analysis.reach import privileges as module
 from policy.analysis.reach.privileges import AtMost, at_most, tool_access
 from policy.core.effect import Effect
+from policy.files.trees import Memory
+from policy.hosts.workspace import load_tree
 from policy.tables.table import Table
 from tests.effort import examples
 from tests.strategies import table
@@ -105,3 +108,21 @@ def test_a_rule_that_no_command_matches_is_not_shown_as_what_runs() -> None:
     rules = ["allow Bash(do rm x)", "allow Bash(done)", "allow Bash(ls *)", "ask Bash(then x)"]
     (bash,) = (each for each in tool_access(at_most([table(*rules)])) if each.name == "Bash")
     assert (bash.allowed, bash.asked) == (("ls *",), ("then x",))
+
+
+@pytest.mark.parametrize(
+    ("rule", "shown"),
+    [
+        ("make | tee x", False),
+        ("cd x && make *", False),
+        ("cd x && make", True),
+        ("make 2>&1", True),
+        ("find . -name x -exec rm {} \\; *", True),
+        ("for f in a", False),
+    ],
+)
+def test_a_rule_is_shown_as_what_runs_if_a_command_may_match_it(rule, shown) -> None:
+    content = json.dumps({"permissions": {"allow": [f"Bash({rule})"]}})
+    chain = load_tree(Memory({".claude/settings.json": content})).chain("main", reading="enforced")
+    (bash,) = (each for each in tool_access(at_most([chain.table])) if each.name == "Bash")
+    assert bool(bash.allowed) is shown

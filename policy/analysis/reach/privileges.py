@@ -17,8 +17,9 @@ from functools import cache, lru_cache
 from itertools import combinations
 from typing import Final
 
-from policy.analysis.no_command import why_no_command
+from policy.analysis.no_command import is_parted, why_no_command
 from policy.compare.tables import OTHER_TOOL, glob_pattern, internal_tools, representatives
+from policy.compare.witness import witness_call
 from policy.core import expressions as re
 from policy.core import values
 from policy.core.decision import Reason
@@ -27,7 +28,7 @@ from policy.patterns.families import members
 from policy.patterns.pattern import Meet, Pattern, PatternKind, freeze, is_stars, named, tokens_of
 from policy.patterns.search import fresh_character
 from policy.patterns.tokens import Gap, OneOf, Token
-from policy.tables.dialect import relative_path
+from policy.tables.dialect import ArgumentKind, relative_path
 from policy.tables.lookup import Lookup
 from policy.tables.row import Row
 from policy.tables.table import Table
@@ -230,6 +231,8 @@ class _Tool:
         self._positions = [
             (lookup, [(row, self._order(row)) for row, _ in lookup.rows]) for lookup in positions
         ]
+        kinds = [row.argument.kind for _, rows in self._positions for row, _ in rows]
+        self._kind = kinds[0] if kinds else ArgumentKind.TEXT
         # As rules have them; what two of them share is written nowhere.
         self._rules: dict[Pattern, str] = {}
         for _, rows in self._positions:
@@ -304,9 +307,24 @@ class _Tool:
             is_one = all(one is effect or other == text for one, other in effects[rule])
             written = bool(rule) and is_one
             name = rule if written else shown[pattern]
-            idle = bool(rule) and pattern not in self._matching
+            idle = bool(rule) and not (pattern in self._matching and self._is_met(pattern, effect))
             found[pattern] = values.evolve(best[pattern], rule=name, written=written, idle=idle)
         return found
+
+    def _is_met(self, pattern: Pattern, effect: Effect) -> bool:
+        """Return whether a call gets *effect* that has a text of *pattern*, if that is several.
+
+        Each of several commands may be looked at by itself, so that none is what a rule spells.
+        """
+        if self._kind is not ArgumentKind.COMMAND:
+            return True
+        texts = [each for fresh in ("x", "") if is_parted(each := freeze(pattern, fresh))]
+        return not texts or any(
+            lookup.decide(witness_call(row.ruleset.dialect, row.argument, text)).effect is effect
+            for lookup, _ in self._positions
+            for row, _ in lookup.rows[:1]
+            for text in texts
+        )
 
     def _shown(self, pattern: Pattern) -> str:
         return f"{self._tool}({''.join(map(_plain, pattern.tokens)) or pattern})"
