@@ -87,11 +87,11 @@ def _run_verb(verb: str, arguments: list[str]) -> int:
         with watched(console.progress):
             status: int = module.run(options, console)
         console.clear()
-        reader = sys.modules.get("policy.hosts.claude.shell.bash")
-        if reader is not None and reader.is_missed():
+        reader = sys.modules.get("policy.commands.reader")
+        for name in sorted(reader.missing_extras) if reader is not None else ():
             console.say(
-                "note: commands of more than plain words are asked for, since the extra `bash` is"
-                " not installed: pip install '.[bash]' in a clone of agent-policy"
+                f"note: commands of more than plain words are asked for, since the extra `{name}`"
+                f" is not installed: pip install '.[{name}]' in a clone of agent-policy"
             )
     except PolicyError as error:
         console.error(error)

@@ -38,9 +38,14 @@ __all__ = [
     "host_shell",
     "in_home",
     "is_plain",
+    "missing_extras",
     "read_command",
     "reader_of",
 ]
+
+
+# The extras of this package that some command needed, and that are not installed.
+missing_extras: Final[set[str]] = set()
 
 
 # --- the result of reading a command -----------------------------------------------------------

@@ -6,7 +6,6 @@ import bisect
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 
-from policy.core import expressions as re
 from policy.core.values import field, frozen
 
 __all__ = ["Edit", "Place", "Source", "Span", "cited", "edited", "quoted", "visible"]
@@ -92,18 +91,15 @@ _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
 
 def named_project(text: str) -> str:
-    """Return *text* with the variable of the project's folder where it is not known."""
-    return _PROJECT.sub("$CLAUDE_PROJECT_DIR", text) if "/@project" in text else text
-
-
-# In a command that a host has put the folder into.
-_PROJECT = re.compile(r"/@project(?![^/\s'\"`)])")
+    """Return *text* with ``$PWD`` for the folder of a project that is not known."""
+    # In a command that a host has put the folder into.
+    return text.replace("/@project/", "$PWD/")
 
 
 def visible(text: str) -> str:
     r"""Return *text* with every hidden character spelled out, e.g. ``\u202e``.
 
-    What stands for the folder of the project is shown as the variable of it.
+    What stands for the folder of the project is shown as `named_project` has it.
     """
     text = named_project(text)
     if text.isascii() and text.isprintable():

@@ -30,6 +30,7 @@ __all__ = [
     "Tree",
     "is_unreadable",
     "kind_of_unread",
+    "name_for_rules",
     "near_name",
     "open_tree",
     "sides",
@@ -259,6 +260,14 @@ def near_name(path: str) -> str:
         if len(given) == len(names) and all(map(_is_near, given, names)):
             return "" if fnmatchcase("/".join(given), "/".join(names)) else "/".join(wanted)
     return ""
+
+
+def name_for_rules(path: str) -> str:
+    """Return the name that a host reads for rules, where *path* may hold some and has another."""
+    return ".claude/settings.json" if _MAY_HOLD_RULES.search(path) else ""
+
+
+_MAY_HOLD_RULES = re.compile(r"(^|/)\.claude/(?!settings(\.local)?\.json\Z)[^/]+\.json[c5]?\Z")
 
 
 def _is_near(given: str, wanted: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -135,11 +136,13 @@ def front_ends(
     return tuple(chosen if each.HOST == chosen.HOST else each for each in FRONT_ENDS)
 
 
-def read_beside(start: StartPlace) -> tuple[Path, ...]:
-    """Return what a session reads that is in no folder of its checkout, and is there."""
-    from policy.hosts.claude.discovery import read_beside  # noqa: PLC0415  # as above
+def read_beside(start: StartPlace, hosts: Collection[str]) -> tuple[Path, ...]:
+    """Return what a session of *hosts* reads that is in no folder of its checkout, and is there."""
+    if "claude-code" not in hosts:
+        return ()
+    from policy.hosts.claude import discovery  # noqa: PLC0415  # as above
 
-    return read_beside(start) if start.main or start.above else ()
+    return discovery.read_beside(start)
 
 
 def _folder(text: str, top: frozenset[str]) -> Folder | None:

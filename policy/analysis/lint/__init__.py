@@ -38,7 +38,7 @@ from policy.core.finding import Finding
 from policy.core.memory import seldom_collecting
 from policy.core.source import Edit, Place, Source
 from policy.core.values import frozen
-from policy.files.opening import Tree, is_unreadable, near_name
+from policy.files.opening import Tree, is_unreadable, name_for_rules, near_name
 from policy.hosts.workspace import Workspace
 from policy.language.mistakes import closest
 
@@ -143,20 +143,16 @@ def _about_files(
     for path in tree.paths():
         if path in read:
             continue
-        wanted, rules = near_name(path), _MAY_HOLD_RULES.search(path)
-        source = source_of(path) if wanted or rules else None
+        wanted, other = near_name(path), name_for_rules(path)
+        source = source_of(path) if wanted or other else None
         if source is None:
             continue
         if not wanted and '"permissions"' in source.text:
-            wanted = ".claude/settings.json"
+            wanted = other
         # A text beside agents or skills may be about anything.
         beside = wanted.endswith(".md") and wanted.split("/")[1] in path.split("/")
         if wanted and (not beside or source.text.removeprefix("\ufeff").startswith("---")):
             yield find("name-not-read", file=path, name=path.rpartition("/")[2], wanted=wanted)
-
-
-# A file in the folder of a host whose name is like no other.
-_MAY_HOLD_RULES = re.compile(r"(^|/)\.claude/(?!settings(\.local)?\.json\Z)[^/]+\.json[c5]?\Z")
 
 
 def _shown(positions: Positions) -> Iterator[Finding]:

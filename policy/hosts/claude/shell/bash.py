@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from functools import cache, cached_property
 from itertools import pairwise
 
-from policy.commands.reader import DIFFER, UNKNOWN, UNSEEN, has_half
+from policy.commands.reader import DIFFER, UNKNOWN, UNSEEN, has_half, missing_extras
 from policy.commands.words import (
     DESCRIPTOR,
     FOLDERS,
@@ -896,6 +896,7 @@ def _language() -> Language | None:
         import tree_sitter_bash  # noqa: PLC0415 - an extra, and 27 ms
         from tree_sitter import Language  # noqa: PLC0415
     except ImportError:
+        missing_extras.add("bash")
         return None
     return Language(tree_sitter_bash.language())
 
@@ -903,11 +904,6 @@ def _language() -> Language | None:
 def is_installed() -> bool:
     """Return whether the grammar is there."""
     return _language() is not None
-
-
-def is_missed() -> bool:
-    """Return whether some command needed the grammar, and it is not there."""
-    return _language.cache_info().currsize > 0 and not is_installed()
 
 
 def _parser() -> Parser | None:

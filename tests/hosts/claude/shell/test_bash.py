@@ -282,6 +282,8 @@ def test_a_command_that_needs_the_grammar_says_once_that_it_is_missing(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "tree_sitter_bash", None)
+    monkeypatch.setattr(reader, "missing_extras", missing := set[str]())
+    monkeypatch.setattr(bash, "missing_extras", missing)
     monkeypatch.setattr(bash, "_language", cache(bash._language.__wrapped__))
     monkeypatch.setattr(reader, "_read_short", reader._read)  # remembers nothing
     settings = tmp_path / ".claude/settings.json"
