@@ -75,7 +75,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     report = doc.Report(
         f"Audit of `{audited.label}`",
         partial(as_json, audited, modes=options.modes),
-        partial(blocks, audited, agent=options.agent, modes=options.modes),
+        partial(blocks, audited, agent=options.agent, modes=options.modes, guesses=found.guesses),
         _MOST,
         partial(_results, audited, found.spans),
         path_prefix(found.tree),
@@ -252,12 +252,17 @@ def _spawns(agent: AgentAudit, startable: set[str], tools: Sequence[ToolAccess])
 
 
 def blocks(
-    audited: Audit, most: int | None, *, agent: str = "", modes: bool = False
+    audited: Audit,
+    most: int | None,
+    *,
+    agent: str = "",
+    modes: bool = False,
+    guesses: str = "",
 ) -> list[doc.Block]:
     """Return the audit: findings, gaps, the matrix; of one *agent*, everything it may do.
 
     Without a bound, each agent follows with everything. With *modes* the matrix is there for each
-    permission mode.
+    permission mode. *guesses* is a clause about files that may be of no host.
     """
     if agent:
         return [
@@ -279,8 +284,8 @@ def blocks(
         files = [doc.Item(each) for each in unread]
         title = "files that may set permissions and are not read"
         found.append(doc.Section(title, doc.listed(files, most)))
-    if missing := elsewhere(audited):
-        found.append(doc.Paragraph(missing, "dim"))
+    for told in filter(None, (guesses, elsewhere(audited))):
+        found.append(doc.Paragraph(told, "dim"))
     if most is not None:
         found.append(doc.Paragraph(_NEXT, "dim"))
     return found

@@ -233,7 +233,9 @@ def blocks(answer: CheckAnswer, found: DecidingPolicy) -> list[doc.Block]:
 
 
 def _left_out(found: DecidingPolicy) -> Iterator[tuple[str, doc.Text]]:
-    """Yield what a session also reads where the files lie."""
+    """Yield what a session also reads where the files lie, and what none reads."""
+    if found.files is not None and found.files.guesses:
+        yield "note", found.files.guesses
     beside = found.files.beside if found.files is not None else ()
     if beside:
         told = f"not read, and in force for a session there: {quoted([*map(str, beside)])}"

@@ -15,7 +15,7 @@ from policy.cli.options import AS_OBSERVED, Hosts
 from policy.core.decision import Because, rule_span
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding
-from policy.core.source import Source, Span
+from policy.core.source import Source, Span, quoted
 from policy.core.values import evolve, field, frozen
 from policy.tables.projects import Projects
 
@@ -44,6 +44,17 @@ class InputTree:
         return self._sources[file]
 
     @cached_property
+    def guesses(self) -> str:
+        """A clause about files that no host reads where they lie; "" for none, or a named file."""
+        from policy.files.opening import SingleFile  # noqa: PLC0415  # as below
+
+        if isinstance(self.tree, SingleFile):
+            return ""
+        files = [each for one in self.workspace.projects for each in one.files if each.assumed]
+        told = quoted([each.path for each in files], 3)
+        return f"read on a guess: {told}: {files[0].assumed}" if files else ""
+
+    @cached_property
     def beside(self) -> tuple[Path, ...]:
         """What a session started in this folder also reads, where it lies in no folder here."""
         from policy.files.opening import Folder, start_place  # noqa: PLC0415  # as below
@@ -52,8 +63,7 @@ class InputTree:
         tree = self.tree
         if not isinstance(tree, Folder) or tree.follows:  # it is a session's already
             return ()
-        is_read = any(each.host == "claude-code" for each in self.workspace.projects)
-        return read_beside(start_place(tree.path)) if is_read else ()
+        return read_beside(start_place(tree.path), {p.host for p in self.workspace.projects})
 
     def spans(self, because: Iterable[Because]) -> dict[Because, Span]:
         """Return the places of rules whose file can still be read."""

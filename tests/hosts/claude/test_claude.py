@@ -156,6 +156,17 @@ def test_a_file_of_nearly_a_name_decides_nothing_where_it_is_the_only_one(path: 
     assert (load(tree), started.files) == ((), ())
 
 
+def test_a_file_that_is_read_where_the_host_does_not_look_is_called_a_guess(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "settings.json").write_text(DENIES)
+    told = "read on a guess: `settings.json`: the host does not look for settings here"
+    for path, said in ((tmp_path, True), (tmp_path / "settings.json", False)):
+        for verb in (["audit", str(path)], ["check", str(path), "Read(.env)"]):
+            main(verb)
+            assert (told in capsys.readouterr().out) == said
+
+
 def test_front_matter_that_is_not_yaml_is_found_and_read_key_by_key() -> None:
     found = project("claude-broken-front-matter")
 
@@ -529,7 +540,7 @@ def test_a_skill_names_the_real_folder_and_is_shown_as_it_is_written(
         main([verb[0], *verb[1:], str(tmp_path / "real")])
         printed = capsys.readouterr().out
         assert "@project" not in printed
-        assert "CLAUDE_PROJECT_DIR" in printed
+        assert "$PWD/.claude/" in printed
 
 
 def test_an_unknown_value_is_shown_as_one() -> None:
