@@ -22,7 +22,7 @@ REDACTIONS: Final = ("none", "credentials", "all")
 # What a shell, JSON or a program takes for one value: quoted, with blanks, or plain.
 _VALUE: Final = (
     r"(?:\\*\"([^\"\\$*{<\n]{4,200}+)(?=\\*\")|'([^'\\$*{<\n]{4,200}+)(?=')"
-    r"|([^\s\"'`$*{}<>&|;()\\,]{4,200}+)(?![$({*`]))"
+    r"|([^\s\"'`$*{}<>&|;()\\,]{4,200}+)(?![$({*]|`[\w$/~-]))"
 )
 _Form = tuple[str, bool, tuple[str, ...], str, Callable[[str], bool]]
 

@@ -80,6 +80,15 @@ def test_agents_with_the_same_rules_are_told_their_own_names(tmp_path: Path) -> 
         assert f"of `{name}`" in verdict.message
 
 
+def test_a_message_shows_no_credential_of_a_rule(tmp_path: Path) -> None:
+    rules = "allow Bash(API_KEY=a1b2c3d4e5f6 make)\ndeny Bash(PGPASSWORD=hunter2xy psql *)"
+    (tmp_path / "t.policy").write_text(f"root m\nagent m {{\n{rules}\n}}\n")
+    guard = Guard(policy.load(tmp_path).chain("m"))
+    message = guard.check("Bash", {"command": "PGPASSWORD=hunter2xy psql -h db"}).message
+    assert "PGPASSWORD=********* psql *" in message
+    assert "a1b2c3d4e5f6" not in message
+
+
 def test_a_message_shows_no_hidden_character_of_a_rule(tmp_path: Path) -> None:
     (tmp_path / "x.policy").write_text(
         "root main\nagent main { deny Bash(rm \u202e*)\nallow Bash }\n"

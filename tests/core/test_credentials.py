@@ -7,6 +7,8 @@ import json
 import pytest
 
 from policy.core.credentials import credentials, masked
+from policy.core.errors import PolicyError
+from policy.core.source import Source
 
 V = "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
@@ -14,6 +16,7 @@ V = "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 FORMS = r"""
 PGPASSWORD=⟦hunter2⟧ psql -h db -c 'select 1'
 PGPASSWORD='⟦hunter2 two⟧' psql
+found `PGPASSWORD=⟦hunter2xy⟧`, and `make`
 MYSQL_PWD=⟦s3cretpw⟧ mysql
 export DB_PASSWORD="⟦tr0ub4dor & three⟧"
 REDIS_PASSWORD=⟦correcthorse⟧ redis-server
@@ -149,6 +152,7 @@ openssl passwd -6
 --password from the environment
 echo done | sudo tee /etc/x
 bypass=true-value1
+DB_PASSWORD=abcd1`date` make
 https://www.npmjs.com/package/@scope/name
 """.strip().splitlines()
 
@@ -206,3 +210,19 @@ def test_a_password_in_prose_is_an_example_and_a_token_is_none() -> None:
 
 def test_a_token_of_one_letter_is_a_placeholder() -> None:
     assert list(credentials("ghp_" + "x" * 36)) == []
+
+
+def test_an_error_shows_no_credential_also_not_a_line_of_a_key() -> None:
+    text = "key: |\n  -----BEGIN PRIVATE KEY-----\n  MIIEvQIBADANBg\n  -----END PRIVATE KEY-----\n"
+    span = Source("a.yaml", text).span(text.index("MIIE"), text.index("MIIE") + 4)
+    shown = str(PolicyError("found `PGPASSWORD=hunter2xy`", span))
+    assert "hunter2xy" not in shown
+    assert "MIIE" not in shown
+    assert "^^^^" in shown
+
+
+def test_masked_text_has_the_lines_it_had() -> None:
+    text = "a\n-----BEGIN PRIVATE KEY-----\nMIIE\r\nvQIB\n-----END PRIVATE KEY-----\nb"
+    lines = masked(text).splitlines()
+    assert [len(line) for line in lines] == [len(line) for line in text.splitlines()]
+    assert (lines[0], lines[2], lines[-1]) == ("a", "****", "b")
