@@ -312,6 +312,9 @@ class Guard:
         home: str | os.PathLike[str] = "~",
         recorder: Recorder | None = None,
     ) -> None:
+        if not hasattr(chain, "names"):
+            msg = f"expected a chain, found {chain!r}: pass `policy.load(FOLDER).chain(AGENT)`"
+            raise TypeError(msg)
         for started in (starts or {}).values():
             _check_known(chain, started)
         place = Rootless() if project is None else Rooted(folders_here(project, home))

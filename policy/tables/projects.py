@@ -9,6 +9,7 @@ from policy.core.errors import PolicyError
 from policy.core.memory import seldom_collecting
 from policy.core.values import Generic, Protocol, TypeVar, evolve, field, frozen
 from policy.tables.chain import (
+    READINGS,
     Attenuated,
     Chain,
     Link,
@@ -107,7 +108,8 @@ class Projects(Generic[_Project]):
 
         Raises:
             SpawnDenied: a link may not start the next, or there is no such agent.
-            PolicyError: the first name is unknown, or stands for several agents.
+            PolicyError: the first name is unknown, or stands for several agents; or there is no
+                such reading.
             TypeError: an agent is no text.
 
         """
@@ -115,6 +117,9 @@ class Projects(Generic[_Project]):
             if not isinstance(name, str):
                 msg = f"expected the name of an agent, found {name!r}"
                 raise TypeError(msg)
+        if reading not in READINGS:
+            msg = f"there is no reading `{reading}`"
+            raise PolicyError(msg, help="there are `attenuated` and `enforced`")
         if not names:
             msg = "expected the name of an agent, found an empty chain"
             raise PolicyError(msg, help="a chain is written `main>explore`")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import attrs
 import pytest
 
+from policy.adapters.guard import Guard
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.files.opening import Memory
@@ -105,7 +106,11 @@ def test_what_is_no_name_of_an_agent_is_said_to_be_none() -> None:
     for given in (None, ["lead", "coder"], b"lead"):
         for names in ((given,), ("lead", given)):
             with pytest.raises(TypeError, match="expected the name of an agent, found"):
-                load_tree(Memory(files)).chain(*names)  # type: ignore[arg-type]  # is refused
+                load_tree(Memory(files)).chain(*names)
+    with pytest.raises(PolicyError, match="there is no reading `both`"):
+        load_tree(Memory(files)).chain("lead", reading="both")
+    with pytest.raises(TypeError, match="expected a chain, found <Workspace"):
+        Guard(load_tree(Memory(files)))  # type: ignore[arg-type]  # is refused
     with pytest.raises(PolicyError, match="no file here says what an agent may do"):
         load_tree(Memory({})).chain("lead")
 
