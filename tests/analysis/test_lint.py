@@ -151,6 +151,10 @@ def test_a_program_that_another_rule_denies_runs_nothing() -> None:
         ("A=b make *", "A=b make -f policy-witness"),
         ("git -c a=b *", "git -c a=b -c 'alias.x=!policy-witness' x"),
         ("python3 -m *", "python3 -m policy-witness"),
+        ("rsync -e ssh *", "rsync -e ssh -e policy-witness a host:b"),
+        ("bash -euo pipefail -c *", "bash -euo pipefail -c policy-witness"),
+        ("perl -i -pe *", "perl -i -pe policy-witness"),
+        ('bash -c "cd x && *"', 'bash -c "cd x && policy-witness"'),
         ("rg -n '*' src", "rg -n 'x' --pre policy-witness x '' src"),
         ("* --version", "sh -c policy-witness --version"),
         # So they may behind a program that runs the next one.

@@ -97,7 +97,8 @@ def _behind(head: str, quote: str, tail: str, text: str) -> Iterator[Running]:
     program = next((name for name in _LANGUAGES if head.startswith(name)), "")
     # Behind a quote that ends stands what is given to the program.
     if program and (quote or head == program):
-        yield Running(text + quote, "languages", program.strip())
+        end = "" if quote in tail else quote
+        yield Running(text + end, "languages", program.strip())
     start = f"{head}x{quote}" if quote else head
     words = _WORDS.findall(start)
     is_open = bool(quote) or not start[-1:].isspace()
@@ -139,11 +140,7 @@ def _read(form: _Form, words: Sequence[str], *, is_open: bool) -> tuple[int, str
         word = words[place]
         done = min(len(form.words) - len(wanted), form.named)
         place += 1
-        if (
-            wanted
-            and wanted[0] == (word if done else _name(word))
-            and _is_of(wanted, words[place:])
-        ):
+        if wanted and _is_of(form, wanted, word if done else _name(word), words[place:]):
             del wanted[0]
         elif is_open and place == len(words) and wanted and wanted[0].startswith(word):
             wanted[0] = wanted[0][len(word) :]
@@ -171,15 +168,28 @@ def _read(form: _Form, words: Sequence[str], *, is_open: bool) -> tuple[int, str
     return len(words), ("" if end == " " else joint) + ("x " if is_taken else "") + _text(wanted)
 
 
-def _is_of(wanted: Sequence[str], following: Sequence[str]) -> bool:
-    """Return whether a word is the first that is wanted, and no option with a value of its own."""
-    is_option = wanted[0][0] == "-" and wanted[0] != "--"
-    return not is_option or wanted[1:2] == ["ANY"] or following[:1] in ([], [*wanted[1:2]])
+def _is_of(form: _Form, wanted: Sequence[str], word: str, following: Sequence[str]) -> bool:
+    """Return whether *word* is the first that is wanted, and no option with a value of its own."""
+    first, *others = wanted
+    if first[0] != "-" or first == "--":
+        return word == first
+    # `-lc` is `-c` behind another one.
+    is_same = word == first or (len(first) == 2 and _last_of(word) == first)
+    is_run = form.case == "runners" and others[:1] == ["ANY"]
+    return is_same and (is_run or not following or following[0] == "".join(others[:1]))
+
+
+def _last_of(word: str) -> str:
+    """Return the last option of a few that are one word, or *word*."""
+    return f"-{word[-1]}" if _CLUSTER.fullmatch(word) else word
+
+
+_CLUSTER: Final = re.compile(r"-[A-Za-z0]{1,4}")
 
 
 def _words_of_option(form: _Form, word: str, done: int, wanted: Sequence[str]) -> int:
     """Return how many words an option is, 0 if the form runs nothing behind it."""
-    takes = word in _VALUES.get(" ".join(form.words[:done]), ())
+    takes = not {word, _last_of(word)}.isdisjoint(_VALUES.get(" ".join(form.words[:done]), ()))
     is_end = word == "--" and (not wanted or wanted[0].startswith(("-", "<-")))
     is_read = form.case != "reading" or takes or word in _READING
     ending = _ENDING["options"] | _ENDING.get(form.words[0], frozenset())
