@@ -74,6 +74,9 @@ def _forms() -> Iterator[_Form]:
 
 
 _FORMS: Final = tuple(_forms())
+_OF_PROGRAM: Final[dict[str, list[_Form]]] = {}
+for _form in _FORMS:
+    _OF_PROGRAM.setdefault(_form.words[0], []).append(_form)
 
 
 @lru_cache(maxsize=4096)
@@ -119,7 +122,7 @@ def _missing(words: list[str], *, is_open: bool, is_whole: bool) -> Iterator[tup
         is_whole: whether nothing may follow: then they must run what they read.
 
     """
-    for form in _FORMS:
+    for form in _begun(words, is_open=is_open):
         found = _read(form, words, is_open=is_open)
         if found is None:
             continue
@@ -130,6 +133,14 @@ def _missing(words: list[str], *, is_open: bool, is_whole: bool) -> Iterator[tup
                 yield from _missing(words[place:], is_open=is_open, is_whole=is_whole)
         elif (form.case == "reading") is is_whole and bool(left) is not is_whole:
             yield left, form
+
+
+def _begun(words: Sequence[str], *, is_open: bool) -> Sequence[_Form]:
+    """Return the forms whose program *words* begin with, as far as they name one."""
+    named = [_name(word) for word in words if not _ASSIGNMENT.fullmatch(word)]
+    if named and (len(named) > 1 or not is_open):
+        return _OF_PROGRAM.get(named[0], ())
+    return [form for form in _FORMS if form.words[0].startswith(named[0] if named else "")]
 
 
 def _read(form: _Form, words: Sequence[str], *, is_open: bool) -> tuple[int, str] | None:
