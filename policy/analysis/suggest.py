@@ -272,6 +272,8 @@ class _Draft:
         }
         # Rules of the policy in force that take something away.
         self._taken_over: dict[str, dict[tuple[Effect, str], None]] = {a: {} for a in self.agents}
+        # Rules for tools that no call used -> the rules that are for them too.
+        self._kept: dict[str, dict[tuple[Effect, str], set[str]]] = {a: {} for a in self.agents}
         self._asked = {
             one
             for rules in self._rules.values()
@@ -445,10 +447,16 @@ class _Draft:
         used = {call.tool for call in self._usage.calls if call.chain[-1] == agent}
         own = {rule for _, rule in self._rules[agent]}
         by = {because.rule for because in difference.after.because}
-        if difference.tool in used or key in taken or own.isdisjoint(by) or "*" in key[1]:
+        known = difference.tool in used or key in {*taken, *self._kept_tools(agent)}
+        if known or own.isdisjoint(by) or "*" in key[1]:
             return False
-        taken[key] = None
+        self._kept[agent].setdefault(key, set()).update(own & by)
         return True
+
+    def _kept_tools(self, agent: str) -> list[tuple[Effect, str]]:
+        """Return the rules for tools without a call, as long as rules of *agent* are for them."""
+        own = {rule for _, rule in self._rules[agent]}
+        return [key for key, rules in self._kept[agent].items() if not own.isdisjoint(rules)]
 
     def _narrow_excess(self, agent: str, difference: Difference) -> None:
         blamed = {because.rule for because in difference.after.because}
@@ -486,7 +494,8 @@ class _Draft:
     def _granted(self, agent: str, *, spawns: bool = True) -> list[tuple[Effect, str]]:
         """Return what *agent* may do: its rules, whom it starts, what is taken away."""
         started = self._spawns(agent) if spawns else ()
-        return list(dict.fromkeys((*self._rules[agent], *started, *self._taken_over[agent])))
+        kept = self._kept_tools(agent)
+        return list(dict.fromkeys((*self._rules[agent], *started, *kept, *self._taken_over[agent])))
 
     def _spawns(self, agent: str) -> Iterator[tuple[Effect, str]]:
         for chain in self._chains:

@@ -495,6 +495,15 @@ def test_a_tool_that_a_rule_is_also_for_keeps_what_it_had(permissions, calls, ru
     assert not found.why
 
 
+def test_nothing_is_kept_back_for_a_rule_that_was_taken_out():
+    text = json.dumps({"permissions": {"allow": ["Bash", "Monitor"]}})
+    current = RecordDecider(load_tree(Memory({".claude/settings.json": text})), "enforced")
+    calls = [bash("npm test"), bash("npm run x > out"), file("Edit", "src/a.ts")]
+    found = propose(usage_of(calls, current, file=CLAUDE), current, file=CLAUDE)
+    assert [call.arguments["command"] for call in found.uncovered] == ["npm run x > out"]
+    assert "ask" not in json.loads(found.text)["permissions"]
+
+
 @pytest.mark.parametrize(
     ("command", "kind"),
     [
