@@ -11,7 +11,6 @@ from policy.core.effect import Effect
 from policy.hosts.data import data_table
 from policy.patterns.pattern import Pattern, freeze
 from policy.tables.dialect import ArgumentKind, Dialect
-from policy.tables.entry import RowEntry
 from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Table
 
@@ -43,7 +42,7 @@ def head_of(pattern: Pattern | None) -> str:
 
 
 @lru_cache(maxsize=4096)
-def why_no_command(entry: RowEntry, tool: str, dialect: Dialect) -> tuple[str, str] | None:
+def why_no_command(entry: Entry, tool: str, dialect: Dialect) -> tuple[str, str] | None:
     """Return the case of the finding that no command matches a line, and its words, or None.
 
     A host looks for what is denied, or asked for, in each piece of a command that it cannot read:
@@ -72,9 +71,7 @@ def is_parted(text: str) -> bool:
 _PARTING: Final = re.compile(r"[;\n]|(?<![<>])[|&](?!>)")
 
 
-def _refused(
-    entry: RowEntry, pattern: Pattern, tool: str, dialect: Dialect
-) -> tuple[str, str] | None:
+def _refused(entry: Entry, pattern: Pattern, tool: str, dialect: Dialect) -> tuple[str, str] | None:
     """Return why a shell refuses every command that a line is about, or its host does."""
     head = head_of(pattern)
     found = _FIRST.match(head.lstrip(" \t\n"))
@@ -112,7 +109,7 @@ def _missing(text: str, needed: str) -> str:
 _WORDS: Final = re.compile(r"[()]|[^\s;()]+")
 
 
-def _matches(entry: RowEntry, pattern: Pattern, text: str, tool: str, dialect: Dialect) -> bool:
+def _matches(entry: Entry, pattern: Pattern, text: str, tool: str, dialect: Dialect) -> bool:
     """Return whether a rule alone, with *pattern*, decides the command *text*."""
     otherwise = Effect.ASK if entry.effect is Effect.ALLOW else Effect.ALLOW
     line = Entry(tool, entry.effect, pattern, rule=entry.rule, form=entry.form)

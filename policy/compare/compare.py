@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
+from operator import attrgetter
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
@@ -27,7 +28,7 @@ from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
 from policy.core.values import evolve, frozen
 from policy.tables.dialect import Argument, ArgumentKind, Dialect, Inputs
-from policy.tables.entry import Form, Outcome, RowEntry
+from policy.tables.entry import Entry, Form, Outcome
 from policy.tables.lookup import Lookup
 from policy.tables.parameters import TOO_MANY_PARAMETERS, parameter_cases
 from policy.tables.row import Row
@@ -37,7 +38,8 @@ __all__ = ["DIFFERENT_KINDS", "Comparison", "Known", "compare", "compare_until"]
 
 # A command opens files: other rows are asked as well.
 _OPENING: Final = frozenset({ArgumentKind.COMMAND, ArgumentKind.POWERSHELL})
-_NONE: Final[tuple[tuple[()], ...]] = ((),) * len(RowEntry._fields)
+_COUNTING: Final = attrgetter("pattern", "field", "effect", "reason", "place", "form")
+_NONE: Final[tuple[tuple[()], ...]] = ((),) * 6
 
 
 @frozen(cache_hash=True)
@@ -107,10 +109,10 @@ def _opens(row: Row) -> tuple[bool, bool]:
     return row.tool in (files.reads, files.input), row.tool in (files.writes, files.output)
 
 
-def _columns(entries: Sequence[RowEntry], *, linked: bool) -> tuple[tuple[object, ...], ...]:
+def _columns(entries: Sequence[Entry], *, linked: bool) -> tuple[tuple[object, ...], ...]:
     """Return what counts of entries, a tuple for each kind of thing: of each it would take more."""
-    columns = zip(*entries, strict=True) if entries else _NONE
-    patterns, fields, effects, reasons, _, places, forms = columns
+    columns = zip(*map(_COUNTING, entries), strict=True) if entries else _NONE
+    patterns, fields, effects, reasons, places, forms = columns
     if not linked and Form.LENT in forms:
         # For which tool a rule is written counts behind links alone.
         forms = tuple([Form.PLAIN if form is Form.LENT else form for form in forms])

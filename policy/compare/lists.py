@@ -17,7 +17,7 @@ from policy.commands.knowledge import Shell
 from policy.compare.auto_allowed import runs_no_more
 from policy.core.effect import Effect
 from policy.core.memory import Key
-from policy.core.values import frozen
+from policy.core.values import evolve, frozen
 from policy.patterns.automaton import NO_MATCH, Automaton
 from policy.patterns.index import Indexed
 from policy.patterns.pattern import (
@@ -32,7 +32,7 @@ from policy.patterns.pattern import (
 from policy.patterns.search import fresh_character
 from policy.patterns.tokens import Token
 from policy.tables.dialect import ArgumentKind
-from policy.tables.entry import BY_DEFAULT, RowEntry, unsure
+from policy.tables.entry import BY_DEFAULT, Entry, unsure
 from policy.tables.lookup import Lookup
 from policy.tables.row import Row
 
@@ -132,7 +132,7 @@ def grants_whole(row: Row) -> bool:
 def by_rules(row: Row) -> Row:
     """Return the row with each default outcome replaced by allow: only rules ask or deny."""
     entries = (
-        entry._replace(effect=Effect.ALLOW) if entry.reason in BY_DEFAULT else entry
+        evolve(entry, effect=Effect.ALLOW) if entry.reason in BY_DEFAULT else entry
         for entry in row.entries
     )
     return Row(entries, unasked(row), row.default.reason, row.tool, row.ruleset)
@@ -193,7 +193,7 @@ class View:
     """
 
     kind: PatternKind
-    entries: tuple[RowEntry, ...]
+    entries: tuple[Entry, ...]
     default: Effect
     shared: int = 0
     _row: Row | None = None
@@ -223,7 +223,7 @@ class View:
             said |= {"unasked": unasked(row), "deferred": deferred(row)}
         if not row.has_parameters:
             return cls(row.kind, row.entries, row.default.effect, row=row, **said)
-        entries: list[RowEntry] = []
+        entries: list[Entry] = []
         for entry in row.entries:
             if not entry.field or entry.field == sole:
                 entries.append(entry)
@@ -360,13 +360,13 @@ def is_stricter(one: View, other: View) -> bool:
     return line is None
 
 
-def _holds(entry: RowEntry, parameters: Mapping[str, str]) -> bool:
+def _holds(entry: Entry, parameters: Mapping[str, str]) -> bool:
     value = parameters.get(entry.field)
     return value is not None and entry.pattern is not None and entry.pattern.matches(value)
 
 
 def counterparts(
-    before: Sequence[RowEntry], after: Sequence[RowEntry], *, alike: bool = True
+    before: Sequence[Entry], after: Sequence[Entry], *, alike: bool = True
 ) -> dict[int, int]:
     """Return which lines of *before* stand in *after* too, in the same order.
 
@@ -391,8 +391,8 @@ def counterparts(
 
 
 def _same(
-    before: Sequence[RowEntry],
-    after: Sequence[RowEntry],
+    before: Sequence[Entry],
+    after: Sequence[Entry],
     some: Sequence[int],
     others: Sequence[int],
     *,

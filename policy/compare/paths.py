@@ -16,7 +16,7 @@ from policy.patterns.pattern import Meet, Pattern, PatternKind
 from policy.patterns.tokens import Alternatives, Gap, OneOf, Run, Token, folded
 from policy.tables.calls import case_variant
 from policy.tables.dialect import Dialect
-from policy.tables.entry import Form, RowEntry
+from policy.tables.entry import Entry, Form
 from policy.tables.lookup import Lookup
 from policy.tables.row import Row
 
@@ -154,12 +154,12 @@ def _hides_deeper(name: str, dialect: Dialect) -> bool:
 def behind(view: View, text: str) -> View:
     """Return what a list says of the texts that follow *text*."""
     entries = tuple(
-        entry._replace(pattern=rest) for entry in view.entries for rest in _left(entry, text)
+        evolve(entry, pattern=rest) for entry in view.entries for rest in _left(entry, text)
     )
     return evolve(view, entries=entries, row=None)
 
 
-def _left(entry: RowEntry, text: str) -> Iterator[Pattern]:
+def _left(entry: Entry, text: str) -> Iterator[Pattern]:
     return iter(()) if entry.pattern is None else left_behind(entry.pattern, text)
 
 

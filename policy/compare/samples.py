@@ -42,7 +42,7 @@ from policy.patterns.automaton import NO_MATCH
 from policy.patterns.families import members
 from policy.patterns.pattern import Pattern, freeze
 from policy.tables.command_row import may_join
-from policy.tables.entry import BY_DEFAULT, RowEntry, unsure
+from policy.tables.entry import BY_DEFAULT, Entry, unsure
 
 __all__ = ["SAMPLED", "sampled_differences"]
 
@@ -428,7 +428,7 @@ def _both_ways(other: Effect, effect: Effect, own: int) -> Iterator[Effects]:
         yield (effect, other) if own == 0 else (other, effect)
 
 
-def joining(view: View) -> Iterator[RowEntry]:
+def joining(view: View) -> Iterator[Entry]:
     """Yield the lines of files that deny or ask, and may know several commands and no first."""
     for entry, pattern in zip(view.entries, view.patterns, strict=True):
         strict = entry.effect is not Effect.ALLOW and entry.reason not in BY_DEFAULT

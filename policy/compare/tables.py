@@ -23,7 +23,6 @@ from policy.patterns.notations import is_glob, names
 from policy.patterns.pattern import Pattern, PatternKind, readable
 from policy.patterns.tokens import Gap, OneOf, Token
 from policy.tables.dialect import Dialect
-from policy.tables.entry import RowEntry
 from policy.tables.lookup import Lookup
 from policy.tables.parameters import TOO_MANY_PARAMETERS, parameter_cases
 from policy.tables.row import Row
@@ -313,7 +312,7 @@ class _Lines:
     looking: bool
     sole: str = ""
 
-    def of(self, rules: RuleSet) -> Iterator[RowEntry]:
+    def of(self, rules: RuleSet) -> Iterator[Entry]:
         """Yield the lines of *rules*."""
         dialect = rules.dialect
         special = {dialect.key(name) for name in self.special}
@@ -361,14 +360,15 @@ def _denies_all(view: View) -> bool:
     return len(view.entries) == view.shared and view.default is Effect.DENY
 
 
-def _line(entry: Entry, pattern: Pattern) -> RowEntry:
-    return RowEntry(pattern, "", entry.effect, entry.reason, entry.rule, entry.place)
+def _line(entry: Entry, pattern: Pattern) -> Entry:
+    reason, rule, place = entry.reason, entry.rule, entry.place
+    return Entry(entry.tool, entry.effect, pattern, reason=reason, rule=rule, place=place)
 
 
 @lru_cache(maxsize=4096)
-def _left_out(name: str, *, fold: bool, looking: bool) -> RowEntry:
+def _left_out(name: str, *, fold: bool, looking: bool) -> Entry:
     pattern = _behind(_name(name, fold=fold), None) if looking else _name(name, fold=fold)
-    return RowEntry(pattern, "", Effect.ALLOW, Reason.RULE, name, None)
+    return Entry(name, Effect.ALLOW, pattern, rule=name)
 
 
 @lru_cache(maxsize=65_536)

@@ -108,32 +108,22 @@ class Domain:
 ANY_TEXT: Final = Domain({"text": {"": "text"}}, frozenset({"text"}), closed=True)
 
 # `/a/b`: parts that are not empty, `.` or `..`; the root is the empty text.
-PATHS: Final = Domain(
-    {
-        "root": {"/": "part?", "": DEAD},
-        "part?": {"/": DEAD, ".": "dot", "": "part"},
-        "dot": {"/": DEAD, ".": "dots", "": "part"},
-        "dots": {"/": DEAD, "": "part"},
-        "part": {"/": "part?", "": "part"},
-    },
-    frozenset({"root", "part"}),
-    separator="/",
-)
+_ROOT: Final = {"root": {"/": "part?", "": DEAD}}
+_PARTS: Final = {
+    "part?": {"/": DEAD, ".": "dot", "": "part"},
+    "dot": {"/": DEAD, ".": "dots", "": "part"},
+    "dots": {"/": DEAD, "": "part"},
+    "part": {"/": "part?", "": "part"},
+}
+_NAMED: Final = frozenset({"root", "part"})
+PATHS: Final = Domain({**_ROOT, **_PARTS}, _NAMED, separator="/")
 
 # The same where blanks around a path are no part of it: none stands at the end.
-_AT_BLANK = dict.fromkeys(BLANKS, "blank")
-TRIMMED_PATHS: Final = Domain(
-    {
-        "root": {"/": "part?", "": DEAD},
-        "part?": {**_AT_BLANK, "/": DEAD, ".": "dot", "": "part"},
-        "dot": {**_AT_BLANK, "/": DEAD, ".": "dots", "": "part"},
-        "dots": {**_AT_BLANK, "/": DEAD, "": "part"},
-        "part": {**_AT_BLANK, "/": "part?", "": "part"},
-        "blank": {**_AT_BLANK, "/": "part?", "": "part"},
-    },
-    frozenset({"root", "part"}),
-    separator="/",
-)
+_AT_BLANK: Final = dict.fromkeys(BLANKS, "blank")
+_TRIMMED: Final = {
+    name: {**_AT_BLANK, **edges} for name, edges in {**_PARTS, "blank": _PARTS["part"]}.items()
+}
+TRIMMED_PATHS: Final = Domain({**_ROOT, **_TRIMMED}, _NAMED, separator="/")
 
 # `a.b.c`: labels that are not empty.
 HOSTS: Final = Domain(

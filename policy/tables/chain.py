@@ -20,7 +20,6 @@ __all__ = [
     "NOTHING_SAID",
     "READINGS",
     "SPAWN_TOOL",
-    "Around",
     "Attenuated",
     "CallPlace",
     "Chain",
@@ -194,27 +193,6 @@ def spawn_call(reading: Reading, agent: str) -> tuple[str, dict[str, object]]:
 def plain_call(agent: str) -> tuple[str, dict[str, object]]:
     """Return the call that starts *agent* in most hosts."""
     return SPAWN_TOOL, {"subagent_type": agent}
-
-
-@frozen
-class Around:
-    """A reading around another one, of which it has all but the links."""
-
-    reading: Reading
-
-    @property
-    def name(self) -> str:
-        """``attenuated`` or ``enforced``."""
-        return self.reading.name
-
-    @property
-    def agents(self) -> tuple[str, ...]:
-        """Every agent that can be a link."""
-        return self.reading.agents
-
-    def spawn_call(self, agent: str) -> tuple[str, dict[str, object]]:
-        """Return the tool and the arguments that start *agent*."""
-        return spawn_call(self.reading, agent)
 
 
 @frozen(slots=False)

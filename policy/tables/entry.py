@@ -1,20 +1,19 @@
-"""The lines of a row, and what a row says of a call."""
+"""One line of a rule set, and what a row of lines says of a call."""
 
 from __future__ import annotations
 
 import enum
-from collections import namedtuple
 
+from policy.core import values
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.source import Place
-from policy.core.values import frozen
 from policy.patterns.pattern import Pattern, PatternKind
 from policy.tables.dialect import ArgumentKind
 
 TYPE_CHECKING = False  # importing `typing` takes too long for a hook
 if TYPE_CHECKING:
-    from typing import Final, NamedTuple
+    from typing import Final
 
     from policy.tables.ruleset import RuleSet
 
@@ -24,9 +23,9 @@ __all__ = [
     "KINDS",
     "UNANALYSABLE",
     "UNREADABLE",
+    "Entry",
     "Form",
     "Outcome",
-    "RowEntry",
     "guarded",
     "strictness",
     "unsure",
@@ -59,53 +58,51 @@ class Form(enum.Enum):
     __hash__ = object.__hash__
 
 
-if TYPE_CHECKING:
+@values.frozen
+class Entry:
+    """One line of a rule set, and of the rows of the tools that it applies to.
 
-    class _Line(NamedTuple):
-        pattern: Pattern | None
-        field: str
-        effect: Effect
-        reason: Reason
-        rule: str
-        place: Place | None
-        form: Form = Form.PLAIN
+    Attributes:
+        tool: a tool name, or a glob over names (`policy.patterns.notations.names`).
+        effect: what it says.
+        pattern: what its argument must be; None is any call.
+        field: the parameter that *pattern* matches; "" is the argument that
+            the dialect names for the tool.
+        reason: what a decision by this entry gives as its reason.
+        rule: the rule as written.
+        place: where it is written.
+        form: how it says so, where that counts.
 
-else:
-    _Line = namedtuple(  # noqa: PYI024
-        "_Line", "pattern field effect reason rule place form", defaults=(Form.PLAIN,)
-    )
+    """
 
-
-class RowEntry(_Line):
-    """One line of a row; without a pattern it decides every call that reaches it."""
-
-    __slots__ = ()
+    tool: str
+    effect: Effect
+    pattern: Pattern | None = None
+    field: str = ""
+    reason: Reason = Reason.RULE
+    rule: str = values.field(default="", hash=False)
+    place: Place | None = values.field(default=None, hash=False)
+    form: Form = Form.PLAIN
 
 
 # The patterns that each kind of argument is matched with.
 KINDS: Final = {
-    ArgumentKind.TEXT: PatternKind.TEXT,
-    ArgumentKind.COMMAND: PatternKind.TEXT,
-    ArgumentKind.POWERSHELL: PatternKind.TEXT,
+    **dict.fromkeys(ArgumentKind, PatternKind.TEXT),
     ArgumentKind.PATH: PatternKind.PATH,
     ArgumentKind.URL: PatternKind.HOST,
-    ArgumentKind.LENIENT: PatternKind.TEXT,
-    ArgumentKind.FILES: PatternKind.TEXT,
-    ArgumentKind.JOINED: PatternKind.TEXT,
-    ArgumentKind.JSON: PatternKind.TEXT,
 }
 
 
 # What a row says of a call, and the outcomes that no rule is the reason of.
 
 
-@frozen(eq=False)
+@values.frozen(eq=False)
 class Outcome:
     """What a row says of a call: the entries are the reasons."""
 
     effect: Effect
     reason: Reason
-    entries: tuple[RowEntry, ...] = ()
+    entries: tuple[Entry, ...] = ()
 
 
 # What a rule for any command overrides where the host's shell says so.

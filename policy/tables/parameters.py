@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, combinations, islice, product
 
-from policy.core.values import TYPE_CHECKING
 from policy.patterns.families import classes
 from policy.patterns.pattern import Pattern
 from policy.tables.dialect import Inputs
-from policy.tables.entry import Outcome, RowEntry
+from policy.tables.entry import Entry, Outcome
 from policy.tables.row import Row
-
-if TYPE_CHECKING:
-    from policy.tables.ruleset import Entry
 
 __all__ = ["TOO_MANY_PARAMETERS", "beside", "outcomes_beside", "parameter_cases"]
 
@@ -60,7 +56,7 @@ def _any_of(row: Row, call: Mapping[str, object]) -> Iterator[Outcome]:
 
 
 def parameter_cases(
-    lists: Iterable[Iterable[RowEntry | Entry]],
+    lists: Iterable[Iterable[Entry]],
     most: int = _CASES,
     *,
     whole: bool = False,

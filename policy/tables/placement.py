@@ -1,8 +1,8 @@
 """Calls decided for the folder in which they are made, links followed.
 
 Rules name the project and the home folder by placeholders (`/@project`, `/@home`).
-`ProjectFolders` puts real folders in their place, `Anywhere` decides relative paths of a project
-in any folder. `Rooted` and `Rootless` are the places in which chains decide calls.
+`ProjectFolders` puts real folders in their place. `Rooted` and `Rootless` are the places in which
+chains decide calls: a project in known folders, and one that may lie in any folder.
 """
 
 from __future__ import annotations
@@ -21,13 +21,12 @@ from policy.core.values import Final, evolve, frozen
 from policy.patterns.pattern import Pattern, PatternKind
 from policy.patterns.tokens import Gap, Token, folded, in_any_case
 from policy.tables.calls import Unreadable, argument_text
-from policy.tables.dialect import BLANKS, Argument, ArgumentKind, Dialect
+from policy.tables.dialect import BLANKS, ArgumentKind, Dialect
 from policy.tables.lookup import not_a_tool, not_arguments
 from policy.tables.ruleset import EntriesOnDemand, Entry, RuleSet
 from policy.tables.table import Ceiling, LinkedRules, Table
 
 __all__ = [
-    "Anywhere",
     "PlacedTable",
     "ProjectFolders",
     "ProjectPlace",
@@ -210,33 +209,27 @@ class ProjectFolders(_Moved):
         return {name: _folded(folder, dialect) for name, folder in folders.items()}
 
 
-class Anywhere(_Moved):
-    """Tables that decide relative paths of a project that may lie in any folder.
+# Rules in a folder that is not known.
 
-    A rule about paths from the root or the home folder that denies holds for a file of the
-    project where it does in some folder, and one that allows where it does in every folder; one
-    that asks is taken both ways. A folder that it names itself, or one below, is not looked at.
+
+def _in_any_folder(rules: RuleSet, granting: Effect) -> RuleSet:
+    """Return *rules* for files of a project that may lie in any folder.
+
+    A rule about paths from the root or the home folder with an effect from *granting* on holds
+    for a file of the project where it does in every folder, and another where it does in some.
+    A folder that it names itself, or one below, is not looked at.
     """
-
-    def _moved(self, rules: RuleSet) -> tuple[RuleSet, ...]:
-        return tuple(self._read(rules, granting) for granting in (Effect.ALLOW, Effect.ASK))
-
-    @staticmethod
-    def _read(rules: RuleSet, granting: Effect) -> RuleSet:
-        """Return *rules* where an effect from *granting* on must hold in every folder."""
-        dialect = rules.dialect
-        cwd, home = _folded(dialect.cwd, dialect), _folded(dialect.home, dialect)
-        entries: list[Entry] = []
-        for entry in rules.entries:
-            pattern = entry.pattern
-            if pattern is None or pattern.kind is not _PATH or _names_folder(pattern, cwd):
-                entries.append(entry)
-            else:
-                found = _everywhere(pattern, cwd, home, in_all=entry.effect >= granting)
-                entries += (
-                    entry if each is pattern else evolve(entry, pattern=each) for each in found
-                )
-        return RuleSet(tuple(entries), rules.default, dialect, rules.default_reason)
+    dialect = rules.dialect
+    cwd, home = _folded(dialect.cwd, dialect), _folded(dialect.home, dialect)
+    entries: list[Entry] = []
+    for entry in rules.entries:
+        pattern = entry.pattern
+        if pattern is None or pattern.kind is not _PATH or _names_folder(pattern, cwd):
+            entries.append(entry)
+        else:
+            found = _everywhere(pattern, cwd, home, in_all=entry.effect >= granting)
+            entries += (entry if each is pattern else evolve(entry, pattern=each) for each in found)
+    return RuleSet(tuple(entries), rules.default, dialect, rules.default_reason)
 
 
 _PATH: Final = PatternKind.PATH
@@ -334,37 +327,43 @@ def _under(path: str, anchors: Mapping[str, str]) -> str:
 
 _Call = Mapping[str, object]
 
+# Tables that a place remembers, and decisions of one tool by their text.
+_TABLES: Final = 1024
+_TEXTS: Final = 16 * 1024
 
-@frozen
-class _FileArguments:
-    """Which arguments of a tool name files.
+
+class _Tool:
+    """What a placed table knows of one tool.
 
     Attributes:
-        paths: those that rules take for paths.
+        lookup: of the moved table.
+        paths: arguments that rules take for paths.
         trimmed: those of them around which blanks do not count.
-        texts: those that rules match as text.
+        texts: arguments that name files, and that rules match as text.
         commands: of a command, how it is read here.
+        names_files: whether calls may name files of the project.
+        by_text: whether the text that decides alone is all that names them.
+        remembered: decisions by that text, of calls that name no file or are denied anyhow.
 
     """
 
-    paths: frozenset[str]
-    trimmed: frozenset[str]
-    texts: frozenset[str]
-    commands: tuple[tuple[Argument, Dialect], ...]
-
-    @classmethod
-    def of(cls, table: Table, tool: str) -> _FileArguments:
-        """Return those of a tool, as *table* reads its calls."""
-        dialects = dict.fromkeys(part.rules.dialect for part in table.use.parts)
+    def __init__(self, own: Table, moved: Table, tool: str) -> None:
+        self.lookup = moved.lookup(tool)
+        dialects = dict.fromkeys(part.rules.dialect for part in moved.use.parts)
         read = [(dialect.argument(tool), dialect) for dialect in dialects]
         paths = [each for each, _ in read if each.kind is ArgumentKind.PATH]
         texts = {field for each, _ in read if each.kind in _AS_TEXT for field in each.fields}
-        return cls(
-            frozenset(field for each in paths for field in each.fields),
-            frozenset(field for each in paths if each.trimmed for field in each.fields),
-            _NAMES & texts,
-            tuple(each for each in read if each[0].kind is ArgumentKind.COMMAND),
+        self.paths = {field for each in paths for field in each.fields}
+        self.trimmed = {field for each in paths if each.trimmed for field in each.fields}
+        self.texts = _NAMES & texts
+        self.commands = [each for each in read if each[0].kind is ArgumentKind.COMMAND]
+        follows = any(is_nameless(part.rules.dialect) for part in own.use.parts)
+        self.names_files = follows and bool(self.paths or self.texts or self.commands)
+        alone = {self.lookup.field, self.lookup.alias}
+        self.by_text = not (self.paths or self.texts) and all(
+            alone.issuperset(argument.fields) for argument, _ in self.commands
         )
+        self.remembered: Memo[str, Decision] = Memo(_TEXTS)
 
     def given(self, call: _Call) -> Iterator[tuple[str, str]]:
         """Yield the paths of a call that rules take for such, each with its argument."""
@@ -413,15 +412,11 @@ def _file(file: object, spell: Callable[[str], str]) -> object:
 # Tables in a place.
 
 
-# Tables that a place remembers, and decisions of one tool by their text.
-_TABLES: Final = 1024
-_TEXTS: Final = 16 * 1024
-
 # A table, and the call that it decides.
 _Way = tuple[Table, _Call]
 
 
-class ProjectPlace:
+class ProjectPlace(_Moved):
     """Where the calls of a project are made."""
 
     def __init__(self) -> None:
@@ -435,18 +430,12 @@ class ProjectPlace:
         """Return the same for a project in a folder below this one."""
         raise NotImplementedError
 
-    def table(self, table: Table) -> Table:
-        """Return *table* as it decides calls made here."""
-        raise NotImplementedError
-
-    def others(
-        self, placed: PlacedTable, named: _FileArguments, call: _Call, files: Iterable[str]
-    ) -> Iterator[_Way]:
+    def others(self, own: Table, tool: _Tool, call: _Call, files: Iterable[str]) -> Iterator[_Way]:
         """Yield each table and call of which the strictest decision holds, beside the call itself.
 
         Args:
-            placed: what decides here.
-            named: which arguments name files.
+            own: what decides, in no place.
+            tool: what is known of the tool.
             call: the arguments.
             files: those that its command opens.
 
@@ -476,28 +465,26 @@ class Rooted(ProjectPlace):
         """Return *table* as it decides calls made here."""
         return self.folders.table(table)
 
-    def others(
-        self, placed: PlacedTable, named: _FileArguments, call: _Call, files: Iterable[str]
-    ) -> Iterator[_Way]:
+    def others(self, own: Table, tool: _Tool, call: _Call, files: Iterable[str]) -> Iterator[_Way]:
         """Yield the same with the files where links lead."""
-        for each in self._respelled(named, call):
-            yield placed.moved, each
+        for each in self._respelled(tool, call):
+            yield self.of(own).moved, each
         led = (self.folders.beyond(name, self._here) for name in dict.fromkeys(files))
         links = dict(each for each in led if each is not None)
         if links:
-            yield self.folders.linked(placed.own, tuple(links.items())), call
+            yield self.folders.linked(own, tuple(links.items())), call
 
-    def _respelled(self, arguments: _FileArguments, call: _Call) -> Iterator[_Call]:
+    def _respelled(self, tool: _Tool, call: _Call) -> Iterator[_Call]:
         """Yield *call* with the files that it names as they are named otherwise."""
         real = {
             field: self.folders.resolve(named(path, self._here, self.folders.home))
-            for field, path in arguments.given(call)
+            for field, path in tool.given(call)
             if path and "\0" not in path
         }
         if {**call, **real} != call:
             yield {**call, **real}
-        for resolve in (os.path.normpath, self.folders.resolve) if arguments.texts else ():
-            spelled = _with_paths(call, arguments.texts, partial(self._from_project, resolve))
+        for resolve in (os.path.normpath, self.folders.resolve) if tool.texts else ():
+            spelled = _with_paths(call, tool.texts, partial(self._from_project, resolve))
             if spelled != call:
                 yield spelled
 
@@ -523,23 +510,21 @@ class Rootless(ProjectPlace):
         """Return the same for a project in a folder below."""
         return self
 
-    def table(self, table: Table) -> Table:
-        """Return *table* as it decides calls made in any folder."""
-        return Anywhere().table(table)
+    def _moved(self, rules: RuleSet) -> tuple[RuleSet, ...]:
+        # What a rule that asks says is taken both ways.
+        return tuple(_in_any_folder(rules, granting) for granting in (Effect.ALLOW, Effect.ASK))
 
-    def others(
-        self, placed: PlacedTable, named: _FileArguments, call: _Call, files: Iterable[str]
-    ) -> Iterator[_Way]:
+    def others(self, own: Table, tool: _Tool, call: _Call, files: Iterable[str]) -> Iterator[_Way]:
         """Yield what denies a call that may leave the project."""
-        paths = [*files, *(path for _, path in named.given(call))]
+        paths = [*files, *(path for _, path in tool.given(call))]
 
         def note(path: str) -> str:
             paths.append(path)
             return path
 
-        _with_paths(call, named.texts, note)
+        _with_paths(call, tool.texts, note)
         if any(map(_is_elsewhere, paths)):
-            yield evolve(_NO_ROOT, origin=placed.own), call
+            yield evolve(_NO_ROOT, origin=own), call
 
 
 _NO_ROOT: Final = Table.of(RuleSet((), Effect.DENY, Dialect(""), Reason.NO_ROOT))
@@ -553,32 +538,6 @@ def _is_elsewhere(path: str) -> bool:
 def place_at(root: str | os.PathLike[str] | None) -> ProjectPlace:
     """Return the place of a project that lies in the folder *root*, if that is known."""
     return Rootless() if root is None else Rooted(folders_here(root))
-
-
-class _Tool:
-    """What a placed table knows of one tool.
-
-    Attributes:
-        lookup: of the moved table.
-        arguments: those that name files; None where no call names files of the project.
-        by_text: whether the text that decides alone is all that names them.
-        remembered: decisions by that text, of calls that name no file or are denied anyhow.
-
-    """
-
-    __slots__ = ("arguments", "by_text", "lookup", "remembered")
-
-    def __init__(self, own: Table, moved: Table, tool: str) -> None:
-        self.lookup = moved.lookup(tool)
-        found = _FileArguments.of(moved, tool)
-        follows = any(is_nameless(part.rules.dialect) for part in own.use.parts)
-        named = follows and (found.paths or found.texts or found.commands)
-        self.arguments = found if named else None
-        fields = {self.lookup.field, self.lookup.alias}
-        self.by_text = not (found.paths or found.texts) and all(
-            fields.issuperset(argument.fields) for argument, _ in found.commands
-        )
-        self.remembered: Memo[str, Decision] = Memo(_TEXTS)
 
 
 class PlacedTable:
@@ -619,11 +578,11 @@ class PlacedTable:
             if decision is not None and (checked or len(call) == 1 or lookup.takes(call)):
                 return decision
         decision = self.moved.decide(tool, call, checked)
-        if known.arguments is not None and decision.effect is not Effect.DENY:
+        if known.names_files and decision.effect is not Effect.DENY:
             try:
-                files = tuple(known.arguments.opened(call))
+                files = tuple(known.opened(call))
                 if files or not known.by_text:
-                    others = self._place.others(self, known.arguments, call, files)
+                    others = self._place.others(self.own, known, call, files)
                     found = [table.decide(tool, meant, checked) for table, meant in others]
                     return min((decision, *found), key=_strictness)
             except ValueError:  # no system has a file of such a name
@@ -635,10 +594,10 @@ class PlacedTable:
     def account(self, tool: str, call: _Call) -> tuple[Clause, ...]:
         """Return what a command does here, and what each of that gets (see `Table.account`)."""
         found = [(self.moved, call)]
-        arguments = self._tool(tool).arguments
+        known = self._tool(tool)
         try:
-            if arguments is not None:
-                found += self._place.others(self, arguments, call, arguments.opened(call))
+            if known.names_files:
+                found += self._place.others(self.own, known, call, known.opened(call))
             table, meant = min(found, key=lambda way: _strictness(way[0].decide(tool, way[1])))
         except ValueError:
             return ()

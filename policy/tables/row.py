@@ -20,7 +20,7 @@ from policy.patterns.index import Indexed
 from policy.patterns.pattern import PatternKind
 from policy.patterns.tokens import Token
 from policy.tables.dialect import ArgumentKind, Inputs
-from policy.tables.entry import BY_DEFAULT, KINDS, UNREADABLE, Outcome, RowEntry
+from policy.tables.entry import BY_DEFAULT, KINDS, UNREADABLE, Entry, Outcome
 
 if TYPE_CHECKING:
     from policy.commands.knowledge import Shell
@@ -62,7 +62,7 @@ class Row:
 
     def __init__(
         self,
-        entries: Iterable[RowEntry],
+        entries: Iterable[Entry],
         default: Effect,
         default_reason: Reason,
         tool: str,
@@ -72,7 +72,7 @@ class Row:
         self.ruleset = ruleset
         self.argument = ruleset.dialect.argument(tool)
         self.default = Outcome(default, default_reason)
-        kept: list[RowEntry] = []
+        kept: list[Entry] = []
         for entry in entries:
             if entry.pattern is None:
                 self.default = Outcome(entry.effect, entry.reason, (entry,))

@@ -8,21 +8,20 @@ tool is a *row*: the entries whose tool pattern matches the name, in order.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Sequence
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
 from itertools import chain, groupby
-from operator import attrgetter, eq
+from operator import attrgetter
 from weakref import WeakValueDictionary
 
 from policy.core import values
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.memory import Key
-from policy.core.source import Place
 from policy.core.values import Final, frozen
 from policy.patterns.index import Index
 from policy.patterns.pattern import Pattern, is_glob
 from policy.tables.dialect import Dialect
-from policy.tables.entry import Form, RowEntry
+from policy.tables.entry import Entry, Form
 from policy.tables.row import Row
 
 __all__ = ["EntriesOnDemand", "Entry", "RuleSet", "Runs", "Said"]
@@ -58,33 +57,6 @@ def _content(value: object) -> object:
     return getattr(value, "value", value)
 
 
-@frozen
-class Entry:
-    """One line of a rule set.
-
-    Attributes:
-        tool: a tool name, or a glob over names (`policy.patterns.notations.names`).
-        effect: what it says.
-        pattern: what its argument must be; None is any call.
-        field: the parameter that *pattern* matches; "" is the argument that
-            the dialect names for the tool.
-        reason: what a decision by this entry gives as its reason.
-        rule: the rule as written.
-        place: where it is written.
-        form: how it says so, where that counts.
-
-    """
-
-    tool: str
-    effect: Effect
-    pattern: Pattern | None = None
-    field: str = ""
-    reason: Reason = Reason.RULE
-    rule: str = values.field(default="", eq=False)
-    place: Place | None = values.field(default=None, eq=False)
-    form: Form = Form.PLAIN
-
-
 class EntriesOnDemand:
     """Entries that are each built when they are first asked for.
 
@@ -112,26 +84,6 @@ class EntriesOnDemand:
     def __iter__(self) -> Iterator[Entry]:
         """Return all of them."""
         return map(self.__getitem__, range(len(self)))
-
-
-@frozen(eq=False)
-class _Written:
-    """All of a rule set, the wording and places of its entries included.
-
-    Hashed by its patterns alone: hardly two sets share these and differ otherwise.
-    """
-
-    entries: Sequence[Entry]
-    others: tuple[object, ...]
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, _Written) or len(self.entries) != len(other.entries):
-            return False
-        mine, theirs = map(_WRITTEN, self.entries), map(_WRITTEN, other.entries)
-        return self.others == other.others and all(map(eq, mine, theirs))
-
-    def __hash__(self) -> int:
-        return hash(tuple([entry.pattern for entry in self.entries]))
 
 
 @frozen(slots=False, eq=False, repr=False)
@@ -234,7 +186,7 @@ class RuleSet:
         name = self.dialect.canonical(tool)
         row = self._rows.get(name)
         if row is None:
-            row = Row(self._matching(name), self.default, self.default_reason, name, self)
+            row = Row(self.lines(name), self.default, self.default_reason, name, self)
             if len(self._rows) < _REMEMBERED_NAMES or name in self.names:
                 self._rows[name] = row
         return row
@@ -255,15 +207,11 @@ class RuleSet:
             )
         return [self.entries[number] for number in sorted(matching)]
 
-    def _matching(self, name: str) -> Iterator[RowEntry]:
-        return map(_ROW_ENTRY, map(_SAID, self.lines(name)))
-
     @cached_property
     def worded(self) -> Key:
         """What sets have in common that say the same in the same words, wherever it stands."""
-        words = tuple((entry.rule, entry.place is None) for entry in self.entries)
-        said = self.entries, words, self.default, self.default_reason
-        return Key((*said, id(self.dialect)))
+        words = tuple([(_WORDS(entry), entry.place is None) for entry in self.entries])
+        return Key((words, self.default, self.default_reason, id(self.dialect)))
 
     @property
     def is_constant(self) -> bool:
@@ -325,8 +273,8 @@ class RuleSet:
         Many projects and agents say the same; its rows are built once. The reference to it is
         weak, so its key must not be the set itself.
         """
-        others = self.default, self.default_reason, self.dialect
-        return _INTERNED.setdefault(_Written(self.entries, others), self)
+        written = tuple(self.entries), self.default, self.default_reason, self.dialect
+        return _INTERNED.setdefault(Key(written), self)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, RuleSet):
@@ -359,12 +307,8 @@ def _glob(tool: str) -> Pattern:
 
 _INTERNED: WeakValueDictionary[object, RuleSet] = WeakValueDictionary()
 
-# All of an entry, its wording and place included.
-_WRITTEN: Final = attrgetter(*Entry.__match_args__)
-
-# What a line of a row has of an entry, and the line; of large tools ten thousands are made.
-_SAID: Final = attrgetter(*RowEntry._fields)
-_ROW_ENTRY: Final[Callable[[tuple[object, ...]], RowEntry]] = partial(tuple.__new__, RowEntry)
+# What an entry says, and in which words, wherever it stands.
+_WORDS: Final = attrgetter("tool", "effect", "pattern", "field", "reason", "rule", "form")
 
 # Rows of names that no entry gives literally, kept at most.
 _REMEMBERED_NAMES = 4096

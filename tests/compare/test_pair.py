@@ -10,14 +10,14 @@ from policy.core.effect import Effect
 from policy.core.source import Place
 from policy.patterns.domains import ANY_TEXT
 from policy.patterns.pattern import Pattern, PatternKind
-from policy.tables.entry import RowEntry
+from policy.tables.entry import Entry
 
 ALLOW, ASK, DENY = Effect.ALLOW, Effect.ASK, Effect.DENY
 
 
 def _view(*lines: tuple[str, Effect]) -> View:
     entries = (
-        RowEntry(Pattern.text(text), "", effect, Reason.RULE, text, Place("a.policy", number, 1))
+        Entry("", effect, Pattern.text(text), rule=text, place=Place("a.policy", number, 1))
         for number, (text, effect) in enumerate(lines, 1)
     )
     return View(PatternKind.TEXT, tuple(entries), ASK)

@@ -17,7 +17,7 @@ from policy.patterns import notations
 from policy.patterns.automaton import NO_MATCH, Automaton
 from policy.patterns.domains import PATHS
 from policy.patterns.pattern import Pattern, PatternKind
-from policy.tables.entry import RowEntry
+from policy.tables.entry import Entry
 
 _SEGMENTS = ("a", "b", "ab", "a*", "*", "**")
 _PATHS = [
@@ -38,7 +38,7 @@ _TEXTS = ["".join(letters) for length in range(5) for letters in product("abc", 
 
 def _view(patterns: list[Pattern], effects: list[Effect] | None = None) -> View:
     said = zip(patterns, effects or [Effect.DENY] * len(patterns), strict=False)
-    entries = (RowEntry(p, "", effect, Reason.RULE, str(p), None) for p, effect in said)
+    entries = (Entry("", effect, p, rule=str(p)) for p, effect in said)
     return View(patterns[0].kind, tuple(entries), Effect.ASK)
 
 
@@ -52,7 +52,7 @@ def _view(patterns: list[Pattern], effects: list[Effect] | None = None) -> View:
 @example([(Pattern.text("b"), Effect.ASK)], [Pattern.text("b")], Pattern.text("b"), Effect.DENY)
 def test_what_a_list_denies_by_its_form_it_grants_in_no_text(lines, shared, pattern, default):
     said = [*((each, Effect.ALLOW) for each in shared), *lines]
-    entries = tuple(RowEntry(p, "", effect, Reason.RULE, str(p), None) for p, effect in said)
+    entries = tuple(Entry("", effect, p, rule=str(p)) for p, effect in said)
     view = View(PatternKind.TEXT, entries, default, shared=len(shared))
     if view.denies(pattern):
         for text in filter(pattern.matches, _TEXTS):

@@ -59,7 +59,7 @@ from policy.patterns.pattern import Pattern
 from policy.tables.calls import Unreadable, argument_text
 from policy.tables.chain import SPAWN_TOOL, Chain, SpawnDenied
 from policy.tables.dialect import ArgumentKind
-from policy.tables.entry import RowEntry
+from policy.tables.entry import Entry
 from policy.tables.lookup import Lookup
 from policy.tables.row import Row
 from policy.tables.ruleset import RuleSet
@@ -190,11 +190,11 @@ def _said(lookup: Lookup) -> ToolRules:
     )
 
 
-def _entries(row: Row) -> Iterator[RowEntry]:
+def _entries(row: Row) -> Iterator[Entry]:
     """Yield the lines of a row, one for each choice of alternatives: few languages have these."""
     for entry in row.entries:
         for pattern in entry.pattern.spelled_out if entry.pattern is not None else (None,):
-            yield entry if pattern is entry.pattern else entry._replace(pattern=pattern)
+            yield entry if pattern is entry.pattern else values.evolve(entry, pattern=pattern)
 
 
 def _met(rows: list[Row], floor: Effect) -> Iterator[PortableLine]:

@@ -25,7 +25,7 @@ from policy.files.text import removal
 from policy.hosts.data import data_table
 from policy.patterns.pattern import Pattern, freeze, typed
 from policy.tables.dialect import ArgumentKind, Dialect
-from policy.tables.entry import RowEntry
+from policy.tables.entry import Entry
 from policy.tables.table import Table
 
 __all__ = ["command_findings"]
@@ -97,14 +97,14 @@ class Commands:
         dialect = self.shells[tool]
         return self.table.decide(tool, witness_call(dialect, dialect.argument(tool), command))
 
-    def entries(self, tool: str) -> Iterator[RowEntry]:
+    def entries(self, tool: str) -> Iterator[Entry]:
         """Yield the lines of *tool*."""
         for row, _ in self.table.lookup(tool).rows:
             yield from row.entries
 
-    def denials(self, tool: str) -> Iterator[tuple[RowEntry, str]]:
+    def denials(self, tool: str) -> Iterator[tuple[Entry, str]]:
         """Yield the written rules that deny some calls of *tool*, each with an argument."""
-        lines: dict[tuple[Place, str], RowEntry] = {}
+        lines: dict[tuple[Place, str], Entry] = {}
         for entry in self.entries(tool):
             place, pattern = entry.place, entry.pattern
             if entry.effect is not Effect.DENY or place is None or pattern is None:
@@ -118,7 +118,7 @@ class Commands:
             if text is not None:
                 yield entry, text
 
-    def unreadable(self) -> Iterator[tuple[RowEntry, str, Dialect]]:
+    def unreadable(self) -> Iterator[tuple[Entry, str, Dialect]]:
         """Yield the written rules that deny reading, each with a path that it denies."""
         for dialect in {part.rules.dialect for part in self.table.use.parts}:
             for tool, argument in dialect.arguments.items():
@@ -254,7 +254,7 @@ _GUARDS: Final = {Effect.DENY: "denies", Effect.ASK: "asks for"}
 def rule_of_no_command(commands: Commands) -> Iterator[Finding]:
     """Yield the rules that match no command which a shell, or its host, lets through."""
     for tool, dialect in commands.shells.items():
-        rules: dict[tuple[Place, str], list[RowEntry]] = {}
+        rules: dict[tuple[Place, str], list[Entry]] = {}
         for entry in commands.entries(tool):
             if entry.place is not None and entry.pattern is not None and not entry.field:
                 rules.setdefault((entry.place, entry.rule), []).append(entry)
@@ -273,7 +273,7 @@ def rule_of_no_command(commands: Commands) -> Iterator[Finding]:
             )
 
 
-def _is_spelled(entries: list[RowEntry], rule: str) -> bool:
+def _is_spelled(entries: list[Entry], rule: str) -> bool:
     """Return whether the texts of a rule are its own, and no words of the host."""
     return all(head_of(entry.pattern).strip() in rule for entry in entries)
 
@@ -284,7 +284,7 @@ def _example(pattern: Pattern) -> str | None:
     return text if pattern.matches(text) else pattern.witness()
 
 
-def _inside(entry: RowEntry, path: str) -> str:
+def _inside(entry: Entry, path: str) -> str:
     """Return a file in the folder *path*, where a rule is about all that it holds."""
     below, pattern = f"{path}/notes.txt", entry.pattern
     is_deep = entry.rule.endswith("**)") and not path.endswith("/app")
@@ -297,7 +297,7 @@ def _filled(form: str, path: str) -> str:
     return form.replace("{}", home + shlex.quote(rest))
 
 
-def _because(entry: RowEntry) -> Because:
+def _because(entry: Entry) -> Because:
     return Because(entry.rule, entry.effect, "", entry.place)
 
 

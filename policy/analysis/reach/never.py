@@ -19,7 +19,7 @@ from policy.hosts.claims import ClaimVerdict, check_claim
 from policy.hosts.notation.semantics import matching
 from policy.hosts.project import Project
 from policy.language.syntax import Matcher, Never
-from policy.tables.chain import Around, Chain, Link
+from policy.tables.chain import Chain, Link, Reading, spawn_call
 from policy.tables.dialect import Dialect
 
 __all__ = ["ChainShape", "check"]
@@ -61,10 +61,22 @@ class ChainShape:
 
 
 @frozen
-class _Shaped(Around):
+class _Shaped:
     """A reading whose links know where a shape stands; chains that cannot be of it end."""
 
+    reading: Reading
     shape: ChainShape
+
+    @property
+    def name(self) -> str:
+        return self.reading.name
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        return self.reading.agents
+
+    def spawn_call(self, agent: str) -> tuple[str, dict[str, object]]:
+        return spawn_call(self.reading, agent)
 
     def start(self, agent: str) -> Link:
         return self._link(self.reading.start(agent), self.shape.start())
