@@ -8,12 +8,11 @@ from hypothesis import strategies as st
 
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
-from policy.hosts.notation import SEMANTICS, read_rule
+from policy.hosts.notation.compile import compile_rules
+from policy.hosts.notation.semantics import DIALECT, read_rule
 from policy.language.parse import parse_matcher
 from policy.language.syntax import Rule
 from policy.patterns.notations import Unusable
-from policy.tables.compile import Rank, Semantics, compile_rules
-from policy.tables.dialect import Dialect
 from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import TRUST, Bounds, Ceiling, LinkedRules, Table
 from tests.reference import Said, Scope
@@ -31,23 +30,6 @@ __all__ = [
     "table",
     "tables",
 ]
-
-DIALECT: Dialect = SEMANTICS.dialect
-
-# Exact deny, exact ask, deny, ask, allow: as one of the hosts has it.
-EXACT_FIRST = Semantics(
-    profile="exact first",
-    dialect=DIALECT,
-    precedence=(
-        Rank(Effect.DENY, exact=True),
-        Rank(Effect.ASK, exact=True),
-        Rank(Effect.DENY, exact=False),
-        Rank(Effect.ASK, exact=False),
-        Rank(Effect.ALLOW),
-    ),
-    default=Effect.DENY,
-    read=read_rule,
-)
 
 effects = st.sampled_from(list(Effect))
 
@@ -136,8 +118,17 @@ def rule_set(scope: Scope) -> RuleSet:
     if scope.precedence == "last match":
         entries: list[Entry] = [entry for rule in reversed(rules) for entry in read_rule(rule)]
         return RuleSet(tuple(entries), scope.default, DIALECT)
-    semantics = SEMANTICS if scope.precedence == "strictest" else EXACT_FIRST
-    return compile_rules(rules, semantics, scope.default)
+    if scope.precedence == "strictest":
+        return compile_rules(rules, DIALECT, scope.default)
+    entries = [entry for rule in rules for entry in read_rule(rule)]
+    return RuleSet(tuple(sorted(entries, key=_exact_first)), scope.default, DIALECT)
+
+
+def _exact_first(entry: Entry) -> tuple[bool, bool, Effect]:
+    """Return what entries are ordered by: exact deny, exact ask, deny, ask, allow."""
+    exact = entry.pattern is not None and entry.pattern.exact and "*" not in entry.tool
+    allows = entry.effect is Effect.ALLOW
+    return allows, not exact and not allows, entry.effect
 
 
 def compiled(scope: Scope, *, link: str = "agent", bounds: Bounds = Bounds()) -> Table:

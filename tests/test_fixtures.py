@@ -10,7 +10,7 @@ import yaml
 
 import policy
 from policy.hosts.claims import call_of
-from policy.hosts.notation import SEMANTICS
+from policy.hosts.notation import DIALECT
 from policy.language.parse import parse_matcher
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
@@ -52,7 +52,7 @@ def _call(expected: dict) -> tuple[str, dict[str, object]]:
     """Return the call: ``Tool(argument)``, or a tool with its whole ``input``."""
     if "input" in expected:
         return expected["request"], expected["input"]
-    return call_of(parse_matcher(expected["request"]), SEMANTICS.dialect)
+    return call_of(parse_matcher(expected["request"]), DIALECT)
 
 
 def test_every_fixture_of_policies_has_requests_or_is_known_to_have_none() -> None:

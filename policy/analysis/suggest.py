@@ -35,15 +35,14 @@ from policy.core.finding import Severity
 from policy.core.source import Source
 from policy.core.values import evolve, field, frozen
 from policy.files.opening import Memory
-from policy.hosts.notation import SEMANTICS
-from policy.hosts.notation.semantics import dialect_of, semantics
+from policy.hosts.notation.compile import compile_policy
+from policy.hosts.notation.semantics import DIALECT, dialect_of
 from policy.hosts.portable import RuleFile
 from policy.hosts.workspace import load_tree
 from policy.language.parse import parse_matcher, parse_notation
 from policy.language.printer import print_document, print_matcher, print_name
 from policy.language.syntax import Policy, Rule
 from policy.tables.chain import SPAWN_TOOL, Chain, attenuate
-from policy.tables.compile import compile_policy
 from policy.tables.dialect import ArgumentKind, Dialect
 from policy.tables.placement import ProjectFolders
 from policy.tables.table import Table
@@ -53,7 +52,7 @@ __all__ = ["Proposal", "Usage", "propose", "usage_of"]
 
 def _decider(text: str, file: RuleFile | None) -> RecordDecider:
     """Return what decides calls by *text*: rules of a host, or a policy in our notation."""
-    return RecordDecider(load_tree(_tree(text, file)), "enforced", SEMANTICS.dialect.home)
+    return RecordDecider(load_tree(_tree(text, file)), "enforced", DIALECT.home)
 
 
 def _tree(text: str, file: RuleFile | None) -> Memory:
@@ -411,11 +410,11 @@ class _Draft:
         if self._file is not None:
             (project,) = load_tree(_tree(self.text(), self._file)).projects
             return Chain.start(self._file.agent, project.enforced).table
-        read = semantics(dialect_of([current]))
+        dialect = dialect_of([current])
         root, *others = (self._policy(agent) for agent in chain)
-        table = compile_policy(root, read, root=True)
+        table = compile_policy(root, dialect, root=True)
         for policy in others:
-            table = attenuate(table, compile_policy(policy, read))
+            table = attenuate(table, compile_policy(policy, dialect))
         return table
 
     def _policy(self, agent: str) -> Policy:

@@ -145,15 +145,13 @@ class DeclaredTools:
 
 @values.frozen
 class Policy:
-    """What one agent, or one settings scope, says.
+    """What one agent says in our notation.
 
     Attributes:
-        name: the agent, or the scope.
-        rules: in the order written; the host's precedence sorts them.
+        name: the agent.
+        rules: in the order written.
         delegate: the rules of what may be handed on; None where nothing is said.
         inherit: whether what is not said is granted as far as the parent grants.
-        tools: a list of the tools the agent has, beside rules about calls.
-        disallowed: a list of the tools the agent has not.
         trust: the level it is trusted at, or None.
         depth: levels of agents that may follow below it, or None.
         turns: turns it may take, or None.
@@ -164,8 +162,6 @@ class Policy:
     rules: tuple[Rule, ...] = ()
     delegate: tuple[Rule, ...] | None = None
     inherit: bool = False
-    tools: DeclaredTools = DeclaredTools(Presence.ABSENT)
-    disallowed: DeclaredTools = DeclaredTools(Presence.ABSENT)
     trust: str | None = None
     depth: int | None = None
     turns: int | None = None

@@ -13,7 +13,7 @@ from policy.analysis.reach.never import ChainShape, check
 from policy.core.effect import Effect
 from policy.files.opening import Memory
 from policy.hosts.claims import ClaimVerdict
-from policy.hosts.notation import SEMANTICS, load
+from policy.hosts.notation import DIALECT, load
 from policy.tables.chain import Chain, SpawnDenied
 from tests.effort import examples
 
@@ -39,7 +39,7 @@ agent explore {
 def verdict(shape: str, matchers: str, text: str = TEAM) -> ClaimVerdict:
     (project,) = load(Memory({"a.policy": f"{text}\nnever {shape}: {matchers}\n"}))
     assert not [f for f in project.findings if f.severity.value == "error"], project.findings
-    (found,) = check(project, SEMANTICS.dialect)
+    (found,) = check(project, DIALECT)
     return found
 
 
@@ -98,7 +98,7 @@ def test_a_call_of_the_tool_that_is_named_refutes_before_a_command_that_reads_a_
 def test_each_matcher_is_a_claim_of_its_own_in_the_order_written():
     text = f"{TEAM}\nnever ** > explore: Edit, Read\n\ntest main {{\n    allow     Read\n}}\n"
     (project,) = load(Memory({"a.policy": text}))
-    found = list(check(project, SEMANTICS.dialect))
+    found = list(check(project, DIALECT))
     assert [(each.claim, each.holds) for each in found] == [
         ("never ** > explore: Edit", True),
         ("never ** > explore: Read", False),

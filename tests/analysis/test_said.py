@@ -11,7 +11,7 @@ from policy.analysis.reach.worklist import reach
 from policy.compare.dead_rules import shadowing
 from policy.core.effect import Effect
 from policy.files.trees import Memory
-from policy.hosts.notation import SEMANTICS
+from policy.hosts.notation import DIALECT
 from policy.hosts.workspace import load_tree
 from policy.language.parse import parse_matcher
 from policy.tables.chain import Chain, SpawnDenied
@@ -47,7 +47,7 @@ def test_an_agent_that_one_model_alone_may_run_is_reached() -> None:
     text = team("allow Read, Task(model:haiku)") + "never lead > worker: Read\n"
     workspace = load_tree(Memory({"team.policy": text}))
     (project,) = workspace.projects
-    (verdict,) = check(project, SEMANTICS.dialect)
+    (verdict,) = check(project, DIALECT)
     assert verdict.holds is False
     found = query(workspace, parse_matcher("Read"), readings=["attenuated"])
     assert [answer.agent for answer in found.answers] == ["lead", "worker"]

@@ -58,7 +58,6 @@ HEAVY = (
     "policy.patterns.notations",
     "policy.patterns.search",
     "policy.tables.command_row",
-    "policy.tables.compile",
     "policy.tables.placement",
 )
 

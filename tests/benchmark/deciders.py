@@ -11,10 +11,10 @@ from policy.core.effect import Effect
 from policy.core.source import Source
 from policy.files.trees import Memory
 from policy.hosts import notation
+from policy.hosts.notation.compile import compile_policy
 from policy.hosts.workspace import Workspace, load_tree
 from policy.language.parse import parse_notation
 from policy.language.syntax import Document
-from policy.tables.compile import compile_policy
 from policy.tables.table import Table
 from tests.benchmark.peers import Decider
 from tests.benchmark.workload import Call, Compound, Rule, Workload, policy_text
@@ -43,7 +43,7 @@ def parsed(text: str) -> Document:
 def compiled(document: Document) -> Table:
     """Return the table of the only agent of a document."""
     (policy,) = notation.policies(document)
-    return compile_policy(policy, notation.SEMANTICS)
+    return compile_policy(policy)
 
 
 def ready(table: Table, tools: Iterable[str]) -> Table:

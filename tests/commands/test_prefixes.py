@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from policy.commands.reader import read_command
 from policy.commands.words import Word, WordPlace, command_prefix, prefix_programs
-from policy.hosts.notation.semantics import SEMANTICS
+from policy.hosts.notation.semantics import DIALECT
 from tests.effort import examples
 
-SHELL = SEMANTICS.dialect.shell
+SHELL = DIALECT.shell
 
 # Those that need no rights, with what each has to be told before the program.
 OPERANDS = {

@@ -11,12 +11,12 @@ from policy.compare.simple import SimpleSearch
 from policy.compare.tables import differences
 from policy.compare.witness import CHANGES, weaker
 from policy.core.effect import Effect
-from policy.hosts.notation.semantics import SEMANTICS
+from policy.hosts.notation.semantics import DIALECT
 from policy.tables.table import Table
 from tests.compare.test_disguise import COMMANDS, RULES
 from tests.strategies import table
 
-SHELL = SEMANTICS.dialect.shell
+SHELL = DIALECT.shell
 PAIRS = int(os.environ.get("PAIRS", "3"))
 
 

@@ -11,12 +11,11 @@ import policy
 from policy.core.effect import Effect
 from policy.core.source import Source
 from policy.files.trees import Memory
-from policy.hosts.notation import SEMANTICS
+from policy.hosts.notation.compile import compile_policy
 from policy.hosts.workspace import load_tree
 from policy.language.parse import parse_matcher
 from policy.language.syntax import Policy, Rule
 from policy.tables.chain import Attenuated, Chain, SpawnDenied
-from policy.tables.compile import compile_policy
 
 SPAN = Source("<api>", "").whole()
 
@@ -32,7 +31,7 @@ def _agent(name: str, allow: str = "", deny: str = "") -> Policy:
 
 def _built(first: Policy) -> Chain:
     tables = {
-        p.name: compile_policy(p, SEMANTICS)
+        p.name: compile_policy(p)
         for p in (first, _agent("explore", "Read"), _agent("summarizer", "Read"))
     }
     return Chain.start(first.name, Attenuated(tables))

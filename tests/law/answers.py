@@ -11,7 +11,7 @@ from policy.analysis.reach.privileges import AtMost
 from policy.analysis.reach.query import exceeds, query, read_maximum
 from policy.core.effect import Effect
 from policy.core.source import Source
-from policy.hosts.notation.semantics import SEMANTICS, dialect_of
+from policy.hosts.notation.semantics import DIALECT, dialect_of
 from policy.hosts.project import Project
 from policy.language.parse import parse_matcher
 from policy.tables.chain import Chain, SpawnDenied
@@ -28,7 +28,7 @@ from tests.law.worlds import (
     number_of,
 )
 
-PROJECT = SEMANTICS.dialect.cwd
+PROJECT = DIALECT.cwd
 
 
 def check_failures(world: World) -> Iterator[str]:

@@ -12,7 +12,7 @@ from policy.cli import main
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.files.trees import Memory
-from policy.hosts.notation import SEMANTICS
+from policy.hosts.notation import DIALECT
 from policy.hosts.workspace import Workspace, load_tree
 from policy.language.parse import parse_matcher
 from policy.tables.chain import Chain, SpawnDenied
@@ -65,7 +65,7 @@ def test_check_query_and_never_agree_with_who_may_be_started(
     for matcher in ("Task", "Agent(k)", "Task(k*)"):
         answers = query(team, parse_matcher(matcher)).answers
         assert {answer.agent for answer in answers} == starting
-    (verdict,) = check(team.projects[0], SEMANTICS.dialect)
+    (verdict,) = check(team.projects[0], DIALECT)
     assert verdict.holds is ("a" not in starting)
 
 

@@ -25,7 +25,7 @@ from policy.compare.witness import Call, Difference, ordinary, witness_call
 from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
 from policy.core.values import evolve, field, frozen
-from policy.hosts.notation import SEMANTICS
+from policy.hosts.notation import DIALECT
 from policy.hosts.project import Project
 from policy.patterns.notations import is_glob
 from policy.patterns.pattern import Pattern, PatternKind, freeze
@@ -50,7 +50,7 @@ __all__ = [
 
 
 # The words of our notation, in which tables of all hosts are compared.
-COMMON: Final = SEMANTICS.dialect
+COMMON: Final = DIALECT
 
 
 class CommonWords:

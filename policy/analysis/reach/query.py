@@ -19,13 +19,13 @@ from policy.core.source import Source
 from policy.core.values import evolve, field, frozen
 from policy.hosts.notation import policies
 from policy.hosts.notation import project as notation_project
-from policy.hosts.notation.semantics import dialect_of, matching, semantics
+from policy.hosts.notation.compile import compile_policy
+from policy.hosts.notation.semantics import dialect_of, matching
 from policy.hosts.project import Project
 from policy.hosts.workspace import Workspace
 from policy.language.parse import parse_notation
 from policy.language.syntax import Matcher, Policy
 from policy.tables.chain import READINGS, Chain, Reading, SpawnDenied, spawn_call
-from policy.tables.compile import compile_policy
 from policy.tables.dialect import Dialect
 from policy.tables.ruleset import RuleSet
 from policy.tables.table import Table
@@ -315,7 +315,7 @@ def exceeds(
     found: dict[object, Excess] = {}
     why: dict[str, None] = {}
     for project in workspace.projects:
-        most = Table(compile_policy(maximum, semantics(_dialect(project)), root=True).use)
+        most = Table(compile_policy(maximum, _dialect(project), root=True).use)
 
         def beyond(table: Table, most: Table = most) -> list[Difference]:
             comparison = differences(table & most, table)

@@ -17,8 +17,9 @@ from policy.core.finding import Finding
 from policy.core.source import Source
 from policy.files.opening import Tree
 from policy.hosts.claims import Claim, ClaimVerdict, expectations
+from policy.hosts.notation.compile import compile_policy
 from policy.hosts.notation.lint import document_findings
-from policy.hosts.notation.semantics import PROFILE, SEMANTICS, read_rule
+from policy.hosts.notation.semantics import DIALECT, PROFILE, read_rule
 from policy.hosts.project import Project, ReadFile, agent_entries
 from policy.language.parse import parse_notation
 from policy.language.syntax import (
@@ -39,10 +40,9 @@ from policy.language.syntax import (
 from policy.language.syntax import Never as NeverStatement
 from policy.language.syntax import Test as TestStatement
 from policy.tables.chain import Attenuated
-from policy.tables.compile import compile_policy
 from policy.tables.table import TRUST, UNRESTRICTED
 
-__all__ = ["HOST", "PROFILE", "SEMANTICS", "Unmet", "load", "policies", "project"]
+__all__ = ["DIALECT", "HOST", "PROFILE", "Unmet", "load", "policies", "project"]
 
 HOST: Final = "policy"
 SUFFIX: Final = ".policy"
@@ -93,10 +93,10 @@ def project(source: Source) -> Project:
     found = policies(document)
     if errors := [mistake for policy in found for mistake in _mistakes(policy)]:
         raise PolicyErrors(errors)
-    tables = {policy.name: compile_policy(policy, SEMANTICS) for policy in found}
-    roots = {policy.name: compile_policy(policy, SEMANTICS, root=True) for policy in found}
+    tables = {policy.name: compile_policy(policy) for policy in found}
+    roots = {policy.name: compile_policy(policy, root=True) for policy in found}
     settled = {
-        node.name: tuple(expectations(node, tables[node.name], SEMANTICS.dialect))
+        node.name: tuple(expectations(node, tables[node.name], DIALECT))
         for node in document.body
         if isinstance(node, Agent)
     }

@@ -8,7 +8,7 @@ from typing import Final
 
 from policy.core.finding import Finding, Severity
 from policy.files.text import line_removal
-from policy.hosts.notation.semantics import SEMANTICS
+from policy.hosts.notation.semantics import DIALECT
 from policy.language.mistakes import closest, looks_absolute
 from policy.language.syntax import Agent, Agents, Delegate, Document, Grant, Inherit, Matcher, Root
 from policy.tables.dialect import ArgumentKind
@@ -37,7 +37,7 @@ def _root_inherits(agent: Agent, node: Inherit) -> Finding:
     return Finding("root-inherits", message, Severity.WARNING, node.span, help=help_, edits=edits)
 
 
-_KNOWN: Final = frozenset({*SEMANTICS.dialect.arguments, *SEMANTICS.dialect.aliases})
+_KNOWN: Final = frozenset({*DIALECT.arguments, *DIALECT.aliases})
 
 # How similar a name must be before it is reported as a misspelling.
 _ALIKE: Final = 0.75
@@ -66,7 +66,7 @@ def _tool(matcher: Matcher) -> Iterator[Finding]:
 
 
 def _path(matcher: Matcher) -> Iterator[Finding]:
-    argument = SEMANTICS.dialect.argument(matcher.tool)
+    argument = DIALECT.argument(matcher.tool)
     text = matcher.specifier.text if matcher.specifier else ""
     if argument.kind is ArgumentKind.PATH and looks_absolute(text):
         message = f"`{matcher}` is a path below the project: one slash does not make it absolute"

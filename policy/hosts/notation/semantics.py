@@ -1,4 +1,4 @@
-"""How files of our own notation decide: what a rule matches, and the order of rules."""
+"""How files of our own notation decide: what a rule matches."""
 
 from __future__ import annotations
 
@@ -9,13 +9,11 @@ from typing import Final
 from policy.commands.knowledge import FileTools, Shell, Wrapping
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
-from policy.core.values import evolve
 from policy.language.parse import parse_matcher
 from policy.language.syntax import Agents, Matcher, Parameter, Rule
 from policy.patterns import notations
 from policy.patterns.pattern import Pattern, PatternKind
 from policy.patterns.tokens import Gap
-from policy.tables.compile import Rank, Semantics
 from policy.tables.dialect import Argument, ArgumentKind, Dialect
 from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Table
@@ -29,7 +27,7 @@ _COMMAND = Argument(
 _PATH = Argument(ArgumentKind.PATH, ("file_path", "path"))
 _FOLDER = Argument(ArgumentKind.PATH, ("path",), absent=".")
 
-_DIALECT: Final = Dialect(
+DIALECT: Final = Dialect(
     PROFILE,
     arguments={
         "Bash": _COMMAND,
@@ -63,8 +61,12 @@ _DIALECT: Final = Dialect(
 )
 
 
-def read_rule(rule: Rule) -> tuple[Entry, ...]:
+def read_rule(rule: Rule, dialect: Dialect = DIALECT) -> tuple[Entry, ...]:
     """Return the entries of a rule of our own notation.
+
+    Args:
+        rule: the rule.
+        dialect: how the calls are read that it decides.
 
     Raises:
         PolicyError: the specifier can match no call.
@@ -73,7 +75,7 @@ def read_rule(rule: Rule) -> tuple[Entry, ...]:
     if matcher.specifier is not None and not matcher.specifier.text.strip():
         help_ = f"write `{matcher.tool}` for any call"
         raise PolicyError("expected a specifier, found `()`", matcher.span, help=help_)
-    return lines(matcher, rule.effect, _DIALECT)
+    return lines(matcher, rule.effect, dialect)
 
 
 def _path_patterns(text: str, effect: Effect, dialect: Dialect) -> tuple[Pattern, ...]:
@@ -97,30 +99,11 @@ def _path_patterns(text: str, effect: Effect, dialect: Dialect) -> tuple[Pattern
     return notations.paths(glob, anchor, fold=dialect.fold, any_case=guards)
 
 
-SEMANTICS: Final = Semantics(
-    profile=PROFILE,
-    dialect=_DIALECT,
-    precedence=(Rank(Effect.DENY), Rank(Effect.ASK), Rank(Effect.ALLOW)),
-    default=Effect.DENY,
-    read=read_rule,
-)
-
-
-# --- our notation, for calls of other hosts
-
-
-def semantics(dialect: Dialect) -> Semantics:
-    """Return our notation, for the calls of another host."""
-    return evolve(
-        SEMANTICS, dialect=dialect, read=lambda rule: lines(rule.matcher, rule.effect, dialect)
-    )
-
-
 def dialect_of(tables: Iterable[Table]) -> Dialect:
     """Return how the host of *tables* reads calls."""
     parts = (part for table in tables for part in table.use.parts)
     found = (part.rules.dialect for part in parts if part.rules.dialect.name)
-    return next(found, SEMANTICS.dialect)
+    return next(found, DIALECT)
 
 
 def matching(matcher: Matcher, dialect: Dialect, effect: Effect = Effect.DENY) -> Table:

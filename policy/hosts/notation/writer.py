@@ -14,7 +14,7 @@ from policy.compare.tables import glob_pattern
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.source import Source
-from policy.hosts.notation.semantics import SEMANTICS, read_rule
+from policy.hosts.notation.semantics import DIALECT, read_rule
 from policy.hosts.portable import (
     Dropped,
     Portable,
@@ -36,8 +36,6 @@ from policy.tables.dialect import ArgumentKind
 from policy.tables.ruleset import Entry
 
 __all__ = ["WRITER"]
-
-_DIALECT: Final = SEMANTICS.dialect
 
 
 def _write(portable: Portable) -> WrittenFiles:
@@ -231,9 +229,9 @@ def _text(tool: str, line: PortableLine, effect: Effect) -> str | None:
     if line.field:
         value = stars(line.pattern, effect)
         return None if value is None else f"{line.field}:{value}"
-    kind = _DIALECT.argument(tool).kind
+    kind = DIALECT.argument(tool).kind
     if kind is ArgumentKind.PATH:
-        found = path(line.pattern, _DIALECT.cwd, _DIALECT.home, effect)
+        found = path(line.pattern, DIALECT.cwd, DIALECT.home, effect)
         if found is None:
             return None
         anchor, glob = found
@@ -248,7 +246,7 @@ def _text(tool: str, line: PortableLine, effect: Effect) -> str | None:
 
 # The common names are those of our notation, which has any tool.
 WRITER: Final = Writer(
-    {**{tool: tool for tool in _DIALECT.arguments}, "Agent": SPAWN_TOOL},
+    {**{tool: tool for tool in DIALECT.arguments}, "Agent": SPAWN_TOOL},
     frozenset(),
     _write,
     others=lambda _: True,
