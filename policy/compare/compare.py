@@ -19,7 +19,7 @@ from policy.commands.knowledge import Programs
 from policy.compare.auto_allowed import auto_allowed, known_differently
 from policy.compare.commands import CommandPair, unasked_differences
 from policy.compare.lists import by_rules, denies_all, grants_whole
-from policy.compare.pair import ToolPair, remembered
+from policy.compare.pair import ToolPair
 from policy.compare.paths import formed_commands, formed_paths, unnamed_differences
 from policy.compare.samples import sampled_differences
 from policy.compare.witness import CHANGES, Call, CallShape, Difference, Effects, signature
@@ -204,7 +204,7 @@ class Calls:
         said = self._said.get(row)
         if said is None:
             calls = self.named(row)
-            said = self._said[row] = tuple([row.outcome(call, remembered) for call in calls])
+            said = self._said[row] = tuple([row.outcome(call) for call in calls])
         return said
 
     def decided(self, lookup: Lookup) -> list[Decision]:
@@ -360,9 +360,7 @@ def _by_kinds(
         anything = Row((), Effect.ALLOW, Reason.DEFAULT, like.tool, like.ruleset)
         was, now = (Lookup(((row, ()) for row in side or [anything]), "") for side in sides)
         for one in compare(tool, was, now, known).differences:
-            decisions = (
-                lookup.decide(one.call, remember=False, read=remembered) for lookup in lookups
-            )
+            decisions = (lookup.decide(one.call, remember=False) for lookup in lookups)
             difference = Difference(tool, one.call, *decisions)
             if difference.before.effect is not difference.after.effect:
                 found.setdefault(signature(difference), difference)
@@ -434,9 +432,7 @@ def _in_background(tool: str, before: Lookup, after: Lookup) -> Iterator[Differe
     run = chain.from_iterable(auto_allowed(shell)[:3] for shell in (some, *others))
     for text in ("npm start", "q7z", *run, *(f"{name} x" for name in sorted(names))):
         call: dict[str, object] = {rows[0].argument.fields[0]: f"{text} &"}
-        found = Difference(
-            tool, call, *(each.decide(call, remember=False, read=remembered) for each in lookups)
-        )
+        found = Difference(tool, call, *(each.decide(call, remember=False) for each in lookups))
         if found.effects in CHANGES and found.effects not in seen:
             seen.add(found.effects)
             yield found

@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Container, Iterable, Iterator,
 from functools import cache, cached_property, lru_cache
 from itertools import chain, product
 
-from policy.compare.auto_allowed import read_alike
 from policy.compare.lists import ListSide, Sides, View, denies_all, is_inside, may_meet
 from policy.compare.witness import CHANGES, Call, CallShape, Difference, Effects
 from policy.core import limits, values
@@ -25,7 +24,7 @@ from policy.patterns.search import SearchResult, search
 from policy.tables.dialect import ArgumentKind
 from policy.tables.lookup import Lookup
 
-__all__ = ["OPAQUE", "OVERLAPS", "Runs", "TextPair", "ToolPair", "remembered"]
+__all__ = ["OPAQUE", "OVERLAPS", "Runs", "TextPair", "ToolPair"]
 
 
 # Lines before another one that are looked at one by one, before all of them are.
@@ -527,14 +526,8 @@ class ToolPair(TextPair):
 
     def decided(self, call: Call) -> Difference:
         """Return what a call gets of both."""
-        before, after = (
-            lookup.decide(call, remember=False, read=remembered) for lookup in self.lookups
-        )
+        before, after = (lookup.decide(call, remember=False) for lookup in self.lookups)
         return Difference(self.tool, call, before, after)
-
-
-# Every row of both sides reads the same text, and so do tables with other rules for it.
-remembered = lru_cache(maxsize=16_384)(read_alike)
 
 
 def _side(lookup: Lookup, shape: CallShape) -> ListSide:

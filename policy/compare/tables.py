@@ -10,7 +10,7 @@ from weakref import ReferenceType, WeakValueDictionary, ref
 
 from policy.compare.compare import DIFFERENT_KINDS, Comparison, Known, compare
 from policy.compare.lists import ListSide, View
-from policy.compare.pair import TextPair, remembered
+from policy.compare.pair import TextPair
 from policy.compare.witness import Call, CallShape, Difference, ordinary
 from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
@@ -555,9 +555,7 @@ def decided(old: Table, new: Table, difference: Difference) -> Difference:
     tool, call = difference.tool, difference.call
     # Every table is asked about the same commands.
     lookups = (old.lookup(tool), new.lookup(tool))
-    return Difference(
-        tool, call, *(lookup.decide(call, remember=False, read=remembered) for lookup in lookups)
-    )
+    return Difference(tool, call, *(lookup.decide(call, remember=False) for lookup in lookups))
 
 
 # Differences as they are told: each once, and of tools that a call can name.

@@ -28,7 +28,7 @@ from policy.tables.file_row import named_outcome
 
 if TYPE_CHECKING:
     from policy.tables.dialect import Dialect
-    from policy.tables.row import ReadCommand, Row
+    from policy.tables.row import Row
 
 __all__ = [
     "PARTING",
@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 
-def decide_command(row: Row, text: str, limit: int, read: ReadCommand | None) -> Outcome:
+def decide_command(row: Row, text: str, limit: int) -> Outcome:
     """Return what *row* says of the command *text*.
 
     Args:
@@ -49,22 +49,19 @@ def decide_command(row: Row, text: str, limit: int, read: ReadCommand | None) ->
         text: the command.
         limit: an entry of the row that decides in any case; those in front of it may
             decide before.
-        read: reads a command; by default `read_command`.
 
     """
-    command = _read(text, row.argument.kind, row.ruleset.dialect, read)
+    command = _read(text, row.argument.kind, row.ruleset.dialect)
     return rules_of(row).command_outcome(row, command, limit)
 
 
-def _read(
-    text: str, kind: ArgumentKind, dialect: Dialect, read: ReadCommand | None = None
-) -> Command:
+def _read(text: str, kind: ArgumentKind, dialect: Dialect) -> Command:
     if kind is ArgumentKind.POWERSHELL:
         powershell: Command = host_shell(dialect.shell.reader).read_powershell(
             text, dialect.commands
         )
         return powershell
-    return (read or read_command)(text, dialect.shell)
+    return read_command(text, dialect.shell)
 
 
 def redirection_outcome(row: Row, redirection: Redirection) -> Outcome:

@@ -14,13 +14,10 @@ from policy.core import limits
 from policy.core.decision import Because, Clause, Decision, Hashed, Reason
 from policy.core.effect import Effect
 from policy.core.memory import Memo
-from policy.core.values import TYPE_CHECKING, Final
+from policy.core.values import Final
 from policy.tables.dialect import Inputs
 from policy.tables.entry import UNREADABLE, Outcome
 from policy.tables.row import NO_FIELD, Row
-
-if TYPE_CHECKING:
-    from policy.tables.row import ReadCommand
 
 __all__ = ["Lookup", "not_arguments"]
 
@@ -124,7 +121,6 @@ class Lookup:
         *,
         checked: bool = False,
         remember: bool = True,
-        read: ReadCommand | None = None,
     ) -> Decision:
         """Return the decision of a call with these arguments. Never raises.
 
@@ -133,14 +129,13 @@ class Lookup:
             checked: whether the host has read the call, so that it refuses no argument.
             remember: whether such calls may come again: their decision is kept by the text
                 that decides alone.
-            read: reads a command; by default `policy.commands.reader.read_command`.
 
         """
         if self._checked and not checked and not self.takes(call):
             return self._combine([(UNREADABLE[Reason.MALFORMED], ())])
         if self.constant is not None:
             return self.constant
-        decision = self.combined(tuple([row.outcome(call, read) for row, _ in self.rows]))
+        decision = self.combined(tuple([row.outcome(call) for row, _ in self.rows]))
         if remember:
             text = call.get(self.field)
             if type(text) is str and len(text) <= self._remembers and self.alias not in call:

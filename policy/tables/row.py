@@ -23,11 +23,8 @@ from policy.tables.dialect import ArgumentKind, Inputs
 from policy.tables.entry import BY_DEFAULT, KINDS, UNREADABLE, Entry, Outcome
 
 if TYPE_CHECKING:
-    from policy.commands.knowledge import Shell
-    from policy.commands.reader import Command, CommandPart
+    from policy.commands.reader import CommandPart
     from policy.tables.ruleset import RuleSet
-
-    ReadCommand = Callable[[str, Shell], Command]
 
 __all__ = ["NO_FIELD", "Row"]
 
@@ -124,32 +121,24 @@ class Row:
             return _NO_AUTOMATON
         return self._run(self.indices, self.kind.separator)
 
-    def outcome(self, call: Mapping[str, object], read: ReadCommand | None = None) -> Outcome:
-        """Return what the row says of a call with these arguments. Never raises.
-
-        Args:
-            call: the arguments.
-            read: reads a command; by default `policy.commands.reader.read_command`.
-
-        """
+    def outcome(self, call: Mapping[str, object]) -> Outcome:
+        """Return what the row says of a call with these arguments. Never raises."""
         if self.constant is not None:
             return self.constant
         text: Any = call.get(self.field)
         if type(text) is not str or self.alias in call:
-            return self._outcome_by_reading(call, read)
+            return self._outcome_by_reading(call)
         found = self._known.get(text)
         if found is None:
-            found = self._outcome_of_text(text, call, read)
+            found = self._outcome_of_text(text, call)
             if len(text) <= _LONGEST:
                 self._known.keep(text, found)
         return found
 
-    def _outcome_of_text(
-        self, text: str, call: Mapping[str, object], read: ReadCommand | None
-    ) -> Outcome:
+    def _outcome_of_text(self, text: str, call: Mapping[str, object]) -> Outcome:
         if self.argument.kind is ArgumentKind.COMMAND and self._is_plain(text):
             return self.at(self.first(text))
-        return self._outcome_by_reading(call, read)
+        return self._outcome_by_reading(call)
 
     @cached_property
     def _is_plain(self) -> Callable[[str], bool]:
@@ -160,7 +149,7 @@ class Row:
         longest = shell.longest or limits.CALL_CHARACTERS
         return lambda text: len(text) <= longest and is_plain(text, shell)
 
-    def _outcome_by_reading(self, call: Mapping[str, object], read: ReadCommand | None) -> Outcome:
+    def _outcome_by_reading(self, call: Mapping[str, object]) -> Outcome:
         """Return the same of a call whose argument must be read first."""
         dialect, kind = self.ruleset.dialect, self.argument.kind
         limit = self.first_parameter(call)
@@ -182,7 +171,7 @@ class Row:
         if kind in _COMMANDS:
             import policy.tables.command_row as commands  # noqa: PLC0415
 
-            return commands.decide_command(self, text, limit, read)
+            return commands.decide_command(self, text, limit)
         if kind is ArgumentKind.PATH:
             if text == other and not (dialect.links or dialect.processes):
                 return self.at(min(self.first(text), limit))

@@ -19,7 +19,6 @@ from typing import Final
 
 from policy.compare.compare import Comparison, compare
 from policy.compare.compare import Known as Lines
-from policy.compare.pair import remembered
 from policy.compare.tables import Tools, compare_others, glob_pattern, internal_tools
 from policy.compare.witness import Call, Difference, ordinary, witness_call
 from policy.core.decision import Decision, Reason
@@ -264,9 +263,7 @@ def _tried(tool: str, before: Lookup, after: Lookup) -> Iterator[Difference]:
     """Yield the differences of calls that lines of either side match."""
     reported: set[object] = set()
     for call in _calls(row for lookup in (before, after) for row, _ in lookup.rows):
-        decided = (
-            lookup.decide(call, remember=False, read=remembered) for lookup in (before, after)
-        )
+        decided = (lookup.decide(call, remember=False) for lookup in (before, after))
         found = Difference(tool, call, *decided)
         # More that is granted is reported for each rule; less, once.
         because = found.after.because if found.widened else ()
