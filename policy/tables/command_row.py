@@ -115,23 +115,6 @@ class PartRules:
 
     def part_outcome(self, row: Row, part: CommandPart, limit: int) -> Outcome:
         """Return what *row* says of one simple command; for *limit* see `decide_command`."""
-        if limit != NO_MATCH:
-            return self.own_outcome(row, part, limit)
-        found = row.parts.get(part)
-        if found is None:
-            found = self.own_outcome(row, part, limit)
-            texts = (
-                part.text,
-                *part.match_texts,
-                *part.grant_texts,
-                *part.possible_texts,
-            )
-            if sum(map(len, texts)) <= _LONGEST:
-                row.parts.keep(part, found)
-        return found
-
-    def own_outcome(self, row: Row, part: CommandPart, limit: int) -> Outcome:
-        """Return what *row* says of one simple command that it does not remember."""
         granted = self.known_outcome(row, part, min(row.first(part.text), limit))
         if granted.effect is Effect.ALLOW and not part.grantable:
             return unsure(row.ruleset)
@@ -189,10 +172,6 @@ def _stopping(row: Row, texts: Iterable[str]) -> list[int]:
     """Return the entries that deny or ask for one of *texts*."""
     found = [index for text in texts if (index := row.first(text)) != NO_MATCH]
     return [index for index in found if row.at(index).effect is not Effect.ALLOW]
-
-
-# Characters of the parts whose outcome a row remembers.
-_LONGEST: Final = 1024
 
 
 def denied(row: Row, command: Command, outcomes: tuple[Outcome, ...]) -> Iterator[Outcome]:

@@ -23,24 +23,20 @@ from policy.tables.dialect import ArgumentKind, Inputs
 from policy.tables.entry import BY_DEFAULT, KINDS, UNREADABLE, Entry, Outcome
 
 if TYPE_CHECKING:
-    from policy.commands.reader import CommandPart
     from policy.tables.ruleset import RuleSet
 
 __all__ = ["NO_FIELD", "Row"]
 
 _COMMANDS: Final = frozenset({ArgumentKind.COMMAND, ArgumentKind.POWERSHELL})
 
-# What a row remembers of calls, of simple commands and of files: the same few come again. And
-# the characters of the longest text that it remembers.
+# What a row remembers of calls and of files: the same few come again. And the characters of the
+# longest text that it remembers.
 _KEPT: Final = 2048
 _LONGEST: Final = 1024
 
 
 # Where no argument alone decides: a name that no call has, not even "".
 NO_FIELD: Final[Any] = object()
-
-# Where no text is matched.
-_NO_AUTOMATON: Final = Automaton(())
 
 
 class Row:
@@ -117,8 +113,6 @@ class Row:
     @cached_property
     def automaton(self) -> Automaton:
         """The patterns, over arguments that were read."""
-        if self.constant is not None:
-            return _NO_AUTOMATON
         return self._run(self.indices, self.kind.separator)
 
     def outcome(self, call: Mapping[str, object]) -> Outcome:
@@ -246,11 +240,6 @@ class Row:
     def memory(self) -> dict[str, object]:
         """What the host keeps of the row, by what it is."""
         return {}
-
-    @cached_property
-    def parts(self) -> Memo[CommandPart, Outcome]:
-        """The outcomes of simple commands."""
-        return Memo(_KEPT)
 
     @cached_property
     def named(self) -> Memo[str, tuple[str | None, Outcome]]:

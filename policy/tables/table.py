@@ -193,11 +193,9 @@ class Table:
         return Memo(_REMEMBERED_TOOLS)
 
     @classmethod
-    def of(cls, rules: RuleSet, *, link: str = "", delegate: RuleSet | None = None) -> Table:
+    def of(cls, rules: RuleSet, *, link: str = "") -> Table:
         """Return the table of one rule set, as the policy of *link*."""
-        links = (link,) if link else ()
-        handed_on = None if delegate is None else Ceiling.of([LinkedRules(delegate, links)])
-        return cls(Ceiling.of([LinkedRules(rules, links)]), handed_on)
+        return cls(Ceiling.of([LinkedRules(rules, (link,) if link else ())]))
 
     def __and__(self, other: Table) -> Table:
         """Return the table that grants, and hands on, only what both do."""

@@ -101,7 +101,7 @@ class CommandRules(PartRules):
         if is_doubtful or not (is_alone and needs_rule):
             yield unsure(rules)
 
-    def own_outcome(self, row: Row, part: CommandPart, limit: int) -> Outcome:
+    def part_outcome(self, row: Row, part: CommandPart, limit: int) -> Outcome:
         """Return what *row* says of one simple command; for *limit* see `decide_command`."""
         granted = self.known_outcome(row, part, min(_granting(row, part), limit))
         if granted.reason in BY_DEFAULT:
