@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Final
 
+from policy.analysis.inputs import NOTHING_READ, Hosts, InputTree, load_here
 from policy.analysis.lint import lint
 from policy.analysis.reach.audit import (
     AgentAudit,
@@ -20,8 +21,6 @@ from policy.analysis.reach.audit import (
 )
 from policy.analysis.reach.privileges import ToolAccess, by_class
 from policy.cli.console import Console, publish
-from policy.cli.inputs import NOTHING_READ, InputTree, load_here
-from policy.cli.options import Hosts
 from policy.cli.report import document as doc
 from policy.cli.report.access import CLASSES, NOTHING, access_of, access_table, cell
 from policy.cli.report.as_json import Object, shape

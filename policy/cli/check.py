@@ -9,9 +9,8 @@ from itertools import chain as chained
 from pathlib import Path
 
 from policy.analysis.checking import CallRequest, CheckAnswer, Checker, chain_of, requests_of
+from policy.analysis.inputs import DecidingPolicy, Hosts, InputTree, compiled_at, load_here, read
 from policy.cli.console import Console, publish
-from policy.cli.inputs import DecidingPolicy, InputTree, compiled_at, load_here, read
-from policy.cli.options import Hosts
 from policy.cli.report import document as doc
 from policy.cli.report.as_json import Object, dumps, shape
 from policy.cli.report.terminal import terminal

@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from policy.analysis.inputs import Hosts, load
 from policy.cli.console import Console
-from policy.cli.inputs import load
-from policy.cli.options import Hosts
 from policy.files.writing import content_of, replace_files
 from policy.tables.compiled import compiled_from_json, compiled_to_json
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from policy.analysis.diff import Change, FileChange
 from policy.analysis.edits import EditEffect, TextEdit
+from policy.analysis.inputs import Hosts, InputTree, load, read
 from policy.analysis.reach.privileges import ToolAccess, at_most, by_class, tool_access
 from policy.analysis.review import (
     FILE_EFFECTS,
@@ -20,8 +21,6 @@ from policy.analysis.review import (
     review,
 )
 from policy.cli.console import Console, publish
-from policy.cli.inputs import InputTree, load, read
-from policy.cli.options import Hosts
 from policy.cli.report import changes
 from policy.cli.report import document as doc
 from policy.cli.report.access import CLASSES, NOTHING, cell
@@ -131,10 +130,10 @@ def blocks(report: DiffReport, most: int | None) -> list[doc.Block]:
         items = [doc.Item(edit_text(report, edit)) for edit in edits[:most]]
         found += _section(title, items, len(edits), folded=True)
     for project, edges in report.spawns.items():
-        shown = edges[: most and 2 * most]
-        graph = doc.edges_grid(doc.Edge(*edge) for edge in shown)
+        first = edges[: most and 2 * most]
+        graph = doc.edges_grid(doc.Edge(*edge) for edge in first)
         title = f"agents of {project} that are started otherwise"
-        left = doc.more(len(edges) - len(shown), "starts")
+        left = doc.more(len(edges) - len(first), "starts")
         found.append(doc.Section(title, (graph, *left), folded=True))
     others = FILE_EFFECTS[2:]
     return found + _files(

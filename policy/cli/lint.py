@@ -9,10 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from policy.analysis.inputs import Hosts, InputTree, load_here, read, with_something
 from policy.analysis.lint import Linted, Mended, baseline_text, compare_with_baseline, lint, mend
 from policy.cli.console import Console, publish
-from policy.cli.inputs import InputTree, load_here, read, with_something
-from policy.cli.options import Hosts
 from policy.cli.report.as_json import Object, shape
 from policy.cli.report.document import Block, Paragraph, Report
 from policy.cli.report.results import Result, path_prefix

@@ -8,10 +8,9 @@ from pathlib import Path
 from policy.adapters.guard import Guard
 from policy.adapters.mcp_proxy import ContentGate, run_proxy
 from policy.analysis.checking import chain_of
+from policy.analysis.inputs import Hosts, open_policy
 from policy.analysis.records.record import Recorder
 from policy.cli.console import Console
-from policy.cli.inputs import open_policy
-from policy.cli.options import Hosts
 from policy.core.errors import PolicyError
 from policy.tables.chain import SpawnDenied
 

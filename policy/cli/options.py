@@ -6,55 +6,10 @@ import argparse
 from functools import partial
 from pathlib import Path
 from textwrap import fill
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from policy.cli import verbs
 from policy.core.errors import PolicyError
-from policy.core.values import frozen
-
-if TYPE_CHECKING:
-    from policy.files.opening import StartPlace
-    from policy.hosts.project import FrontEnd
-
-
-@frozen
-class Hosts:
-    """The options of ``--user`` and ``--managed``: how files of hosts are read.
-
-    Attributes:
-        user: the folder of a user, "" for none.
-        managed: the folder of an administrator, "" for none.
-        start: the folder that a session is started in, "" for every one.
-
-    """
-
-    user: str = ""
-    managed: str = ""
-    start: str = ""
-
-    @classmethod
-    def of(cls, options: argparse.Namespace) -> Hosts:
-        """Return these options among *options*."""
-        start = getattr(options, "start", "")
-        return cls(options.user, options.managed, start)
-
-    @property
-    def place(self) -> StartPlace | None:
-        """Where a session is started. Raises PolicyError for a missing folder."""
-        from policy.files.opening import start_place  # noqa: PLC0415  # compiled policies need none
-
-        return start_place(self.start) if self.start else None
-
-    @property
-    def front_ends(self) -> tuple[FrontEnd, ...]:
-        """The readers. Raises PolicyError for a missing folder."""
-        from policy.hosts.front_ends import front_ends  # noqa: PLC0415  # compiled policies need none
-
-        return front_ends(self.user, self.managed, self.place)
-
-
-# No folder beside a project.
-AS_OBSERVED: Final = Hosts()
 
 _HELP_WIDTH: Final = 100
 

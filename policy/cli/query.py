@@ -7,10 +7,9 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
+from policy.analysis.inputs import Hosts, load_here
 from policy.analysis.reach.query import Answer, Query, query
 from policy.cli.console import Console, publish
-from policy.cli.inputs import load_here
-from policy.cli.options import Hosts
 from policy.cli.report import document as doc
 from policy.cli.report.as_json import Object, shape
 from policy.cli.report.words import (

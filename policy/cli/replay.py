@@ -9,12 +9,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from policy.analysis.inputs import Hosts, open_policy
 from policy.analysis.records.logs import LogProblem, log_files, read_log
 from policy.analysis.records.record import Record
 from policy.analysis.records.replay import RecordDecider, Replay, Replayed, Undecided, replay
 from policy.cli.console import Console, publish
-from policy.cli.inputs import open_policy
-from policy.cli.options import Hosts
 from policy.cli.report import document as doc
 from policy.cli.report.as_json import Object, shape
 from policy.cli.report.words import arrow, because_text, call, chain_text, count, logged_call, rule

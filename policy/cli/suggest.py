@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
+from policy.analysis.inputs import Hosts, load
 from policy.analysis.records.logs import log_files
 from policy.analysis.records.replay import RecordDecider
 from policy.analysis.suggest import Proposal, Usage, propose, usage_of
 from policy.cli.console import Console, publish
-from policy.cli.inputs import load
-from policy.cli.options import Hosts
 from policy.cli.replay import HOME, records
 from policy.cli.report import document as doc
 from policy.cli.report.as_json import FileContent, Object, shape

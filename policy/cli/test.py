@@ -7,10 +7,9 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 
+from policy.analysis.inputs import Hosts, load
 from policy.analysis.reach.never import check
 from policy.cli.console import Console, publish
-from policy.cli.inputs import load
-from policy.cli.options import Hosts
 from policy.cli.report import document as doc
 from policy.cli.report.as_json import Object, shape
 from policy.cli.report.results import Result, path_prefix, result

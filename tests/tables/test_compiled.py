@@ -9,8 +9,7 @@ import sys
 import pytest
 
 import policy
-from policy.cli.inputs import compiled_at
-from policy.cli.options import Hosts
+from policy.analysis.inputs import Hosts, compiled_at
 from policy.core import limits
 from policy.core.errors import PolicyError
 from policy.hosts.workspace import Workspace

@@ -1,4 +1,4 @@
-"""The policy that a verb asks: files and revisions that are read, or a compiled policy.
+"""The policy that is asked: files and revisions that are read, or a compiled policy.
 
 A compiled policy needs no parser, so what reads files is imported where it reads them.
 """
@@ -11,7 +11,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from policy.cli.options import AS_OBSERVED, Hosts
 from policy.core.decision import Because, rule_span
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding
@@ -20,9 +19,51 @@ from policy.core.values import evolve, field, frozen
 from policy.tables.projects import Projects
 
 if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from policy.files.opening import StartPlace
     from policy.files.trees import Tree
     from policy.hosts.project import FrontEnd
     from policy.hosts.workspace import Workspace
+
+
+@frozen
+class Hosts:
+    """The options of ``--user`` and ``--managed``: how files of hosts are read.
+
+    Attributes:
+        user: the folder of a user, "" for none.
+        managed: the folder of an administrator, "" for none.
+        start: the folder that a session is started in, "" for every one.
+
+    """
+
+    user: str = ""
+    managed: str = ""
+    start: str = ""
+
+    @classmethod
+    def of(cls, options: Namespace) -> Hosts:
+        """Return these options among *options*."""
+        return cls(options.user, options.managed, getattr(options, "start", ""))
+
+    @property
+    def place(self) -> StartPlace | None:
+        """Where a session is started. Raises PolicyError for a missing folder."""
+        from policy.files.opening import start_place  # noqa: PLC0415  # compiled policies need none
+
+        return start_place(self.start) if self.start else None
+
+    @property
+    def front_ends(self) -> tuple[FrontEnd, ...]:
+        """The readers. Raises PolicyError for a missing folder."""
+        from policy.hosts.front_ends import front_ends  # noqa: PLC0415  # compiled policies need none
+
+        return front_ends(self.user, self.managed, self.place)
+
+
+# No folder beside a project.
+AS_OBSERVED: Final = Hosts()
 
 
 @frozen(slots=False)
