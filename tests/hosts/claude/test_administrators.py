@@ -205,9 +205,6 @@ def test_settings_beside_a_project_are_no_part_of_it() -> None:
     allow = json.dumps({"permissions": {"allow": ["Bash(make)"]}})
     found = load(Memory({".claude/settings.json": "{}", "settings.json": allow}))
 
-    assert [project.root for project in found] == ["", "settings.json"]
-    decided = [
-        str(Chain.start("main", project.enforced).decide("Bash", {"command": "make"}).effect)
-        for project in found
-    ]
-    assert decided == ["ask", "allow"]
+    assert [project.root for project in found] == [""]
+    chain = Chain.start("main", found[0].enforced)
+    assert str(chain.decide("Bash", {"command": "make"}).effect) == "ask"

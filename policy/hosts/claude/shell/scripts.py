@@ -374,7 +374,7 @@ def _scanned(text: str, why: Ambiguity, *, unclosed: bool) -> Script:
         other = Scanner(text.replace(each, " ; "), sums=unclosed).run()
         script.commands += other.commands
         script.targets += other.targets
-    script.ambiguities.insert(0, why)
+    script.ambiguities = [why]
     script.unread = True
     script.unclosed = unclosed or "((" in text
     script.texts += dict.fromkeys(known for each in _BETWEEN.split(text) for known in _begun(each))
