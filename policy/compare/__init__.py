@@ -20,8 +20,8 @@ Of commands more is told apart than the text that is written:
 
 - `auto_allowed`: commands that a host runs where no rule applies to them. ~
 - `prefixes`: wrapped forms, and words in quotes.
-- `opening`: redirections, and commands that open files, of which both sides say different things. ~
 - `commands`: the commands of one tool, by their text; and auto-allowed ones.
+- `opening`: redirections, and commands that open files, of which both sides say different things. ~
 - `samples`: commands that rules know by other texts as well, behind `sudo`, in quotes, joined or in
   scripts. For each changed line there is a list of texts, which both sides are asked about until
   the changes that may come of it are shown; one that none shows makes the answer inexact, unless

@@ -7,33 +7,39 @@ tried.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from re import findall, fullmatch
 from typing import Final
 
 from policy.commands.knowledge import Program, Programs, Shell
-from policy.commands.reader import Command, read_command
-from policy.core import expressions as re
+from policy.commands.reader import read_command
 from policy.core import limits
 from policy.core.values import evolve
 from policy.patterns.pattern import Pattern
 
 __all__ = [
     "ACTED_ON",
+    "FILE",
     "ODD",
+    "OTHER_WORD",
+    "WORD",
     "auto_allowed",
     "harmless",
     "known_differently",
     "knows_no_more",
     "may_run",
-    "needing_rule",
     "read_alike",
     "runs",
-    "runs_no_more",
     "sample_of",
 ]
 
+
+# Words that no rule names, for commands that are tried; a witness has others in their place
+# (`CommandPair.in_words`).
+WORD: Final = "q7z"
+OTHER_WORD: Final = "q7y"
+FILE: Final = "q7w"
 
 # Characters by which a command, or its program, has other texts than the one it is written as.
 ODD: Final = frozenset(";&|<>()`$\\{}\"'#\t\n\r\v\f\0")
@@ -41,30 +47,8 @@ ODD: Final = frozenset(";&|<>()`$\\{}\"'#\t\n\r\v\f\0")
 # What a shell acts on, or puts names of files for.
 ACTED_ON: Final = frozenset(ODD | {*"*?["})
 
-# Of these letters no shell makes another word than stands there.
-_PLAIN: Final = re.compile(r"[\w $<>&|;()/=+-]*")
-_WORDS: Final = re.compile(r"[\w+-]+")
-
-_READ: Final[dict[object, Command]] = {}
-
-
-def read_alike(text: str, shell: Shell) -> Command:
-    """Return what `read_command` does."""
-    if not _PLAIN.fullmatch(text) or (shell.cwd and shell.cwd in text):
-        return read_command(text, shell)
-    known = shell.programs.known
-    key = text, _without_programs(shell), tuple(map(known.get, _WORDS.findall(text)))
-    command = _READ.get(key)
-    if command is None:
-        if len(_READ) >= limits.CACHE_ENTRIES:
-            _READ.clear()
-        command = _READ[key] = read_command(text, shell)
-    return command
-
-
-@lru_cache(maxsize=64)
-def _without_programs(shell: Shell) -> Shell:
-    return evolve(shell, programs=Programs(), cwd="")
+# Most commands are read for several rows, lists and tables.
+read_alike: Final = lru_cache(maxsize=limits.CACHE_ENTRIES)(read_command)
 
 
 # What no plain word holds.
@@ -100,7 +84,7 @@ def opening_none(shell: Shell) -> tuple[str, ...]:
 def _calls(before: str, programs: Mapping[str, Program]) -> Iterator[str]:
     for name, program in programs.items():
         yield before + name
-        yield f"{before}{name} q7z" + (" " + "]" * len(name) if set(name) == {"["} else "")
+        yield f"{before}{name} {WORD}" + (" " + "]" * len(name) if set(name) == {"["} else "")
         for option in program.needs:
             yield f"{before}{name} {option}"
         for form in (program, *program.forms):
@@ -135,31 +119,28 @@ def known_differently(some: tuple[Shell, ...], others: tuple[Shell, ...]) -> fro
 
 
 @lru_cache(maxsize=4096)  # agents and projects share most of their rules
-def may_run(
-    shell: Shell, pattern: Pattern, names: frozenset[str] | None = None, *, quoted: bool = False
-) -> bool:
+def may_run(shell: Shell, pattern: Pattern, names: frozenset[str] | None = None) -> bool:
     """Return whether a command of plain words that *pattern* matches may run without a rule.
 
     Args:
         shell: what the host knows of programs.
         pattern: a pattern over commands.
         names: the programs that count; None is all.
-        quoted: whether words may be in quotes as well.
 
     """
-    if pattern.exact and not quoted:
+    if pattern.exact:
         return runs(str(pattern), shell)
-    if not quoted and any(_is_odd(token) for token in pattern.tokens if isinstance(token, str)):
+    if any(_is_odd(token) for token in pattern.tokens if isinstance(token, str)):
         return False
     start = pattern.tokens[0] if pattern.tokens else ""
     words = (start if isinstance(start, str) else "").split(" ")
-    last = "" if pattern.exact else words.pop()
+    last = words.pop()
     program, below = None, shell.programs.known
     if names is not None:
         below = {name: below[name] for name in names if name in below}
     for word in words:
         if program is not None and (not below or word[:1] == "-"):
-            refused = all(_is_refused(form, word, shell) for form in _forms(program))
+            refused = all(_is_refused(form, word) for form in _forms(program))
             return not (refused or _does_harm(program, pattern))
         program = below.get(word)
         if program is None:
@@ -202,51 +183,18 @@ def _is_unsafe(program: Program, word: str, *, is_open: bool) -> bool:
     return all(_is_unsafe(one, word, is_open=is_open) for one in program.subcommands.values())
 
 
-def _is_refused(form: Program, word: str, shell: Shell) -> bool:
-    """Return whether a program does not run without a rule with a first word."""
-    if word[:1] != "-":
-        inner = shell.programs.known.get(word)
-        return form.runs and not (inner and inner.piped)
-    has_value = any(fullmatch(form.pairs, f"{word} {value}") for value in _VALUES)
-    if word in ("-", "--") or has_value:
+def _is_refused(form: Program, option: str) -> bool:
+    """Return whether a program does not run without a rule with a first option."""
+    has_value = any(fullmatch(form.pairs, f"{option} {value}") for value in _VALUES)
+    if option[:1] != "-" or option in ("-", "--") or has_value:
         return False
-    known = (form.flags, form.values, form.files)
-    return _is_any((form.unsafe,), word) or (form.flags is not None and not _is_any(known, word))
-
-
-def _is_any(texts: Iterable[str | None], word: str) -> bool:
-    return any(fullmatch(text, word) is not None for text in texts if text)
-
-
-def needing_rule(command: str, shell: Shell) -> Iterator[str]:
-    """Yield *command* with an option that may do harm: `find -exec`, `git diff --x`."""
-    programs: Mapping[str, Program] = shell.programs.known
-    program = None
-    for word in command.split():
-        known = programs.get(word)
-        if known is None:
-            break
-        program, programs = known, known.subcommands
-    if program is None:
-        return
-    option = sample_of(program.unsafe)
-    if option:
-        yield f"{command} {option}"
-    yield f"{command} --x"
+    known = (text for text in (form.flags, form.values, form.files) if text)
+    if form.flags is not None and not any(fullmatch(text, option) for text in known):
+        return True
+    return bool(form.unsafe) and fullmatch(form.unsafe, option) is not None
 
 
 # Which of two hosts runs no more commands unasked: one mode edits files where others ask.
-
-
-@lru_cache(maxsize=64)  # a host has two or three
-def runs_no_more(one: Shell, other: Shell) -> bool:
-    """Return whether all commands that *one* runs where no rule applies to them *other* does too.
-
-    And whether they read commands alike in all else. False where that is not plain.
-    """
-    if one.traced or evolve(one, programs=other.programs) != other:
-        return False
-    return knows_no_more(one.programs, other.programs)
 
 
 @lru_cache(maxsize=64)
@@ -261,17 +209,12 @@ def _is_within(one: Program, other: Program) -> bool:
     """Return whether each way to call a program that *one* knows to do no harm *other* knows."""
     if one == other:
         return True
+    if one.opening != other.opening or one.subcommands != other.subcommands:
+        return False
     known = _ways(one)
-    alike = not known or all(getattr(one, name) == getattr(other, name) for name in _OF_ALL_FORMS)
-    listed = not known or (one.flags is None) is (other.flags is None)
-    return (
-        alike
-        and listed
-        and known <= _ways(other)
-        and one.opening == other.opening
-        and one.subcommands.keys() == other.subcommands.keys()
-        and all(_is_within(each, other.subcommands[n]) for n, each in one.subcommands.items())
-    )
+    alike = all(getattr(one, name) == getattr(other, name) for name in _OF_ALL_FORMS)
+    listed = (one.flags is None) is (other.flags is None)
+    return not known or (alike and listed and known <= _ways(other))
 
 
 # What holds of a program in whichever form it is called, beside the files that it opens.

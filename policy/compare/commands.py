@@ -7,67 +7,45 @@ A host runs some where no rule applies to them, rules know a command by other te
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import chain, combinations, islice
+from itertools import combinations, islice
+from typing import Final
 
 from policy.commands.knowledge import Shell
-from policy.commands.reader import KEYWORDS, Redirection
+from policy.commands.reader import KEYWORDS
 from policy.compare.auto_allowed import (
     ACTED_ON,
+    FILE,
+    OTHER_WORD,
+    WORD,
     auto_allowed,
-    harmless,
     known_differently,
     knows_no_more,
     may_run,
-    needing_rule,
     read_alike,
     runs,
 )
-from policy.compare.lists import ListSide, is_stricter, start_of
-from policy.compare.opening import Openings
-from policy.compare.pair import OPAQUE, OVERLAPS, ToolPair
-from policy.compare.prefixes import in_quotes, runs_another, transparent
-from policy.compare.witness import CHANGES, Difference, Effects, of_direction, signature, weaker
+from policy.compare.lists import ListSide, start_of
+from policy.compare.pair import OPAQUE, ToolPair
+from policy.compare.prefixes import in_quotes, prefixes
+from policy.compare.witness import Difference, Effects, of_direction, signature, weaker
 from policy.core import expressions as re
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.values import evolve
 from policy.patterns.pattern import Pattern, freeze
-from policy.tables.command_row import redirection_outcome
 
-__all__ = ["CommandPair", "unasked_differences"]
+__all__ = ["CommandPair", "auto_allowed_differences"]
 
 
-# Words that no rule names, and those that people read instead.
-_PROBE = re.compile(r"\bq7([wyz])\b")
-_READ = {"w": "z", "y": "y", "z": "x"}
-
-# A quote that stands within a word.
-_QUOTE = re.compile(r"(?<=[^\s'\"])['\"]")
+# What people read instead of words that no rule names.
+_READ: Final = {WORD: "x", OTHER_WORD: "y", FILE: "z"}
+_PROBE: Final = re.compile(rf"\b({'|'.join(_READ)})\b")
 
 
 class CommandPair(ToolPair):
     """Calls of a tool that runs commands; they differ in the command alone."""
-
-    @cached_property
-    def ruled_out(self) -> frozenset[Effects]:
-        """The changes that no command shows, whatever texts it is known by.
-
-        Where the same lines stand in the same order, and some of one side deny what those of
-        the other ask for, the line that decides a text is the same on both sides, or a
-        stricter one.
-        """
-        before, after = ([self.views[number] for number in side] for side in self.sides)
-        return frozenset[Effects]().union(
-            *(
-                of_direction(widened=widened)
-                for widened, (less, more) in ((False, (before, after)), (True, (after, before)))
-                if self.floors[widened] <= self.floors[not widened]
-                and all(any(is_stricter(one, other) for one in less) for other in more)
-            )
-        )
 
     @cached_property
     def unshown(self) -> set[Effects]:
@@ -103,25 +81,22 @@ class CommandPair(ToolPair):
             self.unshown.add(wanted)
         elif not (
             any(map(self.is_plain, self.filled(text, chosen)))
-            or self._is_by_rules(self.asked(text.replace(self.fresh, "q7z")), wanted)
+            or self._is_by_rules(self.asked(text.replace(self.fresh, WORD)), wanted)
         ):
             self.doubt(OPAQUE, wanted)
 
     def other_texts(self, text: str, chosen: Mapping[int, int]) -> Iterator[str]:
         """Yield commands that lines know as they know *text*, and that need a rule."""
-        named = text.replace(self.fresh, "q7z")
-        yield from needing_rule(named, self.shell)
-        yield from (each + named for each in transparent(self.shell))
-        yield from (each for each in runs_another(self.shell) if self._decided(each, chosen))
-        # No rule grants a program whose name is partly in quotes.
-        apart = _QUOTE.sub(" \\g<0>", named, count=1)
-        filled = [*self.filled(text, chosen)]
-        for other in (*filled, apart) if self._decided(apart, chosen) else filled:
+        named = text.replace(self.fresh, WORD)
+        yield from (each + named for each in prefixes(self.shell))
+        another = (each + WORD for each in prefixes(self.shell))
+        yield from (each for each in another if self._decided(each, chosen))
+        for other in self.filled(text, chosen):
             yield from (other, in_quotes(other), in_quotes(other, '"'))
 
     def filled(self, text: str, chosen: Mapping[int, int]) -> Iterator[str]:
         """Yield commands of the same lines with other words where any will do."""
-        for each in ("", "q7z", '""', "$x"):
+        for each in ("", WORD, '""', "$x"):
             other = text.replace(self.fresh, each)
             if other == other.strip() and self.holds(other) and self._decided(other, chosen):
                 yield other
@@ -141,7 +116,7 @@ class CommandPair(ToolPair):
 
     def left(self, effects: Collection[Effects]) -> Iterator[str]:
         """Yield why more commands may change than those that change with *effects*."""
-        return super().left(self.settled(effects) | self.ruled_out) if self.doubts else iter(())
+        return super().left(self.settled(effects)) if self.doubts else iter(())
 
     def in_words(self, found: Difference) -> Difference:
         """Return a difference with words that people read, where the same rules decide these."""
@@ -167,148 +142,43 @@ class CommandPair(ToolPair):
 
         And not rules for files: so much holds of commands that open none.
         """
+        rules = {entry.rule for view in self.views for entry in view.entries}
         return any(
             decision.effect is not effect
             and decision.reason is Reason.RULE
-            and self._rules.issuperset(because.rule for because in decision.because)
+            and rules.issuperset(because.rule for because in decision.because)
             for decision, effect in zip((found.before, found.after), wanted, strict=True)
         )
-
-    @cached_property
-    def _rules(self) -> frozenset[str]:
-        """The lines of all lists, as they are written."""
-        return frozenset(entry.rule for view in self.views for entry in view.entries)
-
-    def opening(
-        self, opened: Mapping[str, Sequence[Difference]], known: Iterable[Effects]
-    ) -> Iterator[Difference]:
-        """Yield a difference of commands that open files for each change that has one.
-
-        And one for each change of files that commands are redirected to or from, whatever else
-        changes: no other command names the rules about files that decide it. With a file a
-        command shows what the file does, or less, or what it shows without the file.
-
-        Args:
-            opened: tools, and how both sides decide other files as calls of them.
-            known: the changes that need no further one.
-
-        """
-        shown = weaker({*known})
-        yield from self._redirected(opened, shown)
-        if not opened or shown >= CHANGES:
-            return
-        for shell in self.shells or (self.shell,):
-            dialect = evolve(self.shape.dialect, shell=shell)
-            openings = Openings(self.views, dialect, self.asked)
-            for tool, differences in opened.items():
-                for file in _few_alike(differences):
-                    path = str(next(iter(file.call.values()), "q7z"))
-                    least = openings.least(file)
-                    yield from self._shows(openings.redirected(tool, path), shown, least)
-                    if least <= shown:
-                        continue
-                    wanted = openings.changes(file)
-                    texts = openings.of(tool, path, wanted - shown)
-                    yield from self._shows(texts, shown, wanted)
-                    if openings.exhausted and not shown >= wanted:
-                        self.why[OVERLAPS] = None
-            unlike = {
-                tool: pairs
-                for tool in opened
-                if not weaker(pairs := self._of_unknown(tool)) <= shown
-            }
-            if unlike:
-                wanted = set[Effects]().union(*map(openings.of_effects, chain(*unlike.values())))
-                yield from self._shows(openings.unknown(unlike), shown, wanted)
-
-    def _redirected(
-        self, opened: Mapping[str, Sequence[Difference]], shown: set[Effects]
-    ) -> Iterator[Difference]:
-        """Yield how redirected commands change for each change of files, and add these to *shown*.
-
-        Where the host decides by the command, files alone tell nothing.
-        """
-        if self.shell.whole:
-            return
-        openings = Openings(self.views, self.shape.dialect, self.asked)
-        for tool, differences in opened.items():
-            for file in _few_alike(differences):
-                path = str(next(iter(file.call.values()), "q7z"))
-                asked = map(self.asked, openings.redirected(tool, path))
-                found = next((each for each in asked if each.effects == file.effects), None)
-                if found is not None:
-                    shown |= weaker([found.effects])
-                    yield found
-
-    def _of_unknown(self, tool: str) -> set[Effects]:
-        """Return what both sides say of a file of unknown name, where that is not the same."""
-        found = set[Effects]()
-        for shadowed in (False, True):
-            file = Redirection(None, writes=False, tool=tool, shadowed=shadowed)
-            before, after = (
-                min(
-                    (redirection_outcome(row, file).effect for row, _ in lookup.rows),
-                    default=Effect.ALLOW,
-                )
-                for lookup in self.lookups
-            )
-            found.add((before, after))
-        return found & CHANGES
-
-    def _shows(
-        self, texts: Iterable[str], shown: set[Effects], wanted: Collection[Effects]
-    ) -> Iterator[Difference]:
-        """Yield the changes that commands show and none has *shown*, until all *wanted* are."""
-        if shown.issuperset(wanted):
-            return
-        for text in texts:
-            found = self.asked(text)
-            if found.effects in CHANGES and found.effects not in shown:
-                shown |= weaker([found.effects])
-                yield found
-            if shown.issuperset(wanted):
-                return
-
-
-def _few_alike(differences: Iterable[Difference]) -> Iterator[Difference]:
-    """Yield of the files that are decided alike, by rules or not, only some."""
-    alike: Counter[object] = Counter()
-    for each in differences:
-        both = each.before, each.after
-        key = tuple((one.effect, one.reason) for one in both)
-        alike[key] += 1
-        if alike[key] <= _ALIKE:
-            yield each
-
-
-_ALIKE = 3
 
 
 # The commands that hosts run where no rule applies to them, as two lookups decide them.
 
 
-def unasked_differences(pair: CommandPair) -> Iterator[Difference]:
+def auto_allowed_differences(pair: CommandPair) -> Iterator[Difference]:
     """Yield differences of commands that run where no rule applies to them."""
     for count in range(len(pair.shells), 0, -1):
         for running in combinations(pair.shells, count):
-            yield from _UnaskedPair(pair, running).differences()
+            others = [shell for shell in pair.shells if shell not in running]
+            if not any(knows_no_more(running[0].programs, each.programs) for each in others):
+                yield from _AutoAllowedPair(pair, running, others).differences()
 
 
-class _UnaskedPair(CommandPair):
+class _AutoAllowedPair(CommandPair):
     """Commands that run without a rule: for these, a rule that allows changes nothing.
 
     Only those are compared that a default decides on one of the sides.
     """
 
-    def __init__(self, pair: CommandPair, running: Sequence[Shell]) -> None:
-        """Take from *pair* what *running* shells run, and no other."""
-        self._running = tuple(running)
+    def __init__(
+        self, pair: CommandPair, running: Sequence[Shell], others: Sequence[Shell]
+    ) -> None:
+        """Take from *pair* what *running* shells run, and no *others*."""
+        self._running, self._others = tuple(running), tuple(others)
         super().__init__(pair.tool, *pair.lookups, pair.shape)
         self.alignments, self.why, self.doubts = pair.alignments, pair.why, pair.doubts
         self.known, self.told = pair.known, pair.told
         self.patterns, self.fresh = pair.patterns, pair.fresh
         self.extra, self.plain = pair.extra, pair.plain
-        self._others = tuple(shell for shell in pair.shells if shell not in running)
         self._names = known_differently(self._running, self._others)
         self.by_default = True
 
@@ -348,9 +218,6 @@ class _UnaskedPair(CommandPair):
     def _text(self, combination: Mapping[int, int]) -> str | None:
         """Return a command that runs unasked, and that the lines decide."""
         guides = [p for view, line in combination.items() if (p := self.pattern(view, line))]
-        known = self.shell.programs
-        if any(knows_no_more(known, other.programs) for other in self._others):
-            return None
         if not all(map(self._may_run, guides)):
             return None
         exact = next((str(pattern) for pattern in guides if pattern.exact), None)
@@ -371,13 +238,9 @@ class _UnaskedPair(CommandPair):
         if not guides:
             yield from auto_allowed(self.shell)
         for pattern in guides:
-            yield freeze(pattern, "q7z")
+            yield freeze(pattern, WORD)
             start = start_of(pattern)
-            program, blank, _ = start.partition(" ")
-            names = (
-                [program] if blank else [n for n in self.shell.programs if n.startswith(program)]
-            )
-            for text in chain.from_iterable(harmless(name, self.shell) for name in names):
+            for text in auto_allowed(self.shell):
                 if text.startswith(start):
                     yield from (freeze(pattern, text[len(start) :] + end) for end in ("", " --"))
 

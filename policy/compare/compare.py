@@ -17,8 +17,9 @@ from weakref import WeakKeyDictionary
 
 from policy.commands.knowledge import Programs
 from policy.compare.auto_allowed import auto_allowed, known_differently
-from policy.compare.commands import CommandPair, unasked_differences
+from policy.compare.commands import CommandPair, auto_allowed_differences
 from policy.compare.lists import by_rules, denies_all, grants_whole
+from policy.compare.opening import opening_differences
 from policy.compare.pair import ToolPair
 from policy.compare.paths import formed_commands, formed_paths, unnamed_differences
 from policy.compare.samples import sampled_differences
@@ -412,9 +413,9 @@ def _of_commands(
     """Yield every difference of commands; *effects* are those that were found so far."""
     yield from pair.differences()
     yield from formed_commands(pair)
-    yield from unasked_differences(pair)
+    yield from auto_allowed_differences(pair)
     opened = _opened(*pair.lookups, known, why)
-    yield from pair.opening(opened, pair.settled(effects))
+    yield from opening_differences(pair, opened, pair.settled(effects))
     if pair.settled(effects) >= CHANGES:
         return  # no further command is to be found
     yield from sampled_differences(pair, pair.settled(effects))

@@ -14,7 +14,6 @@ from itertools import count, islice
 from typing import Any, Final
 
 from policy.commands.knowledge import Shell
-from policy.compare.auto_allowed import runs_no_more
 from policy.core.effect import Effect
 from policy.core.memory import Key
 from policy.core.values import evolve, frozen
@@ -45,7 +44,6 @@ __all__ = [
     "denies_all",
     "grants_whole",
     "is_inside",
-    "is_stricter",
     "may_meet",
     "start_of",
 ]
@@ -175,9 +173,6 @@ def _grants_nothing(row: Row) -> bool:
 
 _GRANTING: Final = (Effect.ALLOW, Effect.ASK)
 
-# Of a line: what it matches, whether no file has it, and what it says.
-_Said = tuple[Pattern, bool, Effect]
-
 
 @frozen(slots=False, eq=False)
 class View:
@@ -291,14 +286,6 @@ class View:
         return max(strict, default=-1)
 
     @cached_property
-    def halves(self) -> tuple[list[_Said], set[_Said]]:
-        """The lines down to the last that does not allow, and those that follow."""
-        effects = (entry.effect for entry in self.entries)
-        lines = [*zip(self.patterns, self.by_host[1:], effects, strict=True)]
-        end = self.last_strict + 1
-        return lines[:end], set(lines[end:])
-
-    @cached_property
     def _least_behind(self) -> list[Effect]:
         """The strictest effect of what stands behind each line, the default included."""
         least = [self.default]
@@ -329,35 +316,6 @@ class View:
         near = self.lines.near
         granting = (near(pattern, effect, self.shared, last) for effect in _GRANTING)
         return self.default is Effect.DENY and all(next(lines, None) is None for lines in granting)
-
-
-def is_stricter(one: View, other: View) -> bool:
-    """Return whether *one* has the lines of *other*, and is known to grant no more of anything.
-
-    Of those lines it may deny what the others ask for; what it has besides denies, and what
-    it lacks allows and stands behind all that does not. No agent is granted more so, whichever
-    texts of a command the lines know.
-    """
-    if one.by_host[:1] != other.by_host[:1]:
-        return False
-    if one.shell != other.shell and not (one.by_host[0] and runs_no_more(one.shell, other.shell)):
-        return False  # what runs in the background is reported where a file has what holds
-    if one.default > other.default or one.unasked > other.unasked or one.deferred > other.deferred:
-        return False
-    (own, allows), (others, allowed) = one.halves, other.halves
-    if not allows <= allowed:
-        return False
-    wanted = iter(others)
-    line = next(wanted, None)
-    for pattern, by_host, effect in own:
-        if line in (
-            (pattern, by_host, effect),
-            (pattern, by_host, Effect.ASK if effect is Effect.DENY else effect),
-        ):
-            line = next(wanted, None)
-        elif by_host or effect is not Effect.DENY:
-            return False
-    return line is None
 
 
 def _holds(entry: Entry, parameters: Mapping[str, str]) -> bool:

@@ -12,187 +12,198 @@ A host may look into scripts: a file that one opens makes it doubtful where a ru
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain, islice, product
 from typing import Final
 
 from policy.commands.knowledge import Files, Program, Shell
-from policy.commands.reader import SHELLS
+from policy.commands.reader import SHELLS, Redirection
 from policy.commands.words import basename
-from policy.compare.auto_allowed import opening_none, read_alike, sample_of
-from policy.compare.lists import View, start_of
-from policy.compare.prefixes import has_other_texts
+from policy.compare.auto_allowed import FILE, WORD, opening_none, read_alike, sample_of
+from policy.compare.commands import CommandPair
+from policy.compare.lists import start_of
+from policy.compare.pair import OVERLAPS
+from policy.compare.prefixes import granted_shells, has_other_texts
 from policy.compare.witness import CHANGES, Difference, Effects, weaker
 from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
 from policy.core.values import evolve
 from policy.patterns.pattern import Pattern, freeze
-from policy.tables.dialect import Dialect
+from policy.tables.command_row import redirection_outcome
 
-__all__ = ["Openings", "reading"]
+__all__ = ["opening_differences", "reading"]
 
 
-# Lines whose commands are tried with each file.
+# Lines whose commands are tried with each file, and files that are decided alike.
 _LINES: Final = 200
+_ALIKE: Final = 3
+
+# How a command stands where no one knows what it opens.
+_UNKNOWN: Final = ("{}", f"cd {WORD} && {{}}", "(({}", f"cd {WORD} & {{}}")
 
 
-def _runners(views: Sequence[View], granting: Iterable[Pattern]) -> Iterator[Pattern]:
-    """Yield what may run a script: a shell that some list allows, and lines that name one."""
-    for name in sorted(SHELLS, key=lambda name: (name != "bash", name)):
-        text = f"{name} -c 'q7z q7y'"
-        if any(view.effect(view.automaton.first(text)) is Effect.ALLOW for view in views):
-            yield Pattern.text(f"{name} -c *")
-            break
-    for pattern in granting:
-        words = start_of(pattern).split()
-        if not pattern.exact and any(basename(word) in SHELLS for word in words):
-            yield pattern
+def opening_differences(
+    pair: CommandPair, opened: Mapping[str, Sequence[Difference]], known: Iterable[Effects]
+) -> Iterator[Difference]:
+    """Yield a difference of commands that open files for each change that has one.
+
+    And one for each change of files that commands are redirected to or from, whatever else
+    changes: no other command names the rules about files that decide it.
+
+    Args:
+        pair: the calls of the tool that runs commands.
+        opened: tools, and how both sides decide other files as calls of them.
+        known: the changes that need no further one.
+
+    """
+    shown = weaker({*known})
+    for shell in (pair.shells or (pair.shell,)) if opened else ():
+        openings = Openings(pair, evolve(shell, cwd=""))
+        for tool, files in opened.items():
+            for file in _few_alike(files):
+                yield from openings.of(tool, file, shown)
+        yield from openings.of_unknown(opened, shown)
 
 
-def script_effects(decisions: Iterable[Decision]) -> Effects:
-    """Return what both sides say of a script that opens a file which they decide so."""
-    before, after = (
-        Effect.DENY if each.effect is Effect.DENY and each.reason is Reason.RULE else Effect.ALLOW
-        for each in decisions
-    )
-    return before, after
-
-
-# Stands for a file in a command that opens it.
-_FILE = "q7w"
+def _few_alike(files: Iterable[Difference]) -> Iterator[Difference]:
+    """Yield of the files that are decided alike, by rules or not, only some."""
+    alike: dict[object, list[Difference]] = {}
+    for each in files:
+        key = tuple((one.effect, one.reason) for one in (each.before, each.after))
+        alike.setdefault(key, []).append(each)
+    yield from (each for some in alike.values() for each in some[:_ALIKE])
 
 
 class Openings:
     """Commands of some lists that open files.
 
     Args:
-        views: the lists.
-        dialect: how commands are read, and names of files.
-        ask: what a command gets of both sides.
+        pair: the lists, and what a command gets of both sides.
+        shell: how commands are read.
 
     """
 
-    def __init__(
-        self,
-        views: Sequence[View],
-        dialect: Dialect,
-        ask: Callable[[str], Difference],
-    ) -> None:
-        self._views = views
-        self._dialect = dialect
-        self._shell = evolve(dialect.shell, cwd="")
-        self._ask = ask
+    def __init__(self, pair: CommandPair, shell: Shell) -> None:
+        self._pair = pair
+        self._shell = shell
         granting = dict.fromkeys(
             pattern
             for effect in (Effect.ALLOW, Effect.ASK)
-            for view in views
+            for view in pair.views
             for entry, pattern in zip(view.entries, view.patterns, strict=True)
             if entry.effect is effect
         )
         self._granting = list(islice(granting, _LINES))
-        self._allowed = {
-            start_of(pattern)
-            for view in views
-            for entry, pattern in zip(view.entries, view.patterns, strict=True)
-            if entry.effect is Effect.ALLOW
-        }
-        if any(view.default is Effect.ALLOW for view in views):
-            self._allowed.add("")
-        scripted = self._shell.kinds.scripted
-        self._runners = [*_runners(views, self._granting)] if scripted else []
-        self.exhausted = len(granting) > _LINES
+        self._exhausted = len(granting) > _LINES
+        scripted = shell.kinds.scripted
+        self._runners = [*_runners(pair, self._granting, shell)] if scripted else []
         self._untried = self._commands()
         # one command for each way in which both sides grant those tried so far
         self._granted: dict[object, str] = {}
 
-    def redirected(self, tool: str, file: str) -> Iterator[str]:
-        """Yield commands that are redirected to *file*, a canonical name, as a call of *tool*."""
-        if tool not in (self._shell.files.output, self._shell.files.input):
-            return
-        for name in self._spelled(file):
-            for command in self._most_granted():
-                yield from _redirected(command, tool, name, self._shell)
+    def of(self, tool: str, file: Difference, shown: set[Effects]) -> Iterator[Difference]:
+        """Yield how commands change that open a file, as a call of *tool*, and add it to *shown*.
 
-    def of(self, tool: str, file: str, wanted: Collection[Effects]) -> Iterator[str]:
-        """Yield commands that open *file*, a canonical name, as a call of *tool* by an operand.
-
-        Those are left out that are no change *wanted*: where each is of what one side allows,
-        a program that runs unasked on neither side, and that no rule allows.
+        With a file a command shows what the file does, or less, or what it shows without it.
         """
-        openers = _openers(self._shell).get(tool, {})
-        known = list(openers)
-        if all(Effect.ALLOW in each for each in wanted):
-            known = [text for text in known if openers[text] or self._allows(text)]
-        names = [*self._spelled(file)]
-        for name in names:
-            yield from self._with(name, known)
-        for name in names if self._runners else ():
-            yield from self._scripted(tool, name, openers)
+        names = [*self._spelled(str(next(iter(file.call.values()), WORD)))]
+        redirected = [
+            text
+            for name in names
+            for command in self._most_granted()
+            for text in _redirected(command, tool, name, self._shell)
+        ]
+        if not self._shell.whole:  # else files alone tell nothing
+            asked = map(self._pair.asked, redirected)
+            found = next((each for each in asked if each.effects == file.effects), None)
+            if found is not None:
+                shown |= weaker([found.effects])
+                yield found
+        alone = file.effects
+        effects = {alone, _in_script((file.before, file.after))} if self._runners else {alone}
+        wanted = set[Effects]().union(*map(self._beside, effects))
+        operands = (text for name in names for text in self._with(tool, name))
+        scripts = (text for name in names for text in self._scripted(tool, name))
+        yield from self._showing(chain(redirected, operands, scripts), shown, wanted)
+        if self._exhausted and not shown >= wanted:
+            self._pair.why[OVERLAPS] = None
 
-    def _scripted(self, tool: str, name: str, openers: Iterable[str]) -> Iterator[str]:
+    def of_unknown(self, tools: Iterable[str], shown: set[Effects]) -> Iterator[Difference]:
+        """Yield the same of unknown files, by one command of each program."""
+        said = {tool: self._of_unknown(tool) for tool in tools}
+        unlike = {tool: pairs for tool, pairs in said.items() if not weaker(pairs) <= shown}
+        if unlike:
+            wanted = set[Effects]().union(*map(self._beside, chain(*unlike.values())))
+            yield from self._showing(self._opening_unknown(unlike), shown, wanted)
+
+    def _of_unknown(self, tool: str) -> set[Effects]:
+        """Return what both sides say of a file of unknown name, where that is not the same."""
+        found = set[Effects]()
+        for shadowed in (False, True):
+            file = Redirection(None, writes=False, tool=tool, shadowed=shadowed)
+            before, after = (
+                min(
+                    (redirection_outcome(row, file).effect for row, _ in lookup.rows),
+                    default=Effect.ALLOW,
+                )
+                for lookup in self._pair.lookups
+            )
+            found.add((before, after))
+        return found & CHANGES
+
+    def _opening_unknown(self, tools: Iterable[str]) -> Iterator[str]:
+        texts: dict[str, str] = {}
+        for text in chain.from_iterable(_openers(self._shell).values()):
+            texts.setdefault(text.partition(" ")[0], text)
+        for form, text in product(_UNKNOWN, texts.values()):
+            yield from (form.format(text.replace(FILE, name)) for name in ("$x", WORD))
+        for tool in tools:
+            for command in self._most_granted():
+                yield from _redirected(command, tool, "$x", self._shell)
+
+    def _showing(
+        self, texts: Iterable[str], shown: set[Effects], wanted: Collection[Effects]
+    ) -> Iterator[Difference]:
+        """Yield the changes that commands show and none has *shown*, until all *wanted* are."""
+        for text in texts if not shown.issuperset(wanted) else ():
+            found = self._pair.asked(text)
+            if found.effects in CHANGES and found.effects not in shown:
+                shown |= weaker([found.effects])
+                yield found
+            if shown.issuperset(wanted):
+                return
+
+    def _beside(self, file: Effects) -> set[Effects]:
+        """Return what commands can show that open a file of which both sides say this."""
+        rest = (self._pair.asked(text).effects for text in self._most_granted())
+        return {(file[0] & was, file[1] & now) for was, now in rest} & CHANGES
+
+    def _with(self, tool: str, name: str) -> Iterator[str]:
+        """Yield commands that open a file by an operand."""
+        known = [text.replace(FILE, name) for text in _openers(self._shell).get(tool, ())]
+        yield from known
+        for pattern in self._granting:
+            yield freeze(pattern, name)
+            if has_other_texts(pattern, self._shell):
+                yield from filter(pattern.matches, (start_of(pattern) + text for text in known))
+
+    def _scripted(self, tool: str, name: str) -> Iterator[str]:
+        """Yield scripts that open a file, by one command of each program."""
         programs: dict[str, str] = {}
-        for text in openers:
-            programs.setdefault(text.partition(" ")[0], text.replace(_FILE, name))
-        redirected = _redirected("q7z", tool, name, self._shell)
+        for text in _openers(self._shell).get(tool, ()):
+            programs.setdefault(text.partition(" ")[0], text.replace(FILE, name))
+        redirected = _redirected(WORD, tool, name, self._shell)
         for command in (*redirected, *programs.values()):
             script = shlex.quote(command)
             for runner in self._runners:
                 yield from (freeze(runner, each) for each in (script, f"-c {script}"))
 
-    def _allows(self, text: str) -> bool:
-        """Whether a rule may allow a command, by how both start, whichever file it names."""
-        text = text.partition(_FILE)[0]
-        return any(text.startswith(start) or start.startswith(text) for start in self._allowed)
-
-    def changes(self, file: Difference) -> set[Effects]:
-        """Return what commands can show that open a file of which both sides say this."""
-        return set[Effects]().union(*map(self.of_effects, self._effects(file)))
-
-    def least(self, file: Difference) -> set[Effects]:
-        """Return the same but for what they show without the file."""
-        return weaker(self._effects(file))
-
-    def _effects(self, file: Difference) -> Iterator[Effects]:
-        """Yield what both sides say of a file, alone and in a script."""
-        yield file.effects
-        if self._runners:
-            yield script_effects((file.before, file.after))
-
-    def of_effects(self, file: Effects) -> set[Effects]:
-        """Return the same of a file with these effects that stands in no script."""
-        rest = (self._ask(text).effects for text in self._most_granted())
-        return {(file[0] & was, file[1] & now) for was, now in rest} & CHANGES
-
-    def unknown(self, tools: Iterable[str]) -> Iterator[str]:
-        """Yield commands that open unknown files, each as a call of one of *tools*.
-
-        One of each program.
-        """
-        texts: dict[str, str] = {}
-        for text in chain.from_iterable(_openers(self._shell).values()):
-            texts.setdefault(text.partition(" ")[0], text)
-        for form, text in product(_FORMS, texts.values()):
-            yield from (form.format(text.replace(_FILE, name)) for name in ("$x", "q7z"))
-        for tool in tools:
-            for command in self._most_granted():
-                yield from _redirected(command, tool, "$x", self._shell)
-
-    def _with(self, name: str, openers: Iterable[str]) -> Iterator[str]:
-        known = [text.replace(_FILE, name) for text in openers]
-        yield from known
-        for pattern in self._granting:
-            yield freeze(pattern, name)
-            start = pattern.tokens[0] if pattern.tokens else ""
-            if has_other_texts(pattern, self._shell):
-                before = start if isinstance(start, str) else ""
-                yield from filter(pattern.matches, (before + text for text in known))
-
     def _most_granted(self) -> Iterator[str]:
         """Yield one command for each way in which both sides grant commands that open nothing."""
         yield from [*self._granted.values()]
         for text in self._untried:
-            decided = self._ask(text)
+            decided = self._pair.asked(text)
             way = tuple(
                 (each.effect, bool(each.because)) for each in (decided.before, decided.after)
             )
@@ -201,16 +212,35 @@ class Openings:
                 yield text
 
     def _commands(self) -> Iterator[str]:
-        yield "q7z"
+        yield WORD
         yield from opening_none(self._shell)
-        yield from (freeze(pattern, "q7z") for pattern in self._granting)
+        yield from (freeze(pattern, WORD) for pattern in self._granting)
 
     def _spelled(self, file: str) -> Iterator[str]:
-        """Yield how a command may name a file."""
-        below = self._dialect.cwd.rstrip("/") + "/"
+        """Yield how a command may name a file, a canonical name."""
+        below = self._pair.shape.dialect.cwd.rstrip("/") + "/"
         if file.startswith(below):
             yield shlex.quote(file.removeprefix(below))
         yield shlex.quote(file or "/")
+
+
+def _runners(pair: CommandPair, granting: Iterable[Pattern], shell: Shell) -> Iterator[Pattern]:
+    """Yield what may run a script: a shell that some list allows, and lines that name one."""
+    names = (name for view in pair.views for name in granted_shells([view], shell))
+    yield from (Pattern.text(f"{name} -c *") for name in islice(names, 1))
+    for pattern in granting:
+        words = start_of(pattern).split()
+        if not pattern.exact and any(basename(word) in SHELLS for word in words):
+            yield pattern
+
+
+def _in_script(decisions: Iterable[Decision]) -> Effects:
+    """Return what both sides say of a script that opens a file which they decide so."""
+    before, after = (
+        Effect.DENY if each.effect is Effect.DENY and each.reason is Reason.RULE else Effect.ALLOW
+        for each in decisions
+    )
+    return before, after
 
 
 def _redirected(command: str, tool: str, name: str, shell: Shell) -> Iterator[str]:
@@ -222,31 +252,20 @@ def _redirected(command: str, tool: str, name: str, shell: Shell) -> Iterator[st
 @lru_cache(maxsize=16)
 def reading(shell: Shell) -> str:
     """Return a program that only reads the file that it is given."""
-    texts = _openers(shell).get(shell.files.reads, {})
+    texts = _openers(shell).get(shell.files.reads, ())
     return next((text.partition(" ")[0] for text in texts if text.count(" ") == 1), "cat")
 
 
 @lru_cache(maxsize=16)
-def _openers(shell: Shell) -> dict[str, dict[str, bool]]:
-    """Return commands that open a file, by the tool that this is a call of, the harmless first.
-
-    Each with whether it is harmless.
-    """
+def _openers(shell: Shell) -> dict[str, list[str]]:
+    """Return commands that open a file, by the tool that this is a call of, the harmless first."""
     found: dict[str, dict[str, bool]] = {}
     for text in _calls("", shell.programs):
         command = read_alike(text, shell)
         for file in command.redirections:
-            if file.target == _FILE:
-                harmless = all(part.harmless for part in command.parts)
-                found.setdefault(file.tool, {})[text] = harmless
-    return {
-        tool: dict(sorted(texts.items(), key=lambda each: not each[1]))
-        for tool, texts in found.items()
-    }
-
-
-# How a command stands where no one knows what it opens.
-_FORMS: Final = ("{}", "cd q7y && {}", "(({}", "cd q7y & {}")
+            if file.target == FILE:
+                found.setdefault(file.tool, {})[text] = all(part.harmless for part in command.parts)
+    return {tool: sorted(texts, key=lambda text: not texts[text]) for tool, texts in found.items()}
 
 
 def _calls(before: str, programs: Mapping[str, Program]) -> Iterator[str]:
@@ -256,8 +275,8 @@ def _calls(before: str, programs: Mapping[str, Program]) -> Iterator[str]:
             if form.reads is form.writes is Files.NONE and not form.removes:
                 continue
             for option in dict.fromkeys(("", sample_of(form.needs))):
-                first = dict.fromkeys((sample_of(form.first), "q7z"))
-                for operands in (*((one, _FILE) for one in first), (_FILE, "q7z")):
+                first = dict.fromkeys((sample_of(form.first), WORD))
+                for operands in (*((one, FILE) for one in first), (FILE, WORD)):
                     rest = " ".join(filter(None, (option, *operands)))
                     yield f"{before}{name} {rest}"
         yield from _calls(f"{before}{name} ", program.subcommands)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final
 
-from policy.compare.auto_allowed import read_alike
+from policy.compare.auto_allowed import WORD, read_alike
 from policy.compare.lists import ListSide, View
 from policy.compare.opening import reading
 from policy.compare.pair import ToolPair
@@ -16,7 +15,7 @@ from policy.patterns.pattern import Meet, Pattern, PatternKind
 from policy.patterns.tokens import Alternatives, Gap, OneOf, Run, Token, folded
 from policy.tables.calls import case_variant
 from policy.tables.dialect import Dialect
-from policy.tables.entry import Entry, Form
+from policy.tables.entry import Form
 from policy.tables.lookup import Lookup
 from policy.tables.row import Row
 
@@ -24,9 +23,6 @@ __all__ = ["formed_commands", "formed_paths", "left_behind", "unnamed_difference
 
 
 _Forms = dict[Pattern, set[tuple[Effect, Form]]]
-
-# A name that no rule has.
-_FILE: Final = "q7z"
 
 
 def formed_commands(pair: ToolPair) -> Iterator[Difference]:
@@ -42,7 +38,7 @@ def formed_commands(pair: ToolPair) -> Iterator[Difference]:
         files = [[row.opening(tool) for row in side] for side in rows]
         if any(_reformed(*map(_forms, files))):
             for mover in sorted(shell.kinds.movers):
-                text = f"{mover}; {reading(shell)} {_FILE}"
+                text = f"{mover}; {reading(shell)} {WORD}"
                 if any(file.adrift for file in read_alike(text, shell).redirections):
                     yield from _changed(pair, text)
 
@@ -154,13 +150,11 @@ def _hides_deeper(name: str, dialect: Dialect) -> bool:
 def behind(view: View, text: str) -> View:
     """Return what a list says of the texts that follow *text*."""
     entries = tuple(
-        evolve(entry, pattern=rest) for entry in view.entries for rest in _left(entry, text)
+        evolve(entry, pattern=rest)
+        for entry, pattern in zip(view.entries, view.patterns, strict=True)
+        for rest in left_behind(pattern, text)
     )
     return evolve(view, entries=entries, row=None)
-
-
-def _left(entry: Entry, text: str) -> Iterator[Pattern]:
-    return iter(()) if entry.pattern is None else left_behind(entry.pattern, text)
 
 
 def left_behind(pattern: Pattern, text: str) -> Iterator[Pattern]:
