@@ -196,7 +196,12 @@ def summary(report: DiffReport) -> str:
 
 def _edits(report: DiffReport) -> str:
     """Return how many edits do what, as many as are shown."""
-    made = [(e, c.widened) for one in report.effects for e in one.edits for c in one.changes]
+    made = [
+        (edit, change.widened)
+        for one in report.effects
+        for edit in _ruling(report, one)
+        for change in one.changes
+    ]
     widening, narrowing = ({e for e, widened in made if widened is does} for does in (True, False))
     idle = sum(edit in report.idle for edit in report.others)
     numbers = (
@@ -247,10 +252,7 @@ def _effect_item(
 ) -> doc.Item:
     """Return the edits of a block, and what they change; of those that are alike, the first."""
     effect, *others = alike
-    # Where a search ended early, edits of prose stand beside those of rules.
-    ruled = [e for e in effect.edits if e.is_file or any(report.rules_of(e, s) for s in (0, 1))]
-    shown_edits = ruled if ruled and len(effect.edits) > _MOST_EACH else effect.edits
-    heads = [edit_text(report, edit) for edit in shown_edits]
+    heads = [edit_text(report, edit) for edit in _ruling(report, effect)]
     head = doc.joined(heads or ["no edit of a text explains this"], ", and ", most)
     if left := len(effect.edits) - len(heads):
         head = (head, f", with {count(left, 'edit')} beside it")
@@ -278,6 +280,12 @@ def _effect_item(
         items = tuple(_detail(change) for change in effect.changes)
         body.append(doc.Section("each change", items, folded=True))
     return doc.Item((doc.Ink(f"{number}", "dim"), "  ", head), tuple(body), beside=True)
+
+
+def _ruling(report: DiffReport, effect: EditEffect) -> Sequence[TextEdit]:
+    """Return the edits of rules, where a search that ended early left edits of prose beside."""
+    ruled = [e for e in effect.edits if e.is_file or any(report.rules_of(e, s) for s in (0, 1))]
+    return ruled if ruled and len(effect.edits) > _MOST_EACH else effect.edits
 
 
 def _told_rows(report: DiffReport, effect: EditEffect) -> list[ChangeRow]:

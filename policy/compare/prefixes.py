@@ -97,7 +97,7 @@ def in_quotes(text: str, quote: str = "'") -> str:
 def quoted(text: str) -> str:
     """Return a command with all that follows its program as one word, in quotes."""
     program, blank, rest = text.partition(" ")
-    return f"{program}{blank}'{rest}'"
+    return f"{program}{blank}'{rest}'" if rest else text
 
 
 def escaped(text: str) -> str:

@@ -224,7 +224,12 @@ class ChangedLines:
         """Yield the changes of a line that denies or asks, and that one side alone has."""
         view = self._pair.views[number]
         effect, pattern = view.effect(line), view.patterns[line]
-        granted = (self._granted(n, pattern, effect) for n in self._pair.sides[1 - own])
+        lists = self._pair.sides[1 - own]
+        if view.entries[line].reason in BY_DEFAULT:
+            # A line of the host knows parts alone, and by their own text, which is searched for.
+            granted = [self._granted_behind[n] for n in lists]
+        else:
+            granted = [self._granted(n, pattern, effect) for n in lists]
         most = min(granted, default=Effect.ALLOW)
         others = [each for each in (Effect.ASK, Effect.ALLOW) if effect < each <= most]
         denying = any(each.default is Effect.DENY for each in self._pair.views)
@@ -370,6 +375,7 @@ class Samples:
         yield text
         closed = (f"{WORD} ]", f"{WORD} ]]")  # as tests are: `[ -f x ]`
         yield from (freeze(pattern, each) for each in (*closed, *quiet))
+        yield from (prefix + text for prefix in prefixes(self._shell)[:1])  # as people type it
         yield from self._written(text)
         for prefix in prefixes(self._shell):
             yield prefix + text
