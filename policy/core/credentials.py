@@ -6,13 +6,12 @@ credential among it is never repeated there. `credentials.txt` says how they loo
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, lru_cache
-from pathlib import Path
-from typing import Final
 
+from policy.core import expressions as re
 from policy.core.source import Source
+from policy.core.values import Final
 
 __all__ = ["REDACTIONS", "credentials", "masked", "masked_source", "masked_value"]
 
@@ -33,7 +32,8 @@ def _forms() -> tuple[_Form, ...]:
 
     The last of each says whether a value may be one.
     """
-    lines = Path(__file__).with_suffix(".txt").read_text("utf-8").splitlines()
+    with open(__file__.removesuffix(".py") + ".txt", encoding="utf-8") as file:  # noqa: PTH123
+        lines = file.read().splitlines()  # `pathlib` takes as long to import as a call to decide
     said = [line.split(" | ", 3) for line in lines if line and line[0] != "#"]
     harmless = re.compile(
         "|".join(form for kind, *_, form in said if kind == "harmless"), re.IGNORECASE
