@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import posixpath
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 
 from policy.core.decision import Clause, Decision, Reason
 from policy.core.effect import Effect
@@ -235,6 +235,7 @@ def _in_any_folder(rules: RuleSet, granting: Effect) -> RuleSet:
 _PATH: Final = PatternKind.PATH
 
 
+@lru_cache(maxsize=1024)  # tools share most patterns of their host
 def _everywhere(pattern: Pattern, cwd: str, home: str, *, in_all: bool) -> Iterable[Pattern]:
     """Return what *pattern* matches in some folder of a project, or *in_all*: what in every one."""
     if in_all:
