@@ -236,4 +236,4 @@ def _read(text: str, shell: Shell) -> Command:
 
 # Every table of a chain asks for the same reading, and commands come again.
 _SHORT: Final = 1024
-_read_short = lru_cache(maxsize=512)(_read)
+_read_short = lru_cache(maxsize=4096)(_read)

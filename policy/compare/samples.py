@@ -14,6 +14,7 @@ undecided.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from itertools import islice, product
@@ -203,11 +204,11 @@ class ChangedLines:
         pair, view = self._pair, self._pair.views[number]
         pattern, widened = view.patterns[line], number in pair.sides[1]
         in_direction = of_direction(widened=widened)
-        behind = zip(view.entries[line + 1 :], view.patterns[line + 1 :], strict=True)
+        strict = self._strict[number]
+        behind = (view.patterns[n] for n in strict[bisect_right(strict, line) :])
         if any(
-            entry.effect is not Effect.ALLOW
-            and (each.matches(str(pattern)) if pattern.exact else may_meet(pattern, each))
-            for entry, each in behind
+            each.matches(str(pattern)) if pattern.exact else may_meet(pattern, each)
+            for each in behind
         ):
             # Without it a command may be asked for that is denied where no line decides.
             asked = (Effect.ASK, Effect.DENY) if widened else (Effect.DENY, Effect.ASK)
@@ -262,6 +263,14 @@ class ChangedLines:
         if view.unasked is Effect.ALLOW and may_run(view.shell, pattern):
             return Effect.ALLOW
         return self._granted_behind[number]
+
+    @cached_property
+    def _strict(self) -> list[list[int]]:
+        """The lines of each list that deny or ask."""
+        return [
+            [n for n, entry in enumerate(view.entries) if entry.effect is not Effect.ALLOW]
+            for view in self._pair.views
+        ]
 
     @cached_property
     def _granted_behind(self) -> list[Effect]:
