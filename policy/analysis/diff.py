@@ -286,7 +286,8 @@ def diff_workspaces(
         found: dict[object, list[_ChainChange]] = {}
         for reading in readings:
             sides = [reading_side(project, reading) if project else None for project in pair]
-            for key, change in _chain_changes(ComparedChains(sides[0], sides[1], known), why):
+            compared = ComparedChains(sides[0], sides[1], known, reading=reading)
+            for key, change in _chain_changes(compared, why):
                 found.setdefault(key, []).append(change)
         changes += (change for alike in found.values() for change in _changes(title, alike))
     return Diff(tuple(sorted(changes, key=_order)), files, tuple(why))

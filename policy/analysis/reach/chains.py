@@ -31,10 +31,11 @@ class ComparedChains:
         after: the other, or None.
         known: what comparisons of tables found so far (`compare.tables.differences`).
         one_sided: whether chains that are on one side only are wanted.
+        reading: what is compared, as it is called here: a host may do as is declared.
 
     Attributes:
         pairs: the pairs of positions that matter; nothing where both are met from equal tables.
-        reading: the name of what is compared.
+        reading: as given.
 
     """
 
@@ -45,10 +46,11 @@ class ComparedChains:
         known: Known,
         *,
         one_sided: bool = True,
+        reading: str = "",
     ) -> None:
         sides = (before, after)
         self.pairs = None if _is_same(*sides) else Worklist(*sides, one_sided=one_sided).run()
-        self.reading = next((side.reading.name for side in sides if side), "")
+        self.reading = reading
         self._known = known
         self._compared: dict[object, Comparison] = {}
         self._chains = tuple(Chains(side.reading) if side else None for side in sides)
