@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
-from policy.hosts.notation.compile import compile_rules
-from policy.hosts.notation.semantics import DIALECT, read_rule
+from policy.hosts.notation.semantics import DIALECT, compile_rules, matcher_entries
 from policy.language.parse import parse_matcher
 from policy.language.syntax import Rule
 from policy.patterns.notations import Unusable
@@ -82,7 +81,7 @@ def matchers(draw: st.DrawFn) -> str:
 def _is_usable(matcher: str) -> bool:
     try:
         parsed = parse_matcher(matcher)
-        read_rule(Rule(Effect.DENY, parsed, span=parsed.span))
+        matcher_entries(parsed, Effect.DENY)
     except (PolicyError, Unusable):
         return False
     # What the reference reads as it stands.
@@ -116,11 +115,15 @@ def rule_set(scope: Scope) -> RuleSet:
     """Return the compiled list of what *scope* says the agent may use."""
     rules = _rules(scope.rules)
     if scope.precedence == "last match":
-        entries: list[Entry] = [entry for rule in reversed(rules) for entry in read_rule(rule)]
+        entries: list[Entry] = [
+            entry
+            for rule in reversed(rules)
+            for entry in matcher_entries(rule.matcher, rule.effect)
+        ]
         return RuleSet(tuple(entries), scope.default, DIALECT)
     if scope.precedence == "strictest":
         return compile_rules(rules, DIALECT, scope.default)
-    entries = [entry for rule in rules for entry in read_rule(rule)]
+    entries = [entry for rule in rules for entry in matcher_entries(rule.matcher, rule.effect)]
     return RuleSet(tuple(sorted(entries, key=_exact_first)), scope.default, DIALECT)
 
 

@@ -35,8 +35,7 @@ from policy.core.finding import Severity
 from policy.core.source import Source
 from policy.core.values import evolve, field, frozen
 from policy.files.opening import Memory
-from policy.hosts.notation.compile import compile_policy
-from policy.hosts.notation.semantics import DIALECT, dialect_of
+from policy.hosts.notation.semantics import DIALECT, compile_policy, dialect_of
 from policy.hosts.portable import RuleFile
 from policy.hosts.workspace import load_tree
 from policy.language.parse import parse_matcher, parse_notation

@@ -11,7 +11,7 @@ from policy.core.effect import Effect
 from policy.core.source import Source
 from policy.files.trees import Memory
 from policy.hosts import notation
-from policy.hosts.notation.compile import compile_policy
+from policy.hosts.notation.semantics import compile_policy
 from policy.hosts.workspace import Workspace, load_tree
 from policy.language.parse import parse_notation
 from policy.language.syntax import Document

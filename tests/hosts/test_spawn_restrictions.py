@@ -11,7 +11,7 @@ import policy
 from policy.core.effect import Effect
 from policy.core.source import Source
 from policy.files.trees import Memory
-from policy.hosts.notation.compile import compile_policy
+from policy.hosts.notation.semantics import compile_policy
 from policy.hosts.workspace import load_tree
 from policy.language.parse import parse_matcher
 from policy.language.syntax import Policy, Rule

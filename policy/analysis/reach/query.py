@@ -19,8 +19,7 @@ from policy.core.source import Source
 from policy.core.values import evolve, field, frozen
 from policy.hosts.notation import policies
 from policy.hosts.notation import project as notation_project
-from policy.hosts.notation.compile import compile_policy
-from policy.hosts.notation.semantics import dialect_of, matching
+from policy.hosts.notation.semantics import compile_policy, dialect_of, matching
 from policy.hosts.project import Project
 from policy.hosts.workspace import Workspace
 from policy.language.parse import parse_notation

@@ -17,9 +17,8 @@ from policy.core.finding import Finding
 from policy.core.source import Source
 from policy.files.opening import Tree
 from policy.hosts.claims import Claim, ClaimVerdict, expectations
-from policy.hosts.notation.compile import compile_policy
 from policy.hosts.notation.lint import document_findings
-from policy.hosts.notation.semantics import DIALECT, PROFILE, read_rule
+from policy.hosts.notation.semantics import DIALECT, PROFILE, compile_policy, matcher_entries
 from policy.hosts.project import Project, ReadFile, agent_entries
 from policy.language.parse import parse_notation
 from policy.language.syntax import (
@@ -55,18 +54,16 @@ def load(tree: Tree) -> tuple[Project, ...]:
 
 def _loaded(tree: Tree, path: str) -> Project:
     claims: tuple[Claim, ...] = ()
+    consequence = "nothing in this file is in force"
     try:
         return project(tree.source(path, limits.FILE_BYTES))
     except Unmet as error:
         claims = error.claims
-        findings = Finding.of(error, "unmet-expectation", consequence=_NOTHING)
+        findings = Finding.of(error, "unmet-expectation", consequence=consequence)
     except PolicyError as error:
-        findings = Finding.of(error, "unreadable-policy", consequence=_NOTHING)
+        findings = Finding.of(error, "unreadable-policy", consequence=consequence)
     nothing, files = Attenuated({}), (ReadFile(path, "policy"),)
     return Project(HOST, PROFILE, path, {}, (), nothing, nothing, files, findings, claims)
-
-
-_NOTHING: Final = "nothing in this file is in force"
 
 
 class Unmet(PolicyErrors):
@@ -91,8 +88,14 @@ def project(source: Source) -> Project:
     """
     document = parse_notation(source)
     found = policies(document)
-    if errors := [mistake for policy in found for mistake in _mistakes(policy)]:
-        raise PolicyErrors(errors)
+    mistakes: list[PolicyError] = []
+    for rule in (rule for policy in found for rule in (*policy.rules, *(policy.delegate or ()))):
+        try:
+            matcher_entries(rule.matcher, rule.effect)
+        except PolicyError as error:
+            mistakes.append(error)
+    if mistakes:
+        raise PolicyErrors(mistakes)
     tables = {policy.name: compile_policy(policy) for policy in found}
     roots = {policy.name: compile_policy(policy, root=True) for policy in found}
     settled = {
@@ -110,12 +113,7 @@ def project(source: Source) -> Project:
     made = partial(Project, HOST, PROFILE, source.name, starts=starts, tool_classes=_TOOL_CLASSES)
     # Without its file no agent is restricted any more.
     free = dict.fromkeys(tables, UNRESTRICTED)
-    bare = partial(
-        made,
-        agents=agent_entries(free, {}),
-        attenuated=Attenuated(free),
-        enforced=Attenuated(free, name="enforced"),
-    )
+    unrestricted = agent_entries(free, {})
     return made(
         agents={name: entries[name] for name in tables},  # as written
         attenuated=Attenuated(tables, roots),
@@ -123,16 +121,10 @@ def project(source: Source) -> Project:
         files=(ReadFile(source.name, "policy"),),
         findings=tuple(document_findings(document, starts)),
         claims=claims,
-        bare=bare,
+        bare=lambda: made(
+            unrestricted, attenuated=Attenuated(free), enforced=Attenuated(free, name="enforced")
+        ),
     )
-
-
-def _mistakes(policy: Policy) -> Iterator[PolicyError]:
-    for rule in (*policy.rules, *(policy.delegate or ())):
-        try:
-            read_rule(rule)
-        except PolicyError as error:
-            yield error
 
 
 # What tools do -> the tools that do it, the most ordinary first.
@@ -195,9 +187,8 @@ def _claims(
     for node in document.body:
         if isinstance(node, Agent):
             yield from settled[node.name]
-        elif isinstance(node, TestStatement | NeverStatement) and loaded:
-            yield node
         elif isinstance(node, TestStatement | NeverStatement):
             what = "test" if isinstance(node, TestStatement) else "never"
             why = "not run: an example beside a rule of this file does not hold"
-            yield ClaimVerdict(f"{what} {' > '.join(node.chain)}", None, why, node.span)
+            not_run = ClaimVerdict(f"{what} {' > '.join(node.chain)}", None, why, node.span)
+            yield node if loaded else not_run

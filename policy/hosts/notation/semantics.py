@@ -1,22 +1,24 @@
-"""How files of our own notation decide: what a rule matches."""
+"""What files of our own notation mean: what denies first, then what asks, then what allows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
+from operator import attrgetter
 from typing import Final
 
 from policy.commands.knowledge import FileTools, Shell, Wrapping
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.language.parse import parse_matcher
-from policy.language.syntax import Agents, Matcher, Parameter, Rule
+from policy.language.syntax import Agents, Matcher, Parameter, Policy, Rule
 from policy.patterns import notations
 from policy.patterns.pattern import Pattern, PatternKind
 from policy.patterns.tokens import Gap
 from policy.tables.dialect import Argument, ArgumentKind, Dialect
-from policy.tables.ruleset import Entry, RuleSet
-from policy.tables.table import Table
+from policy.tables.entry import Entry
+from policy.tables.ruleset import RuleSet
+from policy.tables.table import Bounds, Ceiling, LinkedRules, Table
 
 PROFILE: Final = "policy@1"
 _COMMAND = Argument(
@@ -61,42 +63,33 @@ DIALECT: Final = Dialect(
 )
 
 
-def read_rule(rule: Rule, dialect: Dialect = DIALECT) -> tuple[Entry, ...]:
-    """Return the entries of a rule of our own notation.
+def compile_policy(policy: Policy, dialect: Dialect = DIALECT, *, root: bool = False) -> Table:
+    """Return the table of one agent, for calls that are read as *dialect* says.
 
-    Args:
-        rule: the rule.
-        dialect: how the calls are read that it decides.
+    An agent that starts a chain (*root*) has no parent, so ``inherit`` grants it nothing.
 
     Raises:
-        PolicyError: the specifier can match no call.
+        PolicyError: a rule can match no call.
+
     """
-    matcher = rule.matcher
-    if matcher.specifier is not None and not matcher.specifier.text.strip():
-        help_ = f"write `{matcher.tool}` for any call"
-        raise PolicyError("expected a specifier, found `()`", matcher.span, help=help_)
-    return lines(matcher, rule.effect, dialect)
+    links = (policy.name,)
+    default = Effect.ALLOW if policy.inherit and not root else Effect.DENY
+    use = compile_rules(policy.rules, dialect, default)
+    delegate = None
+    if policy.delegate is not None:
+        denied = [rule for rule in policy.rules if rule.effect is Effect.DENY]
+        handed_on = compile_rules([*denied, *policy.delegate], dialect, Effect.DENY)
+        delegate = Ceiling.of([LinkedRules(handed_on, links)])
+    used = Ceiling.of([LinkedRules(use, links)])
+    return Table(used, delegate, Bounds(policy.depth, policy.turns, policy.trust))
 
 
-def _path_patterns(text: str, effect: Effect, dialect: Dialect) -> tuple[Pattern, ...]:
-    """Return the paths that a rule applies to, as the host of *dialect* reads calls.
-
-    ``//`` starts an absolute path, ``~/`` is the home folder and ``/`` the project; ``.`` is
-    the folder of the project with everything below. Some systems ignore the case of paths, so a
-    rule that denies or asks does as well.
-
-    Raises:
-        Unusable: no path can match it.
-    """
-    if text in (".", "./"):
-        return (Pattern.of(PatternKind.PATH, [dialect.cwd, Gap.DEEP]),)
-    anchor, glob = dialect.cwd, text.removeprefix("./")
-    if text.startswith("//"):
-        anchor, glob = "", text[1:]
-    elif text == "~" or text.startswith("~/"):
-        anchor, glob = dialect.home, text[1:] or "/"
-    guards = effect is not Effect.ALLOW and not dialect.fold
-    return notations.paths(glob, anchor, fold=dialect.fold, any_case=guards)
+def compile_rules(rules: Iterable[Rule], dialect: Dialect, default: Effect) -> RuleSet:
+    """Return the ordered list of *rules*. Raises PolicyError if one can match no call."""
+    entries = [
+        entry for rule in rules for entry in matcher_entries(rule.matcher, rule.effect, dialect)
+    ]
+    return RuleSet(tuple(sorted(entries, key=attrgetter("effect"))), default, dialect)
 
 
 def dialect_of(tables: Iterable[Table]) -> Dialect:
@@ -112,11 +105,18 @@ def matching(matcher: Matcher, dialect: Dialect, effect: Effect = Effect.DENY) -
     Raises:
         PolicyError: it can match no call.
     """
-    return Table.of(RuleSet(lines(matcher, effect, dialect), Effect.ALLOW, dialect))
+    return Table.of(RuleSet(matcher_entries(matcher, effect, dialect), Effect.ALLOW, dialect))
 
 
-def lines(matcher: Matcher, effect: Effect, dialect: Dialect) -> tuple[Entry, ...]:
-    """Return the lines of a rule.
+def entries_of(rule: str, effect: Effect, dialect: Dialect) -> tuple[Entry, ...]:
+    """Return the lines of *rule* with an *effect*. Raises PolicyError as `matcher_entries` does."""
+    return matcher_entries(parse_matcher(rule), effect, dialect)
+
+
+def matcher_entries(
+    matcher: Matcher, effect: Effect, dialect: Dialect = DIALECT
+) -> tuple[Entry, ...]:
+    """Return the lines of a rule, for calls that are read as *dialect* says.
 
     Raises:
         PolicyError: the specifier can match no call.
@@ -125,6 +125,9 @@ def lines(matcher: Matcher, effect: Effect, dialect: Dialect) -> tuple[Entry, ..
     specifier = matcher.specifier
     if specifier is None:
         return (entry(),)
+    if not specifier.text.strip():
+        help_ = f"write `{matcher.tool}` for any call"
+        raise PolicyError("expected a specifier, found `()`", matcher.span, help=help_)
     argument = dialect.argument(matcher.tool)
     if isinstance(specifier, Parameter) and argument.has(specifier.name):
         return (entry(notations.single(specifier.value), specifier.name),)
@@ -135,12 +138,7 @@ def lines(matcher: Matcher, effect: Effect, dialect: Dialect) -> tuple[Entry, ..
         ]
     except notations.Unusable as unusable:
         raise PolicyError(f"`{matcher}` matches no call: {unusable}", matcher.span) from None
-    return tuple(entry(pattern) for pattern in patterns)
-
-
-def entries_of(rule: str, effect: Effect, dialect: Dialect) -> tuple[Entry, ...]:
-    """Return the lines of *rule* with an *effect*. Raises PolicyError as `lines` does."""
-    return lines(parse_matcher(rule), effect, dialect)
+    return tuple(map(entry, patterns))
 
 
 def _patterns(
@@ -155,3 +153,21 @@ def _patterns(
             return _path_patterns(text, effect, dialect)
         case _:
             return (notations.single(text),)
+
+
+def _path_patterns(text: str, effect: Effect, dialect: Dialect) -> tuple[Pattern, ...]:
+    """Return the paths that a rule applies to.
+
+    ``//`` starts an absolute path, ``~/`` is the home folder and ``/`` the project; ``.`` is
+    the folder of the project with everything below. Some systems ignore the case of paths, so a
+    rule that denies or asks does as well.
+    """
+    if text in (".", "./"):
+        return (Pattern.of(PatternKind.PATH, [dialect.cwd, Gap.DEEP]),)
+    anchor, glob = dialect.cwd, text.removeprefix("./")
+    if text.startswith("//"):
+        anchor, glob = "", text[1:]
+    elif text == "~" or text.startswith("~/"):
+        anchor, glob = dialect.home, text[1:] or "/"
+    guards = effect is not Effect.ALLOW and not dialect.fold
+    return notations.paths(glob, anchor, fold=dialect.fold, any_case=guards)

@@ -14,7 +14,7 @@ from policy.compare.tables import glob_pattern
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.source import Source
-from policy.hosts.notation.semantics import DIALECT, read_rule
+from policy.hosts.notation.semantics import DIALECT, matcher_entries
 from policy.hosts.portable import (
     Dropped,
     Portable,
@@ -29,11 +29,11 @@ from policy.hosts.portable import (
 from policy.language.parse import parse_matcher, parse_notation
 from policy.language.pattern_text import host, path, stars
 from policy.language.printer import print_document, print_matcher, print_name
-from policy.language.syntax import Matcher, Rule, specifier
+from policy.language.syntax import Matcher, specifier
 from policy.patterns.pattern import PatternKind
-from policy.tables.chain import SPAWN_TOOL
 from policy.tables.dialect import ArgumentKind
-from policy.tables.ruleset import Entry
+from policy.tables.entry import Entry
+from policy.tables.table import SPAWN_TOOL
 
 __all__ = ["WRITER"]
 
@@ -212,7 +212,7 @@ def _covers(entry: Entry, line: PortableLine) -> bool:
 def _entries(matcher: Matcher, effect: Effect) -> tuple[Entry, ...]:
     try:
         parsed = parse_matcher(str(matcher))
-        return read_rule(Rule(effect, parsed, span=parsed.span))
+        return matcher_entries(parsed, effect)
     except PolicyError:
         return ()
 
