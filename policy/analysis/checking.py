@@ -18,8 +18,9 @@ from policy.core.errors import PolicyError
 from policy.core.source import cited, quoted
 from policy.core.values import evolve, field, frozen
 from policy.language.mistakes import closest
-from policy.tables.chain import READINGS, SPAWN_TOOL, Chain, SpawnDenied
+from policy.tables.chain import READINGS, Chain, SpawnDenied
 from policy.tables.projects import Compiled, Offered, Projects, told_apart
+from policy.tables.table import SPAWN_TOOL
 
 if TYPE_CHECKING:
     from policy.analysis.remedy import Remedy

@@ -41,10 +41,10 @@ from policy.hosts.workspace import load_tree
 from policy.language.parse import parse_matcher, parse_notation
 from policy.language.printer import print_document, print_matcher, print_name
 from policy.language.syntax import Policy, Rule
-from policy.tables.chain import SPAWN_TOOL, Chain, attenuate
+from policy.tables.chain import Chain, attenuate
 from policy.tables.dialect import ArgumentKind, Dialect
 from policy.tables.placement import ProjectFolders
-from policy.tables.table import Table
+from policy.tables.table import SPAWN_TOOL, Table
 
 __all__ = ["Proposal", "Usage", "propose", "usage_of"]
 

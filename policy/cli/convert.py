@@ -17,7 +17,7 @@ from policy.core.errors import PolicyError
 from policy.core.source import quoted
 from policy.files.opening import open_tree
 from policy.files.writing import content_of, replace_files
-from policy.tables.chain import SPAWN_TOOL
+from policy.tables.table import SPAWN_TOOL
 
 _MOST = 30
 

@@ -16,25 +16,6 @@ from policy.core.effect import Effect
 from policy.core.values import Final, Protocol, evolve, field, frozen
 from policy.tables.table import SPAWN_TOOL, Bounds, Table
 
-__all__ = [
-    "NOTHING_SAID",
-    "READINGS",
-    "SPAWN_TOOL",
-    "Attenuated",
-    "CallPlace",
-    "Chain",
-    "Chains",
-    "Decider",
-    "Link",
-    "Reading",
-    "SpawnDenied",
-    "attenuate",
-    "handed_down",
-    "known_names",
-    "plain_call",
-    "spawn_call",
-]
-
 # The names of the two that every project has.
 READINGS = ("attenuated", "enforced")
 
@@ -49,9 +30,7 @@ class SpawnDenied(Exception):
         agent: the agent that may not be started.
         link: the link of the chain that denies it.
         because: the rules that deny it; none where nothing grants it.
-        reason: ``rule``, ``default``, ``unavailable``, ``depth``, ``unknown-agent``,
-            ``not-compiled``, a word of the host, or ``not-started`` where it calls and
-            no agent started it here.
+        reason: ``rule``, a key of `_WHY`, or a word of the host.
 
     """
 
@@ -72,7 +51,7 @@ class SpawnDenied(Exception):
         self._reading = reading
 
     def __str__(self) -> str:
-        """Say who may not start whom and why, and of a name that no agent has which there are."""
+        """Return who may not start whom and why; of an unknown name also which there are."""
         text = super().__str__()
         known = self._reading.agents if self._reading else ()
         if not known or self.agent in known:
@@ -103,7 +82,7 @@ _WHY = {
     "unavailable": "it has no tool that starts agents",
     "depth": "its limit of depth is reached",
     "unknown-agent": "there is no such agent",
-    "not-started": "it was not started here",
+    "not-started": "it was not started here",  # an agent that calls all the same
     "not-compiled": "the compiled policy goes no further",
 }
 _REASONS = {reason.value: reason for reason in Reason}
@@ -132,10 +111,9 @@ class Link:
 class Reading(Protocol):
     """How chains of one project come about.
 
-    One whose host starts agents by other calls than `SPAWN_TOOL` has a method
-    `spawn_call` as well: agent -> the tool and the arguments that start it.
-    One that goes by the number of agents in front, in a way that files or options
-    change, says by an attribute `by_depth` which way that is.
+    One whose host starts agents by other calls than `SPAWN_TOOL` has a method `spawn_call` too
+    (see `spawn_call`). One that goes by the number of agents in front, in a way that files or
+    options change, says by an attribute `by_depth` which way that is.
     """
 
     @property
@@ -201,8 +179,8 @@ class Attenuated:
 
     Attributes:
         tables: agent -> what it declares.
-        roots: agent -> what it declares where it starts a chain, if that differs; one that
-            is not among *tables* starts chains, and is never started.
+        roots: agent -> what it declares where it starts a chain, if that differs; one without
+            a table starts chains alone.
         asides: the same of what starts chains in other projects, to compare them with.
 
     """
@@ -293,35 +271,27 @@ class Chain:
         return tool, {**looked, **call}
 
     def spawning(self, agent: str, said: Mapping[str, object] = NOTHING_SAID) -> Decision:
-        """Return what the call gets that would start *agent*.
-
-        Args:
-            agent: whom.
-            said: what else the call says, e.g. the model.
-
-        """
+        """Return what the call gets that starts *agent* and says *said* too, e.g. the model."""
         return self.table.decide(*self.start_call(agent, said))
 
-    def most_spawning(self, agent: str) -> Decision:
-        """Return the most that a call gets which would start *agent*, whatever else it says."""
+    def most_starting(self, agent: str) -> tuple[str, dict[str, object], Decision]:
+        """Return a call that starts *agent* and gets the most, and what it gets.
+
+        Where too many must be tried, what it gets is an upper bound.
+        """
         tool, call = spawn_call(self.reading, agent)
         lookup = self.table.lookup(tool)
-        if not any(row.has_parameters for row, _ in lookup.rows):
-            return self.table.decide(tool, call)
-        from policy.tables.parameters import outcomes_beside  # noqa: PLC0415  # few rules need it
+        rows = [row for row, _ in lookup.rows]
+        if not any(row.has_parameters for row in rows):
+            return tool, call, self.table.decide(tool, call)
+        from policy.tables.parameters import calls_beside  # noqa: PLC0415  # few rules need it
 
-        said = outcomes_beside([row for row, _ in lookup.rows], call)
-        return max(map(lookup.combined, said), key=lambda decision: decision.effect)
+        found = [(said, lookup.combined(each)) for said, each in calls_beside(rows, call)]
+        return tool, *max(found, key=lambda pair: pair[1].effect)
 
-    def most_starting(self, agent: str) -> tuple[str, dict[str, object], Decision]:
-        """Return a call that starts *agent* and gets the most, and what it gets."""
-        tool, call = spawn_call(self.reading, agent)
-        from policy.tables.parameters import beside  # noqa: PLC0415  # few questions need it
-
-        said = beside([row for row, _ in self.table.lookup(tool).rows]) or [{}]
-        calls: list[dict[str, object]] = [{**case, **call} for case in said]
-        granted = [(each, self.table.decide(tool, each)) for each in calls]
-        return tool, *max(granted, key=lambda each: each[1].effect)
+    def most_spawning(self, agent: str) -> Decision:
+        """Return the most that a call gets which starts *agent*, whatever else it says."""
+        return self.most_starting(agent)[2]
 
     def spawn(self, agent: str, said: Mapping[str, object] | None = None) -> Chain:
         """Return the narrower chain in which the last agent started *agent*.
@@ -330,7 +300,7 @@ class Chain:
         link says who must give it.
 
         Args:
-            agent: whom.
+            agent: the one that is started.
             said: what else the call says that starts it; by default whatever is granted most.
 
         Raises:
@@ -362,12 +332,7 @@ class Chain:
 
 
 class Chains:
-    """The chains of one reading, each made once.
-
-    Args:
-        reading: how they come about.
-
-    """
+    """The chains of one *reading*, each made once."""
 
     def __init__(self, reading: Reading) -> None:
         self._reading = reading

@@ -11,43 +11,37 @@ from policy.tables.dialect import Inputs
 from policy.tables.entry import Entry, Outcome
 from policy.tables.row import Row
 
-__all__ = ["TOO_MANY_PARAMETERS", "beside", "outcomes_beside", "parameter_cases"]
-
 TOO_MANY_PARAMETERS = "rules name more combinations of arguments than are told apart"
 
-# Combinations that are told apart before the answer is no longer exact.
+# Combinations that are told apart before the answer is no longer exact, and where each is one call
+# and nothing is searched for.
 _CASES = 64
-
-# The same where each is one call, and nothing is searched for.
 _CASES_OF_ONE_CALL = 1024
 
 
 def beside(rows: Sequence[Row], most: int = _CASES) -> list[dict[str, str]] | None:
-    """Return what calls that name an argument may say beside it; None where that is too much.
+    """Return what calls of one tool that name an argument may say beside it, nothing at first.
 
-    Args:
-        rows: of one tool.
-        most: how many cases are not too many. The first says nothing.
-
+    None where that is more than *most*.
     """
-    entries = [
-        [entry for entry in row.entries if entry.field not in row.argument.fields] for row in rows
-    ]
+    entries = [[e for e in row.entries if e.field not in row.argument.fields] for row in rows]
     return parameter_cases(entries, most, inputs=[row.inputs for row in rows if row.inputs])
 
 
-def outcomes_beside(
+def calls_beside(
     rows: Sequence[Row], call: Mapping[str, object]
-) -> Iterator[tuple[Outcome, ...]]:
-    """Yield what each of some rows says of *call*, for all that it may say beside.
+) -> Iterator[tuple[dict[str, object], tuple[Outcome, ...]]]:
+    """Yield *call* with all that it may say beside, and what each of some rows says of that.
 
-    Where that is too much to try: the most that each row may say, whatever the others do.
+    Where that is too much to try: *call*, and the most that each row may say, whatever the others
+    do.
     """
     cases = beside(rows, _CASES_OF_ONE_CALL) if any(row.has_parameters for row in rows) else [{}]
     for case in cases or ():
-        yield tuple(row.outcome({**case, **call}) for row in rows)
+        said = {**case, **call}
+        yield said, tuple(row.outcome(said) for row in rows)
     if cases is None:
-        yield tuple(max(_any_of(row, call), key=lambda one: one.effect) for row in rows)
+        yield {**call}, tuple(max(_any_of(row, call), key=lambda one: one.effect) for row in rows)
 
 
 def _any_of(row: Row, call: Mapping[str, object]) -> Iterator[Outcome]:
@@ -64,13 +58,13 @@ def parameter_cases(
 ) -> list[dict[str, str]] | None:
     """Return parameters that tell all rules about parameters apart; None when too many.
 
-    A line looks at one argument, and the first that matches decides. So for each list it is
-    enough to say one thing: with no more than that fewer lines match, and the one that decides
-    does.
+    The first case says nothing. A line looks at one argument, and the first that matches decides.
+    So for each list it is enough to say one thing: with no more than that fewer lines match, and
+    the one that decides does.
 
     Args:
         lists: the lines of each list.
-        most: how many cases are not too many. The first says nothing.
+        most: how many cases are not too many.
         whole: whether lines may look at all that is said as one text, so that all counts.
         inputs: what the arguments may be: no call says what one of them does not take.
 

@@ -18,7 +18,8 @@ from policy.files.opening import Memory, open_tree
 from policy.hosts.front_ends import FRONT_ENDS
 from policy.hosts.project import Project
 from policy.hosts.workspace import load, load_tree
-from policy.tables.chain import SPAWN_TOOL, Chain, SpawnDenied, spawn_call
+from policy.tables.chain import Chain, SpawnDenied, spawn_call
+from policy.tables.table import SPAWN_TOOL
 from tests.conftest import FIXTURES
 from tests.effort import examples
 

@@ -57,13 +57,13 @@ from policy.hosts.project import FrontEnd, Project
 from policy.hosts.workspace import load_tree
 from policy.patterns.pattern import Pattern
 from policy.tables.calls import Unreadable, argument_text
-from policy.tables.chain import SPAWN_TOOL, Chain, SpawnDenied
+from policy.tables.chain import Chain, SpawnDenied
 from policy.tables.dialect import ArgumentKind
 from policy.tables.entry import Entry
 from policy.tables.lookup import Lookup
 from policy.tables.row import Row
 from policy.tables.ruleset import RuleSet
-from policy.tables.table import Table
+from policy.tables.table import SPAWN_TOOL, Table
 
 __all__ = [
     "Conversion",

@@ -29,13 +29,13 @@ from policy.hosts.project import Project
 from policy.patterns.notations import is_glob
 from policy.patterns.pattern import Pattern, PatternKind, freeze
 from policy.patterns.tokens import in_any_case
-from policy.tables.chain import SPAWN_TOOL, Chain, SpawnDenied, spawn_call
+from policy.tables.chain import Chain, SpawnDenied, spawn_call
 from policy.tables.dialect import Argument, ArgumentKind, Dialect
 from policy.tables.lookup import Lookup
 from policy.tables.parameters import TOO_MANY_PARAMETERS, beside
 from policy.tables.row import Row
 from policy.tables.ruleset import Entry, RuleSet
-from policy.tables.table import Ceiling, LinkedRules, Table
+from policy.tables.table import SPAWN_TOOL, Ceiling, LinkedRules, Table
 
 __all__ = [
     "COMMON",

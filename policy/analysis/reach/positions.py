@@ -13,7 +13,6 @@ from collections.abc import Hashable, Iterator, Sequence
 from policy.core.effect import Effect
 from policy.core.values import define
 from policy.tables.chain import (
-    SPAWN_TOOL,
     Attenuated,
     Link,
     Reading,
@@ -22,9 +21,9 @@ from policy.tables.chain import (
     spawn_call,
 )
 from policy.tables.dialect import ArgumentKind
-from policy.tables.parameters import outcomes_beside
+from policy.tables.parameters import calls_beside
 from policy.tables.ruleset import RuleSet
-from policy.tables.table import Bounds, Ceiling, LinkedRules, Table
+from policy.tables.table import SPAWN_TOOL, Bounds, Ceiling, LinkedRules, Table
 
 __all__ = [
     "Position",
@@ -131,8 +130,8 @@ class SpawnNumbers:
     def _at_most(self, sets: Sequence[RuleSet]) -> Iterator[Effect]:
         """Yield what the call that starts each agent gets at most, whatever its other arguments."""
         for tool, call in self._calls:
-            said = outcomes_beside([rules.row(tool) for rules in sets], call)
-            yield max(min(one.effect for one in each) for each in said)
+            said = calls_beside([rules.row(tool) for rules in sets], call)
+            yield max(min(one.effect for one in each) for _, each in said)
 
     def _of_rules(self, rules: RuleSet) -> tuple[int, int]:
         row = rules.row(SPAWN_TOOL)

@@ -38,8 +38,8 @@ from policy.patterns import notations
 from policy.patterns.notations import is_glob
 from policy.patterns.pattern import Pattern, PatternKind
 from policy.patterns.tokens import Gap, in_any_case
-from policy.tables.chain import SPAWN_TOOL
 from policy.tables.ruleset import Entry
+from policy.tables.table import SPAWN_TOOL
 
 __all__ = ["HOSTS", "RULE_FILE", "WRITER", "commands"]
 

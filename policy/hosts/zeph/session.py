@@ -33,10 +33,9 @@ from policy.hosts.zeph.definition import GROUPS, PROGRAMS, SHELLS, TOOLS, find, 
 from policy.patterns.notations import Unusable, characters_of, is_glob
 from policy.patterns.pattern import Pattern, PatternKind
 from policy.patterns.tokens import Gap, OneOf, Token
-from policy.tables.chain import SPAWN_TOOL
 from policy.tables.dialect import BLANKS, Argument, ArgumentKind, Dialect
 from policy.tables.ruleset import Entry, RuleSet
-from policy.tables.table import Table
+from policy.tables.table import SPAWN_TOOL, Table
 
 # --- globs ----------------------------------------------------------------------------
 

@@ -45,10 +45,10 @@ from policy.hosts.zeph.session import (
 from policy.language.parse import parse_matcher
 from policy.patterns import notations
 from policy.patterns.pattern import Pattern
-from policy.tables.chain import SPAWN_TOOL, Attenuated, Link, SpawnDenied, attenuate
+from policy.tables.chain import Attenuated, Link, SpawnDenied, attenuate
 from policy.tables.dialect import ArgumentKind, Dialect
 from policy.tables.ruleset import Entry, RuleSet
-from policy.tables.table import Bounds, Ceiling, LinkedRules, Table
+from policy.tables.table import SPAWN_TOOL, Bounds, Ceiling, LinkedRules, Table
 
 # --- contexts, and the configuration of agents ----------------------------------------
 #
