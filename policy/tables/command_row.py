@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 
 from policy.commands.reader import (
@@ -15,7 +15,7 @@ from policy.commands.reader import (
     in_home,
     read_command,
 )
-from policy.core.decision import Clause, Decision, Does, Reason
+from policy.core.decision import HIDDEN_TEXT, Does, Reason
 from policy.core.effect import Effect
 from policy.core.values import TYPE_CHECKING, Final
 from policy.patterns.automaton import NO_MATCH
@@ -30,26 +30,11 @@ if TYPE_CHECKING:
     from policy.tables.dialect import Dialect
     from policy.tables.row import Row
 
-__all__ = [
-    "PARTING",
-    "PartRules",
-    "account",
-    "decide_command",
-    "may_join",
-    "redirection_outcome",
-    "rules_of",
-]
-
 
 def decide_command(row: Row, text: str, limit: int) -> Outcome:
     """Return what *row* says of the command *text*.
 
-    Args:
-        row: the row of the tool that runs it.
-        text: the command.
-        limit: an entry of the row that decides in any case; those in front of it may
-            decide before.
-
+    The entry with the number *limit* decides in any case; those in front of it may do so before.
     """
     command = _read(text, row.argument.kind, row.ruleset.dialect)
     return rules_of(row).command_outcome(row, command, limit)
@@ -76,9 +61,7 @@ def rules_of(row: Row) -> PartRules:
 
 @cache
 def _rules(reader: str) -> PartRules:
-    if not reader:
-        return PartRules()
-    rules: PartRules = host_shell(reader).CommandRules()
+    rules: PartRules = host_shell(reader).CommandRules() if reader else PartRules()
     return rules
 
 
@@ -89,7 +72,7 @@ class PartRules:
         """Return what *row* says of a command; for *limit* see `decide_command`."""
         parts = [self.part_outcome(row, part, limit) for part in command.parts]
         if command.opaque:
-            parts += denied(row, command, tuple(parts))
+            parts += [*denied(row, command, parts)]
         found = [*self.whole_outcomes(row, command, parts), *self.in_background(row, command)]
         if command.unread and row.entries:
             found.append(unsure(row.ruleset))  # a rule that might match it cannot be asked
@@ -174,22 +157,20 @@ def _stopping(row: Row, texts: Iterable[str]) -> list[int]:
     return [index for index in found if row.at(index).effect is not Effect.ALLOW]
 
 
-def denied(row: Row, command: Command, outcomes: tuple[Outcome, ...]) -> Iterator[Outcome]:
+def denied(row: Row, command: Command, outcomes: Sequence[Outcome]) -> Iterator[Outcome]:
     """Yield what rules that deny say of parts that a rule in front of them asks for."""
     for part, outcome in zip(command.parts, outcomes, strict=True):
-        if outcome.effect is not Effect.ASK or outcome.reason is not Reason.RULE:
-            continue
-        for index, entry in enumerate(row.entries):
-            if (
-                entry.effect is Effect.DENY
-                and not entry.field
-                and any(
-                    entry.pattern is None or entry.pattern.matches(text)
-                    for text in (part.text, *part.match_texts, *part.possible_texts)
-                )
-            ):
-                yield row.at(index)
-                break
+        if outcome.effect is Effect.ASK and outcome.reason is Reason.RULE:
+            texts = (part.text, *part.match_texts, *part.possible_texts)
+            yield from (
+                row.at(index)
+                for index, entry in enumerate(row.entries)
+                if entry.effect is Effect.DENY and entry.pattern and not entry.field
+                if any(map(entry.pattern.matches, texts))
+            )
+
+
+PARTING: Final = frozenset(";&|\n(")
 
 
 def may_join(pattern: Pattern) -> bool:
@@ -199,58 +180,38 @@ def may_join(pattern: Pattern) -> bool:
     texts = [token for token in pattern.tokens if isinstance(token, str)]
     return (
         pattern.tokens[-1] is not Gap.ANY
-        or len(pattern.tokens) > _BEGUN  # it has more than one gap
+        or len(pattern.tokens) > 2  # it has more than one gap
         or not PARTING.isdisjoint("".join(texts))  # or names what parts or groups commands
     )
-
-
-# A text and the gap behind it.
-_BEGUN: Final = 2
-PARTING: Final = frozenset(";&|\n(")
 
 
 # Which kind of thing a command does, of which text, what a row says of that, and why that is so.
 _Piece = tuple[Does, str, Outcome, str]
 
 
-def account(
-    row: Row, call: Mapping[str, object], decide: Callable[[Outcome], Decision]
-) -> tuple[Clause, ...]:
+def pieces(row: Row, call: Mapping[str, object]) -> Iterable[_Piece]:
     """Return what the command that *call* runs does, in its order, each thing once.
 
     Nothing of a call that is no command, or that all of *row* decides alike; what every policy
-    lets pass is left out. The strictest of the clauses is what the row says of the call, unless
+    lets pass is left out. The strictest of the outcomes is what the row says of the call, unless
     a rule spells out the command as a whole.
-
-    Args:
-        row: of the tool.
-        call: its arguments.
-        decide: returns the decision for what the row says.
-
     """
-    command = _command(row, call)
-    if command is None or row.constant is not None:
-        return ()
-    pieces = {piece[:2]: piece for piece in _pieces(row, command, call)}
-    return tuple(
-        Clause(does, text.replace(SOME_VALUE, "…"), decide(outcome), why)
-        for does, text, outcome, why in pieces.values()
-    )
-
-
-def _command(row: Row, call: Mapping[str, object]) -> Command | None:
     dialect, kind = row.ruleset.dialect, row.argument.kind
-    if kind not in (ArgumentKind.COMMAND, ArgumentKind.POWERSHELL):
-        return None
+    if kind not in (ArgumentKind.COMMAND, ArgumentKind.POWERSHELL) or row.constant is not None:
+        return ()
     try:
-        text = argument_text(row.argument, dialect, call)
+        command = _read(argument_text(row.argument, dialect, call), kind, dialect)
     except Unreadable:
-        return None
-    return _read(text, kind, dialect)
+        return ()
+    found = {piece[:2]: piece for piece in _pieces(row, command, row.first_parameter(call))}
+    return [
+        (does, text.replace(SOME_VALUE, HIDDEN_TEXT), outcome, why)
+        for does, text, outcome, why in found.values()
+    ]
 
 
-def _pieces(row: Row, command: Command, call: Mapping[str, object]) -> Iterator[_Piece]:
-    limit, rules = row.first_parameter(call), rules_of(row)
+def _pieces(row: Row, command: Command, limit: int) -> Iterator[_Piece]:
+    rules = rules_of(row)
     said = [(part, rules.part_outcome(row, part, limit)) for part in command.parts]
     for part, outcome in said:
         if part.text:
@@ -261,7 +222,10 @@ def _pieces(row: Row, command: Command, call: Mapping[str, object]) -> Iterator[
         if rules.is_hidden(file):
             hidden.append(outcome)
         elif outcome is not HARMLESS:
-            yield _does(row, file), in_home(file.target or "", "$HOME"), outcome, ""
+            does = Does.WRITES if file.writes else Does.READS
+            if file.tool and file.tool == row.ruleset.dialect.shell.files.removes:
+                does = Does.REMOVES
+            yield does, in_home(file.target or "", "$HOME"), outcome, ""
     hidden += rules.in_background(row, command)
     if command.unread and row.entries:
         hidden.append(doubted)
@@ -269,15 +233,5 @@ def _pieces(row: Row, command: Command, call: Mapping[str, object]) -> Iterator[
         hidden.append(rules.idle_outcome(row, limit))
     strictest = min(hidden, key=strictness, default=HARMLESS)
     if strictest is not HARMLESS:
-        for doubt in command.ambiguities or _ANY:
+        for doubt in command.ambiguities or (Ambiguity("", ""),):
             yield Does.HIDES, doubt.text, strictest, doubt.why
-
-
-_ANY: Final = (Ambiguity("", ""),)
-
-
-def _does(row: Row, file: Redirection) -> Does:
-    shell = row.ruleset.dialect.shell
-    if file.tool and file.tool == shell.files.removes:
-        return Does.REMOVES
-    return Does.WRITES if file.writes else Does.READS

@@ -164,17 +164,19 @@ class Inputs:
 
     def takes(self, call: Mapping[str, object]) -> bool:
         """Return whether every argument of *call* is what it may be; one that is lacking is."""
+        types = self.types
         for name, value in call.items():
-            found = self._named.get(name)
-            if not (found.takes(value) if found else not self.closed):
-                return False
+            if type(value) is not types.get(name):
+                found = self._named.get(name)
+                if not (found.takes(value) if found else not self.closed):
+                    return False
         return True
 
     @cached_property
     def _named(self) -> dict[str, Input]:
         return {each.name: each for each in self.each}
 
-    @property
+    @cached_property
     def types(self) -> dict[str, type]:
         """Arguments that may be every value of a type, and that type."""
         return {each.name: each.type for each in self.each if each.type}

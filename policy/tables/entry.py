@@ -17,42 +17,16 @@ if TYPE_CHECKING:
 
     from policy.tables.ruleset import RuleSet
 
-__all__ = [
-    "BY_DEFAULT",
-    "HARMLESS",
-    "KINDS",
-    "UNANALYSABLE",
-    "UNREADABLE",
-    "Entry",
-    "Form",
-    "Outcome",
-    "guarded",
-    "strictness",
-    "unsure",
-]
-
 
 class Form(enum.Enum):
-    """How a rule says what it says, where a host looks at that beside what it matches.
+    """How a rule says what it says, where a host looks at that beside what it matches."""
 
-    Attributes:
-        PLAIN: in no way that counts.
-        PREFIX: as the text alone that others go on from, e.g. ``git`` of ``Bash(git:*)``.
-        BARE: as what comes before a star, e.g. ``git`` of ``Bash(git *)``: it spells no
-            command out.
-        WITHIN: as all that is in a folder, e.g. ``Read(src/**)``.
-        LENT: as a rule for another tool, e.g. that a file may be read since it may be edited.
-        ALONE: as the only rule that allows calls of its tool, e.g. ``Bash`` without a
-            ``Bash(git *)`` beside it.
-
-    """
-
-    PLAIN = "plain"
-    PREFIX = "prefix"
-    BARE = "bare"
-    WITHIN = "within"
-    LENT = "lent"
-    ALONE = "alone"
+    PLAIN = "plain"  # in no way that counts
+    PREFIX = "prefix"  # as the text alone that others go on from: `git` of `Bash(git:*)`
+    BARE = "bare"  # as what comes before a star, and no command: `git` of `Bash(git *)`
+    WITHIN = "within"  # as all that is in a folder: `Read(src/**)`
+    LENT = "lent"  # as a rule for another tool: a file may be read since it may be edited
+    ALONE = "alone"  # as the only rule that allows calls of its tool: `Bash` without `Bash(git *)`
 
     # As of every effect and reason: what rows are compared by holds one of each line.
     __hash__ = object.__hash__
@@ -93,9 +67,6 @@ KINDS: Final = {
 }
 
 
-# What a row says of a call, and the outcomes that no rule is the reason of.
-
-
 @values.frozen(eq=False)
 class Outcome:
     """What a row says of a call: the entries are the reasons."""
@@ -110,10 +81,7 @@ BY_DEFAULT: Final = frozenset({Reason.DEFAULT, Reason.CLASSIFIER, Reason.UNANALY
 
 
 def strictness(outcome: Outcome) -> tuple[Effect, bool]:
-    """Return what outcomes are ordered by, the strictest first.
-
-    Of two that are equally strict, a rule says more than a default.
-    """
+    """Return what outcomes are ordered by: the strictest first, and a rule before a default."""
     return outcome.effect, outcome.reason in BY_DEFAULT
 
 

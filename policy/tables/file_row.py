@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from policy.tables.dialect import Dialect
     from policy.tables.row import Row
 
-__all__ = ["file_outcome", "led_outcome", "links_of_processes", "named_outcome", "path_outcome"]
-
 
 def file_outcome(row: Row, path: str, variant: str, limit: int = NO_MATCH) -> Outcome:
     """Return what *row* says of a path, and of the other as which it is judged too."""
@@ -52,26 +50,18 @@ _LONGEST: Final = 256
 
 
 def named_outcome(row: Row, name: str) -> tuple[str | None, Outcome]:
-    """Return the canonical path of a file that a command names, and what *row* says of it.
-
-    None where it has none.
-    """
+    """Return the canonical path of a file that a command names, if any, and what *row* says."""
     found = row.named.get(name)
     if found is None:
-        found = _named_outcome(row, name)
+        dialect = row.ruleset.dialect
+        try:
+            path = canonical_path(name, dialect)
+            found = path, file_outcome(row, path, case_variant(name, dialect))
+        except Unreadable:
+            found = None, unsure(row.ruleset)
         if len(name) <= _LONGEST:
             row.named.keep(name, found)
     return found
-
-
-def _named_outcome(row: Row, name: str) -> tuple[str | None, Outcome]:
-    dialect = row.ruleset.dialect
-    try:
-        path = canonical_path(name, dialect)
-        found = file_outcome(row, path, case_variant(name, dialect))
-    except Unreadable:
-        return None, unsure(row.ruleset)
-    return path, found
 
 
 # By these names Linux has for whoever asks the folder that it is in, and the root.
@@ -112,8 +102,9 @@ def led_outcome(row: Row, path: str, real: str, limit: int = NO_MATCH) -> Outcom
     if row.tool in (shell.files.reads, shell.files.input):
         return led_to
     if row.tool in (shell.files.writes, shell.files.output):
-        writes = row.ruleset.row(shell.files.writes).outcome_at(real)
-        inside = writes.effect is Effect.ALLOW and writes.reason in BY_DEFAULT
+        writes = row.ruleset.row(shell.files.writes)
+        written = writes.at(writes.first(real))
+        inside = written.effect is Effect.ALLOW and written.reason in BY_DEFAULT
         alike = named.reason is led_to.reason and (inside or named.reason is Reason.RULE)
         is_same = alike or row.default.effect is Effect.ALLOW
         return found if is_same else guarded(row.ruleset)

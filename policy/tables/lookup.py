@@ -1,14 +1,8 @@
-"""The rows of one tool, met: where a call is decided and explained.
-
-This is the only way to a decision. The outcome of each entry holds its rule,
-so no second path could give other reasons, and a decision is made once and
-handed out again.
-"""
+"""The rows of one tool, met: the only way to a decision and its reasons."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import partial
 
 from policy.core import limits
 from policy.core.decision import Because, Clause, Decision, Hashed, Reason
@@ -18,8 +12,6 @@ from policy.core.values import Final
 from policy.tables.dialect import Inputs
 from policy.tables.entry import UNREADABLE, Outcome
 from policy.tables.row import NO_FIELD, Row
-
-__all__ = ["Lookup", "not_arguments"]
 
 _Links = tuple[str, ...]
 
@@ -55,22 +47,6 @@ class Lookup:
 
     """
 
-    __slots__ = (
-        "__weakref__",
-        "_checked",
-        "_decisions",
-        "_remembers",
-        "_settled",
-        "_table",
-        "_types",
-        "alias",
-        "always",
-        "constant",
-        "field",
-        "remembered",
-        "rows",
-    )
-
     def __init__(self, rows: Iterable[tuple[Row, _Links]], table: str | Hashed) -> None:
         self._table = table
         self.rows: list[tuple[Row, _Links]] = []
@@ -97,9 +73,8 @@ class Lookup:
         self.constant = None if self.rows else self._combine(self._settled)
         if self.constant is not None and self.constant.effect is Effect.DENY:
             checked = {}  # why all calls are denied says more than why one is
-        self._checked = checked
+        self._checked = tuple(checked)
         self.always = None if checked else self.constant
-        self._types = _common_types(checked)
         self.remembered: Memo[str, Decision] = Memo(limits.CACHE_ENTRIES)
         self._decisions: Memo[tuple[Outcome, ...], Decision] = Memo(limits.CACHE_ENTRIES)
         names = {(row.field, row.alias) for row, _ in self.rows}
@@ -108,7 +83,8 @@ class Lookup:
         if len(names) == 1:
             self.field, self.alias = names.pop()
         # Of a text that may be refused no decision is kept: a *checked* call is not refused.
-        self._remembers = _LONGEST if self.takes_any(self.field) else -1
+        takes_any = all(inputs.types.get(self.field) is str for inputs in self._checked)
+        self._remembers = _LONGEST if takes_any else -1
 
     @property
     def floor(self) -> Effect:
@@ -116,19 +92,14 @@ class Lookup:
         return min((outcome.effect for outcome, _ in self._settled), default=Effect.ALLOW)
 
     def decide(
-        self,
-        call: Mapping[str, object],
-        *,
-        checked: bool = False,
-        remember: bool = True,
+        self, call: Mapping[str, object], *, checked: bool = False, remember: bool = True
     ) -> Decision:
         """Return the decision of a call with these arguments. Never raises.
 
         Args:
             call: the arguments.
             checked: whether the host has read the call, so that it refuses no argument.
-            remember: whether such calls may come again: their decision is kept by the text
-                that decides alone.
+            remember: whether such calls may come again.
 
         """
         if self._checked and not checked and not self.takes(call):
@@ -155,28 +126,20 @@ class Lookup:
 
         Nothing of a call that is no command, or that is decided whatever it runs.
         """
-        from policy.tables.command_row import account  # noqa: PLC0415  # what no decision needs
+        from policy.tables.command_row import pieces  # noqa: PLC0415  # what no decision needs
 
         decision = self.decide(call, remember=False)
         for row, links in self.rows:
             if row.outcome(call).effect is decision.effect:
-                return account(row, call, partial(self._of_one, links))
+                return tuple(
+                    Clause(does, text, self._combine([(outcome, links)]), why)
+                    for does, text, outcome, why in pieces(row, call)
+                )
         return ()
-
-    def _of_one(self, links: _Links, outcome: Outcome) -> Decision:
-        return self._combine([(outcome, links)])
 
     def takes(self, call: Mapping[str, object]) -> bool:
         """Return whether every argument is what it may be; no rule is asked otherwise."""
-        types = self._types
-        for name in call:
-            if type(call[name]) is not types.get(name):
-                return all(inputs.takes(call) for inputs in self._checked)
-        return True
-
-    def takes_any(self, name: str) -> bool:
-        """Return whether an argument may be any text."""
-        return not self._checked or self._types.get(name) is str
+        return all(inputs.takes(call) for inputs in self._checked)
 
     def _combine(self, outcomes: list[tuple[Outcome, _Links]]) -> Decision:
         if not outcomes:
@@ -194,15 +157,6 @@ class Lookup:
             because = tuple(dict.fromkeys((*because, *_because(other, more))))
             links = tuple(dict.fromkeys((*links, *more)))
         return Decision(effect, outcome.reason, because, links, self._table)
-
-
-def _common_types(checked: Iterable[Inputs]) -> dict[str, type]:
-    """Return the arguments that may be every value of a type by all of *checked*."""
-    types: dict[str, type] | None = None
-    for inputs in checked:
-        own = inputs.types
-        types = own if types is None else dict(types.items() & own.items())
-    return types or {}
 
 
 def _told_where(outcome: Outcome) -> tuple[bool, bool]:

@@ -1,7 +1,7 @@
 """What one rule set says of one tool: an ordered list in which the first match decides.
 
-Cost does not grow with the number of rules: all patterns of a row run at once
-(`policy.patterns.automaton`), and the outcome of each entry is made once.
+Cost hardly grows with the number of rules: an index finds the first pattern that matches
+(`policy.patterns.index`), and the outcome of each entry is made once.
 """
 
 from __future__ import annotations
@@ -18,14 +18,11 @@ from policy.core.values import TYPE_CHECKING, Any, Final
 from policy.patterns.automaton import NO_MATCH, Automaton
 from policy.patterns.index import Indexed
 from policy.patterns.pattern import PatternKind
-from policy.patterns.tokens import Token
 from policy.tables.dialect import ArgumentKind, Inputs
 from policy.tables.entry import BY_DEFAULT, KINDS, UNREADABLE, Entry, Outcome
 
 if TYPE_CHECKING:
     from policy.tables.ruleset import RuleSet
-
-__all__ = ["NO_FIELD", "Row"]
 
 _COMMANDS: Final = frozenset({ArgumentKind.COMMAND, ArgumentKind.POWERSHELL})
 
@@ -33,7 +30,6 @@ _COMMANDS: Final = frozenset({ArgumentKind.COMMAND, ArgumentKind.POWERSHELL})
 # longest text that it remembers.
 _KEPT: Final = 2048
 _LONGEST: Final = 1024
-
 
 # Where no argument alone decides: a name that no call has, not even "".
 NO_FIELD: Final[Any] = object()
@@ -96,10 +92,7 @@ class Row:
 
     @cached_property
     def field(self) -> str:
-        """The argument that decides alone where it is a text and *alias* is not in the call.
-
-        `NO_FIELD` where there is no such argument.
-        """
+        """The argument that decides alone, if a text and without *alias*; or `NO_FIELD`."""
         names = self.argument.fields
         alone = self.constant is None and not self._parameters and len(names) in (1, 2)
         return names[0] if alone else NO_FIELD
@@ -186,10 +179,6 @@ class Row:
         index = self.automaton.first(text)
         return NO_MATCH if index == NO_MATCH else self.indices[index]
 
-    def outcome_at(self, text: str) -> Outcome:
-        """Return what the row says of an argument that was read already."""
-        return self.at(self.first(text))
-
     def at(self, index: int) -> Outcome:
         """Return the outcome where the entry of an index decides; NO_MATCH is none."""
         found = self._outcomes.get(index)
@@ -211,8 +200,6 @@ class Row:
             if index != NO_MATCH:
                 first = min(first, indices[index])
         return first
-
-    # What commands ask besides (`policy.tables.command_row`).
 
     def opening(self, tool: str) -> Row:
         """Return what the rules say of a file that a command opens, as a call of *tool*.
@@ -290,15 +277,10 @@ class Row:
         return [(name, self._run(at, ""), at) for name, at in self._by_field.items() if name]
 
     def _run(self, indices: Sequence[int], separator: str) -> Automaton:
-        patterns = (self.entries[index].pattern for index in indices)
-        return _shared_automaton(tuple([p.tokens for p in patterns if p is not None]), separator)
+        patterns = [self.entries[index].pattern for index in indices]
+        key = tuple([each.tokens for each in patterns if each is not None]), separator
+        return _AUTOMATA.get(key) or _AUTOMATA.setdefault(key, Indexed(*key))
 
 
 # Automata are shared: what one has walked serves all rows with the same patterns.
 _AUTOMATA: WeakValueDictionary[object, Automaton] = WeakValueDictionary()
-
-
-def _shared_automaton(patterns: tuple[tuple[Token, ...], ...], separator: str) -> Automaton:
-    """Return the one automaton of these patterns."""
-    key = (patterns, separator)
-    return _AUTOMATA.get(key) or _AUTOMATA.setdefault(key, Indexed(patterns, separator))

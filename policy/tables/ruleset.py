@@ -1,15 +1,14 @@
 """A rule set: one ordered list of rules over every tool, first match decides.
 
-Whatever precedence a host has was turned into this order when the set was
-compiled; nothing of it is left when a call is decided. What the set says of one
-tool is a *row*: the entries whose tool pattern matches the name, in order.
+Whatever precedence a host has became this order when the set was compiled. What the set says of
+one tool is a *row*: the entries whose tool pattern matches the name, in order.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Sequence
 from functools import cached_property, lru_cache
-from itertools import chain, groupby
+from itertools import groupby
 from operator import attrgetter
 from weakref import WeakValueDictionary
 
@@ -34,36 +33,8 @@ Said = tuple[str, str, Pattern | None, Form]
 Runs = tuple[tuple[Effect, Reason, frozenset[Said]], ...]
 
 
-def _text(said: Said) -> str:
-    tool, field, pattern, form = said
-    what = "" if pattern is None else f"{pattern.kind.value}{pattern.tokens}"
-    return f"{tool!r},{field!r},{what},{form.value}"
-
-
-@lru_cache(maxsize=64)  # a host has one or two
-def _dialect_text(dialect: Dialect) -> str:
-    return repr(_content(dialect))
-
-
-def _content(value: object) -> object:
-    if hasattr(value, "__fields__"):
-        return {name: _content(found) for name, found in values.stated(value)}
-    if isinstance(value, dict):
-        return {name: _content(found) for name, found in sorted(value.items())}
-    if isinstance(value, frozenset):
-        return sorted(value)
-    if isinstance(value, (tuple, list)):
-        return [_content(each) for each in value]
-    return getattr(value, "value", value)
-
-
 class EntriesOnDemand:
-    """Entries that are each built when they are first asked for.
-
-    Attributes:
-        tools: the name or glob of each.
-
-    """
+    """Entries that are each built when first asked for; *tools* is the name or glob of each."""
 
     def __init__(self, tools: Sequence[str], build: Callable[[int], Entry]) -> None:
         self.tools = tools
@@ -112,11 +83,7 @@ class RuleSet:
         """The numbers of the entries by the name or glob that each gives."""
         by_tool: dict[str, list[int]] = {}
         for number, tool in enumerate(self.written_tools):
-            found = by_tool.get(tool)
-            if found is None:
-                by_tool[tool] = [number]
-            else:
-                found.append(number)
+            by_tool.setdefault(tool, []).append(number)
         return by_tool
 
     @cached_property
@@ -145,16 +112,7 @@ class RuleSet:
 
     def looking(self, but: Container[str]) -> list[Entry]:
         """Return the entries that look at an argument, of all tools *but* these, in order."""
-        found = (numbers for tool, numbers in self._looking.items() if tool not in but)
-        return [self.entries[number] for number in sorted(chain.from_iterable(found))]
-
-    @cached_property
-    def _looking(self) -> dict[str, list[int]]:
-        looking = (
-            (tool, [number for number in numbers if self.entries[number].pattern is not None])
-            for tool, numbers in self._by_tool.items()
-        )
-        return {tool: numbers for tool, numbers in looking if numbers}
+        return [e for e in self.entries if e.pattern is not None and e.tool not in but]
 
     @cached_property
     def _by_name(self) -> dict[str, list[int]]:
@@ -167,15 +125,8 @@ class RuleSet:
     @cached_property
     def _globs(self) -> tuple[Index, list[list[int]]]:
         """The globs, and the numbers of the entries of each."""
-        return Index([_glob(tool).tokens for tool in self.globs]), [
-            self._by_tool[tool] for tool in self.globs
-        ]
-
-    def _globbing(self, name: str) -> Iterator[int]:
-        """Yield the numbers of the entries whose glob matches *name*."""
-        index, numbers = self._globs
-        for number in index.matching(name):
-            yield from numbers[number]
+        numbers = [self._by_tool[tool] for tool in self.globs]
+        return Index([_glob(tool).tokens for tool in self.globs]), numbers
 
     @cached_property
     def _rows(self) -> dict[str, Row]:
@@ -198,8 +149,9 @@ class RuleSet:
         if self.dialect.aliased:
             spelled += (alias for alias, real in self.dialect.aliases.items() if real == name)
         matching = set(self._by_name.get(self.dialect.key(name), ()))
+        globs, numbers = self._globs
         for spelling in spelled:
-            matching.update(self._globbing(spelling))
+            matching.update(*(numbers[glob] for glob in globs.matching(spelling)))
         if name in self.dialect.shell.files.inner:
             # No call has this name, so of globs a star alone applies.
             matching.difference_update(
@@ -219,12 +171,13 @@ class RuleSet:
         return not self.entries
 
     @cached_property
-    def _meaning(self) -> tuple[object, ...]:
-        """What equality covers: runs of entries with one effect, in order."""
+    def _meaning(self) -> tuple[Runs, Effect, Reason]:
+        """What equality covers."""
         return self._runs, self.default, self.default_reason
 
     @cached_property
     def _runs(self) -> Runs:
+        """The entries that count, as neighbours with one effect."""
         runs: list[tuple[Effect, Reason, set[Said]]] = []
         seen: set[Said] = set()
         whole: set[str] = set()  # tools of which every call is decided by then
@@ -268,11 +221,7 @@ class RuleSet:
 
     @cached_property
     def interned(self) -> RuleSet:
-        """The one set with these rules at these places.
-
-        Many projects and agents say the same; its rows are built once. The reference to it is
-        weak, so its key must not be the set itself.
-        """
+        """The one set with these rules at these places, whose rows are built once."""
         written = tuple(self.entries), self.default, self.default_reason, self.dialect
         return _INTERNED.setdefault(Key(written), self)
 
@@ -305,6 +254,31 @@ def _glob(tool: str) -> Pattern:
     return names(tool)
 
 
+def _text(said: Said) -> str:
+    tool, field, pattern, form = said
+    what = "" if pattern is None else f"{pattern.kind.value}{pattern.tokens}"
+    return f"{tool!r},{field!r},{what},{form.value}"
+
+
+@lru_cache(maxsize=64)  # a host has one or two
+def _dialect_text(dialect: Dialect) -> str:
+    return repr(_content(dialect))
+
+
+def _content(value: object) -> object:
+    """Return what a value holds beside its defaults, in one order in every process."""
+    if hasattr(value, "__fields__"):
+        return {name: _content(found) for name, found in values.stated(value)}
+    if isinstance(value, dict):
+        return {name: _content(found) for name, found in sorted(value.items())}
+    if isinstance(value, frozenset):
+        return sorted(value)
+    if isinstance(value, (tuple, list)):
+        return [_content(each) for each in value]
+    return getattr(value, "value", value)
+
+
+# Weak references: a key must not be the set itself.
 _INTERNED: WeakValueDictionary[object, RuleSet] = WeakValueDictionary()
 
 # What an entry says, and in which words, wherever it stands.

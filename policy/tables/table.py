@@ -26,18 +26,6 @@ from policy.tables.dialect import Dialect
 from policy.tables.lookup import Lookup, not_a_tool, not_arguments
 from policy.tables.ruleset import Entry, RuleSet
 
-__all__ = [
-    "NOTHING",
-    "SPAWN_TOOL",
-    "TRUST",
-    "UNRESTRICTED",
-    "Bounds",
-    "Ceiling",
-    "LinkedRules",
-    "Table",
-    "no_spawns",
-]
-
 # Starting an agent is a call like any other.
 SPAWN_TOOL: Final = "Task"
 
@@ -64,14 +52,6 @@ def no_spawns(dialect: Dialect) -> RuleSet:
     return RuleSet((denied,), Effect.ALLOW, dialect)
 
 
-def _links(parts: Iterable[LinkedRules]) -> dict[RuleSet, tuple[str, ...]]:
-    links: dict[RuleSet, tuple[str, ...]] = {}
-    for part in parts:
-        rules = part.rules.interned
-        links[rules] = tuple(dict.fromkeys((*links.get(rules, ()), *part.links)))
-    return links
-
-
 @frozen(slots=False, eq=False)
 class Ceiling:
     """A meet of rule sets: what all of them grant. Equal when the sets are."""
@@ -90,17 +70,18 @@ class Ceiling:
     @classmethod
     def of(cls, parts: Iterable[LinkedRules]) -> Ceiling:
         """Return the canonical meet: equal sets once, with the links of all."""
-        merged = _links(parts)
+        merged: dict[RuleSet, tuple[str, ...]] = {}
+        for part in parts:
+            rules = part.rules.interned
+            merged[rules] = tuple(dict.fromkeys((*merged.get(rules, ()), *part.links)))
+        kept = []
         for rules, links in merged.items():
-            if rules.is_constant and rules.default is Effect.DENY:
+            if not rules.is_constant or rules.default is Effect.ASK:
+                kept.append(LinkedRules(rules, links))
+            elif rules.default is Effect.DENY:
                 refusing = evolve(_DENIES_ALL, default_reason=rules.default_reason)
                 return cls((LinkedRules(refusing, links),))
-        kept = tuple(
-            LinkedRules(rules, links)
-            for rules, links in merged.items()
-            if not (rules.is_constant and rules.default is Effect.ALLOW)
-        )
-        return cls(kept)
+        return cls(tuple(kept))
 
     @property
     def linked(self) -> list[tuple[RuleSet, tuple[str, ...]]]:
@@ -115,9 +96,8 @@ class Ceiling:
         if any(rules == no_spawns(rules.dialect) for rules in self.sets):
             return self
         first = self.parts[0]
-        return Ceiling.of(
-            (*self.parts, LinkedRules(no_spawns(first.rules.dialect), first.links[:1]))
-        )
+        limit = LinkedRules(no_spawns(first.rules.dialect), first.links[:1])
+        return Ceiling.of((*self.parts, limit))
 
     def __and__(self, other: Ceiling) -> Ceiling:
         """Return what both grant."""
@@ -246,16 +226,11 @@ class Table:
         return lookup.decide(call, checked=checked)
 
     def account(self, tool: str, call: Mapping[str, object]) -> tuple[Clause, ...]:
-        """Return what a shell command does, and what each of that gets. Never raises.
+        """Return what a shell command does, and what each of that gets.
 
         By the first link that decides the call. Nothing of a call that is no command, or that
         is decided whatever it runs; files that every policy lets pass are left out. No clause
         is stricter than the call, unless a rule spells out the whole command.
-
-        Args:
-            tool: the name, or an alias the host knows it by.
-            call: the arguments, e.g. ``{"command": "git add . && git push"}``.
-
         """
         return self.lookup(tool).account(call)
 
