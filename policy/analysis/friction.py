@@ -7,8 +7,6 @@ allows. Calls with the same obstacle that the same rule would allow are one grou
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import partial
-from typing import Final
 
 from policy.analysis.records.logs import LogProblem
 from policy.analysis.records.record import Record
@@ -27,12 +25,12 @@ from policy.analysis.remedy import (
 )
 from policy.compare.tables import differences
 from policy.compare.witness import Difference, witness_call
-from policy.core.decision import Because, Clause, Decision, Does, Reason
+from policy.core.decision import Because, Decision, Does, Reason
 from policy.core.effect import Effect
 from policy.core.values import define, field, frozen
 from policy.hosts.notation.semantics import dialect_of
 from policy.tables.chain import Chain
-from policy.tables.dialect import ArgumentKind, Dialect
+from policy.tables.dialect import ArgumentKind
 
 __all__ = ["Friction", "FrictionGroup", "Obstacle", "friction"]
 
@@ -45,7 +43,6 @@ class Obstacle:
         kind: as people know it, e.g. ``no rule`` or ``a redirection``.
         because: the rule that asks; None for every other kind.
         text: what no rule can know, e.g. ``$(date)``; "" where rules may help.
-
     """
 
     kind: str
@@ -72,7 +69,7 @@ class FrictionGroup:
         links: the agents that lack them.
         grants: a call that the rules allow beside those of the group, which no rule allows yet.
         exact: whether there is none, where *grants* is None.
-
+        members: those that differ.
     """
 
     obstacle: Obstacle
@@ -95,7 +92,6 @@ class Friction:
         groups: the most frequent first.
         calls: how many calls were decided.
         undecided: why calls were not decided.
-
     """
 
     groups: tuple[FrictionGroup, ...]
@@ -124,57 +120,44 @@ def friction(
         decider: the policy.
         root: the agent that starts every chain, in place of the one in the log.
         least: how many distinct calls one rule is made of that matches more than they.
-
     """
-    groups: dict[object, FrictionGroup] = {}
+    groups: dict[object, tuple[FrictionGroup, Chain]] = {}
+
+    def group_of(record: Record) -> FrictionGroup | None:
+        chain = decider.chain(record.chain, record.cwd, record.project)
+        if isinstance(chain, Decision):
+            return None
+        decision = chain.decide(record.tool, record.call)
+        is_final = decision.reason not in (Reason.DEFAULT, Reason.UNANALYSABLE)
+        if decision.effect is Effect.ALLOW or (decision.effect is Effect.DENY and is_final):
+            return None
+        rules = rules_for(chain, record.tool, record.call)
+        obstacle = _obstacle(chain, record, decision, rules)
+        shared: list[tuple[str, str]] = []
+        if obstacle.has_rules:
+            # The rules of one group are of one program, or folder.
+            for tool, begins in (kin(rule, dialect_of([chain.table])) for rule in rules):
+                shared.append((tool, begins.partition(" ")[0]))
+        what = obstacle.kind, obstacle.because, *shared
+        key = record.chain, record.cwd, record.project, what
+        made = FrictionGroup(obstacle, record.chain, record)
+        group, _ = groups.setdefault(key, (made, chain))
+        group.members.append(record)
+        group.distinct += 1
+        return group
+
     undecided = Undecided()
     calls = 0
-    grouped = partial(_grouped, decider, groups)
-    for record, group in each_answered(records, grouped, root, undecided, decider.start):
+    for record, group in each_answered(records, group_of, root, undecided, decider.start):
         calls += record.times
         if group is not None:
             group.calls += record.times
-    for group in groups.values():
-        _remedy(group, decider, least)
-    found = sorted(groups.values(), key=lambda g: (-g.calls, g.chain, g.obstacle.kind, g.rules))
+    for group, chain in groups.values():
+        if group.obstacle.has_rules:
+            _find_rules(group, chain, least)
+    found = [group for group, _ in groups.values()]
+    found.sort(key=lambda g: (-g.calls, g.chain, g.obstacle.kind, g.rules))
     return Friction(tuple(found), calls, undecided)
-
-
-def _grouped(
-    decider: RecordDecider, groups: dict[object, FrictionGroup], record: Record
-) -> FrictionGroup | None:
-    """Return the group of a call; None for one that runs without confirmation, or never runs."""
-    chain = decider.chain(record.chain, record.cwd, record.project)
-    if isinstance(chain, Decision):
-        return None
-    decision = chain.decide(record.tool, record.call)
-    if decision.effect is Effect.ALLOW or _is_final(decision):
-        return None
-    rules = rules_for(chain, record.tool, record.call)
-    obstacle = _obstacle(chain, record, decision, rules)
-    if obstacle.has_rules and not rules and holds_credential(record.call):
-        obstacle = Obstacle("a credential", text="…")
-    dialect = dialect_of([chain.table])
-    shared = tuple(_program(rule, dialect) for rule in rules) if obstacle.has_rules else ()
-    what = obstacle.kind, obstacle.because, shared
-    key = record.chain, record.cwd, record.project, what
-    group = groups.setdefault(key, FrictionGroup(obstacle, record.chain, record))
-    group.members.append(record)
-    group.distinct += 1
-    return group
-
-
-def _program(rule: str, dialect: Dialect) -> tuple[str, str]:
-    """Return what the rules of one group share: the program, or the folder."""
-    tool, shared = kin(rule, dialect)
-    return tool, shared.partition(" ")[0]
-
-
-def _is_final(decision: Decision) -> bool:
-    return decision.effect is Effect.DENY and decision.reason not in _BY_DEFAULT
-
-
-_BY_DEFAULT: Final = frozenset({Reason.DEFAULT, Reason.UNANALYSABLE})
 
 
 def _obstacle(chain: Chain, record: Record, decision: Decision, rules: Sequence[str]) -> Obstacle:
@@ -186,10 +169,18 @@ def _obstacle(chain: Chain, record: Record, decision: Decision, rules: Sequence[
             return Obstacle("a rule asks", written[0])
     if decision.reason is Reason.PROTECTED or decision.because:
         return Obstacle("the host guards it", text="…")
-    if any(clause.does in {Does.RUNS, Does.HIDES} for clause in held):
-        return _of_command(clauses, held)
-    dialect = dialect_of([chain.table])
-    command = command_of(record.tool, record.call, dialect)
+    for clause in held:
+        if clause.does is Does.HIDES:
+            return Obstacle(hidden_kind(clause.text, clause.why), text=clause.text or "…")
+    if not rules and holds_credential(record.call):
+        return Obstacle("a credential", text="…")
+    running = [clause for clause in held if clause.does is Does.RUNS]
+    if running:
+        if any(clause.text.startswith("cd ") for clause in running):
+            return Obstacle("`cd` before it")
+        several = sum(clause.does is Does.RUNS for clause in clauses) > 1
+        return Obstacle("no rule for one command of several" if several else "no rule")
+    command = command_of(record.tool, record.call, dialect_of([chain.table]))
     redirected = {each.target for each in command.redirections if not each.tool} if command else ()
     if any(clause.text in redirected for clause in held):
         return Obstacle("a redirection")
@@ -198,61 +189,35 @@ def _obstacle(chain: Chain, record: Record, decision: Decision, rules: Sequence[
     return Obstacle("a path outside the project" if is_outside else "a file" if held else "no rule")
 
 
-def _of_command(clauses: Sequence[Clause], held: Sequence[Clause]) -> Obstacle:
-    hidden = [clause for clause in held if clause.does is Does.HIDES]
-    if hidden:
-        return Obstacle(hidden_kind(hidden[0].text, hidden[0].why), text=hidden[0].text or "…")
-    if any(clause.does is Does.RUNS and clause.text.startswith("cd ") for clause in held):
-        return Obstacle("`cd` before it")
-    running = [clause for clause in clauses if clause.does is Does.RUNS]
-    return Obstacle("no rule for one command of several" if len(running) > 1 else "no rule")
-
-
-def _remedy(group: FrictionGroup, decider: RecordDecider, least: int) -> None:
-    """Find the rules that allow the calls of *group*, and what else they allow."""
-    if not group.obstacle.has_rules:
-        return
-    example = group.example
-    chain = decider.chain(example.chain, example.cwd, example.project)
-    assert isinstance(chain, Chain)  # noqa: S101  # its calls were decided
-    exact = tuple(
-        dict.fromkeys(
-            rule for each in group.members for rule in rules_for(chain, each.tool, each.call)
-        )
-    )
+def _find_rules(group: FrictionGroup, chain: Chain, least: int) -> None:
+    """Find the rules that allow the calls of *group*, and a call that they allow beside these."""
+    dialect = dialect_of([chain.table])
     calls = [(each.tool, each.call) for each in group.members]
-    patterns = tuple(folded(exact, least, dialect_of([chain.table])))
-    for rules in dict.fromkeys((patterns, exact)):
-        found = remedy_of(chain, rules, calls)
-        if found is not None:
-            group.rules, group.links = found.rules, found.links
-            _compare(group, exact, chain, found.runs)
-            return
-
-
-def _compare(group: FrictionGroup, exact: Sequence[str], chain: Chain, runs: str) -> None:
-    """Find a call that the rules of *group* allow beside its own: *runs*, or any other."""
-    example, dialect = group.example, dialect_of([chain.table])
-    argument = dialect.argument(example.tool)
+    exact = tuple(dict.fromkeys(rule for each in calls for rule in rules_for(chain, *each)))
+    tries = dict.fromkeys((tuple(folded(exact, least, dialect)), exact))
+    found = next(filter(None, (remedy_of(chain, rules, calls) for rules in tries)), None)
+    if found is None:
+        return
+    group.rules, group.links = found.rules, found.links
+    tool = group.example.tool
+    argument = dialect.argument(tool)
     is_file = argument.kind is ArgumentKind.PATH
-    if not runs and not is_file and not any("*" in rule for rule in group.rules):
+    if not found.runs and not is_file and not any("*" in rule for rule in found.rules):
         return  # each is a call of the group
-    parts = lacking(chain, example.tool, example.call)
-    if runs:
-        call = witness_call(dialect, argument, runs)
-        sides = with_rules(chain, (), parts), with_rules(chain, group.rules, parts)
-        before, after = (side.decide(example.tool, call) for side in sides)
-        group.grants = Difference(example.tool, call, before, after)
+    parts = lacking(chain, tool, group.example.call)
+    after = with_rules(chain, found.rules, parts)
+    if found.runs:
+        call = witness_call(dialect, argument, found.runs)
+        sides = (side.decide(tool, call) for side in (with_rules(chain, (), parts), after))
+        group.grants = Difference(tool, call, *sides)
         return
     # A rule about a file may be one for several tools, so nothing of it is the call alone.
     own = [rule for rule in exact if not is_file and "*" not in rule]
-    found = differences(with_rules(chain, own, parts), with_rules(chain, group.rules, parts))
-    known = [(each.tool, {*map(str, each.call.values())}) for each in group.members]
-    group.grants = next((each for each in found.differences if _is_new(each, known)), None)
-    group.exact = found.exact
-
-
-def _is_new(one: Difference, known: Iterable[tuple[str, set[str]]]) -> bool:
-    """Return whether a call is allowed that is none of those *known*: tools and arguments."""
-    said = {*map(str, one.call.values())}
-    return one.widened and not any(one.tool == tool and said <= texts for tool, texts in known)
+    comparison = differences(with_rules(chain, own, parts), after)
+    group.exact = comparison.exact
+    known = [(tool, {*map(str, call.values())}) for tool, call in calls]
+    for one in comparison.differences:
+        said = {*map(str, one.call.values())}
+        if one.widened and not any(one.tool == tool and said <= texts for tool, texts in known):
+            group.grants = one
+            return

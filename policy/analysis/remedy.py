@@ -21,7 +21,7 @@ from policy.tables.calls import Unreadable, argument_text, canonical_path, given
 from policy.tables.chain import Attenuated, Chain, Decider
 from policy.tables.dialect import ArgumentKind, Dialect
 from policy.tables.placement import ProjectFolders
-from policy.tables.ruleset import Entry, RuleSet
+from policy.tables.ruleset import RuleSet
 from policy.tables.table import Ceiling, LinkedRules, Table
 
 __all__ = [
@@ -30,7 +30,6 @@ __all__ = [
     "command_of",
     "denial",
     "folded",
-    "folders_of",
     "hidden_kind",
     "holds_credential",
     "kin",
@@ -38,7 +37,6 @@ __all__ = [
     "remedy",
     "remedy_of",
     "rules_for",
-    "rules_of",
     "with_rules",
 ]
 
@@ -52,7 +50,6 @@ class Remedy:
         links: the agents whose rules they have to be among; () where all have the same.
         delegating: those of them that have a list of what they hand on, where they belong.
         runs: a command by which the rules allow any command, or "".
-
     """
 
     rules: tuple[str, ...]
@@ -82,13 +79,12 @@ def remedy_of(
         chain: that makes the calls.
         rules: as matchers.
         calls: tools and arguments; the agents that lack rules for the first lack all of them.
-
     """
     parts = lacking(chain, *calls[0])
 
     def allow(some: Iterable[str]) -> bool:
         try:
-            table = placed(chain, with_rules(chain, some, parts))
+            table = _placed(chain, with_rules(chain, some, parts))
         except PolicyError:
             return False
         return all(table.decide(*each).effect is Effect.ALLOW for each in calls)
@@ -143,7 +139,7 @@ def denial(chain: Chain, tool: str, call: Mapping[str, object]) -> Remedy | None
     parts = [part for part in chain.table.use.parts if link in part.links]
     for rule in sorted(rules_for(chain, tool, call), key=idle.__contains__):
         with suppress(PolicyError):
-            table = placed(chain, with_rules(chain, [rule], parts, Effect.DENY))
+            table = _placed(chain, with_rules(chain, [rule], parts, Effect.DENY))
             if table.decide(tool, call).effect is Effect.DENY:
                 return Remedy((rule,), (link,))
     return None
@@ -168,21 +164,27 @@ def with_rules(
 
     Raises:
         PolicyError: one of *rules* cannot be read.
-
     """
     dialect = dialect_of([chain.table])
-    entries = [entry for rule in rules for entry in entries_of(rule, effect, dialect)]
-    return Table(
-        Ceiling.of(
-            LinkedRules(_with(part.rules, entries), part.links) if part in parts else part
-            for part in chain.table.use.parts
-        )
-    )
+    new = tuple(entry for rule in rules for entry in entries_of(rule, effect, dialect))
+    changed = []
+    for part in chain.table.use.parts:
+        old = part.rules
+        if part in parts:
+            entries = (*new, *old.entries) if effect is Effect.DENY else (*old.entries, *new)
+            rule_set = RuleSet(entries, old.default, old.dialect, old.default_reason)
+            changed.append(LinkedRules(rule_set, part.links))
+        else:
+            changed.append(part)
+    return Table(Ceiling.of(changed))
 
 
-def placed(chain: Chain, table: Table) -> Decider:
+def _placed(chain: Chain, table: Table) -> Decider:
     """Return what decides calls of *table* where those of *chain* are made."""
     return table if chain.place is None else chain.place.of(table)
+
+
+# --- the narrowest rules for a call ------------------------------------------------
 
 
 def clauses_of(chain: Chain, tool: str, call: Mapping[str, object]) -> tuple[Clause, ...]:
@@ -206,30 +208,40 @@ def command_of(tool: str, call: Mapping[str, object], dialect: Dialect) -> Comma
         return None
 
 
-def rules_for(chain: Chain, tool: str, call: Mapping[str, object]) -> tuple[str, ...]:
-    """Return rules for the call, each as narrow as it can be written; none where none is."""
-    dialect = dialect_of([chain.table])
-    return rules_of(tool, call, clauses_of(chain, tool, call), dialect, folders_of(chain))
+def holds_credential(call: Mapping[str, object]) -> bool:
+    """Return whether a text of the call looks like a key or a password."""
+    return any(isinstance(each, str) and masked(each) != each for each in call.values())
 
 
-def rules_of(
-    tool: str,
-    call: Mapping[str, object],
-    clauses: Sequence[Clause],
-    dialect: Dialect,
-    folders: ProjectFolders | None,
+# Arguments that rules match by a text.
+_MATCHED: Final = frozenset(
+    {*(ArgumentKind.TEXT, ArgumentKind.COMMAND, ArgumentKind.POWERSHELL, ArgumentKind.PATH)}
+    | {ArgumentKind.URL, ArgumentKind.LENIENT}
+)
+# Tools with one of these are never allowed as a whole instead.
+_ALONE: Final = frozenset(
+    {ArgumentKind.COMMAND, ArgumentKind.POWERSHELL, ArgumentKind.PATH, ArgumentKind.URL}
+)
+# What means more than itself in the pattern of a path.
+_GLOBS: Final = "*?[]\\!#"
+
+
+def rules_for(
+    chain: Chain, tool: str, call: Mapping[str, object], *, lacking: bool = False
 ) -> tuple[str, ...]:
-    """Return the narrowest rules for a call, none where none is.
+    """Return rules for a call, each as narrow as it can be written; none where none is.
 
     Args:
+        chain: that makes it.
         tool: its tool.
         call: its arguments.
-        clauses: those of its command that need a rule.
-        dialect: how it is read.
-        folders: where it is made, or None.
-
+        lacking: whether what a command does that is allowed without them needs none.
     """
+    dialect = dialect_of([chain.table])
     argument = dialect.argument(tool)
+    clauses = clauses_of(chain, tool, call)
+    if lacking:
+        clauses = tuple(one for one in clauses if one.decision.effect is not Effect.ALLOW)
     if clauses:
         named = [*_named(tool, clauses, dialect)]
     else:
@@ -240,7 +252,10 @@ def rules_of(
         if not text:
             return () if call and argument.kind in _ALONE else (tool,)
         named = [(tool, text)]
-    rules = [_rule(name, text, dialect, folders) for name, text in named]
+    place = getattr(chain.place, "folders", chain.place)
+    if isinstance(place, ProjectFolders):
+        dialect = evolve(dialect, cwd=place.cwd, home=place.home or dialect.home)
+    rules = [_rule(name, text, dialect) for name, text in named]
     return tuple(dict.fromkeys(filter(None, rules))) if all(rules) else ()
 
 
@@ -259,89 +274,42 @@ def _named(tool: str, clauses: Iterable[Clause], dialect: Dialect) -> Iterator[t
             yield opens[clause.does], clause.text
 
 
-def _rule(tool: str, text: str, dialect: Dialect, folders: ProjectFolders | None) -> str | None:
+def _rule(tool: str, text: str, dialect: Dialect) -> str | None:
     """Return the narrowest rule for one argument; None where it would match others."""
     kind = dialect.argument(tool).kind
-    written, special = _begun(text), "*"
+    # A star stands for all from the first substitution on, unless that is of all it says.
+    known, hidden, _ = text.partition(HIDDEN_TEXT)
+    written, special = f"{known}*" if hidden and " " in known.strip() else text, "*"
     if kind is ArgumentKind.URL:
         written = f"domain:{urlsplit(text).hostname or text}"
     elif kind is ArgumentKind.PATH:
-        written, special = _path(text, dialect, folders), _GLOBS
+        written, special = _path(text, dialect), _GLOBS
+    # A host may know files by the rules of another tool, or have no rules about arguments.
+    forms = [f"{tool}({written})"]
+    if kind is ArgumentKind.PATH:
+        forms += [f"Read({written})", f"Edit({written})"]
+    elif kind not in _ALONE:
+        forms.append(tool)
     # A credential is shown as stars.
     is_pattern = any(each in masked(text) for each in special) or HIDDEN_TEXT in written
-    for form in _forms(tool, written, kind):
-        if not (is_pattern and "(" in form) and _is_read(form, tool, dialect):
-            return form
+    for form in forms:
+        with suppress(PolicyError):
+            entries = entries_of(form, Effect.ALLOW, dialect)
+            if not (is_pattern and "(" in form) and any(one.tool == tool for one in entries):
+                return form
     return None
 
 
-# Arguments that rules match by a text.
-_MATCHED: Final = frozenset(
-    {*(ArgumentKind.TEXT, ArgumentKind.COMMAND, ArgumentKind.POWERSHELL, ArgumentKind.PATH)}
-    | {ArgumentKind.URL, ArgumentKind.LENIENT}
-)
-# Tools with one of these are never allowed as a whole instead.
-_ALONE: Final = frozenset(
-    {ArgumentKind.COMMAND, ArgumentKind.POWERSHELL, ArgumentKind.PATH, ArgumentKind.URL}
-)
-# What means more than itself in the pattern of a path.
-_GLOBS: Final = "*?[]\\!#"
-
-
-def _forms(tool: str, text: str, kind: ArgumentKind) -> Iterator[str]:
-    """Yield rules for a call, the narrowest first: a host may not read all of them.
-
-    It may know files by the rules of another tool, or have no rules about arguments.
-    """
-    yield f"{tool}({text})"
-    if kind is ArgumentKind.PATH:
-        yield from (f"Read({text})", f"Edit({text})")
-    elif kind not in _ALONE:
-        yield tool
-
-
-def _is_read(rule: str, tool: str, dialect: Dialect) -> bool:
-    try:
-        return any(entry.tool == tool for entry in entries_of(rule, Effect.ALLOW, dialect))
-    except PolicyError:
-        return False
-
-
-def _begun(text: str) -> str:
-    """Return *text* with a star from the first substitution on, unless that is of all it says."""
-    known, hidden, _ = text.partition(HIDDEN_TEXT)
-    return f"{known}*" if hidden and " " in known.strip() else text
-
-
-def folders_of(chain: Chain) -> ProjectFolders | None:
-    """Return the folders in which calls of *chain* are made, where they are known."""
-    found = getattr(chain.place, "folders", chain.place)
-    return found if isinstance(found, ProjectFolders) else None
-
-
-def _path(text: str, dialect: Dialect, folders: ProjectFolders | None) -> str:
+def _path(text: str, dialect: Dialect) -> str:
     """Return the name of a file as rules write it: from the project, the home or the root."""
     text = text.replace("$HOME", "~", 1) if text.startswith("$HOME/") else text
-    if folders is None or not (text[0] in "/~" or text.startswith("../")):
-        return f"/{text}" if text.startswith("/") else text
-    here = evolve(dialect, cwd=folders.cwd, home=folders.home or dialect.home, fold=False)
-    path = canonical_path(text, here)
-    for folder, written, itself in ((here.cwd, "", "."), (here.home, "~", "~")):
+    if "\0" in text or not text.startswith(("/", "~", "../")):
+        return text
+    path = canonical_path(text, evolve(dialect, fold=False))
+    for folder, written, itself in ((dialect.cwd, "", "."), (dialect.home, "~", "~")):
         if f"{path}/".startswith(f"{folder}/"):
             return written + path.removeprefix(folder) if path != folder else itself
     return f"/{path}"
-
-
-def holds_credential(call: Mapping[str, object]) -> bool:
-    """Return whether a text of the call looks like a key or a password."""
-    return any(isinstance(each, str) and masked(each) != each for each in call.values())
-
-
-def _with(rules: RuleSet, entries: Sequence[Entry]) -> RuleSet:
-    """Return *rules* with further ones: denials in front, others where each rule counts before."""
-    denying = bool(entries) and entries[0].effect is Effect.DENY
-    both = (*entries, *rules.entries) if denying else (*rules.entries, *entries)
-    return RuleSet(both, rules.default, rules.dialect, rules.default_reason)
 
 
 # --- several rules as one ----------------------------------------------------------
@@ -406,39 +374,23 @@ def _pattern_of(rules: Sequence[str], dialect: Dialect) -> str:
 # --- what no rule can know -----------------------------------------------------------
 
 
-# The beginning of a text that no rule can know -> what the text is.
-_HIDDEN: Final = (
-    ("$(", "a command substitution"),
-    ("`", "a command substitution"),
-    ("<(", "a process substitution"),
-    ("<<", "a here-document"),
-    (">", "a redirection that is not read"),
-    ("$", "a variable"),
-    ('"$(', "a command substitution"),
-    ('"$', "a variable"),
+# How a text begins that no rule can know -> what the text is.
+_HIDDEN: Final = tuple(
+    (re.compile(begins), kind)
+    for begins, kind in (
+        (r'"?\$\(|`', "a command substitution"),
+        (r"<\(", "a process substitution"),
+        ("<<", "a here-document"),
+        (">", "a redirection that is not read"),
+        (r'"?\$', "a variable"),
+        (r"\w+\+?=", "an assignment"),
+        (r"(?:for|while|until|select|do)(?: |$)", "a loop"),
+        (r"(?:if|then|elif|else|case)(?: |$)", "a condition"),
+        (r"\{(?: |$)", "a group of commands"),
+        (r"!(?: |$)", "a negation"),
+    )
 )
-# The first word of one -> what the text is.
-_FIRST: Final = {
-    **dict.fromkeys(("for", "while", "until", "select", "do"), "a loop"),
-    **dict.fromkeys(("if", "then", "elif", "else", "case"), "a condition"),
-    "{": "a group of commands",
-    "!": "a negation",
-}
-_ASSIGNMENT: Final = re.compile(r"\w+\+?=")
-
-
-def hidden_kind(text: str, why: str) -> str:
-    """Return what a text is that no rule can know, e.g. `a loop`; *why* is a predicate for it."""
-    for begins, kind in _HIDDEN:
-        if text.startswith(begins):
-            return kind
-    if _ASSIGNMENT.match(text):
-        return "an assignment"
-    first = _FIRST.get(text.partition(" ")[0])
-    return first or _KINDS.get(why) or (f"text that {why}" if why else "a command that is not read")
-
-
-# What is said of a text that no rule can know -> what the text is.
+# What is said of one -> what the text is.
 _KINDS: Final = {
     "is no plain name of a program": "a program whose name is not plain",
     "goes to more than one folder": "a command that goes to more than one folder",
@@ -448,3 +400,11 @@ _KINDS: Final = {
     UNKNOWN: "text that is not known before it runs",
     DIFFER: "text that not all shells read alike",
 }
+
+
+def hidden_kind(text: str, why: str) -> str:
+    """Return what a text is that no rule can know, e.g. `a loop`; *why* is a predicate for it."""
+    for begins, kind in _HIDDEN:
+        if begins.match(text):
+            return kind
+    return _KINDS.get(why) or (f"text that {why}" if why else "a command that is not read")

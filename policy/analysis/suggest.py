@@ -8,7 +8,7 @@ with the policy in force and narrowed where it grants more.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Final
 
@@ -16,15 +16,7 @@ from policy.analysis.lint import lint
 from policy.analysis.records.logs import LogProblem
 from policy.analysis.records.record import Record
 from policy.analysis.records.replay import RecordDecider, Undecided, each_answered
-from policy.analysis.remedy import (
-    clauses_of,
-    command_of,
-    folded,
-    folders_of,
-    hidden_kind,
-    holds_credential,
-    rules_of,
-)
+from policy.analysis.remedy import command_of, folded, hidden_kind, holds_credential, rules_for
 from policy.commands.reader import Ambiguity
 from policy.compare.tables import differences
 from policy.compare.witness import Difference
@@ -38,24 +30,23 @@ from policy.files.opening import Memory
 from policy.hosts.notation.semantics import DIALECT, compile_policy, dialect_of
 from policy.hosts.portable import RuleFile
 from policy.hosts.workspace import load_tree
-from policy.language.parse import parse_matcher, parse_notation
-from policy.language.printer import print_document, print_matcher, print_name
-from policy.language.syntax import Policy, Rule
+from policy.language.parse import parse_matcher
+from policy.language.printer import print_document
+from policy.language.syntax import Agent, Delegate, Document, Grant, Matcher, Policy, Root, Rule
 from policy.tables.chain import Chain, attenuate
 from policy.tables.dialect import ArgumentKind, Dialect
-from policy.tables.placement import ProjectFolders
 from policy.tables.table import SPAWN_TOOL, Table
 
 __all__ = ["Proposal", "Usage", "propose", "usage_of"]
 
 
-def _decider(text: str, file: RuleFile | None) -> RecordDecider:
-    """Return what decides calls by *text*: rules of a host, or a policy in our notation."""
-    return RecordDecider(load_tree(_tree(text, file)), "enforced", DIALECT.home)
-
-
 def _tree(text: str, file: RuleFile | None) -> Memory:
+    """Return a folder with *text*: rules of a host, or a policy in our notation."""
     return Memory({file.path if file else "suggested.policy": text})
+
+
+def _decider(text: str, file: RuleFile | None) -> RecordDecider:
+    return RecordDecider(load_tree(_tree(text, file)), "enforced", DIALECT.home)
 
 
 # An agent that may do nothing, with rules about commands so that these are read.
@@ -75,25 +66,25 @@ class _Bare:
         assert isinstance(chain, Chain)  # noqa: S101  # it is one agent, who is there
         return chain
 
-    def rules_for(self, call: Record) -> tuple[str, ...]:
+    def rules_for(self, record: Record) -> tuple[str, ...]:
         """Return the narrowest rules that a call needs; none for one that none can name alone.
 
         Raises:
             PolicyError: no rule can allow it, or should name it.
-
         """
-        asked, dialect = (call.tool, call.call), self.dialect
-        chain = self._chain(call.cwd)
-        if chain.decide(*asked).effect is Effect.ALLOW:
+        tool, call, chain = record.tool, record.call, self._chain(record.cwd)
+        if chain.decide(tool, call).effect is Effect.ALLOW:
             return ()
-        _check_command(*asked, dialect)
-        every = clauses_of(chain, *asked)
-        clauses = [clause for clause in every if clause.decision.effect is not Effect.ALLOW]
-        folders = folders_of(chain) or ProjectFolders(dialect.cwd, dialect.home)
-        rules = rules_of(*asked, clauses, dialect, folders)
-        if not rules and holds_credential(call.call):
+        command = command_of(tool, call, self.dialect)
+        if command is not None and (
+            command.unread or command.opaque or not all(part.grantable for part in command.parts)
+        ):
+            hidden = command.ambiguities[0] if command.ambiguities else Ambiguity("", "")
+            raise PolicyError(f"no rule can allow {hidden_kind(hidden.text, hidden.why)}")
+        rules = rules_for(chain, tool, call, lacking=True)
+        if not rules and holds_credential(call):
             raise PolicyError("no rule may hold a credential")
-        return tuple(self._anchored(rule) for rule in rules)
+        return tuple(map(self._anchored, rules))
 
     def _anchored(self, rule: str) -> str:
         """Return a rule about a file of the project as one about no other of its name."""
@@ -103,17 +94,7 @@ class _Bare:
         return f"{tool}(/{text}" if is_relative else rule
 
 
-def _check_command(tool: str, call: Mapping[str, object], dialect: Dialect) -> None:
-    """Raise PolicyError for a command that no rule can allow."""
-    command = command_of(tool, call, dialect)
-    if command is None:
-        return
-    if command.unread or command.opaque or not all(part.grantable for part in command.parts):
-        hidden = command.ambiguities[0] if command.ambiguities else Ambiguity("", "")
-        raise PolicyError(f"no rule can allow {hidden_kind(hidden.text, hidden.why)}")
-
-
-_SPAWNS = frozenset({SPAWN_TOOL, "Agent"})
+_SPAWNS: Final = frozenset({SPAWN_TOOL, "Agent"})
 
 
 @frozen
@@ -130,7 +111,6 @@ class UsedCall:
         times: how often it was made.
         rules: that it needs, the narrowest.
         why: why no rule covers it, or "".
-
     """
 
     chain: tuple[str, ...]
@@ -143,11 +123,6 @@ class UsedCall:
     rules: tuple[str, ...] = ()
     why: str = field(default="", eq=False)
 
-    @property
-    def record(self) -> Record:
-        """The call as a line of a log."""
-        return Record(self.chain, self.tool, self.arguments, cwd=self.cwd)
-
 
 @frozen
 class Usage:
@@ -156,7 +131,6 @@ class Usage:
     Attributes:
         calls: that are allowed or asked for.
         left_out: why calls are not covered.
-
     """
 
     calls: tuple[UsedCall, ...]
@@ -188,12 +162,17 @@ def usage_of(
         decider: the policy in force; without one a log says what its calls got.
         root: the agent that starts every chain, in place of the one in the log.
         file: of a host, which is to cover them for every agent; None is a policy in our notation.
-
     """
     bare = _Bare(file)
 
     def used(call: Record) -> UsedCall:
-        effect = _effect(call, decider)
+        effect = call.effect if decider is None else decider.decide(call).effect
+        if effect is None:
+            raise PolicyError("the log does not say what the call got")
+        if effect is Effect.DENY:
+            raise PolicyError("the call is denied")
+        if call.tool in _SPAWNS:
+            raise PolicyError("the chains of the other calls say which agents are started")
         chain = call.chain if file is None else call.chain[:1]
         asked = chain, call.tool, call.call, effect, call.cwd, call.project
         return UsedCall(*asked, times=0, rules=bare.rules_for(call))
@@ -208,18 +187,6 @@ def usage_of(
         times = record.times + (found[key].times if key in found else 0)
         found[key] = evolve(call, times=times)
     return Usage(tuple(found.values()), left_out)
-
-
-def _effect(call: Record, decider: RecordDecider | None) -> Effect:
-    """Return what the call got. Raises PolicyError where it is none to cover."""
-    effect = call.effect if decider is None else decider.decide(call).effect
-    if effect is None:
-        raise PolicyError("the log does not say what the call got")
-    if effect is Effect.DENY:
-        raise PolicyError("the call is denied")
-    if call.tool in _SPAWNS:
-        raise PolicyError("the chains of the other calls say which agents are started")
-    return effect
 
 
 # An effect and a rule -> the rules for single calls that this one stands for.
@@ -261,148 +228,125 @@ class _Draft:
         self._chains = usage.chains
         self._decider = decider
         self.agents = list(dict.fromkeys(chain[-1] for chain in self._chains))
-        dialect = _Bare(file).dialect
-        self._rules = {
-            agent: _rules_for(
-                (call for call in usage.calls if call.chain[-1] == agent), least, dialect
-            )
+        self._calls = {
+            agent: [call for call in usage.calls if call.chain[-1] == agent]
             for agent in self.agents
         }
-        # Rules of the policy in force that take something away.
-        self._taken_over: dict[str, dict[tuple[Effect, str], None]] = {a: {} for a in self.agents}
-        # Rules for tools that no call used -> the rules that are for them too.
-        self._kept: dict[str, dict[tuple[Effect, str], set[str]]] = {a: {} for a in self.agents}
-        self._asked = {
-            one
-            for rules in self._rules.values()
-            for (effect, _), members in rules.items()
-            if effect is Effect.ASK
-            for one in members
+        dialect = _Bare(file).dialect
+        self._rules = {
+            agent: _rules_for(calls, least, dialect) for agent, calls in self._calls.items()
         }
-        self._exceeding: dict[str, str] = {}
-        self._reported: dict[str, str] = {}
+        # Rules that take away what the policy in force does not grant.
+        self._taken_over: dict[str, dict[tuple[Effect, str], None]] = {a: {} for a in self.agents}
+        # A rule for a single call -> why it is not among those that allow.
+        self._missing: dict[str, str] = {}
+        for rules in self._rules.values():
+            for (effect, _), members in rules.items():
+                for one in members if effect is Effect.ASK else ():
+                    text = one.removesuffix(")").partition("(")[2]
+                    self._missing[one] = f"another call with `{text}` was asked for"
         if file is not None:
             self._leave_asking_to_host()
         self._narrow_what_lint_finds()
 
-    def _keep(self, kept: Callable[[Effect, str], bool]) -> None:
+    def _keep(self, kept: Callable[[Effect, tuple[str, ...]], bool]) -> None:
         self._rules = {
-            agent: {key: members for key, members in rules.items() if kept(*key)}
+            agent: {key: members for key, members in rules.items() if kept(key[0], members)}
             for agent, rules in self._rules.items()
         }
 
-    def _narrow(self, agent: str, blamed: Collection[str]) -> set[str]:
+    def _leave_asking_to_host(self) -> None:
+        """Take out the rules that ask, but for calls that a rule would allow then."""
+        rules = self._rules
+        self._keep(lambda effect, _: effect is Effect.ALLOW)
+        needed = {
+            rule
+            for call, got in zip(self._usage.calls, self.decisions(), strict=True)
+            if call.effect is Effect.ASK and got.effect is Effect.ALLOW
+            for rule in call.rules
+        }
+        self._rules = rules
+        self._keep(lambda effect, ones: effect is Effect.ALLOW or not needed.isdisjoint(ones))
+
+    def _narrow(self, agent: str, blamed: Mapping[str, str]) -> bool:
         """Write rules for single calls instead of wide ones; take out those of single calls.
 
-        Returns those of *blamed* that there were.
+        Args:
+            agent: whose rules.
+            blamed: rules, and why each must not be there.
+
+        Returns:
+            whether there was one of them.
         """
-        rules: _Rules = {}
-        found = set()
+        kept: _Rules = {}
         for (effect, rule), members in self._rules[agent].items():
             if rule not in blamed:
-                rules[effect, rule] = members
-                continue
-            found.add(rule)
-            if len(members) > 1:
-                rules |= {(effect, one): (one,) for one in members}
-        self._rules[agent] = rules
-        return found
+                kept[effect, rule] = members
+            elif len(members) > 1:
+                kept |= {(effect, one): (one,) for one in members}
+            else:
+                self._missing[rule] = blamed[rule]
+        changed = kept != self._rules[agent]
+        self._rules[agent] = kept
+        return changed
 
     def _narrow_what_lint_finds(self) -> None:
         for _ in range(2):  # then those of single calls are taken out
             tree = _tree(self.text(), self._file)
-            found = lint(tree, load_tree(tree), most=0).findings
-            shown = {
-                each.span.text: each.code
-                for each in found
-                if each.span and each.severity is not Severity.NOTE
-            }
+            blamed: dict[str, str] = {}
+            for each in lint(tree, load_tree(tree), most=0).findings:
+                if each.span is not None and each.severity is not Severity.NOTE:
+                    text = each.span.text
+                    rule = json.loads(text) if text.startswith('"') else text
+                    blamed[rule] = f"lint reports its rule: {each.code}"
             for agent in self.agents:
-                blamed = {
-                    one: shown[text]
-                    for _, one in self._rules[agent]
-                    for text in (one, json.dumps(one))
-                    if text in shown
-                }
-                self._narrow(agent, blamed.keys())
-                self._reported |= blamed
-
-    def _leave_asking_to_host(self) -> None:
-        """Take out the rules that ask, but for calls that a rule would allow then."""
-        rules, asked = self._rules, self.decisions()
-        self._keep(lambda effect, _: effect is Effect.ALLOW)
-        needed = {
-            because.rule
-            for call, before, after in zip(self._usage.calls, asked, self.decisions(), strict=True)
-            if call.effect is before.effect is Effect.ASK and after.effect is Effect.ALLOW
-            for because in before.because
-        }
-        self._rules = rules
-        self._keep(lambda effect, rule: effect is Effect.ALLOW or rule in needed)
+                self._narrow(agent, blamed)
 
     def decisions(self) -> list[Decision]:
         """Return what each call gets of the policy as it is printed."""
         printed = _decider(self.text(), self._file)
-        return [printed.decide(call.record) for call in self._usage.calls]
+        records = (Record(c.chain, c.tool, c.arguments, cwd=c.cwd) for c in self._usage.calls)
+        return [printed.decide(record) for record in records]
 
     def uncovered(self) -> Iterator[UsedCall]:
         """Yield the calls that do not get what they got, each with the reason."""
+        does = {Effect.ALLOW: "allows it", Effect.ASK: "asks for it", Effect.DENY: "denies it"}
         for call, got in zip(self._usage.calls, self.decisions(), strict=True):
             # The host allows some without a rule.
-            if got.effect is not call.effect and (call.rules or got.effect is not Effect.ALLOW):
-                yield evolve(call, why=self._why_not(call, got))
-
-    def _why_not(self, call: UsedCall, got: Decision) -> str:
-        rules = [because.rule for because in got.because if because.place is not None]
-        if rules:
-            does = {Effect.ALLOW: "allows it", Effect.ASK: "asks for it", Effect.DENY: "denies it"}
-            return f"`{rules[0]}` {does[got.effect]}"
-        for rule in call.rules:
-            if rule in self._asked:
-                return (
-                    f"another call with `{rule.removesuffix(')').partition('(')[2]}` was asked for"
-                )
-        for rule in call.rules:
-            if rule in self._reported:
-                return f"lint reports its rule: {self._reported[rule]}"
-            if rule in self._exceeding:
-                tool = self._exceeding[rule]
-                return f"its rule would grant more calls of `{tool}` than the policy in force"
-        return "no rule can name it alone"
+            if got.effect is call.effect or (got.effect is Effect.ALLOW and not call.rules):
+                continue
+            rules = [because.rule for because in got.because if because.place is not None]
+            missing = [self._missing[rule] for rule in call.rules if rule in self._missing]
+            why = f"`{rules[0]}` {does[got.effect]}" if rules else "no rule can name it alone"
+            yield evolve(call, why=missing[0] if missing and not rules else why)
 
     def mend(self, decider: RecordDecider) -> tuple[str, ...]:
         """Take away what the policy in force does not grant, and return why not all was found."""
-        why: tuple[str, ...] = ()
+        why: dict[str, None] = {}
         for _ in range(_ROUNDS):
             excess: list[tuple[str, Difference]] = []
-            why = ()
+            why = {}
             for chain in self._chains:
                 for project in self._usage.projects(chain):
-                    found, unproven = self._compared(chain, project, decider)
-                    excess += ((chain[-1], difference) for difference in found)
-                    why = tuple(dict.fromkeys((*why, *unproven)))
+                    current = decider.chain(chain, project=project)
+                    if not isinstance(current, Chain):
+                        why[f"the policy in force has no chain {' > '.join(chain)}"] = None
+                        continue
+                    proposed = self._table(chain, current.table)
+                    found = differences(current.table & proposed, proposed)
+                    why.update(dict.fromkeys(found.why))
+                    excess += ((chain[-1], one) for one in found.differences if _is_excess(one))
             if not excess:
-                return why
+                return tuple(why)
             # A rule that is taken over may mend more than it was taken over for.
-            if not [None for agent, one in excess if self._take_over(agent, one)]:
-                for agent, one in excess:
-                    self._narrow_excess(agent, one)
-        return (*why, f"after {_ROUNDS} rounds of mending some rule still grants more")
-
-    def _compared(
-        self, chain: tuple[str, ...], project: str, decider: RecordDecider
-    ) -> tuple[list[Difference], tuple[str, ...]]:
-        """Return what *chain* would be granted beyond the policy, and why that may not be all."""
-        current = decider.chain(chain, project=project)
-        if not isinstance(current, Chain):
-            return [], (f"the policy in force has no chain {' > '.join(chain)}",)
-        proposed = self._table(chain, current.table)
-        comparison = differences(current.table & proposed, proposed)
-        return [
-            difference
-            for difference in comparison.differences
-            if difference.widened and not _is_guarded(difference.before)
-        ], comparison.why
+            taken_over = [self._take_over(agent, one) for agent, one in excess]
+            if not any(taken_over):
+                narrowed = [self._narrow_excess(agent, one) for agent, one in excess]
+                if not any(narrowed):
+                    break
+                # What is narrower may need less to be taken away.
+                self._taken_over = {agent: {} for agent in self.agents}
+        return (*why, "some rule still grants more")
 
     def _table(self, chain: tuple[str, ...], current: Table) -> Table:
         """Return what *chain* may do, its calls read as the host of the policy in force does."""
@@ -410,79 +354,71 @@ class _Draft:
             (project,) = load_tree(_tree(self.text(), self._file)).projects
             return Chain.start(self._file.agent, project.enforced).table
         dialect = dialect_of([current])
-        root, *others = (self._policy(agent) for agent in chain)
-        table = compile_policy(root, dialect, root=True)
-        for policy in others:
-            table = attenuate(table, compile_policy(policy, dialect))
+        table: Table | None = None
+        for agent in chain:
+            handed = [(Effect.ALLOW, rule) for rule in self._handed_on(agent)]
+            made, delegated = (
+                tuple(Rule(effect, parse_matcher(rule), span=_NOWHERE) for effect, rule in each)
+                for each in (self._granted(agent, spawns=False), handed)
+            )
+            policy = Policy(agent, made, delegated or None)
+            own = compile_policy(policy, dialect, root=table is None)
+            table = own if table is None else attenuate(table, own)
+        assert table is not None  # noqa: S101  # a chain has an agent
         return table
 
-    def _policy(self, agent: str) -> Policy:
-        rules = self._granted(agent, spawns=False)
-        handed = [(Effect.ALLOW, rule) for rule in self._handed_on(agent)]
-        made, delegated = (
-            tuple(Rule(effect, parse_matcher(rule), span=_NOWHERE) for effect, rule in each)
-            for each in (rules, handed)
-        )
-        return Policy(agent, made, delegated or None)
-
     def _take_over(self, agent: str, difference: Difference) -> bool:
-        """Give *agent* the rule that *difference* lacks, if there is one.
+        """Give *agent* the rule that *difference* lacks; return whether there is one.
 
-        A tool that no call used gets back what it had: rules of a host may be for several tools.
+        A tool that no call used keeps what it had: rules of a host may be for several tools.
         """
-        taken = self._taken_over[agent]
+        tool, taken = difference.tool, self._taken_over[agent]
+        lacking = []
         for because in difference.before.because:
-            rule, tool = because.rule, difference.tool
-            if self._file is None:
-                rule = "(".join((tool, *rule.partition("(")[2:])) if "(" in rule else tool
-            key = because.effect, rule
-            if because.effect is not Effect.ALLOW and "*" not in tool and key not in taken:
+            _, parenthesis, rest = because.rule.partition("(")
+            rule = f"{tool}{parenthesis}{rest}" if self._file is None else because.rule
+            lacking.append((because.effect, rule))
+        own = {rule for _, rule in self._rules[agent]}
+        is_used = any(call.tool == tool for call in self._calls[agent])
+        if not is_used and not own.isdisjoint(one.rule for one in difference.after.because):
+            lacking.append((difference.before.effect, tool))
+        for effect, rule in lacking:
+            is_new = (effect, rule) not in taken and "*" not in tool
+            if effect is not Effect.ALLOW and is_new:
                 with suppress(PolicyError):
                     parse_matcher(rule)
-                    taken[key] = None
+                    taken[effect, rule] = None
                     return True
-        key = difference.before.effect, difference.tool
-        used = {call.tool for call in self._usage.calls if call.chain[-1] == agent}
-        own = {rule for _, rule in self._rules[agent]}
-        by = {because.rule for because in difference.after.because}
-        known = difference.tool in used or key in {*taken, *self._kept_tools(agent)}
-        if known or own.isdisjoint(by) or "*" in key[1]:
-            return False
-        self._kept[agent].setdefault(key, set()).update(own & by)
-        return True
+        return False
 
-    def _kept_tools(self, agent: str) -> list[tuple[Effect, str]]:
-        """Return the rules for tools without a call, as long as rules of *agent* are for them."""
-        own = {rule for _, rule in self._rules[agent]}
-        return [key for key, rules in self._kept[agent].items() if not own.isdisjoint(rules)]
-
-    def _narrow_excess(self, agent: str, difference: Difference) -> None:
-        blamed = {because.rule for because in difference.after.because}
+    def _narrow_excess(self, agent: str, difference: Difference) -> bool:
+        why = f"its rule would grant more calls of `{difference.tool}` than the policy in force"
+        blamed = dict.fromkeys((because.rule for because in difference.after.because), why)
         # A rule of an agent above may be named: then the tool is what is too wide.
-        of_tool = {rule for _, rule in self._rules[agent] if _tool(rule) == difference.tool}
-        narrowed = self._narrow(agent, blamed) or self._narrow(agent, of_tool)
-        self._exceeding |= dict.fromkeys(narrowed, difference.tool)
+        named = (rule for _, rule in self._rules[agent])
+        of_tool = (rule for rule in named if rule.partition("(")[0] == difference.tool)
+        return self._narrow(agent, blamed) or self._narrow(agent, dict.fromkeys(of_tool, why))
 
     def text(self) -> str:
         """Return the policy as a file."""
         if self._file is not None:
-            rules: dict[Effect, dict[str, None]] = {}
+            lists: dict[Effect, dict[str, None]] = {}
             for agent in self.agents:
                 for effect, rule in self._granted(agent):
-                    rules.setdefault(effect, {})[rule] = None
-            return self._file.write({effect: tuple(texts) for effect, texts in rules.items()})
-        lines = [f"root {print_name(name)}" for name in dict.fromkeys(c[0] for c in self._chains)]
+                    lists.setdefault(effect, {})[rule] = None
+            return self._file.write({effect: tuple(rules) for effect, rules in lists.items()})
+        roots = dict.fromkeys(chain[0] for chain in self._chains)
+        body: list[Root | Agent] = [Root(name, span=_NOWHERE) for name in roots]
         for agent in self.agents:
-            granted = [(e.value, rule) for e, rule in self._granted(agent)]
-            granted += [("delegate", rule) for rule in self._handed_on(agent)]
-            lines.append(f"agent {print_name(agent)} {{")
-            for word in ("allow", "ask", "deny", "delegate"):
-                listed = [
-                    print_matcher(parse_matcher(rule)) for one, rule in granted if one == word
-                ]
-                lines += [f"{word} {', '.join(listed)}"] if listed else []
-            lines.append("}")
-        return print_document(parse_notation(Source("suggested", "\n".join([*lines, ""]))))
+            granted, handed = self._granted(agent), self._handed_on(agent)
+            said: list[Grant | Delegate] = [
+                Grant(effect, matchers, span=_NOWHERE)
+                for effect in (Effect.ALLOW, Effect.ASK, Effect.DENY)
+                if (matchers := _matchers(rule for one, rule in granted if one is effect))
+            ]
+            said += [Delegate(_matchers(handed), span=_NOWHERE)] if handed else []
+            body.append(Agent(agent, tuple(said), span=_NOWHERE))
+        return print_document(Document(tuple(body), span=_NOWHERE))
 
     @property
     def rules(self) -> int:
@@ -491,22 +427,21 @@ class _Draft:
 
     def _granted(self, agent: str, *, spawns: bool = True) -> list[tuple[Effect, str]]:
         """Return what *agent* may do: its rules, whom it starts, what is taken away."""
-        started = self._spawns(agent) if spawns else ()
-        kept = self._kept_tools(agent)
-        return list(dict.fromkeys((*self._rules[agent], *started, *kept, *self._taken_over[agent])))
-
-    def _spawns(self, agent: str) -> Iterator[tuple[Effect, str]]:
-        for chain in self._chains:
+        found = dict.fromkeys(self._rules[agent])
+        for chain in self._chains if spawns else ():
             if len(chain) > 1 and chain[-2] == agent:
-                yield self._starting(chain), f"{SPAWN_TOOL}({chain[-1]})"
+                found[self._starting(chain), f"{SPAWN_TOOL}({chain[-1]})"] = None
+        return [*(found | self._taken_over[agent])]
 
     def _starting(self, chain: tuple[str, ...]) -> Effect:
-        if self._decider is None:
-            return Effect.ALLOW
-        above, agent = chain[:-1], chain[-1]
-        parents = [self._decider.chain(above, project=p) for p in self._usage.projects(chain)]
-        said = [one.spawning(agent).effect for one in parents if isinstance(one, Chain)]
-        return min(said, default=Effect.ALLOW)
+        """Return what the policy in force has the call get that starts the last of *chain*."""
+        effect = Effect.ALLOW
+        if self._decider is not None:
+            for project in self._usage.projects(chain):
+                parent = self._decider.chain(chain[:-1], project=project)
+                if isinstance(parent, Chain):
+                    effect &= parent.spawning(chain[-1]).effect
+        return effect
 
     def _handed_on(self, agent: str) -> tuple[str, ...]:
         """Return what the agents below need, where *agent* may not do all of it itself."""
@@ -530,15 +465,16 @@ class _Draft:
         return tuple(dict.fromkeys((*kept, *(rule for _, rule in needed))))
 
 
-def _tool(rule: str) -> str:
-    return rule.partition("(")[0]
+def _matchers(rules: Iterable[str]) -> tuple[Matcher, ...]:
+    return tuple(map(parse_matcher, rules))
 
 
-def _is_guarded(decision: Decision) -> bool:
-    """Return whether the host itself keeps the call back, whatever rules say."""
-    if decision.reason in {Reason.PROTECTED, Reason.MALFORMED}:
-        return True
-    return bool(decision.because) and all(one.place is None for one in decision.because)
+def _is_excess(difference: Difference) -> bool:
+    """Return whether more is granted, and the host itself does not keep the call back."""
+    before = difference.before
+    if not difference.widened or before.reason in {Reason.PROTECTED, Reason.MALFORMED}:
+        return False
+    return not before.because or any(one.place is not None for one in before.because)
 
 
 @frozen
@@ -553,7 +489,6 @@ class Proposal:
         uncovered: calls that no rule could be written for, or that get less.
         why: why it is not proven that nothing exceeds the policy in force;
             nothing where it is, or where there is none.
-
     """
 
     text: str
@@ -583,7 +518,6 @@ def propose(
 
     Raises:
         PolicyError: nothing was used.
-
     """
     if not usage.calls:
         msg = "the logs hold no call to cover"
@@ -595,12 +529,5 @@ def propose(
     draft = _Draft(usage, decider, least, file)
     why = () if decider is None else draft.mend(decider)
     uncovered = tuple(draft.uncovered())
-    missing = sum(call.times for call in uncovered)
-    return Proposal(
-        text=draft.text(),
-        agents=len(draft.agents),
-        rules=draft.rules,
-        covered=sum(call.times for call in usage.calls) - missing,
-        uncovered=uncovered,
-        why=why,
-    )
+    covered = sum(call.times for call in usage.calls) - sum(call.times for call in uncovered)
+    return Proposal(draft.text(), len(draft.agents), draft.rules, covered, uncovered, why)

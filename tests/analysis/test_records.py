@@ -14,6 +14,7 @@ from policy.analysis.records.record import Record, Recorder, line, redacted
 from policy.core.decision import Because, Decision, Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
+from policy.core.values import evolve
 
 DENIED = Decision(
     Effect.DENY,
@@ -25,6 +26,13 @@ DENIED = Decision(
 KEY = "ghp_" + "a1" * 20
 
 
+def write(
+    recorder: Recorder, tool: str, call: dict[str, object], *chain: str, cwd: str = ""
+) -> None:
+    record = Record.of(chain or ("main",), tool, call, DENIED)
+    recorder.append(evolve(record, cwd=cwd))
+
+
 def records(file: Path) -> list[Record | LogProblem]:
     return list(read_log(file, file.name))
 
@@ -32,7 +40,7 @@ def records(file: Path) -> list[Record | LogProblem]:
 def test_a_record_is_read_as_it_was_written(tmp_path):
     file = tmp_path / "calls.jsonl"
     call = {"command": "git push \N{SNOWMAN}\n", "timeout": 5}
-    Recorder(file).write(("main", "worker"), "Bash", call, DENIED, cwd="/srv/app")
+    write(Recorder(file), "Bash", call, "main", "worker", cwd="/srv/app")
     (read,) = records(file)
     assert isinstance(read, Record)
     assert (read.chain, read.tool, read.call) == (("main", "worker"), "Bash", call)
@@ -60,7 +68,7 @@ def test_a_call_of_an_unknown_agent_is_not_taken_for_one_of_a_root(tmp_path):
 
 def test_only_the_owner_can_read_records(tmp_path):
     file = tmp_path / "calls.jsonl"
-    Recorder(file).write(("main",), "Bash", {}, DENIED)
+    write(Recorder(file), "Bash", {})
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
@@ -68,7 +76,7 @@ def test_writers_share_a_file(tmp_path):
     file = tmp_path / "calls.jsonl"
     with ThreadPoolExecutor(8) as pool:
         for number in range(400):
-            pool.submit(Recorder(file).write, ("main",), "T", {"n": "x" * number}, DENIED)
+            pool.submit(write, Recorder(file), "T", {"n": "x" * number})
     assert sorted(len(r.call["n"]) for r in records(file)) == list(range(400))
 
 
@@ -76,16 +84,16 @@ def test_a_line_that_a_full_disk_cut_off_spoils_no_other(tmp_path):
     resource = pytest.importorskip("resource")
     file = tmp_path / "calls.jsonl"
     recorder = Recorder(file)
-    recorder.write(("main",), "T", {"n": 1}, DENIED)
+    write(recorder, "T", {"n": 1})
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (file.stat().st_size + 20, limits[1]))
     try:
         with pytest.raises(PolicyError, match="cannot be written"):
-            recorder.write(("main",), "T", {"n": 2}, DENIED)
+            write(recorder, "T", {"n": 2})
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    recorder.write(("main",), "T", {"n": 3}, DENIED)
-    recorder.write(("main",), "T", {"n": 4}, DENIED)
+    write(recorder, "T", {"n": 3})
+    write(recorder, "T", {"n": 4})
     one, cut_off, *others = records(file)
     assert isinstance(cut_off, LogProblem)
     assert [read.call for read in (one, *others)] == [{"n": 1}, {"n": 3}, {"n": 4}]
@@ -95,7 +103,7 @@ def test_a_file_that_may_be_written_only_is_written(tmp_path):
     file = tmp_path / "calls.jsonl"
     recorder = Recorder(file)
     for _ in range(2):
-        recorder.write(("main",), "T", {}, DENIED)
+        write(recorder, "T", {})
         file.chmod(0o200)
     file.chmod(0o600)
     assert len(records(file)) == 2
@@ -103,14 +111,14 @@ def test_a_file_that_may_be_written_only_is_written(tmp_path):
 
 def test_a_file_that_cannot_be_written_is_said(tmp_path):
     with pytest.raises(PolicyError, match="cannot be written: is a directory"):
-        Recorder(tmp_path).write(("main",), "Bash", {}, DENIED)
+        write(Recorder(tmp_path), "Bash", {})
 
 
 def test_credentials_are_kept_from_records_wherever_they_are(tmp_path):
     call = {"command": f"curl -u x:{KEY}", "env": {"deep": [KEY, 1]}, KEY: "x", "path": "a"}
     for redact in ("credentials", "all"):
         file = tmp_path / f"{redact}.jsonl"
-        Recorder(file, redact).write(("main",), "Bash", call, DENIED)
+        write(Recorder(file, redact), "Bash", call)
         assert KEY not in file.read_text()
     (read,) = records(tmp_path / "credentials.jsonl")
     assert read.call["path"] == "a"
@@ -136,7 +144,7 @@ def test_a_name_that_is_a_credential_is_reported_as_changed():
 
 def test_arguments_that_are_no_json_are_named_by_their_type(tmp_path):
     file = tmp_path / "calls.jsonl"
-    Recorder(file, "none").write(("main",), "T", {"a": {1, 2}}, DENIED)
+    write(Recorder(file, "none"), "T", {"a": {1, 2}})
     assert records(file)[0].call == {"a": "<set>"}
 
 

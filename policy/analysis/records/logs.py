@@ -1,15 +1,14 @@
 """Reading logs: records of our own, calls as `policy check` reads them, transcripts, Parquet.
 
-Each line says itself what it is. A line that is none of these is a `LogProblem`, so that nothing
-is left out in silence. Large logs and Parquet are read by DuckDB (the extra ``replay``), which
-counts equal calls first. Without it logs of lines are read line by line, with the same result,
-and Parquet is refused.
+Each line says itself what it is. One that is none of these is a `LogProblem`, so that nothing is
+left out in silence. DuckDB (the extra ``replay``) reads large logs and Parquet, and counts equal
+calls first. Without it logs of lines are read line by line, with the same result.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from importlib.util import find_spec
 from itertools import chain as chained
 from pathlib import Path
@@ -34,15 +33,11 @@ class LogProblem:
         source: where, e.g. ``a.jsonl:12``.
         message: why.
         times: how many lines are like it.
-
     """
 
     source: str
     message: str
     times: int = 1
-
-
-_KINDS = ("*.jsonl", "*.parquet")
 
 
 def log_files(paths: list[Path]) -> dict[Path, str]:
@@ -52,18 +47,16 @@ def log_files(paths: list[Path]) -> dict[Path, str]:
 
     Raises:
         PolicyError: there is none.
-
     """
     found: dict[Path, str] = {}
     for path in paths:
         if path.is_dir():
-            below = sorted(file for kind in _KINDS for file in path.rglob(kind))
+            below = sorted(chained(path.rglob("*.jsonl"), path.rglob("*.parquet")))
             found |= {file: file.relative_to(path).as_posix() for file in below}
         elif path.exists():
             found[path] = str(path)
         else:
-            msg = "there is no such file or folder"
-            raise PolicyError(msg, file=str(path))
+            raise PolicyError("there is no such file or folder", file=str(path))
     if not found:
         msg = "no log lies in it: no `*.jsonl` and no `*.parquet`"
         raise PolicyError(msg, file=str(paths[0]), help="name the logs themselves")
@@ -79,18 +72,16 @@ def read_log(file: Path, name: str) -> Iterator[Record | LogProblem]:
 
     Raises:
         PolicyError: the file cannot be read.
-
     """
     if file.suffix == ".parquet":
         yield from _counted(file, name)
         return
     try:
-        values = _values(file)
-        first = next(values, None)
-        if first is None:
-            return
-        values = chained([first], values)
-        if _is_transcript(first[1]):
+        values = _values(file, name)
+        first = next(values, ("", None))
+        values = chained([first], values) if first[0] else values
+        keys = first[1] if isinstance(first[1], dict) else ()
+        if "type" in keys and ("sessionId" in keys or "leafUuid" in keys):
             yield from _transcript(file, name, values)
             return
         if is_installed() and file.stat().st_size >= _LARGE:
@@ -100,28 +91,30 @@ def read_log(file: Path, name: str) -> Iterator[Record | LogProblem]:
                 pass  # nothing was counted yet, and line by line its mistakes have places
             else:
                 return
-        yield from (_read(value, f"{name}:{number}") for number, value in values)
+        yield from (_read(value, source) for source, value in values)
     except OSError as error:
         msg = f"cannot be read: {(error.strerror or str(error)).lower()}"
         raise PolicyError(msg, file=str(file)) from None
 
 
-def _values(file: Path) -> Iterator[tuple[int, object]]:
-    """Yield the number and the value of each line that is not blank; a mistake is a value too."""
+def _values(file: Path, name: str) -> Iterator[tuple[str, object]]:
+    """Yield the place and the value of each line that is not blank."""
     done, total = 0, file.stat().st_size
     with file.open("rb") as lines:
         for number, line in enumerate(lines, 1):
             reached(f"bytes of {file.name}", done, total)
             done += len(line)
             if not line.isspace():
-                yield number, _parsed(line)
+                source = f"{name}:{number}"
+                yield source, _parsed(line, source)
 
 
-def _parsed(line: bytes | str) -> object:
+def _parsed(text: bytes | str, source: str) -> object:
+    """Return the value of JSON text, which is a `LogProblem` where it is none."""
     try:
-        return json.loads(line)
+        return json.loads(text)
     except (ValueError, RecursionError) as error:
-        return PolicyError(f"this is not JSON: {str(error)[:100]}")
+        return LogProblem(source, f"this is not JSON: {str(error)[:100]}")
 
 
 # --- records, and calls as `policy check` reads them ---------------------------------
@@ -130,9 +123,12 @@ def _parsed(line: bytes | str) -> object:
 _EFFECTS: Final = {effect.value: effect for effect in Effect}
 _ARGUMENTS: Final = ("gen_ai.tool.call.arguments", "input")
 _OURS: Final = ("gen_ai.tool.name", "gen_ai.tool.call.arguments", "policy.chain")
+_CHECKED: Final = ("tool", "input", "chain")
 
 
 def _read(value: object, source: str) -> Record | LogProblem:
+    if isinstance(value, LogProblem):
+        return value
     try:
         return _record(value, source)
     except PolicyError as error:
@@ -140,12 +136,9 @@ def _read(value: object, source: str) -> Record | LogProblem:
 
 
 def _record(value: object, source: str) -> Record:
-    if isinstance(value, PolicyError):
-        raise value
     said: dict[str, object] = {}
     if isinstance(value, dict):
-        said = {name: each for name, each in value.items() if each is not None}
-        value = said
+        value = said = {name: each for name, each in value.items() if each is not None}
     agent = said.get("gen_ai.agent.name")
     ours = "gen_ai.tool.name" in said
     if ours and agent is not None:
@@ -153,12 +146,15 @@ def _record(value: object, source: str) -> Record:
     for name in _ARGUMENTS:
         # As the conventions have it where attributes are texts.
         if isinstance(text := said.get(name), str):
-            said[name] = _parsed(text)
-    tool, call, chain = call_of(value, _OURS if ours else ("tool", "input", "chain"))
+            said[name] = _parsed(text, source)
+    tool, call, chain = call_of(value, _OURS if ours else _CHECKED)
     effect = said.get("policy.effect" if ours else "effect", "")
     if effect and (not isinstance(effect, str) or effect not in _EFFECTS):
         raise PolicyError("expected `allow`, `ask` or `deny` as the effect")
-    redacted, rules = said.get("policy.redacted"), said.get("policy.rules")
+    redacted, rules = (
+        tuple(map(str, each)) if isinstance(each := said.get(name), list) else ()
+        for name in ("policy.redacted", "policy.rules")
+    )
     return Record(
         chain,
         tool,
@@ -166,11 +162,11 @@ def _record(value: object, source: str) -> Record:
         _EFFECTS.get(_text(effect)),
         source=source,
         reason=_text(said.get("policy.reason", said.get("reason"))),
-        rules=tuple(map(str, rules)) if isinstance(rules, list) else (),
+        rules=rules,
         table=_text(said.get("policy.table", said.get("table"))),
         time=_text(said.get("time")),
         cwd=_text(said.get("policy.cwd")),
-        redacted=tuple(map(str, redacted)) if isinstance(redacted, list) else (),
+        redacted=redacted,
         project=_text(said.get("policy.project")),
         agent="" if chain else _text(agent),
     )
@@ -186,7 +182,8 @@ def _text(value: object) -> str:
 # What a row may say: what tells calls apart.
 _FIELDS: Final = (
     *_OURS,
-    *("tool", "input", "chain", "effect", "gen_ai.agent.name"),
+    *_CHECKED,
+    *("effect", "gen_ai.agent.name"),
     *("policy.effect", "policy.cwd", "policy.project", "policy.redacted"),
 )
 _ROWS: Final = 10_000  # taken from the result at a time
@@ -202,19 +199,17 @@ def _counted(file: Path, name: str) -> Iterator[Record | LogProblem]:
 
     Raises:
         PolicyError: before anything is yielded, where DuckDB is missing or cannot read the file.
-
     """
-    parquet = file.suffix == ".parquet"
     if not is_installed():
         msg = "Parquet is read by DuckDB, which is missing"
-        raise PolicyError(
-            msg, file=str(file), help="pip install '.[replay]' in a clone of agent-policy"
-        )
+        help_ = "pip install '.[replay]' in a clone of agent-policy"
+        raise PolicyError(msg, file=str(file), help=help_)
     import duckdb  # noqa: PLC0415  # 0.1 s that small logs need not pay
 
-    columns = ", ".join(f"'{field}': 'JSON'" for field in _FIELDS)
-    lines = f"read_json($1, format='newline_delimited', columns={{{columns}}})"
-    source = "read_parquet($1)" if parquet else lines
+    source = "read_parquet($1)"
+    if file.suffix != ".parquet":
+        columns = ", ".join(f"'{field}': 'JSON'" for field in _FIELDS)
+        source = f"read_json($1, format='newline_delimited', columns={{{columns}}})"
     fields = "|".join(map(re.escape, _FIELDS))
     query = (
         f"SELECT to_json(said), count(*) FROM (SELECT COLUMNS('^({fields})$') FROM {source}) said"  # noqa: S608  # names of ours
@@ -225,19 +220,17 @@ def _counted(file: Path, name: str) -> Iterator[Record | LogProblem]:
             result = connection.execute(query, [str(file)])
             while rows := result.fetchmany(_ROWS):
                 for text, times in rows:
-                    value = json.loads(text)
-                    yield evolve(_read(_given(value) if parquet else value, name), times=times)
+                    said = json.loads(text)
+                    for key in _ARGUMENTS if file.suffix == ".parquet" else ():
+                        # A column has every argument of any call.
+                        if isinstance(call := said.get(key), dict):
+                            said[key] = {
+                                one: each for one, each in call.items() if each is not None
+                            }
+                    yield evolve(_read(said, name), times=times)
     except duckdb.Error as error:
         msg = f"cannot be read: {str(error).partition(chr(10))[0]}"
         raise PolicyError(msg, file=str(file)) from None
-
-
-def _given(said: dict[str, object]) -> dict[str, object]:
-    """Return a row without null arguments: a column has every argument of any call."""
-    for name in _ARGUMENTS:
-        if isinstance(call := said.get(name), dict):
-            said[name] = {key: value for key, value in call.items() if value is not None}
-    return said
 
 
 # --- transcripts of sessions ------------------------------------------------------
@@ -250,13 +243,8 @@ _ROOT = "main"
 _DEEPEST = 16
 
 
-def _is_transcript(value: object) -> bool:
-    keys = value if isinstance(value, dict) else ()
-    return "type" in keys and ("sessionId" in keys or "leafUuid" in keys)
-
-
 def _transcript(
-    file: Path, name: str, values: Iterator[tuple[int, object]]
+    file: Path, name: str, values: Iterator[tuple[str, object]]
 ) -> Iterator[Record | LogProblem]:
     """Yield the calls of one transcript, in the order of their results."""
     try:
@@ -266,16 +254,17 @@ def _transcript(
         return
     cwd = ""
     open_calls: dict[str, Record] = {}
-    for number, said in values:
-        source = f"{name}:{number}"
-        if isinstance(said, PolicyError):
+    for source, said in values:
+        if isinstance(said, LogProblem):
             # The last line of a session that runs is often written in part.
-            yield LogProblem(source, said.message)
+            yield said
         if not isinstance(said, dict):
             continue
         cwd = cwd or _text(said.get("cwd"))
         time = _text(said.get("timestamp"))
-        for block in _blocks(said):
+        message = said.get("message")
+        content = message.get("content") if isinstance(message, dict) else ()
+        for block in content if isinstance(content, list) else ():
             match block:
                 case {"type": "tool_use", "id": str(key), "name": str(tool), "input": dict(call)}:
                     call_made = Record(chain, tool, call, time=time, cwd=cwd, source=source)
@@ -284,14 +273,6 @@ def _transcript(
                     effect = _effect(said.get("permissionDecision"))
                     yield evolve(open_calls.pop(key), effect=effect)
     yield from open_calls.values()
-
-
-def _blocks(said: Mapping[str, object]) -> list[object]:
-    match said.get("message"):
-        case {"content": list(content)}:
-            return content
-        case _:
-            return []
 
 
 def _effect(said: object) -> Effect | None:
@@ -312,40 +293,26 @@ def _chain(file: Path) -> tuple[str, ...]:
 
     Raises:
         PolicyError: they do not say who started the agent.
-
     """
     if file.parent.name != "subagents" or not file.stem.startswith("agent-"):
         return (_ROOT,)
     names: list[str] = []
-    parent: str | None = file.stem.removeprefix("agent-")
-    while parent is not None and len(names) < _DEEPEST:
-        name, parent = _started(file.parent / f"agent-{parent}.meta.json")
+    key: str | None = file.stem.removeprefix("agent-")
+    while key is not None:
+        try:
+            said = json.loads((file.parent / f"agent-{key}.meta.json").read_text("utf-8"))
+        except (OSError, ValueError, RecursionError):
+            said = None
+        name, parent, depth = (
+            said.get(each) if isinstance(said, dict) else None
+            for each in ("agentType", "parentAgentId", "spawnDepth")
+        )
+        # An id is a part of the name of a file, so it must not lead out of the folder.
+        is_id = isinstance(parent, str) and parent.replace("-", "").replace("_", "").isalnum()
+        is_first = parent is None and depth in (None, 1)  # at another depth an agent started it
+        if not isinstance(name, str) or not (is_id or is_first) or len(names) == _DEEPEST:
+            msg = "it does not say which agent made the calls, or who started it"
+            raise PolicyError(msg, file=str(file))
         names.append(name)
-    if parent is not None:
-        msg = "the agents that started one another go round in a circle"
-        raise PolicyError(msg, file=str(file.parent))
+        key = parent
     return (_ROOT, *reversed(names))
-
-
-def _started(file: Path) -> tuple[str, str | None]:
-    """Return the name of an agent, and the id of the one that started it."""
-    try:
-        said = json.loads(file.read_text("utf-8"))
-    except (OSError, ValueError, RecursionError):
-        said = None
-    name, parent, depth = (
-        said.get(key) if isinstance(said, dict) else None
-        for key in ("agentType", "parentAgentId", "spawnDepth")
-    )
-    if isinstance(name, str) and isinstance(parent, str) and _is_id(parent):
-        return name, parent
-    # At another depth an agent started it.
-    if isinstance(name, str) and parent is None and depth in (None, 1):
-        return name, None
-    msg = "it does not say which agent made the calls, or who started it"
-    raise PolicyError(msg, file=str(file))
-
-
-def _is_id(text: str) -> bool:
-    """Return whether *text* is the id of an agent, so that it names a file of the same folder."""
-    return text.replace("-", "").replace("_", "").isalnum()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import errno
 import json
 import os
-import stat
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -38,7 +38,6 @@ class Record:
         times: how many calls were like this one, where a log was counted first.
         agent: the agent that called, where its chain is not known, or "".
         project: whose agents they are, as chains are qualified by it, or "".
-
     """
 
     chain: tuple[str, ...]
@@ -86,26 +85,20 @@ def line(record: Record) -> str:
         "policy.redacted": record.redacted,
     }
     said = {name: value for name, value in shape.items() if value not in ("", ())}
-    return json.dumps(said, ensure_ascii=True, separators=(",", ":"), default=_unwritable)
-
-
-def _unwritable(value: object) -> str:
     # What is no JSON was no argument that a rule could be asked about.
-    return f"<{type(value).__name__}>"
+    return json.dumps(said, separators=(",", ":"), default=lambda each: f"<{type(each).__name__}>")
 
 
 @frozen
 class Recorder:
-    """Appends decisions to a file.
+    """Appends records to a file that only its owner can read.
 
-    Each is one write of one line to a file that only its owner can read, so
-    processes may share it.
+    Each is one write of one line, so processes may share the file.
 
     Attributes:
         path: the file; it is made where there is none.
         redact: one of `REDACTIONS`: ``credentials`` puts stars for what looks
             like a key or a password, ``all`` leaves the names of arguments only.
-
     """
 
     path: Path
@@ -116,60 +109,30 @@ class Recorder:
         if self.redact not in REDACTIONS:
             raise ValueError(self.redact)
 
-    def write(
-        self,
-        chain: tuple[str, ...],
-        tool: str,
-        call: Mapping[str, object],
-        decision: Decision,
-        *,
-        cwd: str = "",
-    ) -> None:
-        """Write down what a call got.
-
-        Raises:
-            PolicyError: the file cannot be written.
-
-        """
-        self.append(evolve(Record.of(chain, tool, call, decision), cwd=cwd))
-
     def append(self, record: Record) -> None:
         """Write down *record*, with the time that it is now.
 
         Raises:
             PolicyError: the file cannot be written.
-
         """
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        text = line(evolve(redacted(record, self.redact), time=now)) + "\n"
+        text = line(evolve(redacted(record, self.redact), time=now)).encode() + b"\n"
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
         try:
-            self._append(text.encode())
+            file = os.open(self.path, flags, 0o600)
+            try:
+                # The last line has no end, say, where the disk was full. A file that may be
+                # written only, or that is empty, does not say.
+                with suppress(OSError), self.path.open("rb") as written:
+                    written.seek(-1, os.SEEK_END)
+                    text = text if written.read(1) == b"\n" else b"\n" + text
+                if os.write(file, text) != len(text):
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            finally:
+                os.close(file)
         except OSError as error:
             msg = f"cannot be written: {(error.strerror or str(error)).lower()}"
             raise PolicyError(msg, file=str(self.path)) from None
-
-    def _append(self, text: bytes) -> None:
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
-        file = os.open(self.path, flags, 0o600)
-        try:
-            if self._ends_halfway(file):
-                text = b"\n" + text
-            if os.write(file, text) != len(text):
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        finally:
-            os.close(file)
-
-    def _ends_halfway(self, file: int) -> bool:
-        """Return whether the last line has no end, e.g. since the disk was full."""
-        found = os.fstat(file)
-        if not stat.S_ISREG(found.st_mode) or not found.st_size:
-            return False
-        try:
-            with self.path.open("rb") as written:
-                written.seek(found.st_size - 1)
-                return written.read(1) not in {b"\n", b""}
-        except PermissionError:
-            return False  # it may be written only, which is as good
 
 
 def redacted(record: Record, redact: str) -> Record:
@@ -183,6 +146,5 @@ def redacted(record: Record, redact: str) -> Record:
         if (kept_name, shown) != (name, value):
             changed.append(kept_name)
         kept[kept_name] = shown
-    return evolve(
-        record, call=kept, rules=tuple(map(masked, record.rules)), redacted=tuple(changed)
-    )
+    rules = tuple(map(masked, record.rules))
+    return evolve(record, call=kept, rules=rules, redacted=tuple(changed))

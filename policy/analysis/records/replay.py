@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from functools import partial
 from hashlib import blake2b
 from typing import Any, TypeVar
 
@@ -29,11 +28,6 @@ __all__ = ["RecordDecider", "Replay", "Replayed", "Undecided", "replay"]
 class Undecided(dict[str, tuple[int, str]]):
     """Why lines of a log were not decided -> how many, and where the first is."""
 
-    def add(self, record: Record | LogProblem, error: PolicyError) -> None:
-        """Count the lines of *record*."""
-        count, first = self.get(error.message, (0, record.source))
-        self[error.message] = (count + record.times, first)
-
     def as_json(self) -> list[dict[str, object]]:
         """Return the value for programs."""
         return [{"why": why, "lines": lines, "first": at} for why, (lines, at) in self.items()]
@@ -46,7 +40,6 @@ class RecordDecider:
         projects: the policy: a workspace, or one that was compiled.
         reading: ``attenuated`` or ``enforced``.
         home: the home folder of those who called, absolute; "" where unknown.
-
     """
 
     def __init__(self, projects: Projects[Any], reading: str, home: str = "") -> None:
@@ -54,7 +47,6 @@ class RecordDecider:
         self._reading = reading
         self._home = home
         self._chains: dict[tuple[tuple[str, ...], str, str], Chain | Decision] = {}
-        self._folders: dict[str, ProjectFolders] = {}
 
     @property
     def start(self) -> str:
@@ -67,7 +59,6 @@ class RecordDecider:
 
         Raises:
             PolicyError: the policy has no agent for the first link, or several.
-
         """
         found = self.chain(record.chain, record.cwd, record.project)
         if isinstance(found, Decision):
@@ -84,32 +75,24 @@ class RecordDecider:
 
         Raises:
             PolicyError: the policy has no agent for the first link, or several.
-
         """
-        found = self._chains.get((names, cwd, project))
-        if found is None:
-            found = self._chains[names, cwd, project] = self._walked(names, cwd, project)
-        return found
-
-    def _found(self, name: str, project: str) -> tuple[Any, str]:
-        if project:
+        key = names, cwd, project
+        if key not in self._chains:
+            found, first = None, names[0]
             # In a policy of another host, or elsewhere, the agent may be there all the same.
             with suppress(PolicyError):
-                return self._projects.find(f"{project}:{name}")
-        return self._projects.find(name)
-
-    def _walked(self, names: tuple[str, ...], cwd: str, where: str) -> Chain | Decision:
-        try:
-            project, first = self._found(names[0], where)
-            folders = None
-            if cwd:
-                folders = self._folders.setdefault(cwd, ProjectFolders(cwd, self._home))
-            chain = Chain.start(first, project.reading(self._reading), folders)
-            for name in names[1:]:
-                chain = chain.spawn(name)
-        except SpawnDenied as denied:
-            return denied.decision
-        return chain
+                found = self._projects.find(f"{project}:{first}") if project else None
+            there, first = found or self._projects.find(first)
+            place = ProjectFolders(cwd, self._home) if cwd else None
+            try:
+                chain = Chain.start(first, there.reading(self._reading), place)
+                for name in names[1:]:
+                    chain = chain.spawn(name)
+            except SpawnDenied as denied:
+                self._chains[key] = denied.decision
+            else:
+                self._chains[key] = chain
+        return self._chains[key]
 
 
 @define
@@ -124,7 +107,6 @@ class Replayed:
         example: one of them.
         calls: how many they are.
         distinct: how many of them differ.
-
     """
 
     chain: tuple[str, ...]
@@ -156,7 +138,6 @@ class Replay:
         undecided: why calls were not decided.
         lines: calls and lines that are none, in all.
         distinct: calls that differ.
-
     """
 
     outcomes: tuple[Replayed, ...]
@@ -195,16 +176,29 @@ def replay(
         old: what they got, in place of what the log says.
         root: the agent that starts every chain, in place of the one in the log;
             it makes the calls too of which the log does not say who made them.
-
     """
     outcomes: dict[object, Replayed] = {}
+
+    def outcome_of(record: Record) -> Replayed:
+        before = old.decide(record).effect if old is not None else record.effect
+        after = new.decide(record)
+        key = record.chain, record.tool, before, after.effect, after.reason, after.because
+        made = Replayed(record.chain, record.tool, before, after, record)
+        found = outcomes.setdefault(key, made)
+        found.distinct += 1
+        return found
+
     undecided = Undecided()
-    grouped = partial(_grouped, new, old, outcomes)
-    for record, group in each_answered(records, grouped, root, undecided, new.start):
+    for record, group in each_answered(records, outcome_of, root, undecided, new.start):
         group.calls += record.times
     ordered = tuple(sorted(outcomes.values(), key=_order))
     lines = sum(each.calls for each in ordered) + sum(n for n, _ in undecided.values())
     return Replay(ordered, undecided, lines, sum(each.distinct for each in ordered))
+
+
+def _order(each: Replayed) -> tuple[object, ...]:
+    call = str(each.example.call)
+    return not each.changed, not each.widened, -each.calls, each.chain, each.tool, call
 
 
 _Answer = TypeVar("_Answer")
@@ -215,22 +209,33 @@ def each_answered(
     answer: Callable[[Record], _Answer],
     root: str,
     undecided: Undecided,
-    start: str = "",
+    start: str,
 ) -> Iterator[tuple[Record, _Answer]]:
     """Yield the calls of a log, each with what *answer* returns, which is asked once of equal ones.
 
     A line without a call, and a call for which *answer* raises PolicyError, goes to *undecided*.
-    Calls of which the log says nothing of who made them are those of *start*.
+
+    Args:
+        records: of `policy.analysis.records.logs.read_log`.
+        answer: what is asked of each distinct call.
+        root: the agent that starts every chain, in place of the one in the log, or "".
+        undecided: to add to.
+        start: who made the calls of which the log says nothing of that, or "".
     """
     known: dict[bytes, _Answer] = {}
     for record in records:
         try:
             asked = _decidable(record, root, start)
-            key = _distinct_key(asked)
+            effect = "" if asked.effect is None else asked.effect.value
+            said = (asked.project, asked.chain, asked.cwd, asked.tool, effect, asked.call)
+            # What tells calls apart, in a few bytes: logs are long.
+            text = json.dumps(said, sort_keys=True, separators=(",", ":"))
+            key = blake2b(text.encode(), digest_size=16).digest()
             if key not in known:
                 known[key] = answer(asked)
         except PolicyError as error:
-            undecided.add(record, error)
+            count, first = undecided.get(error.message, (0, record.source))
+            undecided[error.message] = count + record.times, first
         else:
             yield asked, known[key]
 
@@ -240,38 +245,11 @@ def _decidable(record: Record | LogProblem, root: str, start: str) -> Record:
     if isinstance(record, LogProblem):
         raise PolicyError(record.message)
     if record.redacted:
-        msg = "arguments were kept from the log"
-        raise PolicyError(msg)
+        raise PolicyError("arguments were kept from the log")
     if root:
         return evolve(record, chain=(root, *record.chain[1:]), project="")
     if not record.chain and not record.agent and start:
         return evolve(record, chain=(start,))
     if not record.chain:
-        msg = "the log does not say which agent called"
-        raise PolicyError(msg)
+        raise PolicyError("the log does not say which agent called")
     return record
-
-
-def _distinct_key(record: Record) -> bytes:
-    """Return what tells calls apart, in a few bytes: logs are long."""
-    effect = "" if record.effect is None else record.effect.value
-    said = (record.project, record.chain, record.cwd, record.tool, effect, record.call)
-    text = json.dumps(said, sort_keys=True, separators=(",", ":"))
-    return blake2b(text.encode(), digest_size=16).digest()
-
-
-def _grouped(
-    new: RecordDecider, old: RecordDecider | None, outcomes: dict[object, Replayed], record: Record
-) -> Replayed:
-    before = old.decide(record).effect if old is not None else record.effect
-    after = new.decide(record)
-    key = record.chain, record.tool, before, after.effect, after.reason, after.because
-    made = Replayed(record.chain, record.tool, before, after, record)
-    found = outcomes.setdefault(key, made)
-    found.distinct += 1
-    return found
-
-
-def _order(each: Replayed) -> tuple[object, ...]:
-    call = str(each.example.call)
-    return not each.changed, not each.widened, -each.calls, each.chain, each.tool, call
