@@ -6,24 +6,26 @@ import os
 import subprocess
 import threading
 import weakref
+from collections.abc import Iterator
 from functools import cached_property
-from pathlib import Path
+from io import BytesIO
+from pathlib import Path, PurePosixPath
 from typing import Final
 
 from policy.core import limits
 from policy.core.errors import PolicyError
 from policy.core.source import visible
-from policy.core.values import define, field, frozen
+from policy.core.values import define, field
 from policy.files.text import cite
 from policy.files.trees import (
-    FILE,
-    FOLDER,
-    LINK,
-    NOTHING,
+    LEADS_AROUND,
+    LEADS_NOWHERE,
+    LEADS_OUT,
+    NO_FILE,
+    NOT_UTF8,
+    SKIPPED,
     Problem,
     Tree,
-    Walk,
-    is_skipped,
     too_large,
     too_many,
 )
@@ -53,19 +55,21 @@ def _tree_of(folder: Path, revision: str) -> str | None:
 
 def object_named(folder: Path, name: str) -> str | None:
     """Return the object that git knows by *name*, or None."""
-    done = _done(folder, "rev-parse", "--verify", "--quiet", name)
-    return None if done.returncode else done.stdout.decode("ascii").strip()
+    return _name(_done(folder, "rev-parse", "--verify", "--quiet", name))
 
 
 def common_ancestor(folder: Path, one: str, other: str) -> str | None:
     """Return the commit where two revisions parted, or None."""
-    done = _done(folder, "merge-base", one, other)
+    return _name(_done(folder, "merge-base", one, other))
+
+
+def _name(done: subprocess.CompletedProcess[bytes]) -> str | None:
     return None if done.returncode else done.stdout.decode("ascii").strip()
 
 
-def output(folder: Path, *arguments: str) -> bytes:
+def output(folder: Path, *arguments: str, asked: bytes = b"") -> bytes:
     """Return what git prints; raise `PolicyError` where it fails."""
-    done = _done(folder, *arguments)
+    done = _done(folder, *arguments, asked=asked)
     if done.returncode == 0:
         return done.stdout
     said = visible(done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2])
@@ -74,11 +78,11 @@ def output(folder: Path, *arguments: str) -> bytes:
     )
 
 
-def _done(folder: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
-    command, nothing = _command(folder, *arguments), subprocess.DEVNULL
+def _done(folder: Path, *arguments: str, asked: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    command = _command(folder, *arguments)
     try:
         return subprocess.run(
-            command, stdin=nothing, capture_output=True, env=_environment(), check=False
+            command, input=asked, capture_output=True, env=_environment(), check=False
         )
     except OSError as error:
         raise _not_started(error) from None
@@ -175,14 +179,6 @@ def _environment() -> dict[str, str]:
     }
 
 
-@frozen
-class _Blob:
-    """What a path is at a revision."""
-
-    object: str
-    size: int
-
-
 @define(eq=False)
 class GitRevision(Tree):
     """The folder *folder* as it was at *revision*: a commit, tag, branch or tree.
@@ -213,12 +209,12 @@ class GitRevision(Tree):
 
     def read(self, path: str, limit: int = limits.FILE_BYTES) -> bytes:
         """Return the bytes at *path*."""
-        blob = self._listing[0].get(path)
-        if blob is None:
+        if path not in self._listing[0]:
             raise self.unread(path)
-        if blob.size > limit:
-            raise too_large(path, blob.size, limit)
-        data = self._objects.read(blob.object)
+        name, size = self._listing[0][path]
+        if size > limit:
+            raise too_large(path, size, limit)
+        data = self._objects.read(name)
         if data is None:
             raise PolicyError(
                 "the file is not in this clone",
@@ -228,106 +224,75 @@ class GitRevision(Tree):
         return data
 
     @cached_property
-    def _listing(self) -> tuple[dict[str, _Blob], tuple[Problem, ...]]:
-        if self._tree is None:
-            return {}, ()
-        walk = _RevisionWalk(self.label, self._objects)
-        raw = output(self.folder, "ls-tree", "-r", "-z", "-l", "--full-tree", self._tree)
-        for record in raw.split(b"\0")[:-1]:
-            walk.take(record)
-        files = {path: walk.blobs[real] for path, real in sorted(walk.files().items())}
-        return files, tuple(sorted(walk.problems))
-
-    @cached_property
     def _objects(self) -> _Objects:
         return _Objects(self.folder)
 
+    @cached_property
+    def _listing(self) -> tuple[dict[str, _Blob], tuple[Problem, ...]]:
+        """Every file, and what is not looked at."""
+        files: dict[str, _Blob] = {}
+        problems: list[Problem] = []
+        # A folder, its object, and those of the folders around it, to which no link in it leads.
+        waiting = [("", self._tree, frozenset[str]())] if self._tree else []
+        seen = 0
+        while waiting:
+            prefix, tree, around = waiting.pop()
+            folders, links = {str(PurePosixPath(prefix)): tree}, list[str]()
+            for mode, name, size, path in self._records(prefix, tree):
+                seen += 1
+                if seen > limits.TREE_FILES:
+                    raise too_many(self.label)
+                if mode == _FOLDER:
+                    folders[path] = name
+                elif mode in _FILES:
+                    files[path] = name, size
+                elif mode == _LINK and "\n" not in path:
+                    links.append(path)
+                else:
+                    problems.append(Problem(path, _ODD.get(mode, NO_FILE)))
+            for path, (kind, name, size) in zip(links, self._followed(links), strict=True):
+                above = map(str, PurePosixPath(path).parents)
+                inside = around.union(folders[each] for each in above if each in folders)
+                if kind == "blob":
+                    files[path] = name, size
+                elif kind == "tree" and name not in inside:
+                    waiting.append((f"{path}/", name, inside))
+                else:
+                    problems.append(Problem(path, LEADS_AROUND if kind == "tree" else kind))
+        return dict(sorted(files.items())), tuple(sorted(problems))
+
+    def _records(self, prefix: str, tree: str) -> Iterator[tuple[str, str, int, str]]:
+        """Yield the mode, object, size and path of all that lies in a folder, at any depth."""
+        listed = output(self.folder, "ls-tree", "-r", "-t", "-z", "-l", "--full-tree", tree)
+        for record in listed.split(b"\0")[:-1]:
+            head, _, raw = record.partition(b"\t")
+            mode, _, name, size = head.decode("ascii").split()
+            inner = raw.decode("utf-8", "backslashreplace")
+            if inner.encode("utf-8") != raw:
+                mode = _NOT_UTF8
+            if SKIPPED.isdisjoint(inner.split("/")):
+                # A clone without all its objects does not know the size of all of them.
+                yield mode, name, int(size) if size.isdigit() else 0, prefix + inner
+
+    def _followed(self, links: list[str]) -> Iterator[tuple[str, str, int]]:
+        """Yield the kind, name and size of what each link leads to; for a kind why it is none."""
+        asked = "".join(f"{self._tree}:{link}\n" for link in links).encode("utf-8")
+        command = ("cat-file", "--batch-check", "--follow-symlinks")
+        answers = BytesIO(output(self.folder, *command, asked=asked) if links else b"")
+        for _ in links:
+            name, *kind, size = answers.readline().decode("utf-8").split()
+            if kind in (["blob"], ["tree"]):
+                yield kind[0], name, int(size)
+                continue
+            if size.isdigit() and not kind:  # what is said of the link stands on lines of its own
+                answers.read(int(size) + 1)
+            yield LEADS_OUT if name == "symlink" else LEADS_NOWHERE, "", 0
+
+
+_Blob = tuple[str, int]  # its name and size
 
 _FILES: Final = frozenset({"100644", "100755", "100664"})
+_FOLDER: Final = "040000"
 _LINK: Final = "120000"
-_SUBMODULE: Final = "160000"
-
-
-class _RevisionWalk(Walk):
-    """A walk through a revision, whose records were taken before."""
-
-    def __init__(self, label: str, objects: _Objects) -> None:
-        super().__init__(label)
-        self.blobs: dict[str, _Blob] = {}
-        self._links: dict[str, _Blob] = {}
-        self._folders: dict[str, set[str]] = {"": set()}
-        self._objects = objects
-
-    def take(self, record: bytes) -> None:
-        """Add a record: mode, type, object, size, a tab, the path."""
-        head, _, raw = record.partition(b"\t")
-        mode, _, name, size = head.decode("ascii").split()
-        try:
-            path = raw.decode("utf-8")
-        except UnicodeDecodeError:
-            shown = raw.decode("utf-8", "backslashreplace")
-            self.problems.append(Problem(shown, "the name is not UTF-8"))
-            return
-        if is_skipped(f"{path}/"):
-            return
-        if mode not in _FILES and mode != _LINK:
-            odd = "a submodule, which is another repository"
-            self.problems.append(
-                Problem(path, odd if mode == _SUBMODULE else "neither a file nor a folder")
-            )
-            return
-        # A clone without all its objects does not know the size of all of them.
-        blob = _Blob(name, int(size) if size.isdigit() else 0)
-        (self._links if mode == _LINK else self.blobs)[path] = blob
-        if len(self.blobs) + len(self._links) > limits.TREE_FILES:
-            raise too_many(self.label)
-        while path:
-            folder, _, name = path.rpartition("/")
-            self._folders.setdefault(folder, set()).add(name)
-            path = folder
-
-    def children(self, prefix: str, folder: str) -> set[str]:  # noqa: ARG002
-        return self._folders[folder]
-
-    def kind(self, real: str) -> str:
-        if real in self._links:
-            return LINK
-        if real in self.blobs:
-            return FILE
-        return FOLDER if real in self._folders or real == _OUTSIDE else NOTHING
-
-    def target(self, real: str) -> str:
-        waiting, found, hops = real.split("/")[::-1], list[str](), 0
-        while waiting:
-            part = waiting.pop()
-            if part == "..":
-                if not found:
-                    return _OUTSIDE
-                found.pop()
-            elif part not in ("", "."):
-                found.append(part)
-            link = self._links.get("/".join(found))
-            if link is None:
-                continue
-            leads = self._content(link)
-            hops += 1
-            if leads is None or hops > limits.LINKS:
-                return _NOWHERE
-            if leads.startswith("/"):
-                return _OUTSIDE
-            found.pop()
-            waiting += leads.split("/")[::-1]
-        return "/".join(found)
-
-    def _content(self, link: _Blob) -> str | None:
-        """Return where a link says that it leads; None where it cannot be read."""
-        data = self._objects.read(link.object) if link.size <= _LINK_BYTES else None
-        try:
-            return data.decode("utf-8") if data else None
-        except UnicodeDecodeError:
-            return None
-
-
-_LINK_BYTES: Final = 4096
-_NOWHERE: Final = "\0"
-_OUTSIDE: Final = "/"
+_NOT_UTF8: Final = ""
+_ODD: Final = {"160000": "a submodule, which is another repository", _NOT_UTF8: NOT_UTF8}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Final
@@ -16,18 +16,17 @@ from policy.core.values import field, frozen
 from policy.files.text import FileText, cite, decode
 
 __all__ = [
-    "FILE",
-    "FOLDER",
-    "LINK",
-    "NOTHING",
+    "LEADS_AROUND",
+    "LEADS_NOWHERE",
+    "LEADS_OUT",
+    "NOT_UTF8",
+    "NO_FILE",
     "SKIPPED",
     "Folder",
     "Memory",
     "Problem",
     "SingleFile",
     "Tree",
-    "Walk",
-    "is_skipped",
     "missing",
     "too_large",
     "too_many",
@@ -39,11 +38,6 @@ __all__ = [
 SKIPPED: Final = frozenset(
     ".git .hg .svn .jj .bzr CVS _darcs node_modules .venv __pycache__".split()
 )
-
-
-def is_skipped(path: str) -> bool:
-    """Return whether a folder of *path* is skipped."""
-    return not SKIPPED.isdisjoint(path.split("/")[:-1])
 
 
 @frozen(order=True)
@@ -196,8 +190,9 @@ class Folder(Tree):
         """Return the bytes at *path*."""
         if path not in self._known:
             raise self.unread(path)
-        root = None if _is_followed(path, follows=self.follows) else self._root
-        return _read_file(self.path / path, root, path, limit)
+        return _read_file(
+            self.path / path, None if self._leads_out(path) else self._root, path, limit
+        )
 
     @cached_property
     def _root(self) -> Path:
@@ -209,8 +204,73 @@ class Folder(Tree):
 
     @cached_property
     def _walked(self) -> tuple[tuple[str, ...], tuple[Problem, ...]]:
-        walk = _FolderWalk(self, str(self._root))
-        return tuple(sorted(walk.files())), tuple(sorted(walk.problems))
+        """Every file, and what is not looked at.
+
+        Links to folders are followed as hosts do; one that leads to a folder it stands in would
+        never end. Folders count as files, so that links that fan out come to an end too.
+        """
+        files: list[str] = []
+        problems: list[Problem] = []
+        # A folder, where it really is, and the folders around it.
+        waiting = [("", str(self._root), frozenset[str]())]
+        seen = 0
+        while waiting:
+            prefix, folder, around = waiting.pop()
+            inside = around | {folder}
+            try:
+                with os.scandir(folder) as found:
+                    entries = sorted(found, key=lambda entry: entry.name)
+            except OSError as error:
+                problems.append(Problem(prefix.rstrip("/") or ".", _reason(error)))
+                continue
+            if prefix and any(map(_is_of_worktree, entries)):
+                continue  # a copy of the whole, to work in: it is read where it is named
+            for entry in entries:
+                is_of_top = bool(prefix) or self.top is None or entry.name in self.top
+                if entry.name in SKIPPED or not is_of_top:
+                    continue
+                seen += 1
+                if seen > limits.TREE_FILES:
+                    raise too_many(self.label)
+                path = prefix + entry.name
+                if not _is_utf8(path):
+                    name = os.fsencode(path).decode("utf-8", "backslashreplace")
+                    problems.append(Problem(name, NOT_UTF8))
+                    continue
+                real, kind = self._found(path, entry.path, inside)
+                if kind == _FILE:
+                    files.append(path)
+                elif kind == _FOLDER:
+                    waiting.append((f"{path}/", real, inside))
+                else:
+                    problems.append(Problem(path, kind))
+        return tuple(sorted(files)), tuple(sorted(problems))
+
+    def _found(self, path: str, real: str, inside: frozenset[str]) -> tuple[str, str]:
+        """Return where a path really is, and what is there, or why it is not looked at."""
+        try:
+            mode = os.lstat(real).st_mode
+            if stat.S_ISLNK(mode):
+                real = os.path.realpath(real)
+                mode = os.lstat(real).st_mode
+                if stat.S_ISLNK(mode):
+                    return real, LEADS_NOWHERE  # a circle
+                if real in inside:
+                    return real, LEADS_AROUND
+                if not (Path(real).is_relative_to(self._root) or self._leads_out(path)):
+                    return real, LEADS_OUT
+        except FileNotFoundError:
+            return real, LEADS_NOWHERE
+        except OSError as error:
+            return real, _reason(error)
+        if stat.S_ISREG(mode):
+            return real, _FILE
+        return real, _FOLDER if stat.S_ISDIR(mode) else NO_FILE
+
+    def _leads_out(self, path: str) -> bool:
+        """Return whether a link at *path* may lead anywhere."""
+        follows = self.follows
+        return follows if isinstance(follows, bool) else not follows.isdisjoint(path.split("/"))
 
 
 @frozen
@@ -241,142 +301,23 @@ class SingleFile(Tree):
         return _read_file(self.path, None, path, limit)
 
 
-# What a path is; anything else says why it is not looked at.
-FILE: Final = "a file"
-FOLDER: Final = "a folder"
-LINK: Final = "a link"
-NOTHING: Final = "a link to nothing"
+# What a path is.
+_FILE: Final = "a file"
+_FOLDER: Final = "a folder"
+# Why one is not looked at.
+LEADS_AROUND: Final = "a link to a folder it stands in"
+LEADS_NOWHERE: Final = "a link to nothing"
+LEADS_OUT: Final = "a link that leads out of the folder"
+NO_FILE: Final = "neither a file nor a folder"
+NOT_UTF8: Final = "the name is not UTF-8"
 
 
-class Walk(ABC):
-    """One walk through a folder, of now or of a revision, by where its paths really are.
-
-    Links to folders are followed within the root, or anywhere in a folder whose links
-    are followed, as hosts do; one that leads to a folder it stands in would never end.
-    Every folder counts as a file, so that links that fan out come to an end too.
-
-    Attributes:
-        label: what people call the tree.
-        follows: as of a `Folder`.
-        problems: what is not looked at.
-
-    """
-
-    def __init__(self, label: str, *, follows: bool | frozenset[str] = False) -> None:
-        self.label = label
-        self.follows = follows
-        self.problems: list[Problem] = []
-
-    def files(self) -> dict[str, str]:
-        """Return every file: its path, and where it really is, from the root or absolute."""
-        files: dict[str, str] = {}
-        # A folder, where it really is, and the folders around it.
-        waiting: list[tuple[str, str, frozenset[str]]] = [("", "", frozenset())]
-        seen = 0
-        while waiting:
-            prefix, folder, around = waiting.pop()
-            inside = around | {folder}
-            for name in self.children(prefix, folder):
-                seen += 1
-                if seen > limits.TREE_FILES:
-                    raise too_many(self.label)
-                if name in SKIPPED:
-                    continue
-                path, real = prefix + name, f"{folder}/{name}" if folder else name
-                real, kind = self._followed(path, real, inside)
-                if kind == FILE:
-                    files[path] = real
-                elif kind == FOLDER:
-                    waiting.append((f"{path}/", real, inside))
-                else:
-                    self.problems.append(Problem(path, kind))
-        return files
-
-    def _followed(self, path: str, real: str, inside: frozenset[str]) -> tuple[str, str]:
-        """Return where a path really is, and what is there, or why it is not looked at."""
-        kind = self.kind(real)
-        if kind != LINK:
-            return real, kind
-        target = self.target(real)
-        if target in inside:
-            return "", "a link to a folder it stands in"
-        is_out = target.startswith("/")
-        if not is_out and is_skipped(f"{target}/"):
-            return "", "a link into a folder that is not looked into"
-        kind = self.kind(target)
-        if kind == LINK:
-            return "", NOTHING  # a circle
-        if is_out and kind != NOTHING and not _is_followed(path, follows=self.follows):
-            return "", "a link that leads out of the folder"
-        return target, kind
-
-    @abstractmethod
-    def children(self, prefix: str, folder: str) -> Iterable[str]:
-        """Return the names in the folder that really is at *folder*."""
-
-    @abstractmethod
-    def kind(self, real: str) -> str:
-        """Return what is at a path in a folder that it really is in."""
-
-    @abstractmethod
-    def target(self, real: str) -> str:
-        """Return where a link really leads: from the root, or absolute where that is outside."""
-
-
-class _FolderWalk(Walk):
-    """A walk through a folder as it is now."""
-
-    def __init__(self, folder: Folder, root: str) -> None:
-        super().__init__(folder.label, follows=folder.follows)
-        self._root = root
-        self._top = folder.top
-
-    def children(self, prefix: str, folder: str) -> Iterator[str]:
-        try:
-            with os.scandir(self._absolute(folder)) as entries:
-                children = sorted(entries, key=lambda entry: entry.name)
-        except OSError as error:
-            self.problems.append(Problem(prefix.rstrip("/") or ".", _reason(error)))
-            return
-        if prefix and any(map(_is_of_worktree, children)):
-            return  # a copy of the whole, to work in: it is read where it is named
-        for entry in children:
-            if self._top is not None and not prefix and entry.name not in self._top:
-                continue
-            try:
-                entry.name.encode("utf-8")
-            except UnicodeEncodeError:
-                name = os.fsencode(prefix + entry.name).decode("utf-8", "backslashreplace")
-                self.problems.append(Problem(name, "the name is not UTF-8"))
-            else:
-                yield entry.name
-
-    def kind(self, real: str) -> str:
-        try:
-            mode = os.lstat(self._absolute(real)).st_mode
-        except FileNotFoundError:
-            return NOTHING
-        except OSError as error:
-            return _reason(error)
-        if stat.S_ISLNK(mode):
-            return LINK
-        if stat.S_ISREG(mode):
-            return FILE
-        return FOLDER if stat.S_ISDIR(mode) else "neither a file nor a folder"
-
-    def target(self, real: str) -> str:
-        target = os.path.realpath(self._absolute(real))
-        if target == self._root:
-            return ""
-        return target.removeprefix(f"{self._root.rstrip('/')}/")
-
-    def _absolute(self, real: str) -> str:
-        return os.path.join(self._root, real)  # noqa: PTH118
-
-
-def _is_followed(path: str, *, follows: bool | frozenset[str]) -> bool:
-    """Return whether a link at *path* may lead anywhere."""
-    return follows if isinstance(follows, bool) else not follows.isdisjoint(path.split("/"))
+def _is_utf8(name: str) -> bool:
+    try:
+        name.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _is_of_worktree(entry: os.DirEntry[str]) -> bool:
@@ -395,7 +336,7 @@ def _read_file(file: Path, root: Path | None, path: str, limit: int) -> bytes:
         # Looked at again: what was a file during the walk may be a link by now.
         real = file.resolve(strict=True)
         if root is not None and not real.is_relative_to(root):
-            raise PolicyError("a link that leads out of the folder", file=path)
+            raise PolicyError(LEADS_OUT, file=path)
         # Reading a pipe would wait for ever for a writer.
         flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
         with os.fdopen(os.open(real, flags | getattr(os, "O_BINARY", 0)), "rb") as stream:
