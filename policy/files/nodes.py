@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
-from typing import Final, Protocol, assert_never
+from typing import Final, assert_never
 
 from policy.core import expressions as re
 from policy.core.source import Span
@@ -35,6 +35,7 @@ __all__ = [
     "describe",
     "plain",
     "repeated",
+    "shape_mistakes",
     "walk",
 ]
 
@@ -269,17 +270,6 @@ class ShapeMistake:
         return f"expected {self.wanted} for {self.name}, found {describe(self.node)}"
 
 
-class ValueShape(Protocol):
-    """What a value must be."""
-
-    @property
-    def wanted(self) -> str:
-        """What people call it, e.g. ``a list``."""
-
-    def mistakes(self, node: Node, name: str) -> Iterator[ShapeMistake]:
-        """Yield where *node*, the value of the key *name*, is something else."""
-
-
 # A whole number beyond is none that every program reads as it is written.
 _WHOLE: Final = 2**53 - 1
 _ADDRESS: Final = re.compile(r"[A-Za-z][\w+.-]*://.")
@@ -323,36 +313,18 @@ class ValueKind(enum.Enum):
         """What people call it."""
         return self.value[0]
 
-    def mistakes(self, node: Node, name: str) -> Iterator[ShapeMistake]:
-        """Yield *node* where it is something else."""
-        if not self.holds(node):
-            yield ShapeMistake(self.wanted, f"`{name}`", node)
 
-    def holds(self, node: Node) -> bool:
-        """Return whether the value is of this kind."""
-        return isinstance(node, ScalarNode) and self.value[1](node.value)
-
-
-@frozen(init=False)
+@frozen
 class OneWord:
-    """One of some words."""
+    """One of some words, in the order in which messages list them."""
 
     words: tuple[str, ...]
-
-    def __init__(self, *words: str) -> None:
-        """Take the words in the order in which messages list them."""
-        object.__setattr__(self, "words", words)
 
     @property
     def wanted(self) -> str:
         """The words."""
         *others, last = (f"`{word}`" for word in self.words)
         return f"{', '.join(others)} or {last}" if others else last
-
-    def mistakes(self, node: Node, name: str) -> Iterator[ShapeMistake]:
-        """Yield *node* where it is none of them."""
-        if not isinstance(node, ScalarNode) or node.value not in self.words:
-            yield ShapeMistake(self.wanted, f"`{name}`", node)
 
 
 @frozen
@@ -362,29 +334,13 @@ class ListOf:
     item: ValueShape
     wanted: str = "a list"
 
-    def mistakes(self, node: Node, name: str) -> Iterator[ShapeMistake]:
-        """Yield *node* where it is no list, else what is wrong with its items."""
-        if not isinstance(node, SequenceNode):
-            yield ShapeMistake(self.wanted, f"`{name}`", node)
-            return
-        for item in node.items:
-            yield from self.item.mistakes(item, f"{name}[]")
-
 
 @frozen
 class MappingOf:
-    """An object of names that anybody chooses, whose every value has one shape; None is any."""
+    """An object of names that anybody chooses, whose every value has one shape."""
 
-    value: ValueShape | None = None
+    value: ValueShape
     wanted: str = "an object"
-
-    def mistakes(self, node: Node, name: str) -> Iterator[ShapeMistake]:
-        """Yield *node* where it is no object, else what is wrong with its values."""
-        if not isinstance(node, MappingNode):
-            yield ShapeMistake(self.wanted, f"`{name}`", node)
-        elif self.value is not None:
-            for entry in node.entries:
-                yield from self.value.mistakes(entry.value, f"{name}.{entry.name}")
 
 
 @frozen
@@ -400,40 +356,52 @@ class ObjectOf:
     needed: tuple[str, ...] = ()
     wanted: str = "an object"
 
-    def mistakes(self, node: Node, name: str) -> Iterator[ShapeMistake]:
-        """Yield *node* where it is no object, else what is wrong with it."""
-        if not isinstance(node, MappingNode):
-            yield ShapeMistake(self.wanted, f"`{name}`", node)
-            return
-        for key in self.needed:
-            if node.entry(key) is None:
-                yield ShapeMistake(f"a key `{key}`", f"`{name}`" if name else "the document", node)
-        for entry in node.entries:
-            shape = self.fields.get(entry.name)
-            if shape is not None and node.entry(entry.name) is entry:
-                yield from shape.mistakes(entry.value, f"{name}.{entry.name}".lstrip("."))
 
-
-@frozen(init=False)
+@frozen
 class AnyOf:
-    """What has one of some shapes."""
+    """What has one of some shapes, in the order in which messages list them."""
 
     shapes: tuple[ValueShape, ...]
-
-    def __init__(self, *shapes: ValueShape) -> None:
-        """Take the shapes in the order in which messages list them."""
-        object.__setattr__(self, "shapes", shapes)
 
     @property
     def wanted(self) -> str:
         """The shapes."""
         return ", or ".join(shape.wanted for shape in self.shapes)
 
-    def mistakes(self, node: Node, name: str) -> Iterator[ShapeMistake]:
-        """Yield what is wrong with *node* by the shape that fits it best, else *node*."""
-        found = [list(shape.mistakes(node, name)) for shape in self.shapes]
-        if all(found):
-            inner = [each for each in found if all(one.node is not node for one in each)]
-            yield from (
-                min(inner, key=len) if inner else [ShapeMistake(self.wanted, f"`{name}`", node)]
-            )
+
+ValueShape = ValueKind | OneWord | ListOf | MappingOf | ObjectOf | AnyOf
+
+
+def shape_mistakes(shape: ValueShape, node: Node, name: str) -> Iterator[ShapeMistake]:
+    """Yield where *node*, the value of the key *name*, is something else than *shape*."""
+    match shape, node:
+        case (ValueKind(), ScalarNode(value=value)) if shape.value[1](value):
+            pass
+        case (OneWord(words=words), ScalarNode(value=value)) if value in words:
+            pass
+        case ListOf(item=inner), SequenceNode(items=items):
+            for item in items:
+                yield from shape_mistakes(inner, item, f"{name}[]")
+        case MappingOf(value=inner), MappingNode(entries=entries):
+            for entry in entries:
+                yield from shape_mistakes(inner, entry.value, f"{name}.{entry.name}")
+        case ObjectOf(), MappingNode():
+            yield from _of_keys(shape, node, name)
+        case AnyOf(shapes=shapes), _:
+            found = [list(shape_mistakes(each, node, name)) for each in shapes]
+            if all(found):  # what is wrong by the shape that fits best
+                inside = [each for each in found if all(one.node is not node for one in each)]
+                wrong = ShapeMistake(shape.wanted, f"`{name}`", node)
+                yield from min(inside, key=len) if inside else [wrong]
+        case _:
+            yield ShapeMistake(shape.wanted, f"`{name}`", node)
+
+
+def _of_keys(shape: ObjectOf, node: MappingNode, name: str) -> Iterator[ShapeMistake]:
+    for key in shape.needed:
+        if node.entry(key) is None:
+            yield ShapeMistake(f"a key `{key}`", f"`{name}`" if name else "the document", node)
+    for entry in node.entries:
+        inner = shape.fields.get(entry.name)
+        if inner is not None and node.entry(entry.name) is entry:
+            yield from shape_mistakes(inner, entry.value, f"{name}.{entry.name}".lstrip("."))

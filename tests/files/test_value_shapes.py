@@ -8,18 +8,27 @@ import pytest
 
 from policy.core.source import Source
 from policy.files.json_nodes import read_json
-from policy.files.nodes import AnyOf, ListOf, MappingOf, ObjectOf, OneWord, ValueKind, ValueShape
+from policy.files.nodes import (
+    AnyOf,
+    ListOf,
+    MappingOf,
+    ObjectOf,
+    OneWord,
+    ValueKind,
+    ValueShape,
+    shape_mistakes,
+)
 
 TEXTS = ListOf(ValueKind.TEXT, "a list of strings")
 COMMAND = ObjectOf(
-    {"type": OneWord("command"), "command": ValueKind.TEXT}, needed=("type", "command")
+    {"type": OneWord(("command",)), "command": ValueKind.TEXT}, needed=("type", "command")
 )
 PERSON = ObjectOf({"name": ValueKind.TEXT, "on": ValueKind.TRUTH})
 
 
 def told(shape: ValueShape, value: object, name: str = "key") -> list[str]:
     node = read_json(Source("a.json", json.dumps(value)))
-    return [mistake.message for mistake in shape.mistakes(node, name)]
+    return [mistake.message for mistake in shape_mistakes(shape, node, name)]
 
 
 @pytest.mark.parametrize(
@@ -35,12 +44,12 @@ def told(shape: ValueShape, value: object, name: str = "key") -> list[str]:
         (ValueKind.WHOLE, [0, 3], [-1, 0.5, False]),
         (ValueKind.ADDRESS, ["https://a", "x+y://b"], ["a", "://a", 1]),
         (ValueKind.TIME, ["7:30", "07:30", "23:59"], ["24:00", "7:5", "7", 7]),
-        (OneWord("a", "b"), ["a", "b"], ["c", None, ["a"], 1]),
+        (OneWord(("a", "b")), ["a", "b"], ["c", None, ["a"], 1]),
         (TEXTS, [[], ["a"]], ["a", [1], None, {}]),
-        (MappingOf(), [{}, {"a": None}], [[], None, "a"]),
+        (ObjectOf({}), [{}, {"a": None}], [[], None, "a"]),
         (MappingOf(ValueKind.TRUTH), [{}, {"a": True}], [{"a": 1}]),
         (COMMAND, [{"type": "command", "command": "", "other": 5}], [{}, {"type": "command"}, 5]),
-        (AnyOf(ValueKind.TRUTH, PERSON), [True, {}, {"name": "a"}], [None, "a", {"name": 1}]),
+        (AnyOf((ValueKind.TRUTH, PERSON)), [True, {}, {"name": "a"}], [None, "a", {"name": 1}]),
     ],
 )
 def test_a_value_has_a_shape_or_a_mistake(kind: ValueShape, good: list, bad: list) -> None:
@@ -49,7 +58,7 @@ def test_a_value_has_a_shape_or_a_mistake(kind: ValueShape, good: list, bad: lis
 
 
 def test_a_mistake_says_what_was_expected_of_which_key_and_what_is_there() -> None:
-    assert told(OneWord("a", "b", "c"), 5) == [
+    assert told(OneWord(("a", "b", "c")), 5) == [
         "expected `a`, `b` or `c` for `key`, found the number `5`"
     ]
     assert told(TEXTS, "a") == ["expected a list of strings for `key`, found a string"]
@@ -63,10 +72,10 @@ def test_a_mistake_says_what_was_expected_of_which_key_and_what_is_there() -> No
 
 
 def test_of_several_shapes_the_one_that_fits_best_tells_the_mistake() -> None:
-    assert told(AnyOf(ValueKind.TRUTH, PERSON), {"on": 1}) == [
+    assert told(AnyOf((ValueKind.TRUTH, PERSON)), {"on": 1}) == [
         "expected true or false for `key.on`, found the number `1`"
     ]
-    assert told(AnyOf(ValueKind.TRUTH, TEXTS), 5) == [
+    assert told(AnyOf((ValueKind.TRUTH, TEXTS)), 5) == [
         "expected true or false, or a list of strings for `key`, found the number `5`"
     ]
 

@@ -12,7 +12,15 @@ from typing import Final
 from policy.core import expressions as re
 from policy.core.source import Span
 from policy.core.values import field, frozen
-from policy.files.nodes import MappingNode, Node, ScalarNode, SequenceNode, ShapeMistake, ValueKind
+from policy.files.nodes import (
+    MappingNode,
+    Node,
+    ScalarNode,
+    SequenceNode,
+    ShapeMistake,
+    ValueKind,
+    shape_mistakes,
+)
 from policy.hosts.claude.data import settings as known_hooks
 from policy.hosts.claude.data.tools import ALIASES
 
@@ -111,7 +119,7 @@ def _event(event: str, node: Node, key: Span, wrong: list[ShapeMistake]) -> Iter
             wrong.append(ShapeMistake("a list `hooks` and a matcher", f"`hooks.{event}`", group))
             continue
         matcher = group.get("matcher")
-        if matcher is not None and not ValueKind.TEXT.holds(matcher):
+        if matcher is not None and any(shape_mistakes(ValueKind.TEXT, matcher, "")):
             wrong.append(ShapeMistake("a string", "`matcher`", matcher))
         for item in listed.items:
             if isinstance(item, MappingNode) and not _wrong(item, wrong):
@@ -137,7 +145,7 @@ def _wrong(item: MappingNode, wrong: list[ShapeMistake]) -> bool:
     )
     for entry in item.entries:
         wanted = known_hooks.FIELDS.get(entry.name)
-        if wanted is not None and any(wanted.mistakes(entry.value, entry.name)):
+        if wanted is not None and any(shape_mistakes(wanted, entry.value, "")):
             wrong.append(ShapeMistake(wanted.wanted, f"`{entry.name}` of a hook", entry.value))
     return len(wrong) > before
 

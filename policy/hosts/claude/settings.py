@@ -20,7 +20,15 @@ from policy.core.finding import Finding, Severity
 from policy.core.source import Source, Span
 from policy.core.values import define, evolve, field, frozen
 from policy.files.json_nodes import read_json
-from policy.files.nodes import MappingNode, Node, ScalarNode, SequenceNode, ShapeMistake, describe
+from policy.files.nodes import (
+    MappingNode,
+    Node,
+    ScalarNode,
+    SequenceNode,
+    ShapeMistake,
+    describe,
+    shape_mistakes,
+)
 from policy.hosts.claude.agents import entries_in
 from policy.hosts.claude.data import find
 from policy.hosts.claude.data.settings import (
@@ -205,7 +213,7 @@ class _Reader:
         self._repeated(node)
         settings = self._permissions(node.get("permissions"))
         hooks, wrong = read_hooks(node.get("hooks"))
-        for mistake in (*VALUES.mistakes(node, ""), *wrong):
+        for mistake in (*shape_mistakes(VALUES, node, ""), *wrong):
             self._reject(_wrong(mistake))
         self.findings += _misplaced(node)
         values = {entry.key.span: entry.value for entry in node.entries}

@@ -78,7 +78,7 @@ _KINDS: Final[Mapping[str, ValueShape]] = {
     "address": ValueKind.ADDRESS,
     "time": ValueKind.TIME,
     "texts": ListOf(ValueKind.TEXT, "a list of strings"),
-    "object": MappingOf(),
+    "object": ObjectOf({}),
 }
 
 
@@ -91,7 +91,7 @@ def _fields(given: Mapping[str, Any]) -> Iterator[tuple[str, ValueShape]]:
         for key in given.get(kind, "").split():
             yield key, shape
     for key, words in given.get("words", {}).items():
-        yield key, OneWord(*words.split())
+        yield key, OneWord(tuple(words.split()))
     for key, shape in given.get("others", {}).items():
         yield key, _shape(shape)
     for key, below in given.get("objects", {}).items():
@@ -105,13 +105,13 @@ def _shape(given: str | Mapping[str, Any]) -> ValueShape:
         case str():
             return _KINDS[given]
         case {"words": words}:
-            return OneWord(*words.split())
+            return OneWord(tuple(words.split()))
         case {"list": item}:
             return ListOf(_shape(item))
         case {"map": value}:
             return MappingOf(_shape(value))
         case {"any": shapes}:
-            return AnyOf(*map(_shape, shapes))
+            return AnyOf(tuple(map(_shape, shapes)))
         case _:
             return _object(given["object"])
 
