@@ -52,7 +52,7 @@ def read_yaml(source: Source, start: int = 0, end: int | None = None) -> Node:
     """
     part = _part(source, start, len(source.text) if end is None else end)
     _check(part)
-    builder = _Builder(part)
+    builder = _Builder(part, is_loose=False)
     root = _built(builder, part, part.text)
     if builder.errors:
         raise PolicyErrors(builder.errors)
@@ -71,7 +71,7 @@ def read_loosely(source: Source, start: int, end: int) -> Node:
     """
     part = _part(source, start, end)
     blank = _LEADING_TABS.sub(lambda found: " " * len(found[0]), part.text)
-    return _built(_LooseBuilder(part), part, _UNPRINTABLE.sub(" ", blank))
+    return _built(_Builder(part, is_loose=True), part, _UNPRINTABLE.sub(" ", blank))
 
 
 def _part(source: Source, start: int, end: int) -> Span:
@@ -127,14 +127,20 @@ _MOST_MISTAKES: Final = 100
 
 
 class _Builder:
-    """Makes nodes of events, and a list of what is wrong with them."""
+    """Makes nodes of events, and a list of what is wrong with them, which is none if *is_loose*.
 
-    def __init__(self, part: Span) -> None:
+    Aliases are resolved: one of a thousand values counts as a thousand.
+    """
+
+    def __init__(self, part: Span, *, is_loose: bool) -> None:
         self.source = part.source
+        self.is_loose = is_loose
         self.offset = part.start
         self.root: Node | None = None
         self.errors: list[PolicyError] = []
         self._open: list[OpenNode] = []
+        self._begun: list[tuple[str | None, int]] = []  # of each, its anchor and the values before
+        self._anchored: dict[str, tuple[Node, int]] = {}  # with the number of its values
         self._first: dict[tuple[int, str], Span] = {}  # each key of each mapping
         self._count = 0
 
@@ -143,16 +149,25 @@ class _Builder:
         match event:
             case yaml.ScalarEvent():
                 self._refuse_properties(event)
-                self._add(self._scalar(event))
+                self._add_anchored(event.anchor, self._scalar(event), 1)
             case yaml.AliasEvent():
                 span = self._span(event)
                 self._refuse(span, "an alias", "aliases", "write the value out", "*")
-                self._add(ScalarNode(None, span))
+                nothing = ScalarNode(None, span), 1
+                node, values = self._anchored.get(event.anchor or "", nothing)
+                self._count += values - 1
+                self._add(evolve(node, span=span))
             case yaml.SequenceStartEvent() | yaml.MappingStartEvent():
                 self._refuse_properties(event)
-                self._start(event)
+                span = self._span(event)
+                if len(self._open) == limits.NESTING:
+                    raise PolicyError(_TOO_DEEP, span)
+                self._begun.append((event.anchor, self._count))
+                self._open.append(OpenNode(span.start, isinstance(event, yaml.MappingStartEvent)))
             case yaml.SequenceEndEvent() | yaml.MappingEndEvent():
-                self._add(self._close(event))
+                anchor, before = self._begun.pop()
+                node = self._close(event)
+                self._add_anchored(anchor, node, self._count - before + 1)
             case yaml.DocumentStartEvent() if self.root is not None:
                 raise PolicyError(
                     "a second document starts here",
@@ -161,6 +176,8 @@ class _Builder:
                 )
 
     def _report(self, message: str, span: Span, mend: str = "") -> None:
+        if self.is_loose:
+            return
         self.errors.append(PolicyError(message, span, help=mend))
         if len(self.errors) == _MOST_MISTAKES:
             last = PolicyError(f"{_MOST_MISTAKES} mistakes; the text is not read further", span)
@@ -192,18 +209,18 @@ class _Builder:
             return None
         return _number(text)
 
-    def _start(self, event: yaml.CollectionStartEvent) -> None:
-        span = self._span(event)
-        if len(self._open) == limits.NESTING:
-            raise PolicyError(_TOO_DEEP, span)
-        self._open.append(OpenNode(span.start, isinstance(event, yaml.MappingStartEvent)))
-
     def _close(self, event: yaml.CollectionEndEvent) -> Node:
         opened = self._open.pop()
         # The mark of a block's end is where the next thing starts, far below.
         in_brackets = self.source.text[opened.start] in "[{"
         end = self._span(event).end if in_brackets else opened.end
-        return opened.closed(self.source.span(opened.start, end))
+        node = opened.closed(self.source.span(opened.start, end))
+        return _merged(node) if self.is_loose else node
+
+    def _add_anchored(self, anchor: str | None, node: Node, values: int) -> None:
+        if anchor:
+            self._anchored[anchor] = node, min(values, VALUES)
+        self._add(node)
 
     def _add(self, node: Node) -> None:
         self._count += 1
@@ -238,43 +255,6 @@ class _Builder:
     def _refuse(self, span: Span, what: str, kind: str, mend: str, sign: str) -> None:
         message = f"{cite(span.text)} is {what}, and {kind} are not read"
         self._report(message, span, f"{mend}; text that starts with `{sign}` needs quotes")
-
-
-class _LooseBuilder(_Builder):
-    """Takes what `_Builder` refuses, and resolves aliases within its limits."""
-
-    def __init__(self, part: Span) -> None:
-        super().__init__(part)
-        self._anchored: dict[str, tuple[Node, int]] = {}
-        self._begun: list[tuple[str | None, int]] = []
-
-    def take(self, event: yaml.Event) -> None:
-        match event:
-            case yaml.AliasEvent():
-                nothing = ScalarNode(None, self._span(event)), 1
-                node, values = self._anchored.get(event.anchor or "", nothing)
-                # What stands for a thousand values counts as a thousand.
-                self._count += values - 1
-                self._add(evolve(node, span=self._span(event)))
-            case yaml.ScalarEvent():
-                self._add_anchored(event.anchor, self._scalar(event), 1)
-            case yaml.SequenceStartEvent() | yaml.MappingStartEvent():
-                self._begun.append((event.anchor, self._count))
-                self._start(event)
-            case yaml.SequenceEndEvent() | yaml.MappingEndEvent():
-                anchor, before = self._begun.pop()
-                node = _merged(self._close(event))
-                self._add_anchored(anchor, node, self._count - before + 1)
-            case _:
-                super().take(event)
-
-    def _add_anchored(self, anchor: str | None, node: Node, values: int) -> None:
-        if anchor:
-            self._anchored[anchor] = node, min(values, VALUES)
-        self._add(node)
-
-    def _report(self, message: str, span: Span, mend: str = "") -> None:
-        """Leave a mistake to the strict reader."""
 
 
 def _merged(node: Node) -> Node:
