@@ -9,10 +9,8 @@ is a number to compare. Where it stops, `json_mistakes.toml` says what is wrong.
 
 from __future__ import annotations
 
-import enum
 import json
 from collections.abc import Mapping as AbstractMapping
-from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Final, NoReturn
 
@@ -46,22 +44,6 @@ def read_json(source: Source, *, byte_order_mark: bool = False) -> Node:
     return _Scanner(source).document()
 
 
-class _Expected(enum.Enum):
-    """What may come next; the value is what a person calls it."""
-
-    VALUE = "a value"
-    KEY = "a key in double quotes"
-    COLON = "`:`"
-    NEXT = "`,`"
-    END = "the end of the file"
-
-    @property
-    def where(self) -> frozenset[str]:
-        """What the forms of mistakes call it."""
-        is_text = self in {_Expected.VALUE, _Expected.KEY}
-        return frozenset({self.name.lower(), "text"} if is_text else {self.name.lower()})
-
-
 # One token. The groups are numbered, and the number says what it is. Nothing
 # here can be matched in two ways, and `*+` never gives back what it took.
 _TOKEN: Final = re.compile(
@@ -78,9 +60,15 @@ _TOKEN: Final = re.compile(
 _PLAIN, _ESCAPED, _MARK, _NUMBER, _WORD, _END = range(1, 7)
 
 _STRINGS: Final = frozenset({_PLAIN, _ESCAPED})
-_MARKS: Final = frozenset({_MARK})
-_KEYS: Final = _STRINGS | _MARKS
-_VALUES: Final = _KEYS | {_NUMBER, _WORD}
+
+# What may come next: what a person calls it, and the tokens that it may be.
+_EXPECTED: Final = {
+    "value": ("a value", _STRINGS | {_MARK, _NUMBER, _WORD}),
+    "key": ("a key in double quotes", _STRINGS | {_MARK}),
+    "colon": ("`:`", frozenset({_MARK})),
+    "next": ("`,`", frozenset({_MARK})),
+    "end": ("the end of the file", frozenset({_END})),
+}
 
 _WORDS: Final[AbstractMapping[str, Value]] = {"true": True, "false": False, "null": None}
 
@@ -107,7 +95,7 @@ class _Scanner:
             if count > VALUES:
                 raise PolicyError(f"the text holds more than {VALUES:,} values", node.span)
             node = self.after(node)
-        self.token(_Expected.END, frozenset({_END}))
+        self.token("end")
         return node
 
     def value(self) -> Node | None:
@@ -117,18 +105,23 @@ class _Scanner:
         """
         level = self.open[-1] if self.open else None
         if level is not None and level.keyed:
-            found = self.token(_Expected.KEY, _KEYS, "}")
+            found = self.token("key", "}")
             if found.lastindex == _MARK:
                 return self.close()
             level.key = self.string(found)
-            self.token(_Expected.COLON, _MARKS, ":")
-            found = self.token(_Expected.VALUE, _VALUES, "[{")
+            self.token("colon", ":")
+            found = self.token("value", "[{")
         else:
-            found = self.token(_Expected.VALUE, _VALUES, "[{]" if level else "[{")
+            found = self.token("value", "[{]" if level else "[{")
         if found.lastindex == _MARK and level is not None and found[_MARK] == "]":
             return self.close()
         if found.lastindex == _MARK:
-            self.begin(keyed=found[_MARK] == "{")
+            if len(self.open) == limits.NESTING:
+                raise PolicyError(
+                    f"lists and objects are nested more than {limits.NESTING} deep",
+                    self.source.span(self.start, self.at),
+                )
+            self.open.append(OpenNode(self.start, found[_MARK] == "{"))
             return None
         if found.lastindex in _STRINGS:
             return self.string(found)
@@ -139,17 +132,8 @@ class _Scanner:
         """Add *node* where it belongs; return what its end closes, if anything."""
         level = self.open[-1]
         level.add(node)
-        found = self.token(_Expected.NEXT, _MARKS, ",}" if level.keyed else ",]")
+        found = self.token("next", ",}" if level.keyed else ",]")
         return None if found[_MARK] == "," else self.close()
-
-    def begin(self, *, keyed: bool) -> None:
-        """Open a list or object."""
-        if len(self.open) == limits.NESTING:
-            raise PolicyError(
-                f"lists and objects are nested more than {limits.NESTING} deep",
-                self.source.span(self.start, self.at),
-            )
-        self.open.append(OpenNode(self.start, keyed))
 
     def close(self) -> Node:
         """Return the list or object that ends here."""
@@ -162,11 +146,15 @@ class _Scanner:
         value = found[_PLAIN] if found.lastindex == _PLAIN else _unescaped(span)
         return ScalarNode(value, span, quoted=True)
 
-    def token(self, expected: _Expected, kinds: AbstractSet[int], marks: str = "") -> re.Match[str]:
-        """Return the next token: one of *kinds*, and of *marks* if it is a mark."""
+    def token(self, expected: str, marks: str = "") -> re.Match[str]:
+        """Return the next token: what is *expected*, and of *marks* if it is a mark."""
         found = _TOKEN.match(self.text, self.at)
         kind = found.lastindex or _END if found else _END
-        if found is None or kind not in kinds or (kind == _MARK and found[_MARK] not in marks):
+        if (
+            found is None
+            or kind not in _EXPECTED[expected][1]
+            or (kind == _MARK and found[_MARK] not in marks)
+        ):
             self.fail(expected)
         if kind == _MARK and found[_MARK] in "]}" and self.text[self.start] == ",":
             message = "a comma before the closing bracket is not JSON"
@@ -175,17 +163,17 @@ class _Scanner:
         self.start = found.start(kind) - (kind in _STRINGS)
         return found
 
-    def fail(self, expected: _Expected) -> NoReturn:
+    def fail(self, expected: str) -> NoReturn:
         """Raise what is wrong with the next token, where *expected* should come."""
         level = self.open[-1] if self.open else None
-        unclosed, where = "", set(expected.where)
-        wanted = expected.value
+        unclosed, wanted = "", _EXPECTED[expected][0]
+        where = {expected, "text"} if expected in ("value", "key") else {expected}
         if level is not None:
             bracket = self.source.span(level.start, level.start + 1)
             unclosed = f"`{bracket.text}` at {bracket.place} is not closed yet"
             where |= {"in_object"} if level.keyed else set()
             closing = " or `}`" if level.keyed else " or `]`"
-            wanted += closing if expected is _Expected.NEXT else ""
+            wanted += closing if expected == "next" else ""
         start = len(self.text) - len(self.text[self.at :].lstrip(_BLANKS))
         if start == len(self.text):
             last = len(self.text.rstrip())
