@@ -1,8 +1,7 @@
-"""The header of a Markdown file: where it starts, where it ends, what it is in.
+"""The header of a Markdown file: where it starts, where it ends, and its language.
 
-A header stands between two lines of three dashes (YAML) or three plus signs
-(TOML), the first of which is the first line of the file. Only offsets are
-kept, so that whatever reads the header points into the file.
+A header stands between two lines of three dashes (YAML) or three plus signs (TOML), the first of
+which is the first line of the file.
 """
 
 from __future__ import annotations
@@ -20,23 +19,15 @@ __all__ = ["FrontMatter", "HeaderLanguage", "misplaced_front_matter", "split_fro
 
 
 class HeaderLanguage(enum.Enum):
-    """The language of a header."""
+    """The language of a header, by its fence."""
 
-    YAML = "yaml"
-    TOML = "toml"
+    YAML = "---"
+    TOML = "+++"
 
 
 @frozen
 class FrontMatter:
-    """A file taken apart.
-
-    Attributes:
-        kind: the language of the header.
-        opening: the first fence with the blanks after it, without its line break.
-        header: the lines between the fences.
-        body: all that follows the second fence.
-
-    """
+    """A file taken apart: its first fence, the lines between the fences, and what follows both."""
 
     kind: HeaderLanguage
     opening: Span
@@ -45,15 +36,12 @@ class FrontMatter:
 
 
 _OPENING: Final = re.compile(r"(---|\+\+\+)[ \t]*(?=\r?\n|\Z)")
-_CLOSING: Final = {
-    "---": re.compile(r"^---[ \t]*(?=\r?$)", re.MULTILINE),
-    "+++": re.compile(r"^\+\+\+[ \t]*(?=\r?$)", re.MULTILINE),
-}
-_KINDS: Final = {"---": HeaderLanguage.YAML, "+++": HeaderLanguage.TOML}
+_FENCE: Final = re.compile(r"^(?:---|\+\+\+)(?=[ \t]*\r?$)", re.MULTILINE)
+_LINE_BREAK: Final = re.compile(r"[ \t]*(?:\r?\n)?")
 
 
 def split_front_matter(source: Source) -> FrontMatter | None:
-    """Return the header and body of *source*; None where the first line is no fence.
+    """Return the parts of *source*; None where its first line is no fence.
 
     Raises `PolicyError` where the header is never closed.
     """
@@ -62,8 +50,9 @@ def split_front_matter(source: Source) -> FrontMatter | None:
     opening = _OPENING.match(text, start)
     if not opening:
         return None
-    header = _after_line_break(text, opening.end())
-    closing = _CLOSING[opening[1]].search(text, header)
+    header = _next_line(text, opening.end())
+    fences = _FENCE.finditer(text, header)
+    closing = next((found for found in fences if found[0] == opening[1]), None)
     if not closing or header == opening.end():
         raise PolicyError(
             f"the header is not closed: no line `{opening[1]}` follows",
@@ -71,15 +60,15 @@ def split_front_matter(source: Source) -> FrontMatter | None:
             help=f"write `{opening[1]}` on a line of its own after the last key",
         )
     return FrontMatter(
-        _KINDS[opening[1]],
+        HeaderLanguage(opening[1]),
         source.span(*opening.span()),
         source.span(header, closing.start()),
-        source.span(_after_line_break(text, closing.end()), len(text)),
+        source.span(_next_line(text, closing.end()), len(text)),
     )
 
 
-def _after_line_break(text: str, offset: int) -> int:
-    found = re.compile(r"\r?\n").match(text, offset)
+def _next_line(text: str, offset: int) -> int:
+    found = _LINE_BREAK.match(text, offset)
     return found.end() if found else offset
 
 
@@ -92,10 +81,7 @@ _LATE: Final = re.compile(
 
 
 def misplaced_front_matter(source: Source) -> PolicyError | None:
-    """Return what is wrong with a header that is none because its first line is not first.
-
-    For a file that `split_front_matter` answers None for.
-    """
+    """Return what is wrong with a header that `split_front_matter` takes for none."""
     found = _LATE.match(source.text)
     if not found or _OPENING.match(source.text):
         return None

@@ -1,8 +1,4 @@
-"""Where files come from, and which of them no front end reads.
-
-Files that may say what agents can do and that no front end reads are named in every audit and
-diff, so that silence about them is never taken for an answer.
-"""
+"""Where files come from, and which of those that may say what agents can do nobody reads."""
 
 from __future__ import annotations
 
@@ -79,14 +75,9 @@ def open_tree(text: str, folder: str | Path = ".") -> Tree:
 
     Raises `PolicyError` where it is none of them.
     """
-    path = Path(text) if text and "\0" not in text else None
-    try:
-        if path is not None and path.is_dir():
-            return Folder(path)
-        if path is not None and path.exists():
-            return SingleFile(path)
-    except OSError:  # too long for a path
-        pass
+    path = _path(text)
+    if path is not None:
+        return Folder(path) if path.is_dir() else SingleFile(path)
     from policy.files.revisions import GitRevision  # noqa: PLC0415  # which starts processes
 
     try:
@@ -107,41 +98,29 @@ def sides(old: str, new: str | None) -> tuple[str, str]:
     """
     if new is not None:
         return old, new
-    if _exists(old):
-        msg = f"expected something to compare `{visible(old)}` with"
+    if _path(old) is not None:
         raise PolicyError(
-            msg,
+            f"expected something to compare `{visible(old)}` with",
             help=f"write `policy diff {visible(old)} NEW`; a revision of that name is"
             f" `refs/heads/{visible(old)}`",
         )
-    if "..." in old:
-        first, _, second = old.partition("...")
-        return _ancestor(first or "HEAD", second or "HEAD"), second or "HEAD"
-    if ".." in old:
-        first, _, second = old.partition("..")
-        return first or "HEAD", second or "HEAD"
-    return old, "."
-
-
-def _exists(text: str) -> bool:
-    try:
-        return Path(text).exists()
-    except (OSError, ValueError):  # too long for a path, or with a NUL
-        return False
-
-
-def _ancestor(one: str, other: str) -> str:
-    for revision in (one, other):
-        if revision.startswith("-"):
-            raise PolicyError(f"`{visible(revision)}` is not the name of a revision")
+    if ".." not in old:
+        return old, "."
+    dots = "..." if "..." in old else ".."
+    one, other = (name or "HEAD" for name in old.split(dots, 1))
+    if dots == "..":
+        return one, other
     from policy.files.revisions import common_ancestor  # noqa: PLC0415  # as above
 
-    found = common_ancestor(Path(), one, other)
-    if found is None:
-        raise PolicyError(
-            f"git knows no common ancestor of `{visible(one)}` and `{visible(other)}`"
-        )
-    return found
+    return common_ancestor(Path(), one, other), other
+
+
+def _path(text: str) -> Path | None:
+    """Return *text* as a path, where something is there."""
+    try:
+        return Path(text) if text and Path(text).exists() else None
+    except (OSError, ValueError):  # too long for a path, or with a NUL
+        return None
 
 
 @frozen
@@ -165,7 +144,7 @@ class StartPlace:
     @property
     def tree(self) -> Folder:
         """The files of the checkout, and those that links of hosts' folders lead to."""
-        return Folder(self.top, follows=_OF_SESSIONS)
+        return Folder(self.top, follows=frozenset({".claude"}))
 
 
 def start_place(folder: str | Path) -> StartPlace:
@@ -186,10 +165,6 @@ def start_place(folder: str | Path) -> StartPlace:
         main = None
     inside = here.relative_to(top).as_posix()
     return StartPlace(top, "" if inside == "." else inside, main, above)
-
-
-# Folders whose links a host follows where it is started.
-_OF_SESSIONS = frozenset({".claude"})
 
 
 # A path, and what such a file is.
@@ -220,8 +195,7 @@ def kind_of_unread(path: str) -> str | None:
     return next((what for pattern, what in _KINDS if pattern.search(path)), None)
 
 
-# Names that hosts read, each below a folder of the host where it begins with one; `**` are
-# folders, as many as there are.
+# Names that hosts read; `**` are folders, as many as there are.
 _NAMES = [
     name.split("/")
     for name in (
@@ -235,18 +209,15 @@ _NAMES = [
         "pikuri.host.yaml",
     )
 ]
-_SKILL_FILE = re.compile(r"(?:^|/)\.claude/skills/[^/]+\.md\Z")
 # Endings that people take for each other.
 _ENDINGS = [
     frozenset(each.split()) for each in ("json jsonc json5 toml yaml yml", "md mdc mdx txt")
 ]
-# One letter of six may be missing.
-_NEAR = 0.9
 
 
 def near_name(path: str) -> str:
     """Return the name that a host reads, where that of *path* is nearly one; else ""."""
-    if _SKILL_FILE.search(path):
+    if re.search(r"(?:^|/)\.claude/skills/[^/]+\.md\Z", path):
         return ".claude/skills/*/SKILL.md"
     for wanted in _NAMES:
         names = [name for name in wanted if name != "**"]
@@ -264,10 +235,8 @@ def near_name(path: str) -> str:
 
 def name_for_rules(path: str) -> str:
     """Return the name that a host reads for rules, where *path* may hold some and has another."""
-    return ".claude/settings.json" if _MAY_HOLD_RULES.search(path) else ""
-
-
-_MAY_HOLD_RULES = re.compile(r"(^|/)\.claude/(?!settings(\.local)?\.json\Z)[^/]+\.json[c5]?\Z")
+    form = r"(^|/)\.claude/(?!settings(\.local)?\.json\Z)[^/]+\.json[c5]?\Z"
+    return ".claude/settings.json" if re.search(form, path) else ""
 
 
 def _is_near(given: str, wanted: str) -> bool:
@@ -280,7 +249,9 @@ def _is_near(given: str, wanted: str) -> bool:
     plain = re.sub("[-_ ]", ".", name)
     from difflib import SequenceMatcher  # noqa: PLC0415  # for other names alone
 
-    return other == "*" or SequenceMatcher(None, plain, other).ratio() > _NEAR
+    return (
+        other == "*" or SequenceMatcher(None, plain, other).ratio() > 0.9
+    )  # one letter of six may be missing
 
 
 # Findings that say: this file, or folder, was not understood at all.

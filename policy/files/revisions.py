@@ -58,9 +58,15 @@ def object_named(folder: Path, name: str) -> str | None:
     return _name(_done(folder, "rev-parse", "--verify", "--quiet", name))
 
 
-def common_ancestor(folder: Path, one: str, other: str) -> str | None:
-    """Return the commit where two revisions parted, or None."""
-    return _name(_done(folder, "merge-base", one, other))
+def common_ancestor(folder: Path, one: str, other: str) -> str:
+    """Return the commit where two revisions parted. Raises PolicyError where there is none."""
+    for revision in (one, other):
+        if revision.startswith("-"):
+            raise PolicyError(f"{cite(revision)} is not the name of a revision")
+    found = _name(_done(folder, "merge-base", one, other))
+    if found is None:
+        raise PolicyError(f"git knows no common ancestor of {cite(one)} and {cite(other)}")
+    return found
 
 
 def _name(done: subprocess.CompletedProcess[bytes]) -> str | None:
@@ -86,45 +92,6 @@ def _done(folder: Path, *arguments: str, asked: bytes = b"") -> subprocess.Compl
         )
     except OSError as error:
         raise _not_started(error) from None
-
-
-class _Objects:
-    """The objects of a repository, asked for one at a time from one process.
-
-    The process ends with this object, or with the program.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        try:
-            self._process = subprocess.Popen(
-                _command(folder, "cat-file", "--batch"),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                env=_environment(),
-            )
-        except OSError as error:
-            raise _not_started(error) from None
-        self._lock = threading.Lock()
-        weakref.finalize(self, _stop, self._process)
-
-    def read(self, name: str) -> bytes | None:
-        """Return the content of an object, or None where it is not there."""
-        ask, answer = self._process.stdin, self._process.stdout
-        if ask is None or answer is None:
-            raise TypeError("the process was started with pipes")
-        with self._lock:
-            try:
-                ask.write(name.encode("ascii") + b"\n")
-                ask.flush()
-            except OSError:
-                return None
-            header = answer.readline().split()
-            if len(header) != 3:  # its name, type and size; else why there is none
-                return None
-            data = answer.read(int(header[2]))
-            answer.read(1)
-            return data
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
@@ -189,6 +156,7 @@ class GitRevision(Tree):
     folder: Path = field(converter=Path)
     revision: str
     _tree: str | None = field(default=None, repr=False)
+    _lock: threading.Lock = field(factory=threading.Lock, repr=False)
 
     def __attrs_post_init__(self) -> None:
         """Resolve the revision once, so that it cannot move while it is read."""
@@ -214,7 +182,7 @@ class GitRevision(Tree):
         name, size = self._listing[0][path]
         if size > limit:
             raise too_large(path, size, limit)
-        data = self._objects.read(name)
+        data = self._object(name)
         if data is None:
             raise PolicyError(
                 "the file is not in this clone",
@@ -223,9 +191,39 @@ class GitRevision(Tree):
             )
         return data
 
+    def _object(self, name: str) -> bytes | None:
+        """Return the content of an object, or None where it is not there."""
+        ask, answer = self._objects.stdin, self._objects.stdout
+        if ask is None or answer is None:
+            raise TypeError("the process was started with pipes")
+        with self._lock:
+            try:
+                ask.write(name.encode("ascii") + b"\n")
+                ask.flush()
+            except OSError:
+                return None
+            header = answer.readline().split()
+            if len(header) != 3:  # its name, type and size; else why there is none
+                return None
+            data = answer.read(int(header[2]))
+            answer.read(1)
+            return data
+
     @cached_property
-    def _objects(self) -> _Objects:
-        return _Objects(self.folder)
+    def _objects(self) -> subprocess.Popen[bytes]:
+        """The process that is asked for objects; it ends with this tree, or with the program."""
+        try:
+            process = subprocess.Popen(
+                _command(self.folder, "cat-file", "--batch"),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env=_environment(),
+            )
+        except OSError as error:
+            raise _not_started(error) from None
+        weakref.finalize(self, _stop, process)
+        return process
 
     @cached_property
     def _listing(self) -> tuple[dict[str, _Blob], tuple[Problem, ...]]:

@@ -25,10 +25,9 @@ BYTE_ORDER_MARK: Final = "\ufeff"
 
 @frozen(slots=False)
 class FileText(Source):
-    """The text of a file, without the byte order mark it may start with.
+    """The text of a file without the byte order mark it may start with, as editors count places.
 
-    Places are those an editor shows, which does not count the mark. Some hosts
-    do not read a file that has one, so it is not forgotten either.
+    Some hosts do not read a file that has one.
     """
 
     byte_order_mark: bool = False
@@ -53,19 +52,14 @@ def has_byte_order_mark(source: Source) -> bool:
 
 
 def _not_utf8(name: str, data: bytes, offset: int) -> PolicyError:
-    for mark, encoding in ((b"\xff\xfe", "UTF-16"), (b"\xfe\xff", "UTF-16")):
-        if data.startswith(mark):
-            return PolicyError(
-                f"the file is {encoding}, not UTF-8", file=name, help="save the file as UTF-8"
-            )
+    mend = "save the file as UTF-8"
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return PolicyError("the file is UTF-16, not UTF-8", file=name, help=mend)
     # The text up to the bad byte is good, so the mistake has a place.
     source = Source(name, data.decode("utf-8", "replace"))
     start = len(data[:offset].decode("utf-8"))
-    return PolicyError(
-        f"the byte `0x{data[offset]:02x}` is not UTF-8",
-        source.span(start, start + 1),
-        help="save the file as UTF-8",
-    )
+    message = f"the byte `0x{data[offset]:02x}` is not UTF-8"
+    return PolicyError(message, source.span(start, start + 1), help=mend)
 
 
 _CITED = 60  # characters of a file that are repeated in a message

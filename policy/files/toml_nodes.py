@@ -1,8 +1,6 @@
-"""TOML to nodes. Values are what the standard library reads; places are looked up.
+"""TOML to nodes. The standard library reads values; places are looked up in the text.
 
-Only the places of keys and of their values are known. Whatever is
-not found in the text as it is, e.g. an escaped string, gets the place of the
-value around it.
+What is not found there as it is, e.g. an escaped string, gets the place of the value around it.
 """
 
 from __future__ import annotations
@@ -21,12 +19,7 @@ __all__ = ["read_toml"]
 
 
 def read_toml(source: Source, start: int, end: int) -> Node:
-    """Return the document in *source* from *start* up to *end*.
-
-    Raises:
-        PolicyError: it is not TOML.
-
-    """
+    """Return the document in *source* from *start* up to *end*. Raises PolicyError for no TOML."""
     # As many characters as before, so that places stay what they are.
     text = re.sub(r"\r(?!\n)", "\n", source.text[start:end])
     try:
@@ -34,8 +27,8 @@ def read_toml(source: Source, start: int, end: int) -> Node:
     except tomllib.TOMLDecodeError as error:
         raise _mistake(str(error), source, start, end) from None
     except RecursionError:
-        msg = "lists and tables are nested too deep"
-        raise PolicyError(msg, source.span(start, start)) from None
+        place = source.span(start, start)
+        raise PolicyError("lists and tables are nested too deep", place) from None
     places = _places(text, source, start)
     whole = _Place(source.span(start, start), source.span(start, end))
     return _Nodes(places).mapping(values, (), whole)

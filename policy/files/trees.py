@@ -233,9 +233,9 @@ class Folder(Tree):
                 if seen > limits.TREE_FILES:
                     raise too_many(self.label)
                 path = prefix + entry.name
-                if not _is_utf8(path):
-                    name = os.fsencode(path).decode("utf-8", "backslashreplace")
-                    problems.append(Problem(name, NOT_UTF8))
+                spelled = os.fsencode(path).decode("utf-8", "backslashreplace")
+                if spelled != path:
+                    problems.append(Problem(spelled, NOT_UTF8))
                     continue
                 real, kind = self._found(path, entry.path, inside)
                 if kind == _FILE:
@@ -310,14 +310,6 @@ LEADS_NOWHERE: Final = "a link to nothing"
 LEADS_OUT: Final = "a link that leads out of the folder"
 NO_FILE: Final = "neither a file nor a folder"
 NOT_UTF8: Final = "the name is not UTF-8"
-
-
-def _is_utf8(name: str) -> bool:
-    try:
-        name.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _is_of_worktree(entry: os.DirEntry[str]) -> bool:

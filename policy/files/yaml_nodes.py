@@ -5,12 +5,9 @@ each lets a file say one thing to a reader and another to a program. Plain words
 the core schema of YAML 1.2, as the hosts' own readers do, so that ``yes`` and ``on`` stay text.
 `read_loosely` is for hosts that read on where `read_yaml` stops.
 
-Nodes are built from parser events, one at a time, never from composed nodes: composing
-recurses in C, and a deep document ends the process.
-
-What a YAML parser says is wrong is about its own state, and the parser in C and the one in
-Python say it differently. So only the place where it stopped counts: `yaml_mistakes.toml` has
-the mistakes that people make on such a line.
+Nodes are built from parser events: composing recurses in C, and a deep document ends the process.
+What a parser says is wrong is about its own state. Only the place where it stopped counts:
+`yaml_mistakes.toml` has the mistakes that people make on such a line.
 """
 
 from __future__ import annotations
@@ -152,7 +149,7 @@ class _Builder:
                 self._add_anchored(event.anchor, self._scalar(event), 1)
             case yaml.AliasEvent():
                 span = self._span(event)
-                self._refuse(span, "an alias", "aliases", "write the value out", "*")
+                self._refuse("*", event)
                 nothing = ScalarNode(None, span), 1
                 node, values = self._anchored.get(event.anchor or "", nothing)
                 self._count += values - 1
@@ -207,7 +204,9 @@ class _Builder:
         if len(text) > _DIGITS:
             self._report(f"the number has more than {_DIGITS} digits", span)
             return None
-        return _number(text)
+        if text.startswith(("0o", "0x")):
+            return int(text, 0)
+        return int(text) if re.fullmatch(r"[-+]?[0-9]+", text) else float(text)
 
     def _close(self, event: yaml.CollectionEndEvent) -> Node:
         opened = self._open.pop()
@@ -246,15 +245,26 @@ class _Builder:
         return node
 
     def _refuse_properties(self, event: yaml.NodeEvent) -> None:
-        span = self._span(event)
         if event.anchor:
-            self._refuse(_property(span, "&"), "an anchor", "anchors", "write the value out", "&")
+            self._refuse("&", event)
         if getattr(event, "tag", None):
-            self._refuse(_property(span, "!"), "a tag", "tags", "remove it", "!")
+            self._refuse("!", event)
 
-    def _refuse(self, span: Span, what: str, kind: str, mend: str, sign: str) -> None:
-        message = f"{cite(span.text)} is {what}, and {kind} are not read"
+    def _refuse(self, sign: str, event: yaml.NodeEvent) -> None:
+        """Report what begins with *sign* where the event does, at first or behind another."""
+        span, (what, kinds, mend) = self._span(event), _REFUSED[sign]
+        form = re.compile(rf"(?:[&!]\S*\s+)?(\{sign}[^\s,\[\]{{}}]*)")
+        if found := form.match(span.source.text, span.start):
+            span = span.source.span(*found.span(1))
+        message = f"{cite(span.text)} is {what}, and {kinds} are not read"
         self._report(message, span, f"{mend}; text that starts with `{sign}` needs quotes")
+
+
+_REFUSED: Final = {
+    "*": ("an alias", "aliases", "write the value out"),
+    "&": ("an anchor", "anchors", "write the value out"),
+    "!": ("a tag", "tags", "remove it"),
+}
 
 
 def _merged(node: Node) -> Node:
@@ -271,14 +281,6 @@ def _merged(node: Node) -> Node:
     return evolve(node, entries=(*merged, *node.entries)) if merged else node
 
 
-def _property(span: Span, sign: str) -> Span:
-    """Return the tag or anchor among the properties that start at *span*."""
-    found = re.compile(rf"(?:[&!]\S*\s+)?({sign}[^\s,\[\]{{}}]*)").match(
-        span.source.text, span.start
-    )
-    return span.source.span(found.start(1), found.end(1)) if found else span
-
-
 def _not_a_key(node: Node) -> tuple[str, Span, str]:
     """Return message, place and help for a key that is not text."""
     source, span = node.span.source, node.span
@@ -286,14 +288,13 @@ def _not_a_key(node: Node) -> tuple[str, Span, str]:
         closes = source.text[span.end : span.end + 1] == "}"
         span = source.span(span.start - 1, span.end + closes)
         message = f"{cite(span.text)} is the placeholder of a template, not a value"
-        return message, span, _FILL_IN
+        mend = "fill the template in; a placeholder that is meant as text needs quotes"
+        return message, span, mend
     if isinstance(node, ScalarNode) and node.value is None and not node.raw:
         return "expected a key before `:`", span, ""
     mend = f'put it in quotes: `"{node.raw}"`' if isinstance(node, ScalarNode) else ""
     return f"expected a key that is text, found {describe(node)}", span, mend
 
-
-_FILL_IN: Final = "fill the template in; a placeholder that is meant as text needs quotes"
 
 # The core schema of YAML 1.2.
 _WORDS: Final[dict[str, Value]] = {
@@ -311,15 +312,6 @@ _NUMBER: Final = re.compile(
 
 # Beyond this Python itself refuses to make a number of text.
 _DIGITS: Final = 4000
-
-
-def _number(text: str) -> int | float:
-    if text.startswith(("0o", "0x")):
-        return int(text, 0)
-    try:
-        return int(text)
-    except ValueError:
-        return float(text)
 
 
 # --- why a text is not YAML --------------------------------------------------

@@ -356,7 +356,7 @@ def test_the_process_ends_with_the_tree(repository: Path) -> None:
     commit(repository)
     tree = GitRevision(repository, "HEAD")
     assert tree.source("a.md").text == "a"
-    process = tree._objects._process
+    process = tree._objects
     assert process.poll() is None
 
     del tree
