@@ -30,24 +30,12 @@ from policy.commands.knowledge import (
 from policy.core import limits
 from policy.core.errors import PolicyError
 from policy.core.source import cited, visible
-from policy.core.values import attributes, evolve, stated
+from policy.core.values import attributes, stated
 from policy.patterns.pattern import Pattern, PatternKind
 from policy.patterns.tokens import GAPS, Alternatives, Gap, OneOf, Run, Token
 from policy.tables.dialect import ArgumentKind, Dialect, Input
 from policy.tables.ruleset import RuleSet
 from policy.tables.table import TRUST, Bounds, Ceiling, LinkedRules, Table
-
-__all__ = [
-    "CHECKS",
-    "dumped",
-    "loaded",
-    "read_object",
-    "refuse",
-    "sealed",
-    "table_from_json",
-    "table_key",
-    "table_to_json",
-]
 
 _Object = dict[str, Any]
 _Kind = Any  # what an annotation says, which may be no class
@@ -62,7 +50,7 @@ def refuse(message: str) -> NoReturn:
     raise _Wrong(message)
 
 
-# What stands in the way of each value, beside its type.
+# What must hold of a value, beside its type.
 
 
 def _check_bounds(bounds: Bounds) -> None:
@@ -73,11 +61,6 @@ def _check_bounds(bounds: Bounds) -> None:
 def _check_rules(rules: RuleSet) -> None:
     if len(rules.entries) > limits.RULES:
         refuse(f"expected at most {limits.RULES:,} lines")
-
-
-def _check_table(table: Table) -> None:
-    if table.origin is not None:
-        refuse(f"there is no key {cited('origin')}")
 
 
 def _check_shell(shell: Shell) -> None:
@@ -105,12 +88,12 @@ def _check_dialect(dialect: Dialect) -> None:
 
 def _check_texts(known: Program | Wrapper) -> None:
     """Refuse what is no expression: every text that is said of a program is one."""
-    texts = [value for _, value in stated(known)]
     operands = known.operands if isinstance(known, Wrapper) else ()
-    _check_expressions(*operands, *(text for text in texts if isinstance(text, str)))
+    texts = (text for _, text in stated(known) if isinstance(text, str))
+    _check_expressions(*operands, *texts)
 
 
-def _check_expressions(*expressions: str | None) -> None:
+def _check_expressions(*expressions: str) -> None:
     for expression in filter(None, expressions):
         try:
             re.compile(expression)
@@ -125,13 +108,9 @@ CHECKS: Final[dict[type, Callable[[Any], None]]] = {
     Program: _check_texts,
     RuleSet: _check_rules,
     Shell: _check_shell,
-    Table: _check_table,
     Variables: lambda variables: _check_expressions(variables.guarded),
     Wrapper: _check_texts,
 }
-
-
-# What has a number.
 
 
 def table_key(table: Table) -> Hashable:
@@ -182,8 +161,9 @@ def _shape(kind: _Kind) -> tuple[str, Any]:
 @cache
 def _fields(kind: type) -> dict[str, tuple[_Kind, bool]]:
     """Return the attributes of a class of values: what each is, and whether it may be left out."""
-    hints = get_type_hints(kind)
-    return {name: (hints[name], optional) for name, optional in attributes(kind).items()}
+    hints, known = get_type_hints(kind), attributes(kind).items()
+    # The table that another one comes from is no part of it.
+    return {name: (hints[name], optional) for name, optional in known if name != "origin"}
 
 
 def _list(value: Any) -> list[Any]:  # noqa: ANN401  # any JSON
@@ -197,9 +177,7 @@ def _object(value: Any) -> _Object:  # noqa: ANN401
 class _Content:
     """What one text holds: its dialects, rule sets and tables, in the order of their numbers.
 
-    Attributes:
-        path: where the value stands that is read, e.g. ``.rules[0]``.
-
+    *path* is where the value stands that is read, e.g. ``[".rules", "[0]"]``.
     """
 
     def __init__(self) -> None:
@@ -227,15 +205,17 @@ class _Content:
             case "items":
                 make, each = of
                 items = enumerate(_list(value))
-                return make([self.inside(f"[{number}]", each, item) for number, item in items])
+                return make([self.inside(f"[{n}]", self.read, each, item) for n, item in items])
             case "pair":
                 items = enumerate(_list(value))
                 if len(of) != len(value):
                     refuse(f"expected {len(of)} values, found {len(value)}")
-                return tuple([self.inside(f"[{n}]", of[n], item) for n, item in items])
+                return tuple([self.inside(f"[{n}]", self.read, of[n], item) for n, item in items])
             case "mapping":
-                found = _object(value).items()
-                return {name: self.inside(f"[{json.dumps(name)}]", of, v) for name, v in found}
+                return {
+                    name: self.inside(f"[{json.dumps(name)}]", self.read, of, each)
+                    for name, each in _object(value).items()
+                }
             case _:
                 return value
 
@@ -244,22 +224,21 @@ class _Content:
         values, found, fields = _object(value), {}, _fields(kind)
         for name, (each, optional) in fields.items():
             if name in values:
-                found[name] = self.inside(f".{name}", each, values[name])
+                found[name] = self.inside(f".{name}", self.read, each, values[name])
             elif not optional:
                 self.path.append(f".{name}")
                 refuse(f"the key {cited(name)} is missing")
-        unknown = sorted(values.keys() - fields.keys())
-        if unknown:
-            refuse(f"there is no key {', '.join(map(cited, unknown))}")
+        if unknown := sorted(values.keys() - fields.keys()):
+            refuse(f"the key {', '.join(map(cited, unknown))} is unknown")
         made: object = kind(**found)
         if kind in CHECKS:
             CHECKS[kind](made)
         return made
 
-    def inside(self, step: str, kind: _Kind, value: object) -> Any:  # noqa: ANN401
-        """Return the value at *step* of the one that is read."""
+    def inside(self, step: str, read: Callable[..., Any], *given: object) -> Any:  # noqa: ANN401
+        """Return what *read* returns of the value at *step* of the one that is read."""
         self.path.append(step)
-        found = self.read(kind, value)
+        found = read(*given)
         self.path.pop()
         return found
 
@@ -288,16 +267,15 @@ class _Content:
 
     def write_values(self, kind: type, value: object) -> _Object:
         """Return the object of a value of a class."""
-        fields = _fields(kind)
-        return {name: self.write(fields[name][0], found) for name, found in stated(value)}
+        fields, said = _fields(kind), stated(value)
+        return {name: self.write(fields[name][0], found) for name, found in said if name in fields}
 
     def number(self, kind: type, value: object) -> int:
         """Return the number of a value."""
         key, values = (kind, _POOLS[kind][1](value)), self._values[kind]
         if key not in self._numbers:
             self._numbers[key] = len(values)
-            # Whose place a table stands in is no part of it.
-            values.append(evolve(value, origin=None) if isinstance(value, Table) else value)
+            values.append(value)
         return self._numbers[key]
 
     def at(self, kind: type, value: object) -> object:
@@ -317,12 +295,9 @@ class _Content:
     def fill(self, content: _Object) -> None:
         """Read all that has a number."""
         for kind, (name, _) in _POOLS.items():
-            self.path.append(f".{name}")
-            for number, value in enumerate(_list(content[name])):
-                self.path.append(f"[{number}]")
-                self._values[kind].append(self.read_values(kind, value))
-                self.path.pop()
-            self.path.pop()
+            for number, value in enumerate(self.inside(f".{name}", _list, content[name])):
+                found = self.inside(f".{name}[{number}]", self.read_values, kind, value)
+                self._values[kind].append(found)
 
 
 # What is written otherwise than by the fields of a class.
@@ -414,34 +389,27 @@ _SPECIAL: Final[dict[_Kind, _Codec]] = {
 
 
 def read_object(text: str, *, limit: int, what: str) -> _Object:
-    """Return the object that *text* is.
-
-    Args:
-        text: JSON.
-        limit: the characters it may have.
-        what: it is, e.g. ``a table``.
+    """Return the object that *text* is, of at most *limit* characters.
 
     Raises:
-        PolicyError: it is none.
+        PolicyError: it is none, and so not *what* it should be, e.g. ``a table``.
 
     """
     if len(text) > limit:
-        msg = f"expected {what} of at most {limit:,} characters"
-        raise PolicyError(msg)
+        raise PolicyError(f"expected {what} of at most {limit:,} characters")
     try:
         value = json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
     except json.JSONDecodeError as error:
-        where = f"line {error.lineno}, column {error.colno}"
-        msg = f"this is not JSON: {error.msg.lower()} at {where}"
-        raise PolicyError(msg) from None
-    except (ValueError, RecursionError) as error:
-        why = "nested too deep" if isinstance(error, RecursionError) else str(error)[:200]
-        msg = f"this is not JSON: {visible(why)}"
-        raise PolicyError(msg) from None
-    if not isinstance(value, dict):
-        msg = f"expected {what}, found {cited(value)}"
-        raise PolicyError(msg)
-    return value
+        why = f"{error.msg.lower()} at line {error.lineno}, column {error.colno}"
+    except ValueError as error:
+        why = visible(str(error)[:200])
+    except RecursionError:
+        why = "nested too deep"
+    else:
+        if isinstance(value, dict):
+            return value
+        raise PolicyError(f"expected {what}, found {cited(value)}")
+    raise PolicyError(f"this is not JSON: {why}")
 
 
 def _once(pairs: list[tuple[str, Any]]) -> _Object:
@@ -449,14 +417,12 @@ def _once(pairs: list[tuple[str, Any]]) -> _Object:
     if len(value) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in value if names.count(name) > 1)
-        msg = f"the key {cited(twice)} is there twice"
-        raise ValueError(msg)
+        raise ValueError(f"the key {cited(twice)} is there twice")
     return value
 
 
 def _no_number(text: str) -> float:
-    msg = f"{text} is no number"
-    raise ValueError(msg)
+    raise ValueError(f"{text} is no number")
 
 
 # The whole text: the version of the form, of this package, the hash of the content, the content.
@@ -466,7 +432,6 @@ VERSION: Final = 3
 _HEADER: Final = re.compile(
     r'\{"compiled":([0-9]+),"by":"([^"]*)","hash":"([^"]*)","content":', re.ASCII
 )
-_AGAIN: Final = "compile it again, with `policy compile`"
 
 
 def sealed(content: str) -> str:
@@ -490,57 +455,48 @@ def loaded(data: bytes, kind: _Kind, name: str, label: str) -> tuple[Any, str]:
         PolicyError: it has none, is of another version, or not the text it says it is.
 
     """
-    text, digest = _unsealed(data, label)
     keys = {name, *(each for each, _ in _POOLS.values())}
     content = _Content()
     try:
+        text, digest = _unsealed(data)
         found = read_object(text, limit=limits.COMPILED_BYTES, what="a compiled policy")
         for key in sorted(keys ^ found.keys()):
-            is_known = key in keys
-            refuse(
-                f"the key {cited(key)} is missing" if is_known else f"there is no key {cited(key)}"
-            )
+            refuse(f"the key {cited(key)} is {'missing' if key in keys else 'unknown'}")
         content.fill(found)
-        return content.inside(f".{name}", kind, found[name]), digest
+        return content.inside(f".{name}", content.read, kind, found[name]), digest
     except _Wrong as wrong:
         message = f"this is not a compiled policy: {wrong} at ${''.join(content.path)}"
     except RecursionError:
         message = "this is not a compiled policy: it is nested too deep"
     except PolicyError as error:
         message = error.message
-    raise PolicyError(message, file=label, help=_AGAIN)
+    raise PolicyError(message, file=label, help="compile it again, with `policy compile`")
 
 
-def _unsealed(data: bytes, label: str) -> tuple[str, str]:
+def _unsealed(data: bytes) -> tuple[str, str]:
     """Return the content and its hash, which is that of the very bytes."""
     if len(data) > limits.COMPILED_BYTES:
         msg = f"expected a compiled policy of at most {limits.COMPILED_BYTES:,} bytes"
-        raise PolicyError(msg, file=label)
+        raise PolicyError(msg)
     try:
         text = data.decode()
     except UnicodeDecodeError:
-        raise PolicyError("this is not UTF-8", file=label) from None
+        raise PolicyError("this is not UTF-8") from None
     header = _HEADER.match(text)
     if header is None:
-        msg = f"expected a compiled policy, found `{visible(text[:40])}`"
-        raise PolicyError(msg, file=label, help=_AGAIN)
+        raise PolicyError(f"expected a compiled policy, found `{visible(text[:40])}`")
     form, by, stated = header.groups()
-    for what, found, expected in (
-        ("form", form, f"{VERSION}"),
-        ("version", by, policy.__version__),
-    ):
-        if found != expected:
-            msg = f"expected the {what} {expected}, found `{visible(found[:40])}`"
-            raise PolicyError(msg, file=label, help=_AGAIN)
+    if (form, by) != (f"{VERSION}", policy.__version__):
+        expected = f"the form {VERSION} of version {policy.__version__}"
+        raise PolicyError(f"expected {expected}, found the form {form[:40]} of {visible(by[:40])}")
     content = text[header.end() :]
     if not content.endswith("}\n"):
-        raise PolicyError("the compiled policy is cut off", file=label, help=_AGAIN)
+        raise PolicyError("the compiled policy is cut off")
     content = content.removesuffix("}\n")
     digest = f"sha256:{hashlib.sha256(content.encode()).hexdigest()}"
     if stated != digest:
-        msg = f"the content has the hash `{digest}`, which is not the one that is stated"
-        help_ = f"it was changed after it was compiled; {_AGAIN}"
-        raise PolicyError(msg, file=label, help=help_)
+        msg = f"it was changed after it was compiled: the stated hash is not `{digest}`"
+        raise PolicyError(msg)
     return content, digest
 
 
