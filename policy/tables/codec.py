@@ -495,7 +495,8 @@ def _unsealed(data: bytes) -> tuple[str, str]:
     content = content.removesuffix("}\n")
     digest = f"sha256:{hashlib.sha256(content.encode()).hexdigest()}"
     if stated != digest:
-        msg = f"it was changed after it was compiled: the stated hash is not `{digest}`"
+        why = f"the content has the hash `{digest}`, which is not the one that is stated"
+        msg = f"{why}: it was changed after it was compiled"
         raise PolicyError(msg)
     return content, digest
 

@@ -37,8 +37,6 @@ from policy.tables.projects import (
     Walked,
 )
 
-__all__ = ["compiled_from_json", "compiled_to_json", "load_compiled"]
-
 
 def load_compiled(path: str | Path, *, root: str | Path | None = None) -> Compiled:
     """Return the compiled policy in the file at *path*.
@@ -80,11 +78,8 @@ def compiled_from_json(data: bytes, label: str = "<compiled>") -> Compiled:
 def compiled_to_json(found: Projects[Any], *, positions: int = limits.POSITIONS) -> str:
     """Return the compiled policy of what was *found*: equal projects give equal text.
 
-    Args:
-        found: a workspace, or whatever else has projects.
-        positions: steps from agent to agent that are followed in the reading of each
-            host; longer chains end in a refusal.
-
+    At most so many *positions* of the reading of each host are followed, from agent to agent;
+    longer chains end in a refusal.
     """
     projects = tuple(_compiled(project, positions) for project in found.projects)
     return dumped(projects, tuple[CompiledProject, ...], "projects")
@@ -96,10 +91,13 @@ def _compiled(project: Offered, positions: int) -> CompiledProject:
         attenuated.tables,
         attenuated.roots,
     )
-    walked = None if same else _Walk(enforced, positions).run()
-    declared = _declared(attenuated)
     return CompiledProject(
-        project.host, project.profile, project.starts, declared, walked, project.root
+        project.host,
+        project.profile,
+        project.starts,
+        _declared(attenuated),
+        None if same else _walked(enforced, positions),
+        project.root,
     )
 
 
@@ -122,56 +120,43 @@ def _calls(reading: Reading) -> Calls:
     return {agent: call for agent, call in calls.items() if call != plain_call(agent)}
 
 
-class _Walk:
-    """A walk through every chain of a reading, each position once."""
+def _walked(reading: Reading, most: int) -> Walked:
+    """Return a reading as data, by a walk through every chain, each position once."""
+    agents = reading.agents
+    numbers: dict[Hashable, int] = {}
+    links: list[Link] = []
 
-    def __init__(self, reading: Reading, most: int) -> None:
-        self.most = most
-        self.reading = reading
-        self.numbers: dict[Hashable, int] = {}
-        self.links: list[Link] = []
-
-    def run(self) -> Walked:
-        """Return the reading as data."""
-        agents = self.reading.agents
-        starts = self._steps(agents, self.reading.start)
-        positions = []
-        for number, link in enumerate(self.links):  # which grow meanwhile
-            walked = (number + 1) * len(agents) <= self.most
-            steps = self._behind(link) if walked else Steps(ends=True)
-            positions.append(CompiledPosition(link.name, link.table, steps, link.depth))
-        return Walked(agents, starts, tuple(positions), _calls(self.reading))
-
-    def _behind(self, link: Link) -> Steps:
-        chain = Chain((link,), self.reading)
-        # What the table denies, the table says why.
-        agents = [
-            agent
-            for agent in self.reading.agents
-            if chain.most_spawning(agent).effect is not Effect.DENY
-        ]
-        return self._steps(agents, partial(self.reading.step, link))
-
-    def _steps(self, agents: Iterable[str], follow: Callable[[str], Link]) -> Steps:
+    def steps(agents: Iterable[str], follow: Callable[[str], Link]) -> Steps:
         to, refused = {}, {}
         for agent in agents:
             try:
-                to[agent] = self._number(follow(agent))
+                link = follow(agent)
             except SpawnDenied as denied:
                 refused[agent] = denied.agent, denied.link, denied.reason, str(denied)
+                continue
             except KeyError:
                 continue
+            key = (link.name, table_key(link.table), link.depth, link.state)
+            if key not in numbers:
+                numbers[key] = len(links)
+                links.append(link)
+            to[agent] = numbers[key]
         return Steps(to, refused)
 
-    def _number(self, link: Link) -> int:
-        key = (link.name, table_key(link.table), link.depth, link.state)
-        if key not in self.numbers:
-            self.numbers[key] = len(self.links)
-            self.links.append(link)
-        return self.numbers[key]
+    starts = steps(agents, reading.start)
+    positions = []
+    for number, link in enumerate(links):  # which grow meanwhile
+        behind = Steps(ends=True)
+        if (number + 1) * len(agents) <= most:
+            chain = Chain((link,), reading)
+            # What the table denies, the table says why.
+            granted = (a for a in agents if chain.most_spawning(a).effect is not Effect.DENY)
+            behind = steps(granted, partial(reading.step, link))
+        positions.append(CompiledPosition(link.name, link.table, behind, link.depth))
+    return Walked(agents, starts, tuple(positions), _calls(reading))
 
 
-# What a compiled policy must hold, beside values of the right types.
+# What must hold of a compiled policy, beside values of the right types.
 
 
 def _check_walked(walked: Walked) -> None:
@@ -182,8 +167,7 @@ def _check_walked(walked: Walked) -> None:
 
 
 def _check_project(project: CompiledProject) -> None:
-    unknown = set(project.starts) - set(project.attenuated.agents)
-    if unknown:
+    if unknown := set(project.starts) - set(project.attenuated.agents):
         refuse(f"there is no agent {cited(min(unknown))}")
 
 

@@ -21,25 +21,15 @@ from policy.core.values import Final, evolve, frozen
 from policy.patterns.pattern import Pattern, PatternKind
 from policy.patterns.tokens import Gap, Token, folded, in_any_case
 from policy.tables.calls import Unreadable, argument_text
-from policy.tables.dialect import BLANKS, ArgumentKind, Dialect
-from policy.tables.lookup import not_a_tool, not_arguments
+from policy.tables.dialect import BLANKS, Argument, ArgumentKind, Dialect
 from policy.tables.ruleset import EntriesOnDemand, Entry, RuleSet
 from policy.tables.table import Ceiling, LinkedRules, Table
 
-__all__ = [
-    "PlacedTable",
-    "ProjectFolders",
-    "ProjectPlace",
-    "Rooted",
-    "Rootless",
-    "folders_here",
-    "is_nameless",
-    "place_at",
-]
-
-
-# How many tables `ProjectFolders.linked` keeps, each with links.
+# How many tables a place keeps, with links and without; texts of commands, and their characters.
 _LINKED: Final = 64
+_TABLES: Final = 1024
+_TEXTS: Final = 16 * 1024
+_LONGEST: Final = 1024
 
 # What stands for the folder of a project, and for the home folder, until they are known.
 _NAMELESS: Final = frozenset({"/@project", "/@home"})
@@ -61,23 +51,27 @@ class _Moved:
         delegate = None if table.delegate is None else self._ceiling(table.delegate)
         return Table(self._ceiling(table.use), delegate, table.bounds, table)
 
-    @cached_property
-    def _sets(self) -> dict[int, tuple[RuleSet, tuple[RuleSet, ...]]]:
-        return {}
-
     def _ceiling(self, ceiling: Ceiling) -> Ceiling:
-        parts = [(part, self._rules(part.rules)) for part in ceiling.parts]
-        moved = [LinkedRules(rules, part.links) for part, sets in parts for rules in sets]
+        moved = [
+            LinkedRules(rules, part.links)
+            for part in ceiling.parts
+            for rules in self._replaced(part.rules)
+        ]
         # What was one set each stays a meet; whether two became equal would need all their rules.
-        return Ceiling(tuple(moved)) if len(moved) == len(parts) else Ceiling.of(moved)
+        one_each = len(moved) == len(ceiling.parts)
+        return Ceiling(tuple(moved)) if one_each else Ceiling.of(moved)
 
-    def _rules(self, rules: RuleSet) -> tuple[RuleSet, ...]:
+    def _replaced(self, rules: RuleSet) -> tuple[RuleSet, ...]:
         # By identity: equal sets may stand at other places.
         known = self._sets.get(id(rules))
         if known is None:
             moved = self._moved(rules) if is_nameless(rules.dialect) else (rules,)
             known = self._sets[id(rules)] = (rules, moved)
         return known[1]
+
+    @cached_property
+    def _sets(self) -> dict[int, tuple[RuleSet, tuple[RuleSet, ...]]]:
+        return {}
 
     def _moved(self, rules: RuleSet) -> tuple[RuleSet, ...]:
         """Return the rule sets that replace *rules* here; the strictest of them decides."""
@@ -90,8 +84,8 @@ class ProjectFolders(_Moved):
 
     Attributes:
         cwd: the folder of the project, absolute.
-        home: the home folder, absolute; "" where none is known, so that what
-            rules say of it holds for no call but those that write ``~``.
+        home: the home folder, absolute; "" where none is known, so that what rules say of it
+            holds for calls alone that write ``~``.
         also: other names of the project, e.g. where links lead.
         current: the folder that calls are made in, which relative names start from;
             "" is that of the project.
@@ -150,15 +144,21 @@ class ProjectFolders(_Moved):
         anchors = self._anchors(dialect)
         current = _folded(self.current, dialect) if self.current else ""
         shell_cwd = current or _under(dialect.shell.cwd, anchors)
+        home = {dialect.home: self.home or dialect.home}
+        cased = [
+            _under(folder, {**home, dialect.cwd: name.rstrip("/")})
+            for name in (self.cwd, *self.also)
+            for folder in dialect.cased
+        ]
+        ours = ((_folded(link, dialect), _folded(target, dialect)) for link, target in self.links)
+        links = ((_under(link, anchors), _under(target, anchors)) for link, target in dialect.links)
         placed = evolve(
             dialect,
             cwd=current or anchors[dialect.cwd],
             home=anchors[dialect.home],
-            cased=tuple(dict.fromkeys(self._cased(dialect))),
-            links=(
-                *((_under(one, anchors), _under(two, anchors)) for one, two in dialect.links),
-                *self._links(dialect),
-            ),
+            cased=tuple(dict.fromkeys(cased)),
+            # Where case is ignored two names may be one.
+            links=(*links, *(pair for pair in ours if pair[0] != pair[1])),
             shell=evolve(dialect.shell, cwd=shell_cwd if dialect.shell.cwd else ""),
         )
         entries = self._entries(rules)
@@ -179,18 +179,6 @@ class ProjectFolders(_Moved):
             return evolve(entries[number], pattern=pattern)
 
         return EntriesOnDemand(rules.written_tools, placed)  # type: ignore[return-value]  # as good
-
-    def _cased(self, dialect: Dialect) -> Iterator[str]:
-        """Yield the folders that count in their own letters, under each name of the project."""
-        for name in (self.cwd, *self.also):
-            folders = {dialect.home: self.home or dialect.home, dialect.cwd: name.rstrip("/")}
-            yield from (_under(folder, folders) for folder in dialect.cased)
-
-    def _links(self, dialect: Dialect) -> Iterator[tuple[str, str]]:
-        for link, target in self.links:
-            named = _folded(link, dialect), _folded(target, dialect)
-            if named[0] != named[1]:  # as they are where case is ignored
-                yield named
 
     def _patterns(self, entry: Entry, dialect: Dialect) -> Iterable[Pattern | None]:
         """Return a pattern for each name of the project; one where it does not name the project."""
@@ -224,15 +212,12 @@ def _in_any_folder(rules: RuleSet, granting: Effect) -> RuleSet:
     entries: list[Entry] = []
     for entry in rules.entries:
         pattern = entry.pattern
-        if pattern is None or pattern.kind is not _PATH or _names_folder(pattern, cwd):
+        if pattern is None or pattern.kind is not PatternKind.PATH or _names_folder(pattern, cwd):
             entries.append(entry)
         else:
             found = _everywhere(pattern, cwd, home, in_all=entry.effect >= granting)
             entries += (entry if each is pattern else evolve(entry, pattern=each) for each in found)
     return RuleSet(tuple(entries), rules.default, dialect, rules.default_reason)
-
-
-_PATH: Final = PatternKind.PATH
 
 
 @lru_cache(maxsize=1024)  # tools share most patterns of their host
@@ -241,17 +226,13 @@ def _everywhere(pattern: Pattern, cwd: str, home: str, *, in_all: bool) -> Itera
     if in_all:
         # A pattern that also matches itself below any folder matches wherever the project lies.
         below = Pattern.of(PatternKind.PATH, [Gap.DEEP, *pattern.tokens])
-        inside = Pattern.of(PatternKind.PATH, [cwd, *pattern.tokens])
-        return (inside,) if _is_within(below, pattern) else ()
+        try:
+            is_everywhere = below <= pattern
+        except OverflowError:
+            is_everywhere = False
+        return (Pattern.of(PatternKind.PATH, [cwd, *pattern.tokens]),) if is_everywhere else ()
     ends = [end for each in pattern.spelled_out for end in _ends(each, home)]
     return dict.fromkeys((pattern, *(Pattern.of(PatternKind.PATH, [cwd, *end]) for end in ends)))
-
-
-def _is_within(one: Pattern, other: Pattern) -> bool:
-    try:
-        return one <= other
-    except OverflowError:
-        return False
 
 
 def _names_folder(pattern: Pattern, folder: str) -> bool:
@@ -328,50 +309,55 @@ def _under(path: str, anchors: Mapping[str, str]) -> str:
 
 _Call = Mapping[str, object]
 
-# Tables that a place remembers, and decisions of one tool by their text.
-_TABLES: Final = 1024
-_TEXTS: Final = 16 * 1024
+# Hosts that match the paths of a call as text take them by these names.
+_AS_TEXT: Final = frozenset({ArgumentKind.LENIENT, ArgumentKind.JOINED, ArgumentKind.FILES})
+_SEVERAL: Final = "files"
+_NAMES: Final = frozenset({"file_path", "path", _SEVERAL})
 
 
 class _Tool:
-    """What a placed table knows of one tool.
+    """How calls of one tool may name files.
 
     Attributes:
         lookup: of the moved table.
-        paths: arguments that rules take for paths.
-        trimmed: those of them around which blanks do not count.
+        paths: arguments that rules take for paths, and whether blanks around each do not count.
         texts: arguments that name files, and that rules match as text.
         commands: of a command, how it is read here.
         names_files: whether calls may name files of the project.
         by_text: whether the text that decides alone is all that names them.
-        remembered: decisions by that text, of calls that name no file or are denied anyhow.
+        fileless: such texts that name no file.
 
     """
 
     def __init__(self, own: Table, moved: Table, tool: str) -> None:
         self.lookup = moved.lookup(tool)
-        dialects = dict.fromkeys(part.rules.dialect for part in moved.use.parts)
-        read = [(dialect.argument(tool), dialect) for dialect in dialects]
-        paths = [each for each, _ in read if each.kind is ArgumentKind.PATH]
-        texts = {field for each, _ in read if each.kind in _AS_TEXT for field in each.fields}
-        self.paths = {field for each in paths for field in each.fields}
-        self.trimmed = {field for each in paths if each.trimmed for field in each.fields}
+        self.paths: dict[str, bool] = {}
+        texts: set[str] = set()
+        self.commands: list[tuple[Argument, Dialect]] = []
+        for dialect in dict.fromkeys(part.rules.dialect for part in moved.use.parts):
+            argument = dialect.argument(tool)
+            if argument.kind is ArgumentKind.COMMAND:
+                self.commands.append((argument, dialect))
+            elif argument.kind in _AS_TEXT:
+                texts.update(argument.fields)
+            elif argument.kind is ArgumentKind.PATH:
+                for field in argument.fields:
+                    self.paths[field] = argument.trimmed or self.paths.get(field, False)
         self.texts = _NAMES & texts
-        self.commands = [each for each in read if each[0].kind is ArgumentKind.COMMAND]
         follows = any(is_nameless(part.rules.dialect) for part in own.use.parts)
         self.names_files = follows and bool(self.paths or self.texts or self.commands)
         alone = {self.lookup.field, self.lookup.alias}
         self.by_text = not (self.paths or self.texts) and all(
             alone.issuperset(argument.fields) for argument, _ in self.commands
         )
-        self.remembered: Memo[str, Decision] = Memo(_TEXTS)
+        self.fileless: Memo[str, None] = Memo(_TEXTS)
 
     def given(self, call: _Call) -> Iterator[tuple[str, str]]:
         """Yield the paths of a call that rules take for such, each with its argument."""
-        for field in self.paths:
+        for field, trimmed in self.paths.items():
             path = call.get(field)
             if isinstance(path, str):
-                yield field, path.strip(BLANKS) if field in self.trimmed else path
+                yield field, path.strip(BLANKS) if trimmed else path
 
     def opened(self, call: _Call) -> Iterator[str]:
         """Yield the names of files that the command of a call opens."""
@@ -385,12 +371,6 @@ class _Tool:
             if not is_plain(text, dialect.shell):
                 files = (file.target for file in read_command(text, dialect.shell).redirections)
                 yield from (in_home(name, "~") for name in files if name and "\0" not in name)
-
-
-# Hosts that match the paths of a call as text take them by these names.
-_AS_TEXT: Final = frozenset({ArgumentKind.LENIENT, ArgumentKind.JOINED, ArgumentKind.FILES})
-_SEVERAL: Final = "files"
-_NAMES: Final = frozenset({"file_path", "path", _SEVERAL})
 
 
 def _with_paths(call: _Call, fields: frozenset[str], spell: Callable[[str], str]) -> _Call:
@@ -524,16 +504,14 @@ class Rootless(ProjectPlace):
             return path
 
         _with_paths(call, tool.texts, note)
-        if any(map(_is_elsewhere, paths)):
+        if any(
+            path.startswith(("/", "~")) or posixpath.normpath(path).split("/")[0] == ".."
+            for path in paths
+        ):
             yield evolve(_NO_ROOT, origin=own), call
 
 
 _NO_ROOT: Final = Table.of(RuleSet((), Effect.DENY, Dialect(""), Reason.NO_ROOT))
-
-
-def _is_elsewhere(path: str) -> bool:
-    """Return whether a path is absolute, or leaves the project."""
-    return path.startswith(("/", "~")) or posixpath.normpath(path).split("/")[0] == ".."
 
 
 def place_at(root: str | os.PathLike[str] | None) -> ProjectPlace:
@@ -542,12 +520,7 @@ def place_at(root: str | os.PathLike[str] | None) -> ProjectPlace:
 
 
 class PlacedTable:
-    """A table whose calls are made in one place. Its decisions name the table itself.
-
-    Attributes:
-        own: the table, in no place.
-
-    """
+    """A table whose calls are made in one place. Its decisions name the table itself, *own*."""
 
     def __init__(self, own: Table, place: ProjectPlace) -> None:
         self.own = own
@@ -564,32 +537,24 @@ class PlacedTable:
 
     def decide(self, tool: str, call: _Call, *, checked: bool = False) -> Decision:
         """Return what a call gets here, and raise as `Table.decide` does."""
-        try:
-            known = self._tools.get(tool) or self._tool(tool)
-        except TypeError:
-            raise not_a_tool(tool) from None
-        lookup = known.lookup
-        try:
-            given = call.get(lookup.field)
-        except AttributeError:
-            raise not_arguments(call, lookup.field) from None
-        text = given if type(given) is str and lookup.alias not in call else None
-        if text is not None:
-            decision = known.remembered.get(text)
-            if decision is not None and (checked or len(call) == 1 or lookup.takes(call)):
-                return decision
         decision = self.moved.decide(tool, call, checked)
-        if known.names_files and decision.effect is not Effect.DENY:
-            try:
-                files = tuple(known.opened(call))
-                if files or not known.by_text:
-                    others = self._place.others(self.own, known, call, files)
-                    found = [table.decide(tool, meant, checked) for table, meant in others]
-                    return min((decision, *found), key=_strictness)
-            except ValueError:  # no system has a file of such a name
-                return Decision(Effect.DENY, Reason.MALFORMED, table=self.own)
-        if text is not None and lookup.remembered.get(text) is decision:
-            known.remembered.keep(text, decision)
+        known = self._tools.get(tool) or self._tool(tool)
+        if not known.names_files or decision.effect is Effect.DENY:
+            return decision
+        text = call.get(known.lookup.field) if known.by_text else None
+        decides = type(text) is str and known.lookup.alias not in call
+        if decides and text in known.fileless:
+            return decision
+        try:
+            files = tuple(known.opened(call))
+            if files or not known.by_text:
+                others = self._place.others(self.own, known, call, files)
+                found = [table.decide(tool, meant, checked) for table, meant in others]
+                return min((decision, *found), key=_strictness)
+        except ValueError:  # no system has a file of such a name
+            return Decision(Effect.DENY, Reason.MALFORMED, table=self.own)
+        if type(text) is str and decides and len(text) <= _LONGEST:
+            known.fileless.keep(text, None)
         return decision
 
     def account(self, tool: str, call: _Call) -> tuple[Clause, ...]:

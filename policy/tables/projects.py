@@ -21,19 +21,6 @@ from policy.tables.chain import (
 from policy.tables.placement import ProjectPlace, Rootless
 from policy.tables.table import Table
 
-__all__ = [
-    "Calls",
-    "Compiled",
-    "CompiledDeclared",
-    "CompiledPosition",
-    "CompiledProject",
-    "Offered",
-    "Projects",
-    "Steps",
-    "Walked",
-    "told_apart",
-]
-
 
 class Offered(Protocol):
     """One place where one host would be started."""
@@ -84,13 +71,10 @@ _Project = TypeVar("_Project", bound=Offered)
 
 @frozen(slots=False, repr=False)
 class Projects(Generic[_Project]):
-    """The projects of one tree.
+    """The projects of one tree, in the order of their hosts and roots.
 
-    Attributes:
-        label: how people know the tree.
-        projects: in the order of their hosts and roots.
-        place: the folder for which chains decide paths, or that none is known.
-
+    People know the tree by its *label*. *place* is the folder for which chains decide paths, or
+    that none is known.
     """
 
     label: str
@@ -102,8 +86,7 @@ class Projects(Generic[_Project]):
         """Return the chain of agents *names*, from the root down.
 
         Args:
-            names: agents; the first may be qualified as ``host:name`` or
-                ``host@folder:name`` where several projects have one.
+            names: the first may be qualified, as ``host:name`` or ``host@folder:name``.
             reading: ``attenuated`` or ``enforced``.
 
         Raises:
@@ -159,13 +142,9 @@ class Projects(Generic[_Project]):
     def _named(self, name: str) -> list[tuple[_Project, str]]:
         """Return every agent that *name* may stand for; a title beats a host beats a bare name."""
         for qualifiers in ([p.title for p in self.projects], [p.host for p in self.projects]):
-            found = [
-                (project, name.removeprefix(f"{qualifier}:"))
-                for project, qualifier in zip(self.projects, qualifiers, strict=True)
-                if name.startswith(f"{qualifier}:")
-            ]
-            known = [(p, local) for p, local in found if local in p.attenuated.agents]
-            if known:
+            pairs = [(p, f"{one}:") for p, one in zip(self.projects, qualifiers, strict=True)]
+            found = [(p, name.removeprefix(one)) for p, one in pairs if name.startswith(one)]
+            if known := [(p, local) for p, local in found if local in p.attenuated.agents]:
                 return known
         return [(p, name) for p in self.projects if name in p.attenuated.agents]
 
@@ -267,16 +246,10 @@ class Walked:
 
 @frozen(slots=False)
 class CompiledProject:
-    """One place where one host would be started.
+    """One place where one host would be started (see `Offered`).
 
-    Attributes:
-        host: e.g. ``zeph``.
-        profile: host and version.
-        starts: agents that start chains.
-        attenuated: the reading that only narrows.
-        walked: what the host really does; None for as declared.
-        root: folder relative to the tree it was compiled from.
-
+    *walked* is what the host really does; None for as declared. *root* is relative to the tree that
+    it was compiled from.
     """
 
     host: str
@@ -303,13 +276,6 @@ class CompiledProject:
 
 @frozen(slots=False, repr=False)
 class Compiled(Projects[CompiledProject]):
-    """What a compiled policy holds.
-
-    Attributes:
-        label: the file.
-        projects: as they were compiled.
-        hash: of its content, ``sha256:…``.
-
-    """
+    """What a compiled policy holds: *label* is its file, *hash* that of its content."""
 
     hash: str
