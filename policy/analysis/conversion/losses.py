@@ -2,10 +2,9 @@
 
 Both are walked at once, along every chain that either has. At each position their tables are
 compared by the names of tools and arguments that our notation has: exactly where both hosts
-read calls of a tool alike, else on calls that are tried, which is no proof and says so. The
-starts of agents are compared as well: by the plain call, which names the agent alone, and by
-those that say more, to which rules may apply too, such as ``Task(model:opus)``. Chains are
-those of the plain call.
+read calls of a tool alike, else on calls that are tried, which is no proof and says so. The calls
+that start agents are compared as well: the plain one, which names the agent alone and which chains
+follow, and those that say more, to which rules may apply too, such as ``Task(model:opus)``.
 """
 
 from __future__ import annotations
@@ -17,8 +16,7 @@ from itertools import chain as chained
 from itertools import islice, product
 from typing import Final
 
-from policy.compare.compare import Comparison, compare
-from policy.compare.compare import Known as Lines
+from policy.compare.compare import Known, compare
 from policy.compare.tables import Tools, compare_others, glob_pattern, internal_tools
 from policy.compare.witness import Call, Difference, ordinary, witness_call
 from policy.core.decision import Decision, Reason
@@ -40,7 +38,6 @@ from policy.tables.table import SPAWN_TOOL, Ceiling, LinkedRules, Table
 __all__ = [
     "COMMON",
     "CommonWords",
-    "Comparisons",
     "ConversionSide",
     "Loss",
     "Unproven",
@@ -57,7 +54,6 @@ class CommonWords:
 
     Args:
         counterparts: tool of the host -> its name in our notation.
-
     """
 
     def __init__(self, counterparts: Mapping[str, str]) -> None:
@@ -166,63 +162,7 @@ class Unproven:
     why: str
 
 
-# How two tables differ: calls that they decide differently, those that start agents aside, and
-# where other calls may differ as well.
-_TwoTables = tuple[list[Difference], list[Unproven]]
-
-
-class Comparisons:
-    """Comparisons of tables of two hosts: most positions of a project say the same.
-
-    Args:
-        words: how both hosts are read.
-
-    """
-
-    def __init__(self, *words: CommonWords) -> None:
-        self._words = words
-        self._lines: Lines = {}
-        self._tables: dict[object, _TwoTables] = {}
-
-    def tables(self, before: Table, after: Table, fixed: frozenset[str]) -> _TwoTables:
-        """Return how two tables differ, but for the tools *fixed*."""
-        key = before.use.sets, after.use.sets, fixed
-        if key not in self._tables:
-            sides = zip(self._words, (before, after), strict=True)
-            one, other = (words.table(table) for words, table in sides)
-            self._tables[key] = self._compare(one, other, fixed)
-        return self._tables[key]
-
-    def _compare(self, before: Table, after: Table, fixed: frozenset[str]) -> _TwoTables:
-        sets = [[part.rules for part in table.use.parts] for table in (before, after)]
-        tools = Tools.of(chained(*sets))
-        # One by one, since a name that is left out must not stand for others.
-        tools = evolve(tools, special=tools.special | fixed)
-        left_out = internal_tools(rules.dialect for rules in chained(*sets)) | {SPAWN_TOOL} | fixed
-        found: list[Difference] = []
-        unproven: list[Unproven] = []
-        for tool in sorted({*tools.spelled, *COMMON.arguments} - left_out):
-            each = _compared(tool, before.lookup(tool), after.lookup(tool), self._lines)
-            found += each.differences
-            unproven += (Unproven(tool, why) for why in each.why)
-        others = compare_others(sets, tools, (before.lookup, after.lookup), self._lines)
-        read = (one for one in others.differences if _is_read(one) and one.tool not in left_out)
-        found += (one for one in read if not _NO_NAME.search(one.tool))
-        if not (others.exact and tools.exact):
-            unproven.append(Unproven("*", _OTHER_TOOLS))
-        return [*ordinary(found, before, after)], unproven
-
-
-def _compared(tool: str, before: Lookup, after: Lookup, lines: Lines) -> Comparison:
-    rows = [row for lookup in (before, after) for row, _ in lookup.rows]
-    kinds = {row.argument.kind for row in rows}
-    found = compare(tool, before, after, lines)
-    differences = tuple(filter(_is_read, found.differences))
-    if found.exact:
-        return Comparison(differences)
-    is_proven = not _may_widen(before, after) or _is_finite(after)
-    why = _COMMANDS if kinds == {ArgumentKind.COMMAND} else _READ_OTHERWISE
-    return Comparison((*differences, *_tried(tool, before, after)), () if is_proven else (why,))
+# --- how two tables differ -------------------------------------------------------------
 
 
 # Stars of some hosts match no line break; names of tools have none.
@@ -232,12 +172,48 @@ _OTHER_TOOLS: Final = "tools that neither host knows are distinguished in anothe
 _READ_OTHERWISE: Final = "its argument is read in another way; calls were tried"
 _COMMANDS: Final = "commands are taken apart in another way; simple ones were compared"
 
+# Calls that two tables decide differently, those that start agents aside, and where other calls
+# may differ as well.
+_Compared = tuple[list[Difference], list[Unproven]]
 
-def _may_widen(before: Lookup, after: Lookup) -> bool:
-    """Whether anything may be granted beyond what is granted for sure."""
-    least = before.constant.effect if before.constant is not None else Effect.DENY
-    most = after.constant.effect if after.constant is not None else after.floor
-    return least < most
+
+def _compare_tables(before: Table, after: Table, fixed: frozenset[str], known: Known) -> _Compared:
+    """Return how two tables in common words differ, but for the tools *fixed*."""
+    sets = [[part.rules for part in table.use.parts] for table in (before, after)]
+    tools = Tools.of(chained(*sets))
+    # One by one, since a name that is left out must not stand for others.
+    tools = evolve(tools, special=tools.special | fixed)
+    left_out = internal_tools(rules.dialect for rules in chained(*sets)) | {SPAWN_TOOL} | fixed
+    found: list[Difference] = []
+    unproven: list[Unproven] = []
+    for tool in sorted({*tools.spelled, *COMMON.arguments} - left_out):
+        was, now = before.lookup(tool), after.lookup(tool)
+        compared = compare(tool, was, now, known)
+        found += compared.differences
+        if compared.exact:
+            continue
+        found += _tried(tool, was, now)
+        # Anything may be granted beyond what is granted for sure.
+        least = was.constant.effect if was.constant is not None else Effect.DENY
+        most = now.constant.effect if now.constant is not None else now.floor
+        if least < most and not _is_finite(now):
+            kinds = {row.argument.kind for lookup in (was, now) for row, _ in lookup.rows}
+            is_command = kinds == {ArgumentKind.COMMAND}
+            unproven.append(Unproven(tool, _COMMANDS if is_command else _READ_OTHERWISE))
+    others = compare_others(sets, tools, (before.lookup, after.lookup), known)
+    found += (
+        one
+        for one in others.differences
+        if one.tool not in left_out and not _NO_NAME.search(one.tool)
+    )
+    if not (others.exact and tools.exact):
+        unproven.append(Unproven("*", _OTHER_TOOLS))
+    return [*ordinary(filter(_is_read, found), before, after)], unproven
+
+
+def _is_read(difference: Difference) -> bool:
+    """Return whether the source's host can read the call: what it cannot is no call of its tool."""
+    return difference.before.reason not in (Reason.MALFORMED, Reason.TOO_LONG)
 
 
 def _is_finite(lookup: Lookup) -> bool:
@@ -267,7 +243,7 @@ def _tried(tool: str, before: Lookup, after: Lookup) -> Iterator[Difference]:
         found = Difference(tool, call, *decided)
         # More that is granted is reported for each rule; less, once.
         because = found.after.because if found.widened else ()
-        key = found.before.effect, found.after.effect, because
+        key = *found.effects, because
         differs = found.before.effect is not found.after.effect
         if differs and key not in reported and _is_read(found):
             reported.add(key)
@@ -288,34 +264,7 @@ def _calls(rows: Iterable[Row]) -> Iterator[Call]:
             yield witness_call(row.ruleset.dialect, row.argument, text)
 
 
-def _is_read(difference: Difference) -> bool:
-    """Return whether the source's host can read the call: what it cannot is no call of its tool."""
-    return difference.before.reason not in (Reason.MALFORMED, Reason.TOO_LONG)
-
-
-def _starting(
-    parent: Chain | None, agent: str, started: Chain | None, said: Mapping[str, str]
-) -> Decision:
-    """Return what the call gets that starts *agent* and says *said* beside that.
-
-    A host that starts agents by a call of its own reads nothing of that.
-
-    Args:
-        parent: the chain that starts it; None where it is the root.
-        agent: what this side calls it.
-        started: the chain that comes of some such call, if one does.
-        said: the other arguments.
-
-    """
-    asked = Decision(Effect.ALLOW, Reason.DEFAULT)
-    if parent is not None:
-        tool, call = spawn_call(parent.reading, agent)
-        asked = parent.table.decide(tool, {**call, **said} if tool == SPAWN_TOOL else call)
-    # It may be refused whatever the call gets: by a limit of depth, say.
-    return asked if asked.effect is Effect.DENY or started else _UNAVAILABLE
-
-
-_UNAVAILABLE = Decision(Effect.DENY, Reason.UNAVAILABLE)
+# --- chain by chain ---------------------------------------------------------------------
 
 
 @frozen
@@ -329,7 +278,6 @@ class Loss:
         call: the witness; both decisions are of it.
         before: what it gets of the source.
         after: what it gets of the conversion.
-
     """
 
     chain: tuple[str, ...]
@@ -350,28 +298,29 @@ class Loss:
         return "looser" if self.looser else "stricter"
 
 
+_UNAVAILABLE: Final = Decision(Effect.DENY, Reason.UNAVAILABLE)
+
+
 @frozen
 class ConversionSide:
     """A project, and how its words become the common ones.
 
     Attributes:
         project: which.
+        words: the names of tools and arguments.
         names: agent, as the source has it -> what it is called here.
         above: agents that stand before each chain here.
-
     """
 
     project: Project
+    words: CommonWords
     names: Mapping[str, str] = field(factory=dict)
     above: tuple[str, ...] = ()
 
-    def name(self, agent: str) -> str:
-        """Return what an agent of the source is called here."""
-        return self.names.get(agent, agent)
-
     def started(self, parent: Chain | None, agent: str) -> Chain | None:
         """Return the chain of *agent* behind *parent*, or as a root; None where there is none."""
-        names = [self.name(agent)] if parent else [*self.above, self.name(agent)]
+        names = [self.names.get(agent, agent)]
+        names = names if parent else [*self.above, *names]
         try:
             chain = parent or Chain.start(names.pop(0), self.project.enforced)
             for name in names:
@@ -379,6 +328,27 @@ class ConversionSide:
         except SpawnDenied:
             return None
         return chain
+
+    def starting(
+        self, parent: Chain | None, agent: str, started: Chain | None, said: Mapping[str, str]
+    ) -> Decision:
+        """Return what the call gets that starts *agent*.
+
+        A host that starts agents by a call of its own reads nothing but the agent.
+
+        Args:
+            parent: the chain that starts it; None where it is the root.
+            agent: as the source has it.
+            started: the chain that comes of some such call, if one does.
+            said: the other arguments.
+        """
+        decision = Decision(Effect.ALLOW, Reason.DEFAULT)
+        if parent is not None:
+            tool, call = spawn_call(parent.reading, self.names.get(agent, agent))
+            call = {**call, **said} if tool == SPAWN_TOOL else call
+            decision = parent.table.decide(tool, call)
+        # It may be refused whatever the call gets: by a limit of depth, say.
+        return decision if decision.effect is Effect.DENY or started else _UNAVAILABLE
 
 
 # Positions of both sides that are compared before the rest is left out.
@@ -391,7 +361,7 @@ def losses(
     source: ConversionSide,
     target: ConversionSide,
     starts: Iterable[str],
-    known: Comparisons,
+    known: Known,
     *,
     fixed: frozenset[str] = frozenset(),
 ) -> tuple[tuple[Loss, ...], tuple[Unproven, ...]]:
@@ -403,19 +373,17 @@ def losses(
         source: the project that was converted.
         target: the conversion, as its host reads it.
         starts: agents of the source that start chains.
-        known: compares the tables of the two hosts.
+        known: what was found so far of these hosts; what is found here is added.
         fixed: tools that no file of the target's host can take away, which are left out.
-
     """
     walk = _Walk((source, target), known, fixed)
     for agent in starts:
         walk.start(agent, (), (None, None), [{}])
     walk.run()
-    return tuple(sorted(walk.losses(), key=_order)), tuple(walk.unproven)
-
-
-def _order(loss: Loss) -> tuple[object, ...]:
-    return not loss.looser, len(loss.chain), loss.chain, loss.tool, str(loss.call)
+    found = sorted(
+        walk.losses(), key=lambda o: (not o.looser, len(o.chain), o.chain, o.tool, str(o.call))
+    )
+    return tuple(found), tuple(walk.unproven)
 
 
 _Names = tuple[str, ...]
@@ -426,10 +394,7 @@ class _Walk:
     """The chains that either side has, from the roots down, and what differs there."""
 
     def __init__(
-        self,
-        sides: tuple[ConversionSide, ConversionSide],
-        known: Comparisons,
-        fixed: frozenset[str],
+        self, sides: tuple[ConversionSide, ConversionSide], known: Known, fixed: frozenset[str]
     ) -> None:
         self.sides, self.known, self.fixed = sides, known, fixed
         self.unproven: dict[Unproven, None] = {}
@@ -446,8 +411,13 @@ class _Walk:
         """Compare the tables of all chains, and the calls that start agents."""
         while self._queue:
             chains, names = self._queue.popleft()
-            before, after = chains
-            found, unproven = self.known.tables(before.table, after.table, self.fixed)
+            # Most positions of a project say the same.
+            key = _compare_tables, *(chain.table.use.sets for chain in chains), self.fixed
+            if key not in self.known:
+                pairs = zip(self.sides, chains, strict=True)
+                was, now = (side.words.table(chain.table) for side, chain in pairs)
+                self.known[key] = _compare_tables(was, now, self.fixed, self.known)
+            found, unproven = self.known[key]
             self.unproven.update(dict.fromkeys(unproven))
             for difference in found:
                 self._add(names, difference)
@@ -472,7 +442,7 @@ class _Walk:
         known: list[tuple[Mapping[str, str], tuple[Effect, Effect]]] = []
         for more in said:
             before, after = (
-                _starting(parent, side.name(agent), chain, more)
+                side.starting(parent, agent, chain, more)
                 for (side, parent), chain in zip(pairs, (one, other), strict=True)
             )
             effects = before.effect, after.effect
@@ -485,18 +455,14 @@ class _Walk:
             if before.effect is not after.effect:
                 call: Call = {"subagent_type": agent, **more}
                 self._add(names or (agent,), Difference(SPAWN_TOOL, call, before, after))
-        if one is not None and other is not None:
-            self._follow((one, other), (*names, agent))
-
-    def _follow(self, chains: _Chains, names: _Names) -> None:
-        key = (names[-1], *map(_state, chains))
-        if key in self._seen:
+        if one is None or other is None:
             return
-        if len(self._seen) >= _POSITIONS:
+        key = agent, *map(_state, (one, other))
+        if key not in self._seen and len(self._seen) < _POSITIONS:
+            self._seen.add(key)
+            self._queue.append(((one, other), (*names, agent)))
+        elif key not in self._seen:
             self.unproven[Unproven(SPAWN_TOOL, "there are more chains than are followed")] = None
-            return
-        self._seen.add(key)
-        self._queue.append((chains, names))
 
     def _add(self, names: _Names, difference: Difference) -> None:
         before, after = difference.before, difference.after
