@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -24,13 +24,12 @@ _MOST = 30
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Convert, and return the exit status."""
-    found = convert(
-        open_tree(options.path),
-        options.to,
-        source=options.source,
-        allow_looser=options.allow_looser,
+    tree = open_tree(options.path)
+    found = convert(tree, options.to, source=options.source, allow_looser=options.allow_looser)
+    reasons = (
+        one.refusal(looser=options.allow_looser, unproven=options.allow_unproven) for one in found
     )
-    refused = _refused(found, options)
+    refused = next(filter(None, reasons), "")
     files = {path: text for one in found for path, text in one.files.items()}
     targets = {} if refused or not options.folder else _targets(files, options)
     shown = {} if refused or options.folder else files
@@ -52,14 +51,6 @@ def run(options: argparse.Namespace, console: Console) -> int:
     return 0
 
 
-def _refused(found: tuple[Conversion, ...], options: argparse.Namespace) -> str:
-    """Return why nothing is written, or ""."""
-    reasons = [
-        one.refusal(looser=options.allow_looser, unproven=options.allow_unproven) for one in found
-    ]
-    return next(filter(None, reasons), "")
-
-
 def _targets(
     files: Mapping[str, str], options: argparse.Namespace
 ) -> dict[Path, tuple[bytes | None, bytes]]:
@@ -67,17 +58,17 @@ def _targets(
 
     Raises:
         PolicyError: another file exists, and `--force` was not given.
-
     """
-    targets = {Path(options.folder) / path: text.encode() for path, text in files.items()}
-    found = {path: (content_of(path), content) for path, content in targets.items()}
-    for path, (old, new) in found.items():
+    targets = {}
+    for name, text in files.items():
+        path, new = Path(options.folder) / name, text.encode()
+        old = content_of(path)
         if old not in {None, new} and not options.force:
             msg = "there is another file of that name"
-            raise PolicyError(
-                msg, file=str(path), help="replace it with --force, or name another folder"
-            )
-    return found
+            help_ = "replace it with --force, or name another folder"
+            raise PolicyError(msg, file=str(path), help=help_)
+        targets[path] = old, new
+    return targets
 
 
 # --- what a conversion looks like --------------------------------------------------
@@ -95,11 +86,11 @@ def _blocks(
             ("stricter: the conversion grants less", one.stricter),
         ):
             if losses:
-                groups = _together(losses)
+                groups = doc.grouped(losses, _together)
                 items = tuple(_loss(group) for group in groups[:most])
                 left = doc.more(sum(map(len, groups[len(items) :])))
                 blocks.append(doc.Section(f"{title} ({len(losses):,})", (*items, *left)))
-        for title, notes in _notes(one):
+        for title, notes in _notes(one).items():
             if notes:
                 blocks.append(doc.Section(f"{title} ({len(notes):,})", tuple(map(doc.Item, notes))))
     return [*blocks, *(doc.Verbatim(text, path) for path, text in files.items())]
@@ -112,6 +103,13 @@ def _summary(conversion: Conversion) -> str:
         parts.append(f"not proven for {', '.join(one.tool for one in conversion.unproven)}")
     files = count(len(conversion.files), "file")
     return f"{conversion.source} -> {conversion.host}: {files}; {', '.join(parts)}"
+
+
+def _together(loss: Loss) -> object:
+    """Return a key that agents have in common which are started alike."""
+    if loss.tool != SPAWN_TOOL:
+        return id(loss)
+    return loss.before.effect, loss.after.effect, loss.chain, loss.also
 
 
 def _loss(group: Sequence[Loss]) -> doc.Item:
@@ -127,39 +125,25 @@ def _loss(group: Sequence[Loss]) -> doc.Item:
     return doc.Item((changed, "  ", calls), (doc.Labelled(tuple(rows)),))
 
 
-def _together(losses: Iterable[Loss]) -> list[list[Loss]]:
-    """Return the losses, grouped for agents that are started alike."""
-
-    def key(loss: Loss) -> object:
-        together = loss.before.effect, loss.after.effect, loss.chain, loss.also
-        return together if loss.tool == SPAWN_TOOL else id(loss)
-
-    return doc.grouped(losses, key)
-
-
-def _notes(conversion: Conversion) -> Iterator[tuple[str, list[str]]]:
-    """Yield what else there is to say: a title, and its items."""
-    dropped = conversion.dropped
-    yield (
-        "dropped: no file of the other host says it",
-        [one.what + (f" (of `{one.agent}`)" if one.agent else "") for one in dropped],
-    )
-    yield "not proven to be no looser", [f"{one.tool}: {one.why}" for one in conversion.unproven]
+def _notes(conversion: Conversion) -> dict[str, list[str]]:
+    """Return what else there is to say: a title -> its items."""
     names = [f"the agent `{old}` is called `{new}`" for old, new in conversion.names.items()]
     if conversion.tools:
         tools = quoted(conversion.tools, len(conversion.tools))
         names.append(f"tools that the host does not know keep theirs: {tools}")
-    yield "names", names
-
-
-def _contents(files: Mapping[str, str]) -> Object:
-    return {path: FileContent(text) for path, text in files.items()}
+    return {
+        "dropped: no file of the other host says it": [
+            one.what + (f" (of `{one.agent}`)" if one.agent else "") for one in conversion.dropped
+        ],
+        "not proven to be no looser": [f"{one.tool}: {one.why}" for one in conversion.unproven],
+        "names": names,
+    }
 
 
 def _json(conversions: Iterable[Conversion], refused: str) -> Object:
     """Return the JSON shape of conversions; with their files unless they are refused."""
-    found = [
-        {**shape(one), "files": {} if refused else _contents(one.files), "exact": not one.unproven}
-        for one in conversions
-    ]
+    found = []
+    for one in conversions:
+        files = {} if refused else {path: FileContent(text) for path, text in one.files.items()}
+        found.append({**shape(one), "files": files, "exact": not one.unproven})
     return {"conversions": found, "refused": refused or None}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 from policy.analysis.formatting import canonical
@@ -17,26 +16,33 @@ from policy.files.text import decode
 from policy.files.trees import Folder
 from policy.files.writing import replace_files
 from policy.hosts import notation
-from policy.language.parse import parse_notation
-from policy.language.printer import print_document
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Format the files, and return the exit status."""
     if options.paths == ["-"]:
-        return _stream(options, console)
+        data = sys.stdin.buffer.read()
+        source = decode("<standard input>", data)
+        printed = canonical(source)
+        if options.diff:
+            console.difference(source.name, source.text, printed, "canonical")
+        elif not options.check:
+            console.write(printed)
+        return int(options.check and printed.encode() != data)
     status = changed = 0
     files: dict[Path, Path] = {}
-    for name in options.paths:
+    for path in map(Path, options.paths):
         try:
-            for path in _files(Path(name)):
-                files.setdefault(path.resolve(), path)
+            names = Folder(path).paths() if path.is_dir() else ()
+            inside = [path / name for name in names if name.endswith(notation.SUFFIX)]
+            for file in inside if path.is_dir() else [path]:
+                files.setdefault(file.resolve(), file)
         except PolicyError as error:
             console.error(error)
             status = 2
-    for path in files.values():
+    for file in files.values():
         try:
-            changed += _file(path, options, console)
+            changed += _format(file, options, console)
         except PolicyError as error:
             console.error(error)
             status = 2
@@ -45,22 +51,11 @@ def run(options: argparse.Namespace, console: Console) -> int:
     return status or int(options.check and changed > 0)
 
 
-def _files(path: Path) -> Iterator[Path]:
-    """Yield a file that was named, or those in a folder; PolicyError where it cannot be read."""
-    if not path.is_dir():
-        yield path
-        return
-    for name in Folder(path).paths():
-        if name.endswith(notation.SUFFIX):
-            yield path / name
-
-
-def _file(path: Path, options: argparse.Namespace, console: Console) -> bool:
+def _format(path: Path, options: argparse.Namespace, console: Console) -> bool:
     """Format one file; return whether that changes it.
 
     Raises:
         PolicyError: it cannot be read, parsed or written, or is no file of our notation.
-
     """
     if not path.exists():
         raise PolicyError("there is no such file", file=str(path))
@@ -81,14 +76,3 @@ def _file(path: Path, options: argparse.Namespace, console: Console) -> bool:
         replace_files({path: (old, new)})
         console.line(f"changed {shown}")
     return True
-
-
-def _stream(options: argparse.Namespace, console: Console) -> int:
-    data = sys.stdin.buffer.read()
-    source = decode("<standard input>", data)
-    printed = print_document(parse_notation(source))
-    if options.diff:
-        console.difference(source.name, source.text, printed, "canonical")
-    elif not options.check:
-        console.write(printed)
-    return int(options.check and printed.encode() != data)

@@ -22,7 +22,7 @@ from policy.core.source import quoted
 from policy.core.values import evolve
 
 if TYPE_CHECKING:
-    from policy.analysis.friction import Friction, FrictionGroup, Obstacle
+    from policy.analysis.friction import Friction, FrictionGroup
 
 _MOST = 40
 
@@ -39,15 +39,19 @@ def run(options: argparse.Namespace, console: Console) -> int:
         if path is not None
     ]
     deciders = [RecordDecider(each.projects, options.reading, HOME) for each in sides]
+    found = None
     if options.friction:
-        report, found = _friction(records(files), deciders[0], options), None
+        from policy.analysis.friction import friction  # noqa: PLC0415  # it compares
+
+        held = friction(records(files), deciders[0], root=options.root)
+        title = "What keeps logged calls from running without confirmation"
+        json, blocks = partial(_friction_json, held), partial(_friction_blocks, held)
     else:
         found = replay(records(files), *deciders, root=options.root)
         label = sides[0].projects.label
-        blocks = partial(_blocks, found, len(files), label)
         title = f"Logged calls, decided by `{label}`"
-        report = doc.Report(title, partial(_json, found), blocks, _MOST)
-    publish(report, options, console)
+        json, blocks = partial(_json, found), partial(_blocks, found, len(files), label)
+    publish(doc.Report(title, json, blocks, _MOST), options, console)
     unreadable = console.unreadable([one for each in sides for one in each.findings()])
     if unreadable or (found is not None and not found.outcomes):
         return 2
@@ -56,17 +60,6 @@ def run(options: argparse.Namespace, console: Console) -> int:
     # An undecided call may be granted more.
     changed = found.widened if options.fail_on == "widened" else found.changes
     return int(bool(changed or found.undecided))
-
-
-def _friction(
-    records: Iterator[Record | LogProblem], decider: RecordDecider, options: argparse.Namespace
-) -> doc.Report:
-    from policy.analysis.friction import friction  # noqa: PLC0415  # it compares
-
-    found = friction(records, decider, root=options.root)
-    title = "What keeps logged calls from running without confirmation"
-    blocks = partial(_friction_blocks, found)
-    return doc.Report(title, partial(_friction_json, found), blocks, _MOST)
 
 
 def records(files: dict[Path, str]) -> Iterator[Record | LogProblem]:
@@ -90,11 +83,8 @@ def _blocks(found: Replay, logs: int, label: str, most: int | None) -> list[doc.
         f"{label}: {count(found.widened, 'call')} granted more, {found.narrowed:,} less, of"
         f" {count(calls, 'call')} ({found.distinct:,} distinct) in {count(logs, 'log')}"
     )
-    lost = sum(number for number, _ in found.undecided.values())
-    blocks: list[doc.Block] = [
-        doc.Paragraph(told + (f"; {lost:,} not decided" if lost else ""), "strong"),
-        *_undecided_lines(found.undecided),
-    ]
+    lost = f"; {found.lines - calls:,} not decided" if found.undecided else ""
+    blocks: list[doc.Block] = [doc.Paragraph(told + lost, "strong"), *_lost(found.undecided)]
     if unsaid := _unsaid(found):
         now = ", ".join(f"{number:,} {VERBS[effect]}" for effect, number in sorted(unsaid.items()))
         blocks.append(doc.Paragraph(f"the log does not say what these calls got; now: {now}"))
@@ -109,20 +99,23 @@ def _blocks(found: Replay, logs: int, label: str, most: int | None) -> list[doc.
     return blocks
 
 
-def _undecided_lines(undecided: Undecided) -> Iterator[doc.Block]:
+def _lost(undecided: Undecided) -> Iterator[doc.Block]:
     for why, (number, first) in undecided.items():
         yield doc.Paragraph(f"not decided: {count(number, 'line')}, first {first}: {why}")
 
 
 def _row(each: Replayed) -> tuple[doc.Text, ...]:
-    distinct = f" ({each.distinct:,} distinct)" if each.distinct > 1 else ""
     return (
         arrow(each.before, each.after.effect),
         logged_call(each.tool, each.example.call),
         doc.Ink(chain_text(each.chain), "agent"),
-        (f"{each.calls:,}{distinct}, ", doc.Ink(each.example.source, "file")),
+        (f"{_times(each.calls, each.distinct)}, ", doc.Ink(each.example.source, "file")),
         because_text(each.after, each.chain[-1]),
     )
+
+
+def _times(calls: int, distinct: int) -> str:
+    return f"{calls:,} ({distinct:,} distinct)" if distinct > 1 else f"{calls:,}"
 
 
 def _json(found: Replay) -> Object:
@@ -137,7 +130,8 @@ def _json(found: Replay) -> Object:
     }
 
 
-# What keeps calls from running without confirmation.
+# --- what keeps calls from running without confirmation ------------------------------
+
 
 _RULES = 8
 
@@ -147,7 +141,7 @@ def _friction_blocks(found: Friction, most: int | None) -> list[doc.Block]:
     distinct = sum(group.distinct for group in found.groups)
     calls = count(found.calls, "call")
     told = f"{found.held:,} of {calls} do not run without confirmation ({distinct:,} distinct)"
-    blocks: list[doc.Block] = [doc.Paragraph(told, "strong"), *_undecided_lines(found.undecided)]
+    blocks: list[doc.Block] = [doc.Paragraph(told, "strong"), *_lost(found.undecided)]
     alike = doc.grouped(found.groups, lambda one: (one.chain, one.obstacle, bool(one.rules)))
     alike.sort(key=lambda groups: -sum(group.calls for group in groups))
     rows = tuple(_friction_row(groups, most) for groups in alike[:most])
@@ -160,38 +154,26 @@ def _friction_blocks(found: Friction, most: int | None) -> list[doc.Block]:
 def _friction_row(groups: Sequence[FrictionGroup], most: int | None) -> tuple[doc.Text, ...]:
     """Return the row of groups with one cause, whose rules are of several programs or folders."""
     first = groups[0]
+    obstacle, chain = first.obstacle, first.chain
+    cause: doc.Text = obstacle.kind
+    if obstacle.because is not None:
+        cause = (f"{obstacle.kind}: ", rule(obstacle.because))
+    example: doc.Text = logged_call(first.example.tool, first.example.call)
+    if len(chain) > 1:
+        example = (example, f" ({chain_text(chain)})")
+    rules = dict.fromkeys(rule for group in groups for rule in group.rules)
+    links = dict.fromkeys(link for group in groups for link in group.links)
+    above = any(link != chain[-1] for link in links)
+    helps: doc.Text = "no rule can" if obstacle.text else "no rule is known"
+    if rules:
+        shown = doc.joined((doc.Ink(each, "rule") for each in rules), most=most and _RULES)
+        helps = (shown, f", of {quoted(tuple(links))}" if above else "")
+    elif obstacle.because is not None:
+        helps = "only without that rule"
     calls, distinct = (
         sum(getattr(group, name) for group in groups) for name in ("calls", "distinct")
     )
-    told = f" ({distinct:,} distinct)" if distinct > 1 else ""
-    rules = dict.fromkeys(rule for group in groups for rule in group.rules)
-    shown = doc.joined((doc.Ink(each, "rule") for each in rules), most=most and _RULES)
-    links = tuple(dict.fromkeys(link for group in groups for link in group.links))
-    above = [link for link in links if link != first.chain[-1]]
-    return (
-        f"{calls:,}{told}",
-        _obstacle(first.obstacle),
-        _example(first),
-        (shown, f", of {quoted(links)}" if above else "") if rules else _unhelped(first.obstacle),
-        _further(groups),
-    )
-
-
-def _example(group: FrictionGroup) -> doc.Text:
-    told = logged_call(group.example.tool, group.example.call)
-    return (told, f" ({chain_text(group.chain)})") if len(group.chain) > 1 else told
-
-
-def _obstacle(obstacle: Obstacle) -> doc.Text:
-    if obstacle.because is not None:
-        return (f"{obstacle.kind}: ", rule(obstacle.because))
-    return obstacle.kind
-
-
-def _unhelped(obstacle: Obstacle) -> doc.Text:
-    if obstacle.because is not None:
-        return "only without that rule"
-    return "no rule can" if obstacle.text or not obstacle.has_rules else "no rule is known"
+    return _times(calls, distinct), cause, example, helps, _further(groups)
 
 
 def _further(groups: Sequence[FrictionGroup]) -> doc.Text:
@@ -204,15 +186,8 @@ def _further(groups: Sequence[FrictionGroup]) -> doc.Text:
 
 
 def _friction_json(found: Friction) -> Object:
-    return {
-        "calls": found.calls,
-        "held": found.held,
-        "groups": [_group_json(group) for group in found.groups],
-        "undecided": found.undecided.as_json(),
-    }
-
-
-def _group_json(group: FrictionGroup) -> Object:
-    # The members are the whole log.
-    found: Object = shape(evolve(group, members=[]))
-    return {key: value for key, value in found.items() if key != "members"}
+    groups = [shape(evolve(group, members=[])) for group in found.groups]
+    for group in groups:
+        del group["members"]  # of the whole log
+    undecided = found.undecided.as_json()
+    return {"calls": found.calls, "held": found.held, "groups": groups, "undecided": undecided}

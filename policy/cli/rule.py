@@ -17,21 +17,23 @@ from policy.language.mistakes import closest
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Print one page or the index, and return the exit status."""
+    codes = catalogue.codes()
     if options.code is None:
-        pages = [catalogue.page(code) for code in catalogue.codes()]
+        pages = [catalogue.page(code) for code in codes]
         rows = tuple((_severity(page), doc.Ink(page.code, "rule"), page.title) for page in pages)
-        table = doc.Grid(("", "code", "meaning"), rows)
-        shape: Object = {"rules": [_json(page) for page in pages]}
-        publish(doc.Report("Findings", lambda: shape, lambda _: [table]), options, console)
-        return 0
-    if options.code not in catalogue.codes():
-        meant = closest(options.code, catalogue.codes())
-        raise PolicyError(
-            f"there is no finding `{options.code}`", help=meant or "`policy rule` lists them"
+        report = doc.Report(
+            "Findings",
+            lambda: {"rules": [_json(page) for page in pages]},
+            lambda _: [doc.Grid(("", "code", "meaning"), rows)],
         )
-    page = catalogue.page(options.code)
-    json = _json(page) | {"text": page.text}
-    publish(doc.Report(page.title, lambda: json, lambda _: [*_page(page)]), options, console)
+    elif options.code in codes:
+        page = catalogue.page(options.code)
+        json = {**_json(page), "text": page.text}
+        report = doc.Report(page.title, lambda: json, lambda _: [*_page(page)])
+    else:
+        help_ = closest(options.code, codes) or "`policy rule` lists them"
+        raise PolicyError(f"there is no finding `{options.code}`", help=help_)
+    publish(report, options, console)
     return 0
 
 

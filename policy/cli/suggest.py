@@ -54,13 +54,12 @@ def _notes(proposal: Proposal, usage: Usage, *, proven: bool) -> Iterator[doc.Bl
         yield doc.Paragraph(f"left out: {count(number, 'line')}, first {first}: {why}")
     if not proven:
         yield doc.Paragraph("not compared with a policy in force: name one with --policy")
+    elif not proposal.why:
+        yield doc.Paragraph("proven: no chain is granted more than by the policy in force")
     for why in proposal.why:
         yield doc.Paragraph(f"not proven that nothing exceeds the policy in force: {why}")
-    if proven and not proposal.why:
-        yield doc.Paragraph("proven: no chain is granted more than by the policy in force")
 
 
 def _json(proposal: Proposal, usage: Usage) -> Object:
-    left_out = usage.left_out.as_json()
-    shown = {**shape(proposal), "text": FileContent(proposal.text)}
-    return {**shown, "left_out": left_out, "exact": not proposal.why}
+    said = {"text": FileContent(proposal.text), "left_out": usage.left_out.as_json()}
+    return {**shape(proposal), **said, "exact": not proposal.why}

@@ -6,6 +6,7 @@ import argparse
 from collections import Counter
 from collections.abc import Sequence
 from functools import partial
+from typing import Final
 
 from policy.analysis.inputs import Hosts, load
 from policy.analysis.reach.never import check
@@ -22,8 +23,12 @@ from policy.hosts.notation.semantics import dialect_of
 from policy.hosts.project import Project
 from policy.tables.dialect import Dialect
 
-_TOTALS = (True, "passed", "good"), (False, "failed", "error"), (None, "not proven", "warning")
-_WORDS = {True: ("pass", "good"), False: ("FAIL", "error"), None: ("not proven", "warning")}
+# Whether a claim holds -> how it is told of one, and of their number, and in which role.
+_WORDS: Final = {
+    True: ("pass", "passed", "good"),
+    False: ("FAIL", "failed", "error"),
+    None: ("not proven", "not proven", "warning"),
+}
 
 # The title of a project, and the verdicts on its claims.
 _Tested = tuple[str, tuple[ClaimVerdict, ...]]
@@ -75,7 +80,7 @@ def _blocks(
     """Return the numbers, and the claims that do not hold; *verbose* shows those that do."""
     said = [
         doc.Ink(f"{totals[holds]} {word}", role if totals[holds] else "")
-        for holds, word, role in _TOTALS
+        for holds, (_, word, role) in _WORDS.items()
         if totals[holds] or holds
     ]
     blocks: list[doc.Block] = [doc.Paragraph(doc.joined(said))]
@@ -86,7 +91,7 @@ def _blocks(
 
 
 def _item(verdict: ClaimVerdict) -> doc.Item:
-    word, role = _WORDS[verdict.holds]
+    word, _, role = _WORDS[verdict.holds]
     head = (doc.Ink(word, role), "  ", verdict.claim)
     if verdict.holds:
         return doc.Item(head)
@@ -121,10 +126,10 @@ def _json(tested: Sequence[_Tested], totals: Counter[bool | None]) -> Object:
 
 def _results(tested: Sequence[_Tested]) -> list[Result]:
     """Return the claims that do not hold, or are not proven."""
-    failed, open_ = ("claim-fails", Severity.ERROR), ("claim-not-proven", Severity.WARNING)
+    kinds = {False: ("claim-fails", Severity.ERROR), None: ("claim-not-proven", Severity.WARNING)}
     found = []
     for verdict in (one for _, verdicts in tested for one in verdicts if not one.holds):
-        kind, severity = open_ if verdict.holds is None else failed
+        kind, severity = kinds[verdict.holds]
         message = f"{verdict.claim}: {verdict.why}"
         found.append(result(kind, message, severity, verdict.span))
     return found
