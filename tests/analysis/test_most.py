@@ -53,16 +53,23 @@ def _narrowest(most: AtMost, command: str) -> Effect:
     return min(matching)[1] if matching else most.grants[-1].effect
 
 
+def _greatest(most: AtMost, command: str) -> Effect:
+    """Return the greatest effect of the told rules that match."""
+    matching = [g.effect for g in most.grants for p in g.patterns if p.matches(command)]
+    return max(matching, default=most.grants[-1].effect)
+
+
 @given(st.lists(_TABLES, min_size=1, max_size=2))
 @examples(30)
 def test_the_narrowest_rule_that_is_reported_gives_the_greatest_effect(tables: list[Table]) -> None:
     most = _bash(at_most(tables))
-    if most.why == (module.OVERLAPPING,):
-        return  # said not to be exact
-    assert not most.why
+    assert most.why in {(), (module.OVERLAPPING,)}
     for command in COMMANDS:
         call: dict[str, object] = {"command": command}
         greatest = max(each.decide("Bash", call).effect for each in tables)
+        if most.why:
+            assert _greatest(most, command) >= greatest, (command, most)
+            continue
         assert _narrowest(most, command) is greatest, (command, most)
     for grant in most.grants:
         for pattern in grant.patterns:
@@ -92,10 +99,14 @@ def test_each_grant_is_reported_with_a_position_that_has_it() -> None:
     assert [(grant.effect, grant.position) for grant in read.grants] == [(Effect.ALLOW, 1)]
 
 
-def test_what_two_lists_share_is_reported_as_a_pattern_of_its_own() -> None:
+def test_what_two_lists_share_is_within_what_is_reported_and_is_not_exact() -> None:
     met = table("allow Bash(git *)") & table("allow Bash(* --dry-run)")
     told = _bash(at_most([met]))
-    assert (Effect.ALLOW, "Bash(git * --dry-run)") in [(g.effect, g.rule) for g in told.grants]
+    assert [(g.effect, g.rule) for g in told.grants[:-1]] == [
+        (Effect.ALLOW, "Bash(git *)"),
+        (Effect.ALLOW, "Bash(* --dry-run)"),
+    ]
+    assert told.why == (module.OVERLAPPING,)
 
 
 def test_what_is_not_exact_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,11 +124,7 @@ def test_a_rule_that_no_command_matches_is_not_shown_as_what_runs() -> None:
 @pytest.mark.parametrize(
     ("rule", "shown"),
     [
-        ("make | tee x", False),
-        ("cd x && make *", False),
-        ("cd x && make", True),
         ("make 2>&1", True),
-        ("find . -name x -exec rm {} \\; *", True),
         ("for f in a", False),
     ],
 )
