@@ -285,8 +285,8 @@ def diff_workspaces(
         title = (pair[1] or pair[0]).title  # type: ignore[union-attr]  # one of them is there
         found: dict[object, list[_ChainChange]] = {}
         for reading in readings:
-            sides = [reading_side(project, reading) if project else None for project in pair]
-            compared = ComparedChains(sides[0], sides[1], known, reading=reading)
+            before, after = (reading_side(project, reading) for project in pair)
+            compared = ComparedChains(before, after, known, reading=reading)
             for key, change in _chain_changes(compared, why):
                 found.setdefault(key, []).append(change)
         changes += (change for alike in found.values() for change in _changes(title, alike))

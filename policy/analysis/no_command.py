@@ -14,7 +14,7 @@ from policy.tables.dialect import ArgumentKind, Dialect
 from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Table
 
-__all__ = ["ANYTHING", "QUOTED", "head_of", "is_parted", "why_no_command"]
+__all__ = ["ANYTHING", "QUOTED", "head_of", "why_no_command"]
 
 # Stands for any command: no rule names it.
 ANYTHING: Final = "policy-witness"
@@ -60,15 +60,6 @@ def why_no_command(entry: Entry, tool: str, dialect: Dialect) -> tuple[str, str]
         case = "blanks" if entry.effect is Effect.ALLOW else "guarding"
         return case, "a line break" if "\n" in ends else "a blank"
     return None
-
-
-def is_parted(text: str) -> bool:
-    """Return whether *text* may be several commands."""
-    return _PARTING.search(QUOTED.sub("", text)) is not None
-
-
-# What parts commands, and is no piece of a redirection.
-_PARTING: Final = re.compile(r"[;\n]|(?<![<>])[|&](?!>)")
 
 
 def _refused(entry: Entry, pattern: Pattern, tool: str, dialect: Dialect) -> tuple[str, str] | None:

@@ -9,10 +9,6 @@ from policy.compare.witness import Difference, ordinary
 from policy.tables.chain import Chain, Chains
 from policy.tables.table import Table
 
-__all__ = ["ComparedChains", "cause"]
-
-_Tables = tuple[Table, Table]
-
 
 def cause(difference: Difference) -> object:
     """Return what becomes of a tool by which rules, whichever links of a chain these are of."""
@@ -27,8 +23,8 @@ class ComparedChains:
     """How two readings decide along the chains that both have, and which chains one has alone.
 
     Args:
-        before: a reading; None where there are no chains.
-        after: the other, or None.
+        before: a reading.
+        after: the other.
         known: what comparisons of tables found so far (`compare.tables.differences`).
         one_sided: whether chains that are on one side only are wanted.
         reading: what is compared, as it is called here: a host may do as is declared.
@@ -41,28 +37,26 @@ class ComparedChains:
 
     def __init__(
         self,
-        before: ReadingSide | None,
-        after: ReadingSide | None,
+        before: ReadingSide,
+        after: ReadingSide,
         known: Known,
         *,
         one_sided: bool = True,
         reading: str = "",
     ) -> None:
-        sides = (before, after)
-        self.pairs = None if _is_same(*sides) else Worklist(*sides, one_sided=one_sided).run()
+        is_started_alike = (before.starts, before.alone) == (after.starts, after.alone)
+        is_same = is_started_alike and is_met_alike(before.reading, after.reading)
+        self.pairs = None if is_same else Worklist(before, after, one_sided=one_sided).run()
         self.reading = reading
         self._known = known
         self._compared: dict[object, Comparison] = {}
-        self._chains = tuple(Chains(side.reading) if side else None for side in sides)
+        self._chains = Chains(before.reading), Chains(after.reading)
 
     def chain(self, number: int, names: tuple[str, ...]) -> Chain:
         """Return a chain of one side, which has it."""
-        chains = self._chains[number]
-        if chains is None:
-            raise KeyError(names)  # no chain is there
-        return chains.of(names)
+        return self._chains[number].of(names)
 
-    def tables(self, names: tuple[str, ...]) -> _Tables:
+    def tables(self, names: tuple[str, ...]) -> tuple[Table, Table]:
         """Return what both sides have at the end of a chain."""
         return self.chain(0, names).table, self.chain(1, names).table
 
@@ -76,8 +70,7 @@ class ComparedChains:
         if key not in self._compared:
             found = compare_meets(before.use.linked, after.use.linked, self._known)
             causes: dict[object, Difference] = {}
-            calls = ordinary(found.differences, before, after)
-            for difference in told(calls, before, after):
+            for difference in told(ordinary(found.differences, before, after), before, after):
                 causes.setdefault(cause(difference), difference)
             self._compared[key] = Comparison(tuple(causes.values()), found.why)
         return self._compared[key]
@@ -85,11 +78,3 @@ class ComparedChains:
     def at(self, names: tuple[str, ...], difference: Difference) -> Difference:
         """Return a difference as a chain decides it: rules and links are its own."""
         return decided(*self.tables(names), difference)
-
-
-def _is_same(before: ReadingSide | None, after: ReadingSide | None) -> bool:
-    """Return whether nothing can differ, since both sides are met from equal tables."""
-    if before is None or after is None:
-        return before is after
-    is_started_alike = (before.starts, before.alone) == (after.starts, after.alone)
-    return is_started_alike and is_met_alike(before.reading, after.reading)

@@ -8,7 +8,7 @@ is made on the way. Any other reading is asked for each step.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator
 
 from policy.core.effect import Effect
 from policy.core.values import define
@@ -24,17 +24,6 @@ from policy.tables.dialect import ArgumentKind
 from policy.tables.parameters import calls_beside
 from policy.tables.ruleset import RuleSet
 from policy.tables.table import SPAWN_TOOL, Bounds, Ceiling, LinkedRules, Table
-
-__all__ = [
-    "Position",
-    "PositionMoves",
-    "RuleSets",
-    "Sets",
-    "SpawnNumbers",
-    "bits",
-    "moves",
-]
-
 
 # Numbers of rule sets: a call gets the strictest answer of them.
 Sets = frozenset[int]
@@ -58,12 +47,9 @@ class RuleSets:
 
     def of(self, ceiling: Ceiling) -> Sets:
         """Return the numbers of what *ceiling* is the meet of."""
-        known = self._known.get(id(ceiling))
-        if known is not None:
-            return known[1]
-        found = frozenset(map(self._number, ceiling.sets))
-        self._known[id(ceiling)] = ceiling, found
-        return found
+        if id(ceiling) not in self._known:
+            self._known[id(ceiling)] = ceiling, frozenset(map(self._number, ceiling.sets))
+        return self._known[id(ceiling)][1]
 
     def of_both(self, table: Table) -> tuple[Sets, Sets]:
         """Return the numbers of what *table* may use, and of what it may hand on."""
@@ -78,81 +64,6 @@ class RuleSets:
             if rules.is_constant and rules.default is Effect.DENY:
                 self.denying.add(number)
         return number
-
-
-class SpawnNumbers:
-    """The numbers of agents and rule sets, and which agents the calls of each set may start.
-
-    Attributes:
-        reading: whose calls.
-        rule_sets: by number.
-        agents: each by its place among them.
-
-    """
-
-    def __init__(self, reading: Reading, rule_sets: RuleSets, agents: tuple[str, ...]) -> None:
-        self.reading = reading
-        self.rule_sets = rule_sets
-        self.agents = agents
-        self.places = {agent: place for place, agent in enumerate(self.agents)}
-        self.everyone = (1 << len(self.agents)) - 1
-        self._starting: dict[int, tuple[int, int]] = {}
-        self._met: dict[Sets, tuple[int, int]] = {}
-        self._calls = [spawn_call(reading, agent) for agent in agents]
-        self._tools = {tool for tool, _ in self._calls}
-        # Whether each call names an agent alone, in letters that are read as they stand.
-        self._by_name = self._tools == {SPAWN_TOOL} and all(map(str.isascii, agents))
-
-    def granted(self, sets: Sets) -> tuple[int, int]:
-        """Return the agents whose start is not denied, and those whose start is allowed.
-
-        Each is a number with a bit for every agent at its place.
-        """
-        found = self._met.get(sets)
-        if found is None:
-            granted = allowed = self.everyone
-            together = []
-            for number in sets:
-                rules = self.rule_sets.sets[number]
-                if any(rules.row(tool).has_parameters for tool in self._tools):
-                    together.append(rules)
-                    continue
-                if number not in self._starting:
-                    self._starting[number] = self._of_rules(rules)
-                here = self._starting[number]
-                granted, allowed = granted & here[0], allowed & here[1]
-            if together:
-                here = _masks(self._at_most(together))
-                granted, allowed = granted & here[0], allowed & here[1]
-            found = self._met[sets] = granted, allowed
-        return found
-
-    def _at_most(self, sets: Sequence[RuleSet]) -> Iterator[Effect]:
-        """Yield what the call that starts each agent gets at most, whatever its other arguments."""
-        for tool, call in self._calls:
-            said = calls_beside([rules.row(tool) for rules in sets], call)
-            yield max(min(one.effect for one in each) for _, each in said)
-
-    def _of_rules(self, rules: RuleSet) -> tuple[int, int]:
-        row = rules.row(SPAWN_TOOL)
-        if self._by_name and row.field == _NAMED and row.argument.kind is ArgumentKind.TEXT:
-            entries = row.entries
-            if all(entry.pattern is not None and entry.pattern.exact for entry in entries):
-                # The first that names an agent holds.
-                named = {str(entry.pattern): entry.effect for entry in reversed(entries)}
-                return _masks(named.get(agent, row.default.effect) for agent in self.agents)
-        return _masks(rules.row(tool).outcome(call).effect for tool, call in self._calls)
-
-
-# The argument of the call that starts an agent in most hosts (`plain_call`).
-_NAMED = "subagent_type"
-
-
-def _masks(effects: Iterator[Effect]) -> tuple[int, int]:
-    known = list(effects)
-    granted = "".join("0" if effect is Effect.DENY else "1" for effect in reversed(known))
-    allowed = "".join("1" if effect is Effect.ALLOW else "0" for effect in reversed(known))
-    return int(granted or "0", 2), int(allowed or "0", 2)
 
 
 def bits(mask: int) -> Iterator[int]:
@@ -203,20 +114,29 @@ class Position:
 class PositionMoves:
     """How positions of one reading follow one another, as a host makes its links.
 
-    Attributes:
-        numbers: of its rule sets and agents.
+    Args:
         reading: how chains come about.
+        rule_sets: by number; readings that are compared share them.
+        agents: by number, too.
 
     """
 
-    def __init__(self, reading: Reading, numbers: SpawnNumbers) -> None:
-        self.numbers = numbers
-        self.reading = reading
+    def __init__(self, reading: Reading, rule_sets: RuleSets, agents: tuple[str, ...]) -> None:
+        self._reading = reading
+        self._rule_sets = rule_sets
+        self._agents = agents
+        self._places = {agent: place for place, agent in enumerate(agents)}
+        self._calls = [spawn_call(reading, agent) for agent in agents]
+        self._tools = {tool for tool, _ in self._calls}
+        # Whether each call names an agent alone, in letters that are read as they stand.
+        self._by_name = self._tools == {SPAWN_TOOL} and all(map(str.isascii, agents))
+        self._granted_by: dict[int, int] = {}
+        self._granted: dict[Sets, int] = {}
 
     def start(self, agent: str) -> Position | None:
         """Return *agent* as the root of chains; None where it cannot be one."""
         try:
-            return self._position(self.reading.start(agent))
+            return self._position(self._reading.start(agent))
         except (KeyError, SpawnDenied):
             return None
 
@@ -225,44 +145,81 @@ class PositionMoves:
         if position.link is None:
             return None
         try:
-            return self._position(self.reading.step(position.link, self.numbers.agents[agent]))
+            return self._position(self._reading.step(position.link, self._agents[agent]))
         except (KeyError, SpawnDenied):
             return None
+
+    def _position(self, link: Link) -> Position:
+        sets = self._rule_sets.of_both(link.table)
+        place = self._places[link.name]
+        return Position(place, *sets, link.table.bounds, link.depth, link.state, link)
 
     def incoming(self, position: Position) -> Hashable:
         """Return what the positions behind *position* depend on."""
         return position  # a host may look at anything
 
     def startable(self, position: Position) -> int:
-        """Return the agents that *position* may start as far as its own tables say."""
-        return 0 if position.bounds.is_last else self.numbers.granted(position.use)[0]
+        """Return the agents that *position* may start as far as its own tables say, as bits."""
+        return 0 if position.bounds.is_last else self.granted(position.use)
 
-    def _position(self, link: Link) -> Position:
-        table, agent = link.table, self.numbers.places[link.name]
-        sets = self.numbers.rule_sets.of_both(table)
-        return Position(agent, *sets, table.bounds, link.depth, link.state, link)
+    def granted(self, sets: Sets) -> int:
+        """Return the agents whose start is not denied, as bits."""
+        if sets not in self._granted:
+            granted = (1 << len(self._agents)) - 1
+            together = []
+            for number in sets:
+                rules = self._rule_sets.sets[number]
+                if any(rules.row(tool).has_parameters for tool in self._tools):
+                    together.append(rules)
+                    continue
+                if number not in self._granted_by:
+                    self._granted_by[number] = _mask(self._effects(rules))
+                granted &= self._granted_by[number]
+            if together:  # whatever the other arguments of a call are
+                for_each = (
+                    calls_beside([rules.row(tool) for rules in together], call)
+                    for tool, call in self._calls
+                )
+                most = (
+                    max(min(one.effect for one in each) for _, each in said) for said in for_each
+                )
+                granted &= _mask(most)
+            self._granted[sets] = granted
+        return self._granted[sets]
+
+    def _effects(self, rules: RuleSet) -> Iterator[Effect]:
+        """Yield what the call that starts each agent gets."""
+        row = rules.row(SPAWN_TOOL)
+        is_plain = row.field == "subagent_type" and row.argument.kind is ArgumentKind.TEXT
+        if self._by_name and is_plain:
+            entries = row.entries
+            if all(entry.pattern is not None and entry.pattern.exact for entry in entries):
+                # The first that names an agent holds.
+                named = {str(entry.pattern): entry.effect for entry in reversed(entries)}
+                return (named.get(agent, row.default.effect) for agent in self._agents)
+        return (rules.row(tool).outcome(call).effect for tool, call in self._calls)
+
+
+def _mask(effects: Iterable[Effect]) -> int:
+    """Return a number with a bit for each effect that is not a denial, at its place."""
+    marks = ["0" if effect is Effect.DENY else "1" for effect in effects]
+    return int("".join(reversed(marks)) or "0", 2)
 
 
 class _Meets(PositionMoves):
     """Positions of links that are met as they are declared."""
 
-    def __init__(self, reading: Attenuated, numbers: SpawnNumbers) -> None:
-        super().__init__(reading, numbers)
+    def __init__(self, reading: Attenuated, rule_sets: RuleSets, agents: tuple[str, ...]) -> None:
+        super().__init__(reading, rule_sets, agents)
         self._tables = [
-            self._numbered(reading.tables[agent]) if agent in reading.tables else None
-            for agent in numbers.agents
+            (*rule_sets.of_both(table), table.bounds) if table is not None else None
+            for table in map(reading.tables.get, agents)
         ]
         self._last: dict[Sets, Sets] = {}
 
-    def _numbered(self, table: Table) -> tuple[Sets, Sets, Bounds]:
-        return *self.numbers.rule_sets.of_both(table), table.bounds
-
-    def start(self, agent: str) -> Position | None:
-        try:
-            table = self.reading.start(agent).table
-        except KeyError:
-            return None
-        return Position(self.numbers.places[agent], *self._numbered(table))
+    def _position(self, link: Link) -> Position:
+        sets = self._rule_sets.of_both(link.table)
+        return Position(self._places[link.name], *sets, link.table.bounds)
 
     def step(self, position: Position, agent: int) -> Position | None:
         table = self._tables[agent]
@@ -279,14 +236,14 @@ class _Meets(PositionMoves):
 
     def _met(self, one: Sets, other: Sets) -> Sets:
         met = one | other
-        denying = self.numbers.rule_sets.denying
-        return met if denying.isdisjoint(met) else frozenset({min(denying & met)})
+        denying = self._rule_sets.denying & met
+        return frozenset({min(denying)}) if denying else met
 
     def _without_starts(self, sets: Sets) -> Sets:
         if sets not in self._last:
-            known = self.numbers.rule_sets
-            met = Ceiling.of(LinkedRules(known.sets[number]) for number in sorted(sets))
-            self._last[sets] = known.of(met.without_spawns)
+            known = self._rule_sets.sets
+            met = Ceiling.of(LinkedRules(known[number]) for number in sorted(sets))
+            self._last[sets] = self._rule_sets.of(met.without_spawns)
         return self._last[sets]
 
     def incoming(self, position: Position) -> Hashable:
@@ -294,15 +251,7 @@ class _Meets(PositionMoves):
 
 
 def moves(reading: Reading, rule_sets: RuleSets, agents: tuple[str, ...]) -> PositionMoves:
-    """Return how positions of *reading* follow one another.
-
-    Args:
-        reading: how chains come about.
-        rule_sets: by number; readings that are compared share them.
-        agents: by number, too.
-
-    """
-    numbers = SpawnNumbers(reading, rule_sets, agents)
+    """Return how positions of *reading* follow one another (see `PositionMoves`)."""
     if isinstance(reading, Attenuated) and type(reading).step is Attenuated.step:
-        return _Meets(reading, numbers)
-    return PositionMoves(reading, numbers)
+        return _Meets(reading, rule_sets, agents)
+    return PositionMoves(reading, rule_sets, agents)

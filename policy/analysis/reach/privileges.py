@@ -234,13 +234,12 @@ class _Tool:
         self, row: Row, order: _Order, pattern: Pattern | None
     ) -> tuple[Effect, Reason | None]:
         """Return what a row says of such calls at most, and why where that is its default."""
-        effect, reason = row.default.effect, row.default.reason
+        default = row.default.effect, row.default.reason
         if pattern is None:
-            return effect, reason
+            return default
         wider = (pattern, *self._wider.get(pattern, ()))
         end = min((order[each] for each in wider if each in order), default=len(row.entries))
-        if end < len(row.entries):
-            effect, reason = row.entries[end].effect, None
+        effect, reason = (row.entries[end].effect, None) if end < len(row.entries) else default
         overlapping = (order.get(each, end) for each in self._overlapping.get(pattern, ()))
         earlier = {row.entries[place].effect for place in overlapping if place < end}
         if earlier - {effect}:
@@ -250,17 +249,15 @@ class _Tool:
 
     def _shown(self, pattern: Pattern) -> str:
         """Return a pattern as people write it: a letter of either case is that letter."""
-        shown = []
+        shown = ""
         for token in pattern.tokens:
-            letters = (
-                {letter.casefold() for letter in token.characters}
-                if isinstance(token, OneOf) and not token.negated
-                else set[str]()
+            letters = set[str]()
+            if isinstance(token, OneOf) and not token.negated:
+                letters = {letter.casefold() for letter in token.characters}
+            shown += (
+                letters.pop() if len(letters) == 1 else str(Pattern.of(PatternKind.TEXT, [token]))
             )
-            shown.append(
-                *letters if len(letters) == 1 else [str(Pattern.of(PatternKind.TEXT, [token]))]
-            )
-        return f"{self._tool}({''.join(shown) or pattern})"
+        return f"{self._tool}({shown or pattern})"
 
 
 # --- tool by tool, in the words of rules ---------------------------------------------------
@@ -306,9 +303,9 @@ def tool_access(most: Iterable[AtMost]) -> list[ToolAccess]:
             specifier = relative_path(rule[2]) if rule else "any"
             found[grant.effect][specifier if grant.written else SOME] = None
         name = ANY_OTHER if tool.tool == OTHER_TOOL else tool.glob or tool.tool
-        lists = (tuple(found[each]) for each in (Effect.ALLOW, Effect.ASK, Effect.DENY))
+        denied, asked, allowed = (tuple(found[effect]) for effect in Effect)
         otherwise = "" if rest.reason is Reason.UNAVAILABLE else rest.effect.value
-        access.append(ToolAccess(name, *lists, otherwise))
+        access.append(ToolAccess(name, allowed, asked, denied, otherwise))
     return access
 
 

@@ -20,31 +20,13 @@ import math
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from itertools import chain as chained
 
-from policy.analysis.reach.positions import (
-    Position,
-    PositionMoves,
-    RuleSets,
-    bits,
-    moves,
-)
-from policy.core.values import define, field, frozen
+from policy.analysis.reach.positions import Position, RuleSets, bits, moves
+from policy.core.values import define, frozen
 from policy.hosts.project import Project
-from policy.tables.chain import Attenuated, Chain, Reading
+from policy.tables.chain import Attenuated, Chain, Chains, Reading
 from policy.tables.table import UNRESTRICTED, Table
-
-__all__ = [
-    "MANY_CHAINS",
-    "MANY_POSITIONS",
-    "PositionPair",
-    "Reach",
-    "ReadingSide",
-    "Worklist",
-    "is_met_alike",
-    "reach",
-    "reading_side",
-]
 
 # Why an answer is not exact where a `Worklist` is not whole, or a `Reach` not exact.
 MANY_CHAINS = "more chains may differ than are looked at"
@@ -59,13 +41,6 @@ _SPAWNS_EACH = 200
 # Positions of one agent, and of a project, before the rest is left out.
 _PER_AGENT = 64
 _IN_ALL = 20_000
-
-# In what the sides of a pair differ: rule sets of one side, limits, and that one cannot start.
-_Differing = frozenset[object]
-_NOTHING: _Differing = frozenset()
-
-# What follows from both sides of a pair depends on this (`PositionMoves.incoming`).
-_Incoming = tuple[Any, Any]
 
 
 @frozen
@@ -84,8 +59,14 @@ class ReadingSide:
     alone: Sequence[str] = ()
 
 
-def reading_side(project: Project, reading: str) -> ReadingSide:
-    """Return a side with a reading of *project*, by its name."""
+# A side without chains.
+NO_CHAINS = ReadingSide(Attenuated({}), ())
+
+
+def reading_side(project: Project | None, reading: str) -> ReadingSide:
+    """Return a side with a reading of *project*, by its name; one without chains for None."""
+    if project is None:
+        return NO_CHAINS
     return ReadingSide(project.reading(reading), project.starts, project.asides)
 
 
@@ -94,9 +75,6 @@ def is_met_alike(one: Reading, other: Reading) -> bool:
     if type(one) is not Attenuated or type(other) is not Attenuated:
         return False
     return one.tables == other.tables and one.roots == other.roots
-
-
-_NO_CHAINS = ReadingSide(Attenuated({}), ())
 
 
 @define(eq=False)
@@ -108,6 +86,8 @@ class PositionPair:
         before: its position on the first side; None where the chain is not there.
         after: its position on the second side, or None.
         parent: the pair whose agent started it.
+        differing: in what the sides differ: rule sets of one side, limits, and that one cannot
+            start.
         is_covered: whether what follows from it follows from another as well.
 
     """
@@ -116,6 +96,7 @@ class PositionPair:
     before: Position | None
     after: Position | None
     parent: PositionPair | None = None
+    differing: frozenset[object] = frozenset()
     is_covered: bool = False
 
     @property
@@ -134,55 +115,53 @@ class PositionPair:
 
 
 def _covers(one: Position | None, other: Position | None) -> bool:
-    if one is None or other is None:
-        return one is other
-    return one.covers(other)
+    return one is other if one is None or other is None else one.covers(other)
 
 
 class Worklist:
     """The pairs of positions that matter, of all chains that can be.
 
     Args:
-        before: the first side; None where there are no chains.
-        after: the second side, or None.
+        before: the first side.
+        after: the second side.
         one_sided: whether chains that are on one side only are wanted.
         of_agent: how many positions of one agent are kept, beside `_IN_ALL` in all; by default
             only all pairs and spawns are bounded.
 
     Attributes:
         agents: the agents of both sides, by number.
-        rule_sets: those of both sides, by number.
         edges: by the number of an agent, those that it starts on some side, as bits.
-        moves: how positions of each side follow one another.
         is_whole: whether no pair was left out for there being too many.
 
     """
 
     def __init__(
         self,
-        before: ReadingSide | None,
-        after: ReadingSide | None,
+        before: ReadingSide,
+        after: ReadingSide,
         *,
         one_sided: bool = True,
         of_agent: int | None = None,
     ) -> None:
-        self._sides = (before or _NO_CHAINS, after or _NO_CHAINS)
+        self._sides = (before, after)
         self.agents = tuple(dict.fromkeys(a for side in self._sides for a in side.reading.agents))
-        self.rule_sets = RuleSets()
         self.edges: dict[int, int] = {}
         self.is_whole = True
-        self.moves = tuple(moves(s.reading, self.rule_sets, self.agents) for s in self._sides)
+        sets = RuleSets()
+        self._moves = tuple(moves(side.reading, sets, self.agents) for side in self._sides)
         self._one_sided = one_sided
         self._numbers = {agent: number for number, agent in enumerate(self.agents)}
         # Where a host goes by the number of agents in front, and otherwise than before, a
         # chain that is on one side only may be a long one behind a pair that seems covered.
         by_depth = [getattr(side.reading, "by_depth", None) for side in self._sides]
-        is_compared = before is not None and after is not None
+        is_compared = before is not NO_CHAINS and after is not NO_CHAINS
         self._is_deep = one_sided and is_compared and by_depth[0] != by_depth[1]
-        self._found: dict[tuple[int, bool, bool], list[tuple[PositionPair, _Differing]]] = {}
+        # Those of one agent on the same sides.
+        self._found: dict[tuple[int, bool, bool], list[PositionPair]] = {}
         self._waiting: deque[PositionPair] = deque()
-        self._followed: dict[_Incoming, list[int]] = {}
-        self._refused: dict[_Incoming, int] = {}
+        # By what follows from both sides of a pair depends on (`PositionMoves.incoming`).
+        self._followed: dict[object, list[int]] = {}
+        self._refused: dict[object, int] = {}
         self._count = 0
         self._of_agent = of_agent
         spawns = _SPAWNS + _SPAWNS_EACH * len(self.agents)
@@ -205,14 +184,11 @@ class Worklist:
 
     def __iter__(self) -> Iterator[PositionPair]:
         """Yield every pair that matters."""
-        for known in self._found.values():
-            for pair, _ in known:
-                yield pair
+        return chained.from_iterable(self._found.values())
 
     def of(self, agent: str) -> list[PositionPair]:
         """Return the pairs of *agent* whose chains are on both sides."""
-        number = self._numbers.get(agent, -1)
-        return [pair for pair, _ in self._found.get((number, True, True), ())]
+        return self._found.get((self._numbers.get(agent, -1), True, True), [])
 
     def names(self, pair: PositionPair) -> tuple[str, ...]:
         """Return the chain of *pair*, from the root down."""
@@ -232,7 +208,7 @@ class Worklist:
         return self._is_by_call(pair) and any(
             (pair.before is None or _covers(other.before, pair.before))
             and (pair.after is None or _covers(other.after, pair.after))
-            for other, _ in self._found.get((pair.agent, True, True), ())
+            for other in self._found.get((pair.agent, True, True), ())
         )
 
     def _is_by_call(self, pair: PositionPair) -> bool:
@@ -246,7 +222,7 @@ class Worklist:
         if parent.before is None or parent.after is None:
             return True
         side, above = (0, parent.before) if pair.before is None else (1, parent.after)
-        return not self.moves[side].numbers.granted(above.use)[0] >> pair.agent & 1
+        return not self._moves[side].granted(above.use) >> pair.agent & 1
 
     def _start(self, agents: Iterable[str]) -> None:
         for agent in agents:
@@ -263,10 +239,10 @@ class Worklist:
         is_start = agent in side.starts or agent in side.alone
         if not is_start and agent in side.reading.agents:
             return None
-        return self.moves[number].start(agent)
+        return self._moves[number].start(agent)
 
     def _follow(self, pair: PositionPair) -> None:
-        sides = tuple(zip(self.moves, (pair.before, pair.after), strict=True))
+        sides = tuple(zip(self._moves, (pair.before, pair.after), strict=True))
         targets = [side.startable(at) if at is not None else 0 for side, at in sides]
         # Pairs behind which the same follows start every agent once.
         before, after = (side.incoming(at) if at is not None else None for side, at in sides)
@@ -289,39 +265,30 @@ class Worklist:
         started = (targets[0] | targets[1]) & ~self._refused.get(key, 0)
         self.edges[pair.agent] = self.edges.get(pair.agent, 0) | started
 
-    def _known(self, pair: PositionPair) -> list[tuple[PositionPair, _Differing]]:
-        """Return the pairs of the same agent on the same sides."""
-        key = pair.agent, pair.before is not None, pair.after is not None
-        return self._found.setdefault(key, [])
-
     def _add(self, pair: PositionPair) -> None:
         """Add a pair, unless some that are known cover it together."""
         if not pair.is_shared and not (self._one_sided and (pair.before or pair.after)):
             return
-        known, differing = self._known(pair), self._differing(pair)
-        if self._is_shown(pair, differing):
-            return
+        key = pair.agent, pair.before is not None, pair.after is not None
+        known = self._found.setdefault(key, [])
+        left = pair.differing = self._differing(pair)
+        for other in known:
+            is_more = not left or not other.differing.isdisjoint(left)
+            if is_more and self._is_covered(pair, other):
+                left -= other.differing
+                if not left:
+                    return
         if self._is_full(known):
             self.is_whole = False
             return
         self._count += 1
-        for other, others in known:
-            if others <= differing and self._is_covered(other, pair):
+        for other in known:
+            if other.differing <= pair.differing and self._is_covered(other, pair):
                 other.is_covered = True
-        known.append((pair, differing))
+        known.append(pair)
         self._waiting.append(pair)
 
-    def _is_shown(self, pair: PositionPair, differing: _Differing) -> bool:
-        """Return whether known pairs that cover *pair* differ together in all it differs in."""
-        left = differing
-        for other, others in self._known(pair):
-            if (not others.isdisjoint(left) or not left) and self._is_covered(pair, other):
-                left -= others
-                if not left:
-                    return True
-        return False
-
-    def _is_full(self, known: list[tuple[PositionPair, _Differing]]) -> bool:
+    def _is_full(self, known: list[PositionPair]) -> bool:
         """Return whether no pair of an agent is kept beside those that are *known*.
 
         The first is kept in any case: it is a shortest chain.
@@ -329,22 +296,20 @@ class Worklist:
         if self._of_agent is None:
             return bool(known) and self._count >= _PAIRS
         if len(known) >= self._of_agent:
-            known[:] = [each for each in known if not each[0].is_covered]
+            known[:] = [pair for pair in known if not pair.is_covered]
         return bool(known) and (len(known) >= self._of_agent or self._count >= _IN_ALL)
 
-    def _differing(self, pair: PositionPair) -> _Differing:
+    def _differing(self, pair: PositionPair) -> frozenset[object]:
         before, after = pair.before, pair.after
         if before is None or after is None:
             # The call that starts an agent shows that; where there is none, only the pair does.
-            return _NOTHING if self._is_by_call(pair) else frozenset({"start"})
-        found: set[object] = set()
-        for which, one, other in (
-            ("use", before.use, after.use),
-            ("delegate", before.delegated, after.delegated),
-        ):
-            if one != other:
-                found.update((which, 0, number) for number in one - other)
-                found.update((which, 1, number) for number in other - one)
+            return frozenset(() if self._is_by_call(pair) else ("start",))
+        both = (before.use, after.use), (before.delegated, after.delegated)
+        found: set[object] = {
+            (which, number in one, number)
+            for which, (one, other) in enumerate(both)
+            for number in one ^ other
+        }
         if before.bounds != after.bounds:
             found.add((before.bounds, after.bounds))
         return frozenset(found)
@@ -358,32 +323,21 @@ class Reach:
     """The positions of one reading that matter.
 
     Attributes:
+        chains: agent -> its chains, the shortest first. What some chain of the agent grants, one
+            of these grants, and it is a shortest.
+        edges: agent -> the agents it can start from some position.
         most: agent -> what it may do at most; nothing where `chains` are all that matter.
 
     """
 
+    chains: Mapping[str, tuple[Chain, ...]]
+    edges: Mapping[str, tuple[str, ...]]
     most: Mapping[str, Table]
-    _moves: PositionMoves = field(repr=False)
-    _pairs: tuple[PositionPair, ...] = field(repr=False)
-    _edges: Mapping[int, int] = field(repr=False)
 
     @property
     def exact(self) -> bool:
         """Whether the chains are all that matter."""
         return not self.most
-
-    @cached_property
-    def chains(self) -> dict[str, tuple[Chain, ...]]:
-        """Agent -> its chains, the shortest first.
-
-        What some chain of the agent grants, one of these grants, and it is a shortest.
-        """
-        known: dict[int, Chain] = {}
-        found: dict[str, list[Chain]] = {}
-        for pair in self._pairs:
-            chains = found.setdefault(self._moves.numbers.agents[pair.agent], [])
-            chains.append(self._chain(pair, known))
-        return {agent: tuple(chains) for agent, chains in found.items()}
 
     @cached_property
     def widest(self) -> dict[str, tuple[Chain, ...]]:
@@ -399,38 +353,11 @@ class Reach:
             found.setdefault(chain.table.use.sets, chain)
         return tuple(found.values())
 
-    @cached_property
-    def edges(self) -> dict[str, tuple[str, ...]]:
-        """Agent -> the agents it can start from some position."""
-        names = self._moves.numbers.agents
-        return {
-            names[agent]: tuple(names[target] for target in bits(targets))
-            for agent, targets in self._edges.items()
-        }
-
-    def _chain(self, pair: PositionPair, known: dict[int, Chain]) -> Chain:
-        missing = [pair]
-        while missing[-1].parent is not None and id(missing[-1].parent) not in known:
-            missing.append(missing[-1].parent)
-        for each in reversed(missing):
-            known[id(each)] = self._behind(each, known)
-        return known[id(pair)]
-
-    def _behind(self, pair: PositionPair, known: Mapping[int, Chain]) -> Chain:
-        numbers, parent = self._moves.numbers, pair.parent
-        agent = numbers.agents[pair.agent]
-        if parent is None:
-            return Chain.start(agent, numbers.reading)
-        return known[id(parent)].spawn(agent)
-
 
 def _widest(chains: tuple[Chain, ...]) -> Iterator[Chain]:
     sets = [chain.table.use.sets for chain in chains]
-    for number, chain in enumerate(chains):
-        use = sets[number]
-        if not any(
-            other < use or (other == use and place < number) for place, other in enumerate(sets)
-        ):
+    for number, (chain, use) in enumerate(zip(chains, sets, strict=True)):
+        if use not in sets[:number] and not any(other < use for other in sets):
             yield chain
 
 
@@ -450,11 +377,18 @@ def reach(
         alone: starts of further chains, of which only that of one agent is wanted.
 
     """
-    starts = tuple(project.starts if starts is None else starts)
-    side = ReadingSide(reading, starts, tuple(alone))
-    found = Worklist(side, None, of_agent=_PER_AGENT).run()
+    side = ReadingSide(reading, tuple(project.starts if starts is None else starts), tuple(alone))
+    found = Worklist(side, NO_CHAINS, of_agent=_PER_AGENT).run()
+    made, chains = Chains(reading), dict[str, list[Chain]]()
+    for pair in found:
+        names = found.names(pair)
+        chains.setdefault(names[-1], []).append(made.of(names))
+    edges = {
+        found.agents[agent]: tuple(found.agents[target] for target in bits(targets))
+        for agent, targets in found.edges.items()
+    }
     most = {} if found.is_whole else dict(_most(side, found.agents))
-    return Reach(most, found.moves[0], tuple(found), found.edges)
+    return Reach({agent: tuple(some) for agent, some in chains.items()}, edges, most)
 
 
 def _most(side: ReadingSide, agents: Iterable[str]) -> Iterator[tuple[str, Table]]:
