@@ -32,20 +32,6 @@ from policy.hosts.workspace import Unread, Workspace
 from policy.tables.chain import READINGS, Chain
 from policy.tables.table import Bounds, Table
 
-__all__ = [
-    "AgentAudit",
-    "Audit",
-    "AuditPosition",
-    "GapGroup",
-    "Gaps",
-    "ProjectAudit",
-    "ReadingGap",
-    "access_by_mode",
-    "audit",
-    "dead_rules",
-    "escalations",
-]
-
 
 @frozen
 class ReadingGap(Difference):
@@ -85,14 +71,13 @@ class Gaps:
             return (), ()
         unique: dict[object, ReadingGap] = {}
         why: dict[str, None] = dict.fromkeys(() if pairs.is_whole else (MANY_CHAINS,))
-        for pair in pairs.of(agent):
-            names = pairs.names(pair)
+        for names in map(pairs.names, pairs.of(agent)):
             found = self._compared.compare(names)
             why.update(dict.fromkeys(found.why))
-            for each in (self._compared.at(names, one) for one in found.differences):
-                key = (each.tool, str(each.call), each.effects)
+            for one in found.differences:
+                each = self._compared.at(names, one)
                 gap = ReadingGap(each.tool, each.call, each.before, each.after, names)
-                unique.setdefault(key, gap)
+                unique.setdefault((each.tool, str(each.call), each.effects), gap)
         return tuple(unique.values()), tuple(why)
 
 
@@ -188,8 +173,51 @@ class Audit:
 def audit(workspace: Workspace) -> Audit:
     """Return the audit of *workspace*."""
     known: Known = {}
-    projects = tuple(_Auditor(project, known).run() for project in workspace.projects)
+    projects = tuple(_audit(project, known) for project in workspace.projects)
     return Audit(workspace.label, projects, workspace.findings, workspace.unread)
+
+
+def _audit(project: Project, known: Known) -> ProjectAudit:
+    gaps, most = Gaps(project, known), _Most()
+    declared = real = reach(project, project.attenuated, alone=project.asides)
+    if not is_met_alike(project.attenuated, project.enforced):
+        real = reach(project, project.enforced, alone=project.asides)
+    # What is written in files comes before what the host has anyway.
+    by_name = sorted(project.agents, key=lambda n: (project.agents[n].place is None, n))
+    names = dict.fromkeys([*project.starts, *project.asides, *by_name])
+    agents = []
+    for name in steps(names, f"auditing {project.title}"):
+        entry, (found, why) = project.agents.get(name), gaps.of(name)
+        attenuated, enforced = (
+            tuple(_position(project, chain) for chain in each.widest.get(name, ()))
+            for each in (declared, real)
+        )
+        agents.append(
+            AgentAudit(
+                name,
+                entry.place if entry else None,
+                attenuated,
+                enforced,
+                escalations=tuple(gap for gap in found if gap.widened),
+                # What a rule in a file grants, and the host refuses.
+                dead_letters=tuple(
+                    gap
+                    for gap in found
+                    if not gap.widened
+                    and any(because.place is not None for because in gap.before.because)
+                ),
+                spawns=(declared.edges.get(name, ()), real.edges.get(name, ())),
+                most=(_most(name, declared, most), _most(name, real, most)),
+                why=why,
+                bounds=entry.declared.bounds if entry else Bounds(),
+            )
+        )
+    return ProjectAudit(project, tuple(agents), declared.exact and real.exact)
+
+
+def _position(project: Project, chain: Chain) -> AuditPosition:
+    confirm = tuple(link.name for link in chain.links if link.confirm)
+    return AuditPosition(chain.names, confirm, _runs_read_only(project, chain.table))
 
 
 def access_by_mode(project: Project) -> dict[str, dict[tuple[str, ...], list[ToolAccess]]]:
@@ -198,26 +226,32 @@ def access_by_mode(project: Project) -> dict[str, dict[tuple[str, ...], list[Too
     Nothing for a host without modes.
     """
     found: dict[str, dict[tuple[str, ...], list[ToolAccess]]] = {}
-    known: _Most = {}
+    known = _Most()
+    run = project.tool_classes["run"][0]
     for each in (project, *project.modes.values()):
-        if each.mode:
-            real = reach(each, each.enforced, alone=each.asides)
-            alike: dict[tuple[ToolAccess, ...], list[str]] = {}
-            run = project.tool_classes["run"][0]
-            for name, (first, *_) in real.widest.items():
-                read_only = ("read-only",) if _runs_read_only(first.table, run) else ()
-                access = tuple(
-                    evolve(one, allowed=(*read_only, *one.allowed)) if one.name == run else one
-                    for one in tool_access(_most(name, real, known))
-                )
-                alike.setdefault(access, []).append(name)
-            found[each.mode] = {tuple(names): [*access] for access, names in alike.items()}
+        if not each.mode:
+            continue
+        real = reach(each, each.enforced, alone=each.asides)
+        alike: dict[tuple[ToolAccess, ...], list[str]] = {}
+        for name, (first, *_) in real.widest.items():
+            read_only = ("read-only",) if _runs_read_only(project, first.table) else ()
+            access = tuple(
+                evolve(one, allowed=(*read_only, *one.allowed)) if one.name == run else one
+                for one in tool_access(_most(name, real, known))
+            )
+            alike.setdefault(access, []).append(name)
+        found[each.mode] = {tuple(names): [*access] for access, names in alike.items()}
     return found
 
 
-def _runs_read_only(table: Table, tool: str) -> bool:
-    """Return whether commands of *tool* that change nothing need no rule."""
-    lookup = table.lookup(tool)
+# Commands that change nothing, and one that no host knows.
+_READ_ONLY: Final = ("ls", "pwd", "wc x", "whoami")
+_UNKNOWN: Final = "no-such-program x"
+
+
+def _runs_read_only(project: Project, table: Table) -> bool:
+    """Return whether commands that change nothing need no rule."""
+    lookup = table.lookup(project.tool_classes["run"][0])
     unruled, *found = [lookup.decide({"command": each}) for each in (_UNKNOWN, *_READ_ONLY)]
     # A rule may allow some of them by name.
     free = any(each.effect is Effect.ALLOW and not each.because for each in found)
@@ -236,61 +270,6 @@ def _most(agent: str, found: Reach, known: _Most) -> tuple[AtMost, ...]:
     if key not in known:
         known[key] = at_most(tables)
     return known[key]
-
-
-class _Auditor:
-    def __init__(self, project: Project, known: Known) -> None:
-        self.project = project
-        self._gaps = Gaps(project, known)
-        self._most: _Most = {}
-
-    def run(self) -> ProjectAudit:
-        """Return the audit of the project."""
-        project = self.project
-        declared = reach(project, project.attenuated, alone=project.asides)
-        real = declared
-        if not is_met_alike(project.attenuated, project.enforced):
-            real = reach(project, project.enforced, alone=project.asides)
-        # What is written in files comes before what the host has anyway.
-        by_name = sorted(project.agents, key=lambda n: (project.agents[n].place is None, n))
-        names = dict.fromkeys([*project.starts, *project.asides, *by_name])
-        agents = tuple(
-            self._agent(name, declared, real) for name in steps(names, f"auditing {project.title}")
-        )
-        return ProjectAudit(project, agents, declared.exact and real.exact)
-
-    def _agent(self, name: str, declared: Reach, real: Reach) -> AgentAudit:
-        entry = self.project.agents.get(name)
-        gaps, why = self._gaps.of(name)
-        ours, theirs = (found.widest.get(name, ()) for found in (declared, real))
-        return AgentAudit(
-            name=name,
-            place=entry.place if entry else None,
-            attenuated=tuple(map(self._position, ours)),
-            enforced=tuple(map(self._position, theirs)),
-            escalations=tuple(gap for gap in gaps if gap.widened),
-            dead_letters=tuple(gap for gap in gaps if _is_dead_letter(gap)),
-            spawns=(declared.edges.get(name, ()), real.edges.get(name, ())),
-            most=(_most(name, declared, self._most), _most(name, real, self._most)),
-            why=why,
-            bounds=entry.declared.bounds if entry else Bounds(),
-        )
-
-    def _position(self, chain: Chain) -> AuditPosition:
-        confirm = tuple(link.name for link in chain.links if link.confirm)
-        runs = _runs_read_only(chain.table, self.project.tool_classes["run"][0])
-        return AuditPosition(chain.names, confirm, runs)
-
-
-# Commands that change nothing, and one that no host knows.
-_READ_ONLY: Final = ("ls", "pwd", "wc x", "whoami")
-_UNKNOWN: Final = "no-such-program x"
-
-
-def _is_dead_letter(gap: ReadingGap) -> bool:
-    """Return whether the host refuses what a rule in a file grants."""
-    written = any(because.place is not None for because in gap.before.because)
-    return written and not gap.widened
 
 
 # --- gaps that are alike -------------------------------------------------------------------

@@ -8,7 +8,6 @@ separates what chains of the shape may do from what others may.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
 from policy.analysis.reach.query import GrantedCalls
 from policy.analysis.reach.worklist import Reach, reach
@@ -21,11 +20,6 @@ from policy.hosts.project import Project
 from policy.language.syntax import Matcher, Never
 from policy.tables.chain import Chain, Link, Reading, spawn_call
 from policy.tables.dialect import Dialect
-
-__all__ = ["ChainShape", "check"]
-
-_ANY_NUMBER: Final = "**"
-_ANY: Final = "*"
 
 
 @frozen
@@ -42,9 +36,9 @@ class ChainShape:
         """Return where it stands after *agent*; nowhere where no such chain is of the shape."""
         found = set()
         for place in places - {len(self.links)}:
-            if self.links[place] == _ANY_NUMBER:
+            if self.links[place] == "**":
                 found.add(place)
-            elif self.links[place] in (_ANY, agent):
+            elif self.links[place] in ("*", agent):
                 found.add(place + 1)
         return self._on(found)
 
@@ -55,7 +49,7 @@ class ChainShape:
     def _on(self, places: set[int]) -> frozenset[int]:
         found = set(places)
         for place, link in enumerate(self.links):
-            if place in found and link == _ANY_NUMBER:
+            if place in found and link == "**":
                 found.add(place + 1)  # of no agent
         return frozenset(found)
 
@@ -102,51 +96,35 @@ def _split(link: Link) -> tuple[Link, frozenset[int]]:
 def check(project: Project, dialect: Dialect) -> Iterator[ClaimVerdict]:
     """Yield the verdict on every claim of *project*, in the order written."""
     for claim in project.claims:
-        if isinstance(claim, Never):
-            yield from _proven(project, claim, dialect)
-        else:
+        if not isinstance(claim, Never):
             yield from check_claim(project, claim, dialect)
-
-
-def _proven(project: Project, statement: Never, dialect: Dialect) -> Iterator[ClaimVerdict]:
-    """Yield whether no chain of the shape can make a call, for each matcher.
-
-    A chain can where the call is allowed or asked for.
-    """
-    shape = ChainShape(statement.chain)
-    found = reach(project, _Shaped(project.attenuated, shape))
-    chains = [chain for some in found.chains.values() for chain in some]
-    # The shortest first.
-    chains = sorted(
-        (chain for chain in chains if shape.holds(_split(chain.links[-1])[1])),
-        key=lambda chain: (len(chain.links), chain.names),
-    )
-    for matcher in statement.matchers:
-        said = f"never {' > '.join(statement.chain)}: {matcher}"
-        try:
-            tables = [matching(matcher, dialect, effect) for effect in (Effect.DENY, Effect.ASK)]
-        except PolicyError as error:
-            yield ClaimVerdict(said, None, error.message, matcher.span)
             continue
-        yield _verdict(said, matcher, chains, found, GrantedCalls(*tables))
+        shape = ChainShape(claim.chain)
+        found = reach(project, _Shaped(project.attenuated, shape))
+        every = (chain for some in found.chains.values() for chain in some)
+        chains = [chain for chain in every if shape.holds(_split(chain.links[-1])[1])]
+        chains.sort(key=lambda chain: (len(chain.links), chain.names))
+        for matcher in claim.matchers:
+            yield _verdict(claim, matcher, dialect, chains, found)
 
 
 def _verdict(
-    said: str, matcher: Matcher, chains: list[Chain], found: Reach, granted: GrantedCalls
+    statement: Never, matcher: Matcher, dialect: Dialect, chains: list[Chain], found: Reach
 ) -> ClaimVerdict:
+    """Return whether none of *chains* can make a call: none gets one allowed or asked for."""
+    said = f"never {' > '.join(statement.chain)}: {matcher}"
+    try:
+        tables = [matching(matcher, dialect, effect) for effect in (Effect.DENY, Effect.ASK)]
+    except PolicyError as error:
+        return ClaimVerdict(said, None, error.message, matcher.span)
+    granted = GrantedCalls(*tables)
     for chain in chains:
         can = [*granted.by(chain)]
         if can:
             call, decision = max(can, key=lambda pair: pair[1].effect)
-            return ClaimVerdict(
-                said,
-                holds=False,
-                why=f"{' > '.join(chain.names)} can: {decision}",
-                span=matcher.span,
-                decision=decision,
-                chain=chain.names,
-                call=call,
-            )
+            why = f"{' > '.join(chain.names)} can: {decision}"
+            refuted = ClaimVerdict(said, holds=False, why=why, span=matcher.span)
+            return evolve(refuted, decision=decision, chain=chain.names, call=call)
     for table in found.most.values():
         # What is refused at most is refused to every chain, of the shape or not.
         granted.at_most(table)

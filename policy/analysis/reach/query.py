@@ -29,18 +29,6 @@ from policy.tables.dialect import Dialect
 from policy.tables.ruleset import RuleSet
 from policy.tables.table import Table
 
-__all__ = [
-    "Answer",
-    "Call",
-    "Excess",
-    "GrantedCalls",
-    "Query",
-    "exceeds",
-    "query",
-    "read_maximum",
-    "refusal",
-]
-
 
 def read_maximum(source: Source) -> Policy:
     """Return the policy that a file of one agent states.
@@ -118,7 +106,7 @@ def _examples(denied: Table) -> tuple[Call, ...]:
     return tuple((each.tool, each.call) for each in found)
 
 
-def refusal(
+def _refusal(
     unexplained: Answer,
     calls: Sequence[Call],
     chains: Iterable[Chain],
@@ -137,7 +125,7 @@ def refusal(
     """
     found: list[Answer] = []
     for chain in chains:
-        decided = [(call, chain.decide(*call)) for call in calls]
+        decided = ((call, chain.decide(*call)) for call in calls)
         found += [unexplained.shown(chain, *each) for each in decided if not _is_granted(each[1])]
     for start in starts if not found else ():
         try:
@@ -194,28 +182,21 @@ def query(workspace: Workspace, matcher: Matcher, *, readings: Iterable[str] = R
         dialect = _dialect(project)
         granted = GrantedCalls(matching(matcher, dialect), matching(matcher, dialect, Effect.ASK))
         calls = _examples(granted.denied)
-        for reading in readings:
-            answers += _answers(project, reading, granted, calls)
+        for name in readings:
+            reading, starts = project.reading(name), project.all_starts
+            found = reach(project, reading, starts)
+            for agent in dict.fromkeys([*starts, *project.agents, *found.chains]):
+                answer, chains = Answer(project.title, name, agent), found.chains.get(agent, ())
+                can = [answer.shown(chain, *each) for chain in chains for each in granted.by(chain)]
+                # The first of the greatest effect: chains come shortest first.
+                best = max(can, key=lambda one: one.effect, default=None)
+                answers.append(best or _refusal(answer, calls, chains, starts, reading))
+                if agent in found.most and (best is None or best.effect < Effect.ALLOW):
+                    granted.at_most(found.most[agent])
         why |= granted.why
-    can = tuple(answer for answer in answers if answer.effect is not Effect.DENY)
-    cannot = tuple(answer for answer in answers if answer.effect is Effect.DENY)
-    return Query(can, cannot, tuple(why))
-
-
-def _answers(
-    project: Project, name: str, granted: GrantedCalls, calls: Sequence[Call]
-) -> Iterator[Answer]:
-    """Yield for each agent whether it can, in the reading of that *name*."""
-    reading, starts = project.reading(name), project.all_starts
-    found = reach(project, reading, starts)
-    for agent in dict.fromkeys([*starts, *project.agents, *found.chains]):
-        answer, chains = Answer(project.title, name, agent), found.chains.get(agent, ())
-        can = [answer.shown(chain, *each) for chain in chains for each in granted.by(chain)]
-        # The first of the greatest effect: chains come shortest first.
-        best = max(can, key=lambda one: one.effect, default=None)
-        yield best or refusal(answer, calls, chains, starts, reading)
-        if agent in found.most and (best is None or best.effect < Effect.ALLOW):
-            granted.at_most(found.most[agent])
+    granting = tuple(answer for answer in answers if answer.effect is not Effect.DENY)
+    refused = tuple(answer for answer in answers if answer.effect is Effect.DENY)
+    return Query(granting, refused, tuple(why))
 
 
 def _dialect(project: Project) -> Dialect:
@@ -244,27 +225,21 @@ class GrantedCalls:
         """Yield calls that *chain* grants, and what they get: some of the most among them."""
         key = chain.table.use.sets
         if key not in self._known:
-            self._known[key] = self._compared(chain.table)
-        for found in self._known[key]:
-            decision = chain.decide(found.tool, found.call)
+            found = self._taken(chain.table, self.denied, Effect.DENY)
+            # A comparison shows that there is less, not of each effect what is less: the program
+            # behind a wrapper may be allowed where it alone is asked for.
+            if {each.before.effect for each in found} == {Effect.ASK}:
+                found += self._taken(chain.table, self._asked, Effect.ASK)
+            self._known[key] = found
+        for each in self._known[key]:
+            decision = chain.decide(each.tool, each.call)
             if _is_granted(decision):
-                yield (found.tool, found.call), decision
+                yield (each.tool, each.call), decision
 
     def at_most(self, table: Table) -> None:
         """Note that a chain may grant more, unless *table*, which grants no less, grants none."""
         if self._taken(table, self.denied, Effect.DENY):
             self.why[MANY_POSITIONS] = None
-
-    def _compared(self, table: Table) -> tuple[Difference, ...]:
-        """Return what *table* grants.
-
-        A comparison shows that there is less, not of each effect what is less: the program behind
-        a wrapper may be allowed where it alone is asked for.
-        """
-        found = self._taken(table, self.denied, Effect.DENY)
-        if {each.before.effect for each in found} == {Effect.ASK}:
-            found += self._taken(table, self._asked, Effect.ASK)
-        return found
 
     def _taken(self, table: Table, other: Table, effect: Effect) -> tuple[Difference, ...]:
         """Return what *table* grants of the calls that *other* denies, or asks for: its *effect*.
