@@ -192,17 +192,21 @@ class _Tool:
         """Return what the agent may do at most with the tool."""
         rest = self._best(None)
         best = {pattern: self._best(pattern) for pattern in self._rules}
-        effects: dict[str, set[Effect]] = {}
+        shown = {pattern: self._shown(pattern) for pattern in self._rules}
+        effects: dict[str, set[tuple[Effect, str]]] = {}
         for pattern, rule in self._rules.items():
-            effects.setdefault(rule, set()).add(best[pattern].effect)
+            effects.setdefault(rule, set()).add((best[pattern].effect, shown[pattern].casefold()))
         grants: dict[object, MostGranted] = {}
         for pattern, rule in self._rules.items():
             if not self._differs(pattern, best, rest):
                 continue
-            # A rule does not name one of its patterns where these get different effects.
-            written = bool(rule) and len(effects[rule]) == 1
-            name = rule if written else self._shown(pattern)
-            new = values.evolve(best[pattern], rule=name, written=written)
+            # A rule names none of its patterns where these get different effects, but for letters:
+            # one rule may guard a text in any case, and another allow it in one.
+            new, text = best[pattern], shown[pattern].casefold()
+            is_one = all(one is new.effect or other == text for one, other in effects[rule])
+            written = bool(rule) and is_one
+            name = rule if written else shown[pattern]
+            new = values.evolve(new, rule=name, written=written)
             known = grants.get((new.effect, name), new)
             grants[new.effect, name] = values.evolve(known, patterns=(*known.patterns, pattern))
         ranked = sorted(grants.values(), key=lambda grant: grant.effect, reverse=True)
@@ -225,15 +229,19 @@ class _Tool:
             said: list[tuple[Effect, Reason | None]] = [(lookup.floor, None)]
             if lookup.constant is not None:
                 said = [(lookup.constant.effect, lookup.constant.reason)]
-            said += [self._of_row(row, order, pattern) for row, order in rows]
+            is_met = len(rows) > 1
+            said += [self._of_row(row, order, pattern, is_met=is_met) for row, order in rows]
             effect, reason = min(said, key=lambda pair: pair[0])
             grants.append(MostGranted(effect, "", number, reason))
         return max(grants, key=lambda grant: grant.effect)
 
     def _of_row(
-        self, row: Row, order: _Order, pattern: Pattern | None
+        self, row: Row, order: _Order, pattern: Pattern | None, *, is_met: bool
     ) -> tuple[Effect, Reason | None]:
-        """Return what a row says of such calls at most, and why where that is its default."""
+        """Return what a row says of such calls at most, and why where that is its default.
+
+        What an overlapping pattern gets is told of that one, unless the row *is_met* with others.
+        """
         default = row.default.effect, row.default.reason
         if pattern is None:
             return default
@@ -244,7 +252,7 @@ class _Tool:
         earlier = {row.entries[place].effect for place in overlapping if place < end}
         if earlier - {effect}:
             self._why[OVERLAPPING] = None
-        greatest = max((effect, *earlier))
+        greatest = max((effect, *earlier)) if is_met else effect
         return greatest, reason if greatest is effect else None
 
     def _shown(self, pattern: Pattern) -> str:
