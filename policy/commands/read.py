@@ -31,7 +31,6 @@ from policy.commands.words import (
     HARMLESS_TARGETS,
     Script,
     SimpleCommand,
-    Target,
     Word,
     as_written,
     basename,
@@ -45,16 +44,7 @@ from policy.commands.words import (
 )
 from policy.core import expressions as re
 from policy.core import limits
-from policy.core.values import Final, evolve, frozen
-
-__all__ = [
-    "PlainReader",
-    "Reader",
-    "Scanner",
-    "note_unknown",
-    "read_plain",
-]
-
+from policy.core.values import Final, evolve
 
 _LETTERS: Final = r"A-Za-z0-9_./:@%+,\-"
 _GLOBS: Final = r"A-Za-z0-9_./:@%+,^~*?\-"
@@ -81,7 +71,7 @@ def read_plain(text: str) -> Script | None:  # noqa: PLR0912  # one loop over fi
     """Return what a command of plain words and operators consists of; None for any other."""
     command = SimpleCommand()
     words, commands = command.words, [command]
-    targets: list[Target] = []
+    targets: list[Redirection] = []
     position, operator, redirected = 0, "", False
     text = text.strip(" \t\n")
     length, match_at = len(text), _TOKEN.match
@@ -122,13 +112,13 @@ def read_plain(text: str) -> Script | None:  # noqa: PLR0912  # one loop over fi
             redirected |= bool(words)
             command.directed = True
             command.led |= not words
-            if kind == _IS_FILE and (
-                match[3][:2] == "//" or _is_descriptor(match[3], text[position:])
-            ):
-                return None
             if kind == _IS_FILE:
+                # Digits may belong to the redirection behind them.
+                name, is_descriptor = match[3], text[position : position + 1] in ("<", ">")
+                if name[:2] == "//" or (name.isdigit() and is_descriptor):
+                    return None
                 writes = ">" in match[2]
-                targets.append(Target(match[3], writes))
+                targets.append(Redirection(name, writes))
                 command.fills |= writes
     if not words:
         if operator != ";" or command.led:
@@ -155,11 +145,6 @@ def _is_one_piece(raw: str) -> bool:
     return raw[0] in "'\"" and raw.find(raw[0], 1) == len(raw) - 1
 
 
-def _is_descriptor(name: str, rest: str) -> bool:
-    """Whether what looks like the name of a file belongs to the redirection behind it."""
-    return name.isdigit() and rest[:1] in ("<", ">")
-
-
 def _quoted(raw: str) -> Word:
     if "'" not in raw and '"' not in raw:
         return Word(raw, raw, glob="*" in raw or "?" in raw)
@@ -183,23 +168,20 @@ _REDIRECTION = re.compile(r"[0-9]*(?:&>>|&>|>>|>\||>&|<<<|<<-|<<|<&|<>|>|<)")
 _OPERATOR = re.compile(r"&&|\|\||;;&|;;|;&|\|&|[;&|\n]")
 _ORDINARY = re.compile(r"[^ \t\n'\"\\`$();&|<>]+")
 _QUOTED = re.compile(r"[^\"\\`$]+")
-# As far as a sum goes that does not end.
-_SUM = re.compile(r"\(\((?:[^;|\n]|\|\|)*")
 _VARIABLE = re.compile(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))")
 
 
 class Scanner:
     """Cuts a command into words and operators, quotes and nesting respected.
 
-    Attributes:
-        script: what was read so far.
-        sums: whether ``((`` begins a sum, in which no command stands; else it is two groups.
+    *script* is what was read so far. With *resumes*, a command may go on behind a group in
+    parentheses, as some read it.
     """
 
-    def __init__(self, text: str, depth: int = 0, start: int = 0, *, sums: bool = False) -> None:
+    def __init__(self, text: str, depth: int = 0, start: int = 0, *, resumes: bool = False) -> None:
         self.text = text
         self.depth = depth
-        self.sums = sums
+        self.resumes = resumes
         self.position = start
         self.script = Script([SimpleCommand()])
         self._variables: dict[str, str] = {}
@@ -213,12 +195,7 @@ class Scanner:
         self._resumed: list[Word] = []  # of them, with which the next command may go on
         self._awaiting: str | None = None  # the redirection whose target comes next
 
-    def run(self) -> Script:
-        """Scan all of the text."""
-        self._scan(within=False)
-        return self.script
-
-    def _scan(self, *, within: bool) -> None:
+    def run(self, *, within: bool = False) -> Script:
         """Scan to the end, or *within* a ``$(`` to its parenthesis."""
         text, length = self.text, len(self.text)
         while self.position < length:
@@ -238,25 +215,28 @@ class Scanner:
             elif character in "()":
                 # Groups, subshells, functions: what is inside is a command too.
                 self.script.note(character, UNSEEN)
-                sum_ = _SUM.match(text, self.position) if self.sums else None
-                if sum_ is None:
-                    self._open += 1 if character == "(" else -1
-                held = self._held_back(character) if self.sums else []
+                self._open += 1 if character == "(" else -1
+                held = self._held_back(character) if self.resumes else []
                 self._end_command()
-                if held:
-                    self._resumed = held
-                self.position = sum_.end() if sum_ else self.position + 1
+                self._resumed = held or self._resumed
+                self.position += 1
             elif (match := _REDIRECTION.match(text, self.position)) and not (
                 self._started and match[0][0].isdigit()
             ):
-                self._redirect(match[0])
+                self._end_word()
+                self._awaiting = match[0].lstrip("0123456789")
+                if self._awaiting in ("<<", "<<-", "<>"):
+                    self.script.note(match[0], UNSEEN)
                 self.position = match.end()
             elif match := _OPERATOR.match(text, self.position):
-                self._operator(match[0])
+                self._end_command()
+                if match[0] in ("&", ";;", ";&", ";;&"):
+                    self.script.note(match[0], UNSEEN)
                 self.position = match.end()
             else:
                 self._character(character)
         self._end_command()
+        return self.script
 
     def _held_back(self, parenthesis: str) -> list[Word]:
         """Return the words that a command goes on from behind *parenthesis*, if one is there.
@@ -273,17 +253,17 @@ class Scanner:
                 return words
         return []
 
-    def _operator(self, operator: str) -> None:
-        self._end_command()
-        if operator in ("&", ";;", ";&", ";;&"):
-            self.script.note(operator, UNSEEN)
-
     def _character(self, character: str) -> None:
         word, text = self._word, self.text
         self._started = True
         if character == "'":
             end = text.find("'", self.position + 1)
-            self._quoted(text[self.position : end + 1 if end >= 0 else len(text)], closed=end >= 0)
+            quoted = text[self.position : end + 1 if end >= 0 else len(text)]
+            if end < 0:
+                self.script.note(quoted, UNCLOSED)
+            if "\0" in quoted:
+                self.script.note(quoted, DIFFER)
+            self._take(quoted, quoted.strip("'"))
         elif character == '"':
             self._double()
         elif character == "\\":
@@ -326,13 +306,6 @@ class Scanner:
         word.known &= value is not None
         self._take(written, written if value is None else value)
 
-    def _quoted(self, raw: str, *, closed: bool) -> None:
-        if not closed:
-            self.script.note(raw, UNCLOSED)
-        if "\0" in raw:
-            self.script.note(raw, DIFFER)
-        self._take(raw, raw.strip("'"))
-
     def _double(self) -> None:
         text, start = self.text, self.position
         self._take('"', "")
@@ -362,28 +335,22 @@ class Scanner:
     def _substitution(self, opening: int) -> None:
         # What is substituted runs as well: its text becomes commands of its
         # own, and the word it stands in is not a literal any more.
-        began = self.position
+        began, start = self.position, self.position + opening
         self._word.literal = self._word.known = False
-        sum_ = _SUM.match(self.text, began + 1) if self.sums else None
-        if opening > 1 and sum_ is not None:
-            self._take(self.text[began : sum_.end()], "")
-            return
-        self._take(self.text[began : began + opening], "")
-        start = self.position
+        self._take(self.text[began:start], "")
         if self.depth >= limits.NESTING:
             self.script.note(self.text[began:start], UNSEEN)
             self._open += opening - 1
             return  # what is inside is read as if it stood here
+        text, begins = self.text, start
         if opening == 1:
-            end = self.text.find("`", start)
-            self.position = len(self.text) if end < 0 else end
-            inside = Scanner(self.text[start : self.position], self.depth + 1, sums=self.sums)
-            inside._pieces = self._pieces
-            inside.run()
-        else:
-            inside = Scanner(self.text, self.depth + 1, start, sums=self.sums)
-            inside._pieces = self._pieces
-            inside._scan(within=True)
+            end = text.find("`", start)
+            self.position = len(text) if end < 0 else end
+            text, begins = text[start : self.position], 0
+        inside = Scanner(text, self.depth + 1, begins, resumes=self.resumes)
+        inside._pieces = self._pieces
+        inside.run(within=opening > 1)
+        if opening > 1:
             self.position = inside.position
         self.position += 1
         self._pieces = inside._pieces
@@ -392,12 +359,6 @@ class Scanner:
         self.script.commands[-1:-1] = inside.script.commands
         self.script.targets += inside.script.targets
 
-    def _redirect(self, operator: str) -> None:
-        self._end_word()
-        self._awaiting = operator.lstrip("0123456789")
-        if self._awaiting in ("<<", "<<-", "<>"):
-            self.script.note(operator, UNSEEN)
-
     def _end_word(self) -> None:
         word = self._word
         if not self._started:
@@ -405,21 +366,19 @@ class Scanner:
         word.raw, word.plain = "".join(self._raw), "".join(self._plain)
         self._word, self._raw, self._plain = Word(), [], []
         self._started = False
-        if self._awaiting is None:
-            self.script.commands[-1].words.append(word)
-            return
         operator, self._awaiting = self._awaiting, None
         command = self.script.commands[-1]
+        if operator is None:
+            command.words.append(word)
+            return
         command.led |= not command.words and operator[0] != "<"
-        self._target(operator, word)
-
-    def _target(self, operator: str, word: Word) -> None:
         if operator in ("<<", "<<-", "<<<"):
             if not word.literal:
                 self.script.note(word.raw, UNKNOWN)
-        elif operator in (">&", "<&") and (DESCRIPTOR.match(word.plain)):
-            pass
-        elif word.plain not in HARMLESS_TARGETS:
+        elif not (
+            (operator in (">&", "<&") and DESCRIPTOR.match(word.plain))
+            or word.plain in HARMLESS_TARGETS
+        ):
             self.script.targets += targets_of(word, writes=operator[0] in ">&")
 
     def _end_command(self) -> None:
@@ -452,42 +411,39 @@ class Scanner:
 _MOVERS = frozenset("cd chdir pushd popd".split())
 
 
-@frozen
-class PlainReader:
-    """Reads commands by what a `Shell` says of wrappers."""
-
-    shell: Shell
-
-    def read(self, text: str) -> Command:
-        """Return the parts of a command and the files it opens. Never fails."""
-        short = len(text) <= limits.COMMAND_PIECES and not has_half(text)
-        script = (read_plain(text) if short else None) or Scanner(text).run()
-        note_unknown(script)
-        ambiguities = list(script.ambiguities)
-        parts, moves = [], 0
-        for command in filter(None, (each.words for each in script.commands)):
-            program = command[command_prefix(command, self.shell).program :]
-            moves += program[0].plain in _MOVERS
-            why = _ambiguity(command, program, self.shell)
-            if why is not None and not script.opaque:
-                ambiguities.append(why)
-            parts.append(_part(command, self.shell, grantable=not (script.opaque or why)))
-        files = [Redirection(target.name, target.writes) for target in script.targets]
-        if files and moves:
-            files += [_elsewhere(file) for file in files]
-        if files and moves > 1:
-            ambiguities.append(Ambiguity(text, "goes to more than one folder"))
-            parts = [evolve(part, grantable=False) for part in parts]
-        return Command(
-            tuple(parts),
-            tuple(files),
-            unread=script.unread,
-            opaque=script.opaque,
-            ambiguities=tuple(dict.fromkeys(ambiguities)),
-        )
-
-
-Reader: Final = PlainReader
+def read(text: str, shell: Shell) -> Command:
+    """Return the parts of a command and the files it opens, by what *shell* says of wrappers."""
+    short = len(text) <= limits.COMMAND_PIECES and not has_half(text)
+    script = (read_plain(text) if short else None) or Scanner(text).run()
+    note_unknown(script)
+    ambiguities = list(script.ambiguities)
+    parts, moves = [], 0
+    for command in filter(None, (each.words for each in script.commands)):
+        program = command[command_prefix(command, shell).program :]
+        moves += program[0].plain in _MOVERS
+        why = _ambiguity(command, program, shell)
+        if why is not None and not script.opaque:
+            ambiguities.append(why)
+        parts.append(_part(command, shell, grantable=not (script.opaque or why)))
+    files = script.targets
+    if files and moves:
+        # After a change of folder it is unknown which file a relative name is.
+        files += [
+            evolve(file, target=None)
+            if file.writes or (file.target is not None and file.target[:1] not in ("/", "~"))
+            else file
+            for file in files
+        ]
+    if files and moves > 1:
+        ambiguities.append(Ambiguity(text, "goes to more than one folder"))
+        parts = [evolve(part, grantable=False) for part in parts]
+    return Command(
+        tuple(parts),
+        tuple(files),
+        unread=script.unread,
+        opaque=script.opaque,
+        ambiguities=tuple(dict.fromkeys(ambiguities)),
+    )
 
 
 def note_unknown(script: Script) -> None:
@@ -498,12 +454,6 @@ def note_unknown(script: Script) -> None:
     unknown = next((word for word in words if not (word.literal or word.vetted)), None)
     if unknown is not None:
         script.note(unknown.raw, UNKNOWN)
-
-
-def _elsewhere(file: Redirection) -> Redirection:
-    """Return *file* as what it is after a change of folder: unknown, if it is relative."""
-    relative = file.target is not None and file.target[:1] not in ("/", "~")
-    return evolve(file, target=None) if relative or file.writes else file
 
 
 def _ambiguity(words: Sequence[Word], program: Sequence[Word], shell: Shell) -> Ambiguity | None:

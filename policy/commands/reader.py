@@ -1,8 +1,8 @@
 """Readers of shell commands: what tables ask for the parts of a command.
 
-A `Shell` is data and names its reader: the plain one (`policy.commands.read`), or that of a host.
-The latter is the package `policy.hosts.NAME.shell`, imported when it is first needed. Most commands
-are a program and plain words, and end here; no reader is imported for them.
+A `Shell` is data and names its reader: the plain one (`policy.commands.read`), or that of a host,
+in the package `policy.hosts.NAME.shell`. Most commands are a program and plain words, and end here;
+no reader is imported for them.
 """
 
 from __future__ import annotations
@@ -11,38 +11,9 @@ from functools import cache, lru_cache
 from importlib import import_module
 
 from policy.commands.knowledge import Shell
-from policy.core.values import TYPE_CHECKING, Any, Final, Protocol, frozen
+from policy.core.values import Any, Final, frozen
 from policy.patterns.automaton import NO_MATCH, Automaton
 from policy.patterns.tokens import CONTROLS
-
-if TYPE_CHECKING:
-    from policy.commands.knowledge import Shell
-
-__all__ = [
-    "BOXES",
-    "DIFFER",
-    "HOME_MARK",
-    "KEYWORDS",
-    "NO_COMMAND",
-    "SHELLS",
-    "SOME_VALUE",
-    "UNCLOSED",
-    "UNKNOWN",
-    "UNSEEN",
-    "Ambiguity",
-    "Command",
-    "CommandPart",
-    "CommandReader",
-    "Redirection",
-    "has_half",
-    "host_shell",
-    "in_home",
-    "is_plain",
-    "missing_extras",
-    "read_command",
-    "reader_of",
-]
-
 
 # The extras of this package that some command needed, and that are not installed.
 missing_extras: Final[set[str]] = set()
@@ -159,7 +130,6 @@ BOXES: Final = frozenset({"busybox", "toybox"})
 
 _ACTED_ON = frozenset(";&|<>()`$\\{}\"'#\t\n") | CONTROLS
 
-
 # What no name of a program has that is one as it stands: a path, an assignment, a glob.
 _IN_NAMES = frozenset("/=!~*?[]^")
 
@@ -200,25 +170,12 @@ def has_half(text: str) -> bool:
 # --- readers -----------------------------------------------------------------------------------
 
 
-class CommandReader(Protocol):
-    """Reads the commands of one host."""
-
-    def read(self, text: str) -> Command:
-        """Return the parts of a command and the files it opens. Never fails."""
-
-
-@lru_cache(maxsize=64)
-def reader_of(shell: Shell) -> CommandReader:
-    """Return the reader that *shell* names."""
-    reader: CommandReader = host_shell(shell.reader).Reader(shell)
-    return reader
-
-
+@cache
 def host_shell(name: str) -> Any:  # the module of a host
     """Return the package by which the host *name* reads commands; "" is the plain reader.
 
-    It has `Reader`; that of a host has `CommandRules` too, by which rows decide what that reads,
-    and `read_powershell` where a tool of the host takes such commands.
+    It has `read`: a text and a `Shell` -> the command. That of a host has `CommandRules` too, by
+    which rows decide what that reads, and `read_powershell` where a tool takes such commands.
     """
     return import_module(f"policy.hosts.{name}.shell" if name else "policy.commands.read")
 
@@ -231,7 +188,8 @@ def read_command(text: str, shell: Shell) -> Command:
 
 
 def _read(text: str, shell: Shell) -> Command:
-    return reader_of(shell).read(text)
+    command: Command = host_shell(shell.reader).read(text, shell)
+    return command
 
 
 # Every table of a chain asks for the same reading, and commands come again.

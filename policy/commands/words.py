@@ -5,43 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache, lru_cache
 
-from policy.commands.reader import HOME_MARK, KEYWORDS, Ambiguity
+from policy.commands.reader import HOME_MARK, KEYWORDS, Ambiguity, Redirection
 from policy.core import expressions as re
 from policy.core import limits
 from policy.core.values import TYPE_CHECKING, Any, Final, define, evolve, field, frozen
 
 if TYPE_CHECKING:
     from policy.commands.knowledge import Shell
-
-__all__ = [
-    "ASSIGNMENT",
-    "DESCRIPTOR",
-    "FOLDERS",
-    "HARMLESS_TARGETS",
-    "VANISHING",
-    "VANISHING_FIRST",
-    "CommandPrefix",
-    "PrefixProgram",
-    "Script",
-    "SimpleCommand",
-    "Statement",
-    "Target",
-    "Word",
-    "WordPlace",
-    "as_written",
-    "basename",
-    "command_prefix",
-    "expression",
-    "is_assignment",
-    "is_evaluated",
-    "is_expanded",
-    "is_pattern",
-    "is_quoted",
-    "prefix_programs",
-    "targets_of",
-    "with_home",
-    "without_vanishing",
-]
 
 
 ASSIGNMENT: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\[[^]]*\])?\+?=")
@@ -81,14 +51,6 @@ class Word:
     inner: tuple[int, int] = (0, 0)
 
 
-@frozen
-class Target:
-    """The file of a redirection; None where it is not a literal name."""
-
-    name: str | None
-    writes: bool
-
-
 _PATTERN: Final = re.compile(r"[*?{}]|\[.*\]", re.DOTALL)
 
 
@@ -101,23 +63,20 @@ def with_home(word: Word) -> str | None:
     """Return a name into which nothing but the home folder is put, as names have it; else None."""
     name = word.plain.replace("$HOME", HOME_MARK)
     homed = word.vetted and not word.known and name != word.plain
-    return name if homed and _EXPANDING.isdisjoint(name) else None
+    return name if homed and "$" not in name and "`" not in name else None
 
 
-_EXPANDING: Final = frozenset("$`")
-
-
-def targets_of(word: Word, *, writes: bool) -> list[Target]:
+def targets_of(word: Word, *, writes: bool) -> list[Redirection]:
     """Return the files that a redirection to *word* may open; of a pattern itself, and any."""
-    name = word.plain.replace(HOME_MARK, "\ud800")  # which no name has either
+    name, unknown = word.plain.replace(HOME_MARK, "\ud800"), Redirection(None, writes)
     if word.literal and not re.search(r"[*?\[~$`]|\A=|\A//", name):
         patterned = writes and is_pattern(name)
-        return [Target(name, writes), *[Target(None, writes)] * patterned]
+        return [Redirection(name, writes), *([unknown] if patterned else [])]
     if word.literal and (name[:1] != "~" or name[1:2] in ("", "/")):
         # A denial of this name counts, though another file may be opened.
-        return [Target(name, writes), Target(None, writes)]
+        return [Redirection(name, writes), unknown]
     homed = with_home(word) if writes else None
-    return [*([Target(homed, writes)] if homed else []), Target(None, writes)]
+    return [*([Redirection(homed, writes)] if homed else []), unknown]
 
 
 @define
@@ -182,7 +141,7 @@ class Script:
     """
 
     commands: list[SimpleCommand] = field(factory=list)
-    targets: list[Target] = field(factory=list)
+    targets: list[Redirection] = field(factory=list)
     ambiguities: list[Ambiguity] = field(factory=list)
     unread: bool = False
     statements: list[Statement] = field(factory=list)
@@ -329,16 +288,12 @@ class _Thread:
     ended: bool = False
 
     def begins(self, text: str) -> bool:
-        """Whether a command may begin with the word *text*."""
+        """Whether a command may begin with the word *text*; surely, where no operand is owed."""
         if self.prefix is None:
             return True
         if self.takes or self._is_option(text):
             return False
         return not self.owed or not _is_one(self.prefix.operand, text)
-
-    def surely_begins(self, text: str) -> bool:
-        """Whether a command begins with the word *text*, and all that stands before is in order."""
-        return not self.owed and self.begins(text)
 
     def after(self, text: str, shell: Shell) -> tuple[_Threads, bool]:
         """Return how the next word may be read behind *text*, and whether that is in order."""
@@ -347,31 +302,29 @@ class _Thread:
             return _after_first(text, shell), True
         if self.takes:
             return frozenset({evolve(self, takes=False)}), _is_one(prefix.value, text)
-        if self._is_option(text):
-            return self._behind_option(text, prefix)
-        if self.owed and _is_one(prefix.operand, text):
-            return frozenset({evolve(self, owed=False)}), True
-        # Without its operand it runs nothing.
-        return frozenset({self}) if "=" in text else _after_first(text, shell), not self.owed
+        if not self._is_option(text):
+            if self.owed and _is_one(prefix.operand, text):
+                return frozenset({evolve(self, owed=False)}), True
+            # Without its operand it runs nothing.
+            behind = frozenset({self}) if "=" in text else _after_first(text, shell)
+            return behind, not self.owed
+        if text == "--":
+            behind = frozenset({evolve(self, ended=True) if self.owed else _COMMAND})
+        elif _is_one(prefix.flags, text):
+            behind = frozenset({self})
+        elif _is_one(prefix.values, text):
+            behind = frozenset({evolve(self, takes=True)})
+        elif text.startswith("--") and "=" in text:
+            return frozenset({self}), False
+        else:
+            return frozenset({self, evolve(self, takes=True)}), False
+        return behind, prefix.harmless
 
     def _is_option(self, text: str) -> bool:
         """Whether it is one; a dash alone is an operand where one that it may be is to come."""
         if self.prefix is None or self.ended or not text.startswith("-"):
             return False
         return not (text == "-" and self.owed and _is_one(self.prefix.operand, text))
-
-    def _behind_option(self, text: str, prefix: PrefixProgram) -> tuple[_Threads, bool]:
-        taking = evolve(self, takes=True)
-        if text == "--":
-            behind = evolve(self, ended=True) if self.owed else _COMMAND
-            return frozenset({behind}), prefix.harmless
-        if _is_one(prefix.flags, text):
-            return frozenset({self}), prefix.harmless
-        if _is_one(prefix.values, text):
-            return frozenset({taking}), prefix.harmless
-        if text.startswith("--") and "=" in text:
-            return frozenset({self}), False
-        return frozenset({self, taking}), False
 
 
 _Threads = frozenset[_Thread]
@@ -441,24 +394,19 @@ class WordPlace:
 
     def grants(self, word: Word) -> bool:
         """Whether rules that allow look at the command that begins with *word*."""
-        return self.granting is not None and self.granting.surely_begins(word.plain)
+        granting = self.granting
+        return granting is not None and not granting.owed and granting.begins(word.plain)
 
     def after(self, word: Word, shell: Shell) -> WordPlace:
         """Return the place behind *word*."""
         found, granting = _after(self.threads, word.plain, shell), self.granting
-        if granting is not None:
-            if granting.surely_begins(word.plain):
-                granting = _seen_through(word, shell)
-            else:
-                behind, is_known = granting.after(word.plain, shell)
-                granting = next(iter(behind)) if is_known else None
+        if self.grants(word):
+            name = word.raw.removeprefix("\\")
+            granting = _behind(name) if name in shell.wrapping.transparent else None
+        elif granting is not None:
+            behind, is_known = granting.after(word.plain, shell)
+            granting = next(iter(behind)) if is_known else None
         return WordPlace(found, granting, sure=self.sure and len(found) < 2)
-
-
-def _seen_through(word: Word, shell: Shell) -> _Thread | None:
-    """Return how the word is read behind a wrapper that rules which allow see through."""
-    name = word.raw.removeprefix("\\")
-    return _behind(name) if name in shell.wrapping.transparent else None
 
 
 @frozen
@@ -479,31 +427,19 @@ class CommandPrefix:
     granted: int
 
 
-_ALONE: Final = CommandPrefix((0,), (), 0, 0)
-_START: Final = WordPlace()
-
-
-@lru_cache(maxsize=4096)
-def _passed(place: WordPlace, raw: str, plain: str, shell: Shell) -> tuple[bool, bool, WordPlace]:
-    """Return whether a command begins with a word at *place*, to whom, and the place behind it."""
-    word = Word(raw, plain)
-    return place.begins(word), place.grants(word), place.after(word, shell)
-
-
 def command_prefix(words: Sequence[Word], shell: Shell) -> CommandPrefix:
     """Return what stands before the program of a command."""
     if words and not _after_first(words[0].plain, shell):
-        return _ALONE
+        return CommandPrefix((0,), (), 0, 0)
     starts: list[int] = []
     possible: list[int] = []
-    granted, place = 0, _START
+    granted, place = 0, WordPlace()
     for number, word in enumerate(words[: limits.NESTING]):
-        begins, grants, behind = _passed(place, word.raw, word.plain, shell)
-        if begins:
+        if place.begins(word):
             (starts if place.sure else possible).append(number)
-        if grants:
+        if place.grants(word):
             granted = number
-        place = behind
+        place = place.after(word, shell)
         if not place.leads:
             break
     else:

@@ -14,18 +14,6 @@ from policy.core.values import Final
 from policy.patterns.tokens import BLANKS, CONTROLS, folded
 from policy.tables.dialect import Argument, ArgumentKind, Dialect
 
-__all__ = [
-    "Unreadable",
-    "argument_text",
-    "canonical_path",
-    "case_variant",
-    "given_text",
-    "is_within",
-    "parameter_text",
-    "real_path",
-    "rooted_path",
-]
-
 
 class Unreadable(Exception):
     """The argument is missing, of the wrong type, too long, or contradicts itself."""

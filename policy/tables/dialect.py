@@ -14,18 +14,6 @@ from functools import cached_property
 from policy.commands.knowledge import Shell
 from policy.core.values import Final, field, frozen
 
-__all__ = [
-    "BLANKS",
-    "Argument",
-    "ArgumentKind",
-    "Dialect",
-    "Input",
-    "InputKind",
-    "Inputs",
-    "relative_path",
-]
-
-
 # A number as a text: the kinds of texts that hosts take for one.
 _NUMERAL: Final = r"\s*[-+]?[0-9]+(?:\.[0-9]+)?\s*"
 
@@ -81,7 +69,9 @@ class Input:
         """Return whether the argument may be *value*."""
         match self.kind:
             case InputKind.TEXT:
-                return isinstance(value, str) and self._takes_text(value)
+                if not isinstance(value, str) or (self.words and value not in self.words):
+                    return False
+                return not self.spelling or _matches(self.spelling, value)
             case InputKind.FLAG:
                 return isinstance(value, bool) or value in ("true", "false")
             case InputKind.NUMBER:
@@ -90,11 +80,6 @@ class Input:
                 return self.kind is InputKind.ANY
             case kind:
                 return _is_made(value, kind)
-
-    def _takes_text(self, value: str) -> bool:
-        if self.words and value not in self.words:
-            return False
-        return not self.spelling or _matches(self.spelling, value)
 
     def _takes_number(self, value: object) -> bool:
         if isinstance(value, str):
@@ -109,22 +94,6 @@ class Input:
             return False
         least, most = self.least, self.most
         return (least is None or value >= least) and (most is None or value <= most)
-
-    def nearest(self, text: str) -> tuple[str, ...]:
-        """Return what the argument may be, of texts that resemble *text*, itself first."""
-        match self.kind:
-            case InputKind.TEXT if self.words:
-                texts = [text, *self.words]
-            case InputKind.FLAG:
-                texts = [text, "true", "false"]
-            case InputKind.NUMBER:
-                import re  # noqa: PLC0415  # for comparisons alone
-
-                digits = re.sub(r"[^-.0-9]+", "1", text)
-                texts = [text, digits, f"1{digits}", f"{digits}1", f"{digits}000"]
-            case _:
-                texts = [text]
-        return tuple(each for each in dict.fromkeys(texts) if self.takes(each))
 
 
 def _matches(expression: str, text: str) -> bool:
@@ -181,13 +150,6 @@ class Inputs:
         """Arguments that may be every value of a type, and that type."""
         return {each.name: each.type for each in self.each if each.type}
 
-    def nearest(self, name: str, text: str) -> tuple[str, ...]:
-        """Return what the argument *name* may be, of texts that resemble *text*, itself first."""
-        found = self._named.get(name)
-        if found is None:
-            return () if self.closed else (text,)
-        return found.nearest(text)
-
 
 # The white space of Unicode. To Python four controls more are blanks (U+001C to U+001F).
 BLANKS: Final = (
@@ -222,9 +184,8 @@ class Argument:
             None of them named: the only text among the arguments.
         absent: what a call without it means, or None when such a call cannot
             be read (and is denied where a rule might apply to it).
-        parameters: other arguments that a rule can name as ``name:value``, where
-            the specifier would else be read as the argument itself. Where none
-            is listed, rules about a text can name any.
+        parameters: other arguments that a rule can name as ``name:value``. Where none is
+            listed, rules about a text can name any.
         trimmed: whether blanks around a path are no part of it.
         browsed: whether a URL is one that programs read differently too, and means what it
             does to a browser.
@@ -271,8 +232,8 @@ class Dialect:
         aliased: whether a pattern over names also matches the other names of a tool.
         fold_names: whether a rule that names one tool ignores the case of its letters;
             one with a pattern over names does not.
-        inputs: canonical tool name -> what its arguments may be: no call with another value
-            can be read, whatever rules say.
+        inputs: canonical tool name -> what its arguments may be; a call with another value is
+            denied, whatever rules say.
 
     """
 
@@ -304,18 +265,14 @@ class Dialect:
     def key(self, tool: str) -> str:
         """Return what rules that name *tool* are found by."""
         name = self.canonical(tool)
-        return _lowered(name) if self.fold_names else name
+        if not self.fold_names:
+            return name
+        # Hosts that fold names fold the letters of ASCII.
+        return "".join(c.lower() if c.isascii() else c for c in name)
 
     def argument(self, tool: str) -> Argument:
         """Return the argument that a specifier of *tool* applies to."""
         return self.arguments.get(self.key(tool), self.other)
-
-
-def _lowered(name: str) -> str:
-    # Hosts that fold names fold the letters of ASCII.
-    if name.isascii():
-        return name.lower()
-    return "".join(c.lower() if c.isascii() else c for c in name)
 
 
 def relative_path(path: str) -> str:

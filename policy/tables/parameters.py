@@ -77,33 +77,39 @@ def parameter_cases(
         for field, pattern in named:
             patterns.setdefault(field, {})[pattern] = None
     values: dict[str, list[str]] = {}
-    for field, alternatives in patterns.items():
-        found, exact = classes(list(alternatives))
+    for field, known in patterns.items():
+        alternatives = list(known)
+        found, exact = classes(alternatives)
         if not exact:
             return None
-        # A value that no rule matches is as good as none.
-        taken = (_taken(inputs, field, text, m, alternatives) for m, text in found.items() if m)
-        values[field] = [value for value in taken if value is not None]
+        values[field] = []
+        for matching, text in found.items():
+            if not matching:
+                continue  # a value that no rule matches is as good as none
+            value = _taken(inputs, field, text, alternatives)
+            if value is not None:
+                values[field].append(value)
+            elif not any(each.exact and each.matches(text) for each in alternatives):
+                return None  # the argument may be another text that they match
     fields = len(values) if whole else min(together, len(values))
     cases = [*islice(_cases(values, fields), most + 1)]
     return cases if len(cases) <= most else None
 
 
 def _taken(
-    inputs: Collection[Inputs],
-    field: str,
-    text: str,
-    matching: Collection[int],
-    patterns: Iterable[Pattern],
+    inputs: Collection[Inputs], field: str, text: str, patterns: Sequence[Pattern]
 ) -> str | None:
-    """Return a text like *text* that the argument may be, and the same patterns match, if any."""
+    """Return *text*, or another that the argument may be and the same patterns match, if any."""
     if not inputs:
         return text
-    for each in chain.from_iterable(one.nearest(field, text) for one in inputs):
-        if not all(one.takes({field: each}) for one in inputs):
-            continue
-        if {number for number, p in enumerate(patterns) if p.matches(each)} == set(matching):
-            return each
+    told = [pattern.matches(text) for pattern in patterns]
+    named = (each for one in inputs for each in one.each if each.name == field)
+    words = chain.from_iterable(each.words for each in named)
+    for near in (text, *words, "true", "false", "1"):
+        if all(one.takes({field: near}) for one in inputs) and told == [
+            pattern.matches(near) for pattern in patterns
+        ]:
+            return near
     return None
 
 

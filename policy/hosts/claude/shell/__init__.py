@@ -8,9 +8,9 @@ from policy.commands.reader import Command, CommandPart
 from policy.core import expressions as re
 from policy.core.values import Final
 from policy.hosts.claude.shell.outcomes import CommandRules
-from policy.hosts.claude.shell.scripts import Reader
+from policy.hosts.claude.shell.scripts import read_whole as read
 
-__all__ = ["CommandRules", "Reader", "canonical_powershell", "read_powershell"]
+__all__ = ["CommandRules", "canonical_powershell", "read", "read_powershell"]
 
 
 # Of PowerShell, case does not count, and an alias stands for the command it names. Parts are cut

@@ -13,7 +13,14 @@ from collections.abc import Iterator
 from functools import cache, cached_property
 from itertools import pairwise
 
-from policy.commands.reader import DIFFER, UNKNOWN, UNSEEN, has_half, missing_extras
+from policy.commands.reader import (
+    DIFFER,
+    UNKNOWN,
+    UNSEEN,
+    Redirection,
+    has_half,
+    missing_extras,
+)
 from policy.commands.words import (
     DESCRIPTOR,
     FOLDERS,
@@ -22,7 +29,6 @@ from policy.commands.words import (
     Script,
     SimpleCommand,
     Statement,
-    Target,
     Word,
     is_assignment,
     targets_of,
@@ -592,7 +598,7 @@ class TreeReader:
                 self.script.note(self.text_of(node), DIFFER)
             self.script.targets += targets_of(target, writes=operator[0] in ">&")
             if target.known and not target.literal:  # its value was set before
-                self.script.targets.append(Target(target.plain, operator[0] in ">&"))
+                self.script.targets.append(Redirection(target.plain, operator[0] in ">&"))
         return targets[1:]
 
     def document(self, node: Node, depth: int) -> None:

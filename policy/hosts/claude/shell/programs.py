@@ -12,14 +12,11 @@ from functools import lru_cache
 from itertools import chain, dropwhile, pairwise, takewhile
 
 from policy.commands.knowledge import Files, Program, Shell
+from policy.commands.reader import Redirection
 from policy.commands.words import Word, basename, is_pattern, with_home
 from policy.core import expressions as re
-from policy.core.values import TYPE_CHECKING, Final, evolve, frozen
+from policy.core.values import Final, evolve, frozen
 from policy.hosts.claude.shell.match_texts import ClaudeRedirection
-
-if TYPE_CHECKING:
-    from policy.commands.knowledge import Shell
-    from policy.commands.words import Target, Word
 
 __all__ = [
     "GLOB",
@@ -757,7 +754,7 @@ class FolderChanges:
 
 # A command that writes `HEAD`, `hooks` and the like where a program looks for its repository tells
 # that program which hooks to run: no rule may allow it, in whichever order its parts stand.
-def plants(names: Iterable[str], targets: Iterable[Target], shell: Shell) -> bool:
+def plants(names: Iterable[str], targets: Iterable[Redirection], shell: Shell) -> bool:
     """Return whether one of the files that are written is one of a repository.
 
     Args:
@@ -767,7 +764,7 @@ def plants(names: Iterable[str], targets: Iterable[Target], shell: Shell) -> boo
 
     """
     own = _of_all(shell.kinds.repository)
-    written = (target.name for target in targets if target.writes and target.name)
+    written = (file.target for file in targets if file.writes and file.target)
     return any(own.fullmatch(_relative(name, shell)) for name in chain(names, written))
 
 

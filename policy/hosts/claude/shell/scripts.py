@@ -10,14 +10,13 @@ from policy.commands.reader import (
     DIFFER,
     NO_COMMAND,
     Ambiguity,
-    Command,
     CommandPart,
     has_half,
 )
 from policy.commands.words import Script, SimpleCommand, Word, as_written
 from policy.core import expressions as re
 from policy.core import limits
-from policy.core.values import Final, Literal, evolve, frozen
+from policy.core.values import Final, Literal, evolve
 from policy.hosts.claude.shell import bash
 from policy.hosts.claude.shell.match_texts import (
     MORE,
@@ -55,7 +54,7 @@ from policy.hosts.claude.shell.simple import (
     with_text,
 )
 
-__all__ = ["Reader"]
+__all__ = ["read_whole"]
 
 
 _CHANGES = "may change how the rest is read, or run what it names"
@@ -292,17 +291,6 @@ def _named(words: Sequence[Word], tool: str) -> Iterator[ClaudeRedirection]:
             yield ClaudeRedirection(name, writes=False, tool=tool)
 
 
-@frozen
-class Reader:
-    """Reads commands as the version and the mode of a `Shell` do."""
-
-    shell: Shell
-
-    def read(self, text: str) -> Command:
-        """Return the parts of a command and the files it opens. Never fails."""
-        return read_whole(text, self.shell)
-
-
 def read_whole(text: str, shell: Shell) -> ClaudeCommand:
     """Return the parts and redirections of *text*. Never fails; grants nothing by a guess."""
     script = _read(text, shell)
@@ -367,11 +355,11 @@ def _read_at_length(text: str, shell: Shell) -> Script:
 
 def _scanned(text: str, why: Ambiguity, *, unclosed: bool) -> Script:
     """Return what a scanner finds in *text*, so that rules may deny it, and none may allow it."""
-    script = Scanner(text, sums=unclosed).run()
+    script = Scanner(text, resumes=unclosed).run()
     # Others overlook a quote that does not end, and look into backquotes within others.
     overlooked = [each for each, odd in (("'", text.count("'") % 2), ("\\`", "\\`" in text)) if odd]
     for each in overlooked:
-        other = Scanner(text.replace(each, " ; "), sums=unclosed).run()
+        other = Scanner(text.replace(each, " ; "), resumes=unclosed).run()
         script.commands += other.commands
         script.targets += other.targets
     script.ambiguities = [why]

@@ -7,12 +7,11 @@ from functools import lru_cache
 from itertools import chain, takewhile
 
 from policy.commands.knowledge import Shell
-from policy.commands.reader import BOXES, KEYWORDS, SHELLS
+from policy.commands.reader import BOXES, KEYWORDS, SHELLS, Redirection
 from policy.commands.words import (
     SET_BY_SHELL,
     Script,
     SimpleCommand,
-    Target,
     Word,
     as_written,
     basename,
@@ -472,22 +471,22 @@ GUARDED: Final = ClaudeRedirection(None, writes=False, guarded=True)
 _NETWORK: Final = ("/dev/tcp/", "/dev/udp/")
 
 
-def redirected(targets: Iterable[Target]) -> Iterator[ClaudeRedirection]:
+def redirected(targets: Iterable[Redirection]) -> Iterator[ClaudeRedirection]:
     """Yield the files of redirections, and what their names may be those of besides."""
     for target in targets:
-        yield ClaudeRedirection(target.name, target.writes)
-        if target.name == "":
+        yield ClaudeRedirection(target.target, target.writes)
+        if target.target == "":
             yield ClaudeRedirection(".", target.writes)  # the folder that it runs in
-        if target.name is not None:
-            if is_indirect(target.name) or target.name.startswith(_NETWORK):
+        if target.target is not None:
+            if is_indirect(target.target) or target.target.startswith(_NETWORK):
                 yield ClaudeRedirection(None, target.writes)
-            if target.writes and is_unwritable(target.name):
+            if target.writes and is_unwritable(target.target):
                 yield GUARDED
 
 
-def is_unchecked_target(targets: Iterable[Target]) -> bool:
+def is_unchecked_target(targets: Iterable[Redirection]) -> bool:
     """Whether no rule may allow a command that opens one of these."""
-    names = [target.name or "" for target in targets]
+    names = [target.target or "" for target in targets]
     return any("\n" in name or is_environment(name) for name in names)
 
 
