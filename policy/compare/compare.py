@@ -87,7 +87,7 @@ def meaning(row: Row) -> RowMeaning:
         beside = dialect if alone else (row.ruleset, dialect.links and _opens(row))
         forms = tuple([entry.form for entry in row.default.entries])
         default = row.default.effect, row.default.reason, forms
-        said = ArgumentMeaning(_columns(row.entries, linked=bool(dialect.links)), default, beside)
+        said = ArgumentMeaning(_columns(row.entries), default, beside)
         argument: Argument = row.argument
         inputs: Inputs | bool | None = row.inputs
         if _is_alone(row):
@@ -110,13 +110,10 @@ def _opens(row: Row) -> tuple[bool, bool]:
     return row.tool in (files.reads, files.input), row.tool in (files.writes, files.output)
 
 
-def _columns(entries: Sequence[Entry], *, linked: bool) -> tuple[tuple[object, ...], ...]:
+def _columns(entries: Sequence[Entry]) -> tuple[tuple[object, ...], ...]:
     """Return what counts of entries, a tuple for each kind of thing: of each it would take more."""
     columns = zip(*map(_COUNTING, entries), strict=True) if entries else _NONE
     patterns, fields, effects, reasons, places, forms = columns
-    if not linked and Form.LENT in forms:
-        # For which tool a rule is written counts behind links alone.
-        forms = tuple([Form.PLAIN if form is Form.LENT else form for form in forms])
     return patterns, fields, effects, reasons, tuple([place is None for place in places]), forms
 
 

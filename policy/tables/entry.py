@@ -25,7 +25,6 @@ class Form(enum.Enum):
     PREFIX = "prefix"  # as the text alone that others go on from: `git` of `Bash(git:*)`
     BARE = "bare"  # as what comes before a star, and no command: `git` of `Bash(git *)`
     WITHIN = "within"  # as all that is in a folder: `Read(src/**)`
-    LENT = "lent"  # as a rule for another tool: a file may be read since it may be edited
     ALONE = "alone"  # as the only rule that allows calls of its tool: `Bash` without `Bash(git *)`
 
     # As of every effect and reason: what rows are compared by holds one of each line.

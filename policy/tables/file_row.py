@@ -18,7 +18,6 @@ from policy.tables.entry import (
     BY_DEFAULT,
     UNANALYSABLE,
     UNREADABLE,
-    Form,
     Outcome,
     guarded,
     strictness,
@@ -115,7 +114,6 @@ def led_outcome(row: Row, path: str, real: str, limit: int = NO_MATCH) -> Outcom
         ]
         if len(ruled) == 1 and not is_within(ruled[0][0], row.ruleset.dialect):
             return unsure(row.ruleset)
-        forms = {said.entries[0].form is Form.LENT for _, said in ruled if said.entries}
-        return named if len(forms) <= 1 else unsure(row.ruleset)
+        return named
     # A person is asked, also where a model could judge the call.
     return UNANALYSABLE if found.reason is Reason.CLASSIFIER else found

@@ -181,13 +181,9 @@ class RuleSet:
         runs: list[tuple[Effect, Reason, set[Said]]] = []
         seen: set[Said] = set()
         whole: set[str] = set()  # tools of which every call is decided by then
-        # For which tool a rule is written counts behind links alone.
-        form_of = {} if self.dialect.links else {Form.LENT: Form.PLAIN}
         key_of = {tool: self.dialect.key(tool) for tool in {e.tool for e in self.entries}}
         for (effect, reason), entries in groupby(self.entries, lambda e: (e.effect, e.reason)):
-            said = {
-                (key_of[e.tool], e.field, e.pattern, form_of.get(e.form, e.form)) for e in entries
-            }
+            said = {(key_of[e.tool], e.field, e.pattern, e.form) for e in entries}
             keys = said - seen
             seen |= keys
             kept = keys

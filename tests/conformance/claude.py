@@ -79,10 +79,8 @@ _NAMES = {"deny-shadowed-allow": "shadowed-rule"}
 
 def _decided(project: Project, case: Case) -> str:
     try:
-        agents = list(case.get("chain", ()))
-        of_workflow = bool(agents) and agents[0].startswith("workflow:")
-        chain = Chain.start("workflow" if of_workflow else "main", project.enforced)
-        for agent in agents[of_workflow:]:
+        chain = Chain.start("main", project.enforced)
+        for agent in case.get("chain", ()):
             chain = chain.spawn(agent)
     except SpawnDenied as denied:
         return _REASONS.get(denied.reason, "deny")

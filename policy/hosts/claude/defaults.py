@@ -6,18 +6,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Final
 
 from policy.core import expressions as re
 from policy.core.decision import Reason
 from policy.core.effect import Effect
-from policy.core.values import evolve, frozen
+from policy.core.values import evolve
 from policy.hosts.claude.data import guarded
 from policy.hosts.claude.data import tools as known
-from policy.hosts.claude.data.settings import EDITS_INSIDE, FILE_READS_INSIDE, READS_INSIDE
 from policy.hosts.claude.data.shell import RUN_SCRIPTS, RUNNERS, STARTERS, SYSTEM_FOLDERS
-from policy.hosts.claude.options import ClaudeOptions
 from policy.hosts.claude.rules import RuleLine, agent_pattern
 from policy.hosts.claude.session import EDITING_MODES, ClaudeSession, is_judged_plan, is_plan
 from policy.hosts.claude.skills import Skill
@@ -27,87 +25,32 @@ from policy.patterns.pattern import Pattern, PatternKind
 from policy.patterns.tokens import Alternatives, Gap, OneOf, Token, folded, with_others
 from policy.tables.ruleset import Entry
 
-__all__ = [
-    "agents",
-    "built_in",
-    "by_default",
-    "defaults",
-    "fences",
-    "held",
-    "is_judged",
-    "is_left_to_model",
-    "led_out",
-    "lent",
-    "misread",
-    "power_shell_removals",
-    "removals",
-    "skills_of_users",
-]
-
 _READING: Final = known.FILE_TOOLS["Read"]
 _EDITING: Final = known.FILE_TOOLS["Edit"]
 
 
 # --- files that are guarded, or whose names are odd ----------------------------------
 
-# A name of a file, or of a folder with all below it.
-_Name = tuple[Token, ...]
+
+def _names(
+    globs: Iterable[str], *, below: bool = True, spelled: bool = False
+) -> Iterator[tuple[Token, ...]]:
+    """Yield globs, each behind its slash.
+
+    Args:
+        globs: of files and folders.
+        below: whether what lies below them is named as well.
+        spelled: whether what systems read as such a name is named as well.
+    """
+    for glob in globs:
+        (pattern,) = notations.paths("/" + glob, fold=True)
+        tokens = pattern.tokens if below else pattern.tokens[:-1]
+        yield tuple(_spelled(tokens)) if spelled else tokens
 
 
-@lru_cache(maxsize=1)
-def guarded_files() -> Pattern:
-    """Return the files that are asked for before they are written."""
-    inside = f"{guarded.GUARDED_LAST}/**/{guarded.GUARDED_LAST}"
-    folders = [_in_every_spelling(_glob(name)) for name in (*guarded.GUARDED, inside)]
-    # What lies below a folder of such a name is none.
-    files = (_in_every_spelling(_glob(name)[:-1]) for name in guarded.GUARDED_FILES)
-    return _anywhere(*folders, *files)
-
-
-@lru_cache(maxsize=1)
-def invisible_files() -> Pattern:
-    """Return those whose names hold characters that a system ignores."""
-    return _anywhere(_glob(f"*[{guarded.IGNORED}]*"))
-
-
-@lru_cache(maxsize=1)
-def guarded_last() -> Pattern:
-    """Return those in the guarded folder in which one is left open."""
-    return _anywhere(_in_every_spelling(_glob(guarded.GUARDED_LAST)))
-
-
-@lru_cache(maxsize=1)
-def misread_files() -> tuple[Pattern, ...]:
-    """Return the files whose names Windows reads as those of others, a pattern for each kind."""
-    # What lies below one that ends as a device does is none.
-    ends = _anywhere(*(_glob(name)[:-1] for name in guarded.MISREAD_ENDS))
-    return (*(_anywhere(*map(_glob, names)) for names in guarded.MISREAD), ends)
-
-
-@lru_cache(maxsize=1)
-def leading_out() -> Pattern:
-    """Return the files whose names lead out of their folder to Windows."""
-    return _anywhere(*map(_glob, guarded.LEADING_OUT))
-
-
-def _anywhere(*names: _Name) -> Pattern:
-    return Pattern.of(PatternKind.PATH, (Gap.DEEP, Alternatives.of(*names)))
-
-
-def _glob(name: str) -> _Name:
-    """Return a glob behind its slash, with all below what it names."""
-    (pattern,) = notations.paths("/" + name, fold=True)
-    return pattern.tokens
-
-
-def _in_every_spelling(name: _Name) -> _Name:
-    return tuple(_spelled(name))
-
-
-def _spelled(name: _Name) -> Iterator[Token]:
+def _spelled(name: Iterable[Token]) -> Iterator[Token]:
     for token in name:
-        segments = token.split("/") if isinstance(token, str) else [""]
-        for segment in filter(None, segments):
+        for segment in filter(None, token.split("/") if isinstance(token, str) else ()):
             yield "/"
             yield from with_others(segment)
             yield Alternatives.of((), (guarded.STREAM, Gap.PART))
@@ -115,21 +58,45 @@ def _spelled(name: _Name) -> Iterator[Token]:
             yield token
 
 
-def files_of_settings(options: ClaudeOptions) -> tuple[Pattern, ...]:
-    """Return the patterns of settings that lie in no ``.claude``: their edits are asked for."""
-    given = options.flag.name if options.flag is not None else ""
-    flag = (Pattern.exactly(folded(given), PatternKind.PATH),) if given.startswith("/") else ()
-    return (*_of_administrators(), *flag)
+def _anywhere(names: Iterable[tuple[Token, ...]]) -> Pattern:
+    return Pattern.of(PatternKind.PATH, (Gap.DEEP, Alternatives.of(*names)))
 
 
-@lru_cache(maxsize=1)
-def _of_administrators() -> tuple[Pattern, ...]:
-    return tuple(
+@cache
+def _guarded_files() -> tuple[Pattern, ...]:
+    """Return the files that are asked for before they are written."""
+    inside = f"{guarded.GUARDED_LAST}/**/{guarded.GUARDED_LAST}"
+    folders = _names((*guarded.GUARDED, inside), spelled=True)
+    files = _names(guarded.GUARDED_FILES, below=False, spelled=True)
+    of_administrators = (
         pattern
         for folder in guarded.MANAGED.values()
         for name in guarded.MANAGED_FILES
         for pattern in notations.paths("/" + name, folder, fold=True)
     )
+    # Names with characters that a system ignores stand behind those that people know.
+    invisible = _anywhere(_names([f"*[{guarded.IGNORED}]*"]))
+    return (*_misread_files(), *of_administrators, _anywhere((*folders, *files)), invisible)
+
+
+@cache
+def _guarded_last() -> tuple[Pattern, ...]:
+    """Return those in the guarded folder in which one is left open."""
+    return (_anywhere(_names([guarded.GUARDED_LAST], spelled=True)),)
+
+
+@cache
+def _misread_files() -> tuple[Pattern, ...]:
+    """Return the files whose names Windows reads as those of others, a pattern for each kind."""
+    # What lies below one that ends as a device does is none.
+    ends = _anywhere(_names(guarded.MISREAD_ENDS, below=False))
+    return (*(_anywhere(_names(globs)) for globs in guarded.MISREAD), ends)
+
+
+@cache
+def _leading_out() -> Pattern:
+    """Return the files whose names lead out of their folder to Windows."""
+    return _anywhere(_names(guarded.LEADING_OUT))
 
 
 # --- entries of the host ----------------------------------------------------------------
@@ -154,17 +121,8 @@ def below(folder: str) -> Pattern:
 def inside(
     folders: Iterable[str], tool: str, effect: Effect, reason: Reason, why: str = "working folder"
 ) -> Iterator[Entry]:
-    """Yield what allows *tool* everything in *folders*, and *effect* where a name is odd.
-
-    Args:
-        folders: canonical.
-        tool: that is allowed.
-        effect: for a file whose name leads out of its folder, as Windows reads it.
-        reason: for that effect.
-        why: it may.
-
-    """
-    yield built_in(tool, effect, leading_out(), reason, "ambiguous name")
+    """Yield what allows *tool* all in *folders*, but gets *effect* where a name leads out."""
+    yield built_in(tool, effect, _leading_out(), reason, "ambiguous name")
     for folder in folders:
         yield built_in(tool, Effect.ALLOW, below(folder), why=why)
 
@@ -193,37 +151,32 @@ def defaults(session: ClaudeSession, mode: str) -> Iterator[Entry]:
     if mode in EDITING_MODES:
         for tool in (*_EDITING, known.REDIRECT_OUT):
             yield from inside(session.folders, tool, Effect.ASK, reason, f"mode {mode}")
-    yield from known_hosts(session)
-    yield from _skills(session, mode)
+    hosts = session.options.preapproved
+    yield from _fetched_from(known.PREAPPROVED if hosts is None else hosts)
+    for skill in session.skills.values():
+        if skill.asked and not skill.typed:
+            for name in _called(skill):
+                yield built_in("Skill", Effect.ASK, Pattern.exactly(name), reason, "lists tools")
     yield from agents(session, mode)
-    for tool in sorted(known.UNASKED - {"Agent"} - (_JUDGED if judged else set())):
+    for tool in sorted(known.UNASKED - {"Agent"} - (_JUDGED if judged else frozenset())):
         yield built_in(tool, Effect.ALLOW, why="needs no permission")
 
 
 _JUDGED: Final = frozenset({"CronCreate", "CronDelete", "ScheduleWakeup", "SendMessage"})
 
 
-def _skills(session: ClaudeSession, mode: str) -> Iterator[Entry]:
-    reason = by_default(session, mode)
-    for skill in session.skills.values():
-        if skill.asked and not skill.typed:
-            for name in _names(skill):
-                yield built_in("Skill", Effect.ASK, Pattern.exactly(name), reason, "lists tools")
-
-
 def skills_of_users(session: ClaudeSession) -> Iterator[Entry]:
     """Yield the skills that the host lets no agent invoke, whatever rules and modes say."""
     for skill in session.skills.values():
         if skill.typed:
-            for name in _names(skill):
+            for name in _called(skill):
                 pattern, why = Pattern.exactly(name), "for the user alone"
                 yield built_in("Skill", Effect.DENY, pattern, Reason.UNAVAILABLE, why)
 
 
-def _names(skill: Skill) -> Iterator[str]:
-    for name in (skill.name, skill.called) if skill.called else (skill.name,):
-        yield name
-        yield f"/{name}"
+def _called(skill: Skill) -> Iterator[str]:
+    for name in filter(None, (skill.name, skill.called)):
+        yield from (name, f"/{name}")
 
 
 def agents(session: ClaudeSession, mode: str) -> Iterator[Entry]:
@@ -243,36 +196,29 @@ def agents(session: ClaudeSession, mode: str) -> Iterator[Entry]:
 def removals(session: ClaudeSession, mode: str) -> Iterator[Entry]:
     """Yield what says of every removal that it is critical, or that others decide."""
     effect = Effect.DENY if is_judged(session, mode) else Effect.ASK
-    reason = Reason.PROTECTED
-    for pattern in _critical(session):
-        yield built_in(known.OPERAND_REMOVE, effect, pattern, reason, "critical path")
+    reason, tool = Reason.PROTECTED, known.OPERAND_REMOVE
+    for tokens in _critical(session):
+        pattern = Pattern.of(PatternKind.PATH, tokens)
+        yield built_in(tool, effect, pattern, reason, "critical path")
     # What a script removes that stands in an argument is asked for where a rule denies it,
     # but no rule is asked for a name that a shell might expand.
-    for tokens in _EXPANDED:
+    expanded = [(Gap.ANY, one, Gap.ANY) for one in "*?{}$`"]
+    for tokens in (*expanded, (Gap.ANY, "[", Gap.ANY, "]", Gap.ANY)):
         pattern = Pattern.of(PatternKind.PATH, tokens)
-        yield built_in(known.OPERAND_REMOVE, Effect.ALLOW, pattern, why="no critical path")
+        yield built_in(tool, Effect.ALLOW, pattern, why="no critical path")
     for entry in (line.entry for line in session.lines):
         if (entry.tool, entry.effect) == (known.OPERAND_WRITE, Effect.DENY):
-            yield evolve(entry, tool=known.OPERAND_REMOVE, effect=effect, reason=reason)
-    yield built_in(known.OPERAND_REMOVE, Effect.ALLOW, why="no critical path")
+            yield evolve(entry, tool=tool, effect=effect, reason=reason)
+    yield built_in(tool, Effect.ALLOW, why="no critical path")
 
 
-_EXPANDED: Final = (
-    *((Gap.ANY, one, Gap.ANY) for one in "*?{}$`"),
-    (Gap.ANY, "[", Gap.ANY, "]", Gap.ANY),
-)
-
-
-def _critical(session: ClaudeSession) -> Iterator[Pattern]:
+def _critical(session: ClaudeSession) -> Iterator[tuple[Token, ...]]:
     """Yield what must not be removed: with what an added folder is in, it must not be emptied."""
-    yield Pattern.of(PatternKind.PATH, ["/", Gap.PART])
-    yield Pattern.of(PatternKind.PATH, ["/", Gap.PART, "/*"])
-    yield Pattern.exactly("", PatternKind.PATH)
+    yield from (("/", Gap.PART), ("/", Gap.PART, "/*"), ("",))
     removed = dict.fromkeys(_upwards(session.home, session.cwd))
-    for path in removed:
-        yield Pattern.exactly(path, PatternKind.PATH)
-    for path in dict.fromkeys((*removed, *_upwards(*session.folders))):
-        yield Pattern.exactly(f"{path}/*", PatternKind.PATH)
+    yield from ((path,) for path in removed)
+    emptied = dict.fromkeys((*removed, *_upwards(*session.folders)))
+    yield from ((f"{path}/*",) for path in emptied)
 
 
 def _upwards(*folders: str) -> Iterator[str]:
@@ -282,12 +228,6 @@ def _upwards(*folders: str) -> Iterator[str]:
         while path:
             yield path
             path = path.rpartition("/")[0]
-
-
-def known_hosts(session: ClaudeSession) -> tuple[Entry, ...]:
-    """Return what allows the addresses that are fetched from without asking."""
-    hosts = session.options.preapproved
-    return _fetched_from(known.PREAPPROVED if hosts is None else hosts)
 
 
 @lru_cache(maxsize=64)
@@ -304,38 +244,8 @@ def _fetched_from(hosts: tuple[str, ...]) -> tuple[Entry, ...]:
 # --- reads and edits that settings keep in working folders ---------------------------
 
 
-@frozen
-class Fence:
-    """The entries of one setting.
-
-    Attributes:
-        entries: in order.
-        traces: whether a command is asked for if the files that it reads cannot be told.
-    """
-
-    entries: tuple[Entry, ...]
-    traces: bool = False
-
-
-def fences(session: ClaudeSession) -> Iterator[Fence]:
-    """Yield the fence of each setting that is on."""
-    if READS_INSIDE in session.fences:
-        yield Fence(tuple(_reads(session, session.fences[READS_INSIDE])), traces=True)
-    if EDITS_INSIDE in session.fences:
-        yield Fence(tuple(_edits(session.fences[EDITS_INSIDE])))
-    if FILE_READS_INSIDE in session.fences:
-        # Who edits a file reads it; of commands this says nothing.
-        folders = session.fences[FILE_READS_INSIDE]
-        yield Fence(tuple(_denied(folders, (*_READING, *_EDITING), "outside reads are blocked")))
-
-
-def _denied(folders: Iterable[str], tools: Iterable[str], why: str) -> Iterator[Entry]:
-    for tool in tools:
-        yield from inside(folders, tool, Effect.DENY, Reason.PROTECTED)
-        yield built_in(tool, Effect.DENY, reason=Reason.PROTECTED, why=why)
-
-
-def _reads(session: ClaudeSession, folders: Iterable[str]) -> Iterator[Entry]:
+def reads_inside(session: ClaudeSession) -> Iterator[Entry]:
+    """Yield what keeps reads inside."""
     # Any word of a command may be the name of a file that a rule denies.
     for line in session.lines:
         if (line.entry.tool, line.entry.effect) == (known.OPERAND_READ, Effect.DENY):
@@ -343,42 +253,43 @@ def _reads(session: ClaudeSession, folders: Iterable[str]) -> Iterator[Entry]:
     for tool in known.READING:
         # What a tool may not read, a command asks for.
         effect = Effect.DENY if tool in _READING else Effect.ASK
-        yield from inside(folders, tool, effect, Reason.PROTECTED)
+        yield from inside(session.fenced, tool, effect, Reason.PROTECTED)
         yield built_in(tool, effect, reason=Reason.PROTECTED, why="outside reads are blocked")
 
 
-def _edits(folders: Iterable[str]) -> Iterator[Entry]:
+def edits_inside(session: ClaudeSession) -> Iterator[Entry]:
     """Yield what keeps edits inside, and denies those of settings, which could lift that."""
     for tool in _EDITING:
         for pattern in notations.paths("**/.claude/settings*.json", fold=True):
             yield built_in(tool, Effect.DENY, pattern, Reason.PROTECTED, "settings are kept")
-    yield from _denied(folders, _EDITING, "outside edits are blocked")
+    for tool in _EDITING:
+        yield from inside(session.fenced, tool, Effect.DENY, Reason.PROTECTED)
+        yield built_in(tool, Effect.DENY, reason=Reason.PROTECTED, why="outside edits are blocked")
 
 
 # --- what a mode holds back, whatever rules allow ------------------------------------
 
-# What a plan changes only after it was agreed to, whatever rules allow.
-_NOT_PLANNED: Final = ("Edit", "Write", "NotebookEdit", "mcp__*")
-
 
 def held(session: ClaudeSession, mode: str) -> Iterator[Entry]:
     """Yield what the host guards, and what it asks for until a plan is agreed to."""
-    judged = is_judged(session, mode)
     if session.guarded:
-        yield from _guards(session, mode, Reason.CLASSIFIER if judged else Reason.PROTECTED)
+        yield from _guards(session, mode)
     if is_plan(mode):
-        held = Effect.DENY if session.asks_nobody(mode) else Effect.ASK
-        yield from (built_in(tool, held) for tool in _NOT_PLANNED)
+        effect = Effect.DENY if session.asks_nobody(mode) else Effect.ASK
+        yield from (built_in(tool, effect) for tool in ("Edit", "Write", "NotebookEdit", "mcp__*"))
 
 
-def _guards(session: ClaudeSession, mode: str, reason: Reason) -> Iterator[Entry]:
-    """Yield what is asked, for *reason*, before a guarded file is written."""
-    # Names with invisible characters stand behind those that people know.
-    settings = files_of_settings(session.options)
-    yield from _guarded((*misread_files(), *settings, guarded_files(), invisible_files()), reason)
+def _guards(session: ClaudeSession, mode: str) -> Iterator[Entry]:
+    """Yield what is asked for before a guarded file is written."""
+    reason = Reason.CLASSIFIER if is_judged(session, mode) else Reason.PROTECTED
+    given = session.options.flag
+    if given is not None and given.name.startswith("/"):
+        settings = Pattern.exactly(folded(given.name), PatternKind.PATH)
+        yield from _guarded((settings,), reason)
+    yield from _guarded(_guarded_files(), reason)
     if not is_plan(mode):
         yield from _of_work_trees(session, mode)
-    yield from _guarded((guarded_last(),), reason)
+    yield from _guarded(_guarded_last(), reason)
 
 
 @lru_cache(maxsize=64)
@@ -390,17 +301,14 @@ def _guarded(files: tuple[Pattern, ...], reason: Reason) -> tuple[Entry, ...]:
     )
 
 
-_LEFT_OPEN: Final = tuple(guarded.LEFT_OPEN.split("/"))
-
-
 def _of_work_trees(session: ClaudeSession, mode: str) -> Iterator[Entry]:
     """Yield what rules and the mode allow of the one folder that no guard is on."""
     elsewhere = session.options.links.keys() - guarded.LINKED.keys()
     for line in () if elsewhere else session.lines:
         entry = line.entry
-        if entry.effect is Effect.ALLOW and entry.tool in known.EDITING and not line.borrowed:
+        if entry.effect is Effect.ALLOW and entry.tool in known.EDITING:
             above = entry.pattern or below("")
-            for trees in within(above, _LEFT_OPEN):
+            for trees in within(above, tuple(guarded.LEFT_OPEN.split("/"))):
                 yield evolve(entry, pattern=trees)
     for folder in session.folders if mode in EDITING_MODES else ():
         for trees in notations.paths("**/" + guarded.LEFT_OPEN, folder, fold=True):
@@ -417,10 +325,10 @@ def misread(session: ClaudeSession, mode: str) -> Iterator[Entry]:
     """
     reason = by_default(session, mode)
     for tool in _READING if not is_judged(session, mode) else ():
-        for pattern in misread_files():
+        for pattern in _misread_files():
             yield built_in(tool, Effect.ASK, pattern, reason, "ambiguous name")
     for tool in (*known.READING, *known.EDITING):
-        yield built_in(tool, Effect.ASK, leading_out(), reason, "ambiguous name")
+        yield built_in(tool, Effect.ASK, _leading_out(), reason, "ambiguous name")
 
 
 # --- critical removals in PowerShell (documented, not observed) ----------------------
@@ -430,7 +338,7 @@ _BEFORE: Final = OneOf(frozenset(" '\""))
 _SLASH: Final = OneOf(frozenset("/\\"))
 
 
-@lru_cache(maxsize=1)
+@cache
 def power_shell_removals() -> tuple[Entry, ...]:
     """Return the removals that no mode allows: all of a folder, and the system's own."""
     drive: tuple[Token, ...] = (_BEFORE, _LETTERS, ":", _SLASH)
@@ -438,65 +346,19 @@ def power_shell_removals() -> tuple[Entry, ...]:
         (_SLASH, "*", Gap.ANY),
         (" *",),
         drive,
-        (*drive, OneOf(frozenset(" '\"")), Gap.ANY),
+        (*drive, _BEFORE, Gap.ANY),
         (_BEFORE, "/"),
         (_BEFORE, "~"),
+        *((*drive, folder, Gap.ANY) for folder in SYSTEM_FOLDERS),
     ]
-    targets += ((*drive, folder, Gap.ANY) for folder in SYSTEM_FOLDERS)
     return tuple(
-        Entry(
-            "PowerShell",
-            Effect.DENY,
-            Pattern.of(PatternKind.TEXT, ["remove-item", Gap.ANY, *target]),
-            reason=Reason.PROTECTED,
-            rule="PowerShell (critical path)",
-        )
+        built_in("PowerShell", Effect.DENY, pattern, Reason.PROTECTED, "critical path")
         for target in targets
+        for pattern in [Pattern.of(PatternKind.TEXT, ["remove-item", Gap.ANY, *target])]
     )
 
 
-# --- what a rule for `Edit` means for reads, and for files behind links --------------
-
-# A file that a rule allows to edit may be read, unless the edit would be held back: by another path
-# rule, or since the file is guarded. A rule for every edit allows no reads, and takes none back
-# (2.1.329, observed).
-
-
-def lent(session: ClaudeSession, mode: str) -> Iterator[Entry]:
-    """Yield what may be read since rules allow to edit it."""
-    lending = [line.entry for line in session.lines if line.borrowed]
-    if not lending or is_judged(session, mode):
-        return  # where a model judges, every file may be read
-    kept = [*_kept(session), *files_of_settings(session.options)]
-    # What is kept where a link leads to is kept under the name of the link.
-    for link, target in session.options.links.items():
-        if any(_may_share(_beginning(pattern), folded(target)) for pattern in kept):
-            kept.append(below(link))
-    kept += (guarded_files(), invisible_files(), guarded_last())
-    reason = by_default(session, mode)
-    for tool in _READING:
-        for pattern in kept:
-            yield built_in(tool, Effect.ASK, pattern, reason, "is not edited")
-    yield from lending
-
-
-def _kept(session: ClaudeSession) -> Iterator[Pattern]:
-    """Yield what path rules for `Edit` deny or ask for."""
-    for entry in (line.entry for line in session.lines):
-        is_kept = entry.tool == "Edit" and entry.effect is not Effect.ALLOW and not entry.field
-        # What may not be read at all is decided before.
-        if is_kept and entry.pattern is not None and not entry.rule.startswith("Read"):
-            yield entry.pattern
-
-
-def _beginning(pattern: Pattern) -> str:
-    first = pattern.tokens[0] if pattern.tokens else ""
-    return first if isinstance(first, str) else ""
-
-
-def _may_share(one: str, other: str) -> bool:
-    """Return whether files of one beginning may be in a folder, or hold it."""
-    return f"{one}/".startswith(f"{other}/") or other.startswith(one)
+# --- files behind links ---------------------------------------------------------------
 
 
 def led_out(session: ClaudeSession) -> Iterator[Entry]:
@@ -518,8 +380,10 @@ def led_out(session: ClaudeSession) -> Iterator[Entry]:
 # Nor does it where that is no plain name of another program.
 
 # Names as they are written, with their versions.
-_NAMES: Final = RUNNERS | STARTERS | {"python2", "python3"}
+_STARTING: Final = RUNNERS | STARTERS | {"python2", "python3"}
 _OTHER: Final = re.compile(r"(?![-\d]|/+\w )([\w./~+-]*[a-z][\w.+-]*) ", re.ASCII | re.IGNORECASE)
+_PROGRAM: Final = re.compile(r"""(?:"[^"*]*"|'[^'*]*'|[^ *='"])+?(?= |:\*\Z|\Z)""")
+_QUOTES: Final = str.maketrans("", "", "'\"")
 
 
 def is_left_to_model(line: RuleLine) -> bool:
@@ -534,20 +398,19 @@ def is_left_to_model(line: RuleLine) -> bool:
     if "*" not in text:
         return plain in runs
     other = _OTHER.match(re.sub(r":\*\Z", " *", text))
-    if other is None or _program(other[1]) in _NAMES:
+    if other is None or _program(other[1]) in _STARTING:
         return True
-    begun = tuple(f"{runner}{end}" for runner in runs for end in (" *", ":*", "*", " -"))
-    return plain.startswith(begun)
+    return plain.startswith(tuple(run + end for run in runs for end in (" *", ":*", "*", " -")))
 
 
 def _plain(text: str) -> str:
     """Return *text* with single blanks and stars, its program by its bare name."""
     text = re.sub(r"[ \t]+", " ", text.strip().lower())
     text = re.sub(r"\*[ *]*\*", "*", text)
-    program = re.match(r"""(?:"[^"*]*"|'[^'*]*'|[^ *='"])+?(?= |:\*\Z|\Z)""", text)
+    program = _PROGRAM.match(text)
     if program:
-        text = _program(_unquoted(program[0])) + text[program.end() :]
-    return _unquoted(text)
+        text = _program(program[0].translate(_QUOTES)) + text[program.end() :]
+    return text.translate(_QUOTES)
 
 
 def _program(name: str) -> str:
@@ -555,7 +418,3 @@ def _program(name: str) -> str:
     bare = re.sub(r"\A.*[\\/]", "", name, flags=re.DOTALL).lower()
     found = re.match(r"(.*?[^\d.])?[\d.]*(?:\.exe)?\Z", bare, re.ASCII | re.DOTALL)
     return (found[1] or "") if found else bare
-
-
-def _unquoted(text: str) -> str:
-    return text.replace("'", "").replace('"', "")

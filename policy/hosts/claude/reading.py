@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from typing import Final
 
@@ -21,13 +20,7 @@ from policy.tables.chain import Attenuated, Link, SpawnDenied
 from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Bounds, Ceiling, LinkedRules, Table
 
-__all__ = ["MAIN", "ClaudeEnforced", "attenuated", "main_definition"]
-
 MAIN: Final = "main"
-
-# What a workflow starts: an agent of no file, which accepts edits whatever the session does
-# (documented, not observed).
-WORKFLOW: Final = "workflow"
 
 
 @frozen
@@ -57,28 +50,21 @@ def main_definition(session: ClaudeSession) -> Definition:
 def attenuated(session: ClaudeSession) -> Attenuated:
     """Return the reading in which settings and every list along a chain are met."""
     tables = OnDemand(session.agents, partial(_declared_table, session))
+
+    def root(_: str) -> Table:
+        # What is allowed in an aside beyond the settings is no narrower than they are.
+        return evolve(_declared_table(session, MAIN), bounds=Bounds(depth=session.depth))
+
     # These are never started, even where rules ask for every agent: no agent has the name.
-    roots = [MAIN, *session.asides]
-    if WORKFLOW not in tables:
-        roots.append(WORKFLOW)
-    root = partial(_root, session, tables)
-    return Attenuated(tables, OnDemand(roots, root), asides=OnDemand(ASIDES, root))
-
-
-def _root(session: ClaudeSession, tables: Mapping[str, Table], name: str) -> Table:
-    if name == WORKFLOW:
-        return tables[known.GENERAL]
-    # What is allowed there beyond the settings is no narrower than they are.
-    bounds = Bounds(depth=depth_limit(session))
-    return evolve(_declared_table(session, MAIN), bounds=bounds)
+    roots = OnDemand([MAIN, *session.asides], root)
+    return Attenuated(tables, roots, asides=OnDemand(ASIDES, root))
 
 
 def _declared_table(session: ClaudeSession, name: str) -> Table:
     definition = session.agents.get(name) or main_definition(session)
-    reading = dialect(session, session.mode)
     sets = (
         *rule_sets(session, session.mode),
-        *declared(definition, session, reading),
+        *declared(definition, session, dialect(session, session.mode)),
         _startable(session, session.mode, PoolPosition(main=False, background=False)),
     )
     return Table(Ceiling.of(LinkedRules(rules, (definition.name,)) for rules in sets))
@@ -105,17 +91,6 @@ def _denied(name: str, reason: Reason, rule: str, definition: Definition | None 
     return Entry("Agent", Effect.DENY, pattern, reason=reason, rule=rule, place=place)
 
 
-# Levels of agents below the main conversation, where nothing else is said.
-_DEPTH: Final = 3
-
-
-def depth_limit(session: ClaudeSession) -> int:
-    """Return how many levels of agents may follow below the main conversation."""
-    options = session.options
-    # No level at all is no number the host takes (2.1.329, observed).
-    return options.depth or _DEPTH
-
-
 @frozen(slots=False, eq=False)
 class ClaudeEnforced:
     """What the host does, position by position.
@@ -130,15 +105,13 @@ class ClaudeEnforced:
     @property
     def agents(self) -> tuple[str, ...]:
         """Every agent that can be a link."""
-        names = (MAIN, *self.session.asides, WORKFLOW, *self.session.agents)
-        return tuple(dict.fromkeys(names))
+        return tuple(dict.fromkeys((MAIN, *self.session.asides, *self.session.agents)))
 
     @property
     def by_depth(self) -> object:
         """What depends on how many agents are in front."""
-        options = self.session.options
-        limit = depth_limit(self.session)
-        return limit, options.background, self._barred_last(limit)
+        limit = self.session.depth
+        return limit, self.session.options.background, self._barred_last(limit)
 
     def _barred_last(self, limit: int) -> frozenset[str]:
         """Return the agents that do not start on the last level, where none can start another."""
@@ -159,8 +132,6 @@ class ClaudeEnforced:
 
     def start(self, agent: str) -> Link:
         """Return the main conversation, as itself or as *agent*."""
-        if agent == WORKFLOW and WORKFLOW not in self.session.agents:
-            return self._of_workflow()
         aside = agent if agent in ASIDES else ""
         definition = (
             main_definition(self.session)
@@ -169,51 +140,53 @@ class ClaudeEnforced:
         )
         types = definition.types
         state = ClaudeState(self.session.mode, aside=aside, types=types)
-        depth = depth_limit(self.session)
         position = PoolPosition(
             main=True,
             background=False,
-            may_start=depth > 0,
+            may_start=self.session.depth > 0,
             leads_on=self._leads_on(0),
             types=types,
         )
         return Link(agent, self._table(definition, position, state, agent), 0, state)
 
-    def _of_workflow(self) -> Link:
-        definition = self.session.agents[known.GENERAL]
-        position = PoolPosition(main=False, background=self.session.options.in_background(1))
-        state = ClaudeState("acceptEdits")
-        return Link(WORKFLOW, self._table(definition, position, state, WORKFLOW), 1, state)
-
     def step(self, parent: Link, agent: str) -> Link:
         """Return the link behind *parent*."""
-        definition = self.session.agents.get(agent) or self._resolved(agent)
-        state = (
-            parent.state
-            if isinstance(parent.state, ClaudeState)
-            else ClaudeState(self.session.mode)
-        )
+        agents = self.session.agents
+        found = (each for name, each in agents.items() if agent_pattern(name).matches(agent))
+        definition = agents.get(agent) or next(found, None)
+        if definition is None:
+            raise KeyError(agent)
+        state = parent.state
+        if not isinstance(state, ClaudeState):
+            state = ClaudeState(self.session.mode)
         if agent == known.FORK and definition.place is None:  # files may define one of that name
-            if state.fork:
-                raise SpawnDenied(agent, parent.name, "depth")
-            forked = evolve(state, fork=True)
-            table, depth = parent.table & self._unforked(state.mode), parent.depth + 1
-            if depth >= depth_limit(self.session):
-                table = evolve(table, bounds=Bounds(depth=0))
-            return Link(agent, table, depth, forked)
-        found = self.session.remembered(
+            return self._fork(parent, state)
+        made = self.session.remembered(
             ("step", agent, state, parent.depth),
             lambda: self._behind(definition, state, parent.depth, agent),
         )
-        if isinstance(found, Link):
-            return found
-        raise SpawnDenied(agent, parent.name, found)
+        if isinstance(made, Link):
+            return made
+        raise SpawnDenied(agent, parent.name, made)
+
+    def _fork(self, parent: Link, state: ClaudeState) -> Link:
+        if state.fork:
+            raise SpawnDenied(known.FORK, parent.name, "depth")
+        rule = _denied(known.FORK, Reason.RULE, "a fork does not fork")
+        forks_no_more = self.session.remembered(
+            ("unforked", state.mode),
+            lambda: Table.of(RuleSet((rule,), Effect.ALLOW, dialect(self.session, state.mode))),
+        )
+        table, depth = parent.table & forks_no_more, parent.depth + 1
+        if depth >= self.session.depth:
+            table = evolve(table, bounds=Bounds(depth=0))
+        return Link(known.FORK, table, depth, evolve(state, fork=True))
 
     def _behind(
         self, definition: Definition, state: ClaudeState, above: int, agent: str
     ) -> Link | str:
         """Return the link of *agent* behind one of a state at the depth *above*, or why none is."""
-        session, depth, limit = self.session, above + 1, depth_limit(self.session)
+        session, depth, limit = self.session, above + 1, self.session.depth
         if depth > limit:
             return "depth"
         has_no_auto = definition.mode == "auto" and session.no_auto
@@ -231,12 +204,6 @@ class ClaudeEnforced:
         below = evolve(state, mode=mode, fork=False)
         return Link(agent, self._table(definition, position, below, agent), depth, below)
 
-    def _resolved(self, agent: str) -> Definition:
-        for name, definition in self.session.agents.items():
-            if agent_pattern(name).matches(agent):
-                return definition
-        raise KeyError(agent)
-
     def _table(
         self, definition: Definition, position: PoolPosition, state: ClaudeState, link: str
     ) -> Table:
@@ -244,32 +211,17 @@ class ClaudeEnforced:
 
         def made() -> Table:
             own = pool(definition, session, position, dialect(session, mode))
-            sets = (own, *self._shared(session, mode, position))
+            sets = [own, *rule_sets(session, mode)]
+            if position.may_start:
+                background = session.options.in_background(1 if position.main else 2)
+                below = PoolPosition(main=False, background=background, may_start=position.leads_on)
+                sets.append(_startable(self.session, mode, below))
             return Table(Ceiling.of(LinkedRules(rules, (link,)) for rules in sets))
 
         key = ("table", definition.name, definition.place, position, mode, link)
         return session.remembered(key, made)
 
-    def _shared(
-        self, session: ClaudeSession, mode: str, position: PoolPosition
-    ) -> tuple[RuleSet, ...]:
-        """Return what the pools of all agents at such a position are met with."""
-        sets = rule_sets(session, mode)
-        if not position.may_start:
-            return sets
-        background = self.session.options.in_background(1 if position.main else 2)
-        below = PoolPosition(main=False, background=background, may_start=position.leads_on)
-        return (*sets, _startable(self.session, mode, below))
-
-    def _unforked(self, mode: str) -> Table:
-        """Return what says that no fork is started."""
-        rule = _denied(known.FORK, Reason.RULE, "a fork does not fork")
-        return self.session.remembered(
-            ("unforked", mode),
-            lambda: Table.of(RuleSet((rule,), Effect.ALLOW, dialect(self.session, mode))),
-        )
-
     def _leads_on(self, depth: int) -> bool:
         """Return whether agents below one at *depth* may start others, or start all the same."""
-        limit = depth_limit(self.session)
+        limit = self.session.depth
         return depth + 1 < limit or not self._barred_last(limit)

@@ -1,19 +1,18 @@
 """One rule of a settings file: text to the lines of a table, and what is wrong with it.
 
-What a rule matches depends on its tool, its list and the scope it stands in. Everything here is as
-Claude Code 2.1.329 was observed to decide. A rule that the host skips or never matches gives no
-line and a finding.
+What a rule matches depends on its tool, its list and the scope it stands in, as Claude Code 2.1.329
+was observed to decide. A rule that the host skips or never matches gives no line and a finding.
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, lru_cache
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property, lru_cache, partial
 from typing import Any, Final
 
 from policy.commands.read import read_plain
-from policy.commands.words import Script, as_written
+from policy.commands.words import as_written
 from policy.core import expressions as re
 from policy.core import values
 from policy.core.decision import Reason
@@ -27,7 +26,7 @@ from policy.hosts.claude.data import find
 from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.data.shell import ALIASES
 from policy.hosts.claude.data.unchecked import STARTING
-from policy.hosts.claude.paths import Anchors, Negation, path_patterns
+from policy.hosts.claude.paths import Anchors, path_patterns
 from policy.hosts.claude.shell import canonical_powershell
 from policy.language.mistakes import looks_absolute
 from policy.language.parse import parse_matcher
@@ -41,17 +40,6 @@ from policy.tables.dialect import Dialect
 from policy.tables.entry import Form
 from policy.tables.ruleset import Entry
 
-__all__ = [
-    "UNREAD",
-    "RuleLine",
-    "RuleLines",
-    "RuleScope",
-    "agent_pattern",
-    "entries_of",
-    "misnamed",
-    "read_rule",
-]
-
 
 @values.frozen
 class RuleLine:
@@ -64,11 +52,6 @@ class RuleLine:
 
     entry: Entry
     exact: bool = False
-
-    @property
-    def borrowed(self) -> bool:
-        """Whether it allows to read files since they may be edited."""
-        return self.entry.form is Form.LENT
 
 
 @values.frozen
@@ -107,26 +90,13 @@ class RuleScope:
 
 @values.frozen(slots=False)
 class RuleText:
-    """A rule, and all that decides what it means.
-
-    Attributes:
-        text: as its file says it.
-        matcher: what it is.
-        span: where it stands.
-        effect: of its list.
-        scope: of its file.
-    """
+    """A rule as its file says it, with its place and all that decides what it means."""
 
     text: str
     matcher: Matcher
     span: Span
     effect: Effect
     scope: RuleScope
-
-    @property
-    def removal(self) -> Reason:
-        """Why a call is denied where the rule takes the whole tool away."""
-        return Reason.UNAVAILABLE if self.effect is Effect.DENY else Reason.RULE
 
     @cached_property
     def place(self) -> Place:
@@ -138,16 +108,20 @@ class RuleText:
         """How bad it is that the rule has no effect."""
         return Severity.WARNING if self.effect is Effect.ALLOW else Severity.ERROR
 
-    def entry(
+    def line(
         self,
         tool: str,
         pattern: Pattern | None = None,
         field: str = "",
-        reason: Reason = Reason.RULE,
+        *,
         form: Form = Form.PLAIN,
-    ) -> Entry:
-        """Return a line of a table."""
-        return Entry(tool, self.effect, pattern, field, reason, self.text, self.place, form)
+        exact: bool = False,
+        removes: bool = False,
+    ) -> RuleLine:
+        """Return a line of a table, which may be one that *removes* the tool."""
+        reason = Reason.UNAVAILABLE if removes and self.effect is Effect.DENY else Reason.RULE
+        entry = Entry(tool, self.effect, pattern, field, reason, self.text, self.place, form)
+        return RuleLine(entry, exact)
 
     def lines(
         self,
@@ -161,7 +135,7 @@ class RuleText:
         found = tuple(patterns)
         return RuleLines(
             tuple(
-                RuleLine(self.entry(tool, pattern, form=form), exact)
+                self.line(tool, pattern, form=form, exact=exact)
                 for tool in tools
                 for pattern in found
             )
@@ -179,81 +153,70 @@ class RuleText:
 
 # --- commands: `Bash(...)` and `PowerShell(...)` -------------------------------------
 
+_PREFIX: Final = re.compile(r"[^\n\r\u2028\u2029]+:\*")
+# An assignment alone, with which no command begins.
+_ASSIGNING: Final = re.compile(r"\w+\+?=[^ ]*(?: |:)\*\Z")
+_EXACT_ONLY: Final = re.compile(
+    rf"(?:{STARTING.replace(' ', '|')}|eval|exec|source|trap)\b|\. "
+    r"|find\b.*-(?:exec|ok|delete|fprint)"
+)
+# A star or a backslash that is escaped, or any other character.
+_PIECE: Final = re.compile(r"\\[*\\]|.", re.DOTALL)
 
-def command_lines(rule: RuleText, content: str) -> RuleLines:
+
+def _command_lines(rule: RuleText, content: str) -> RuleLines:
     """Return the lines of ``Bash(content)``."""
     # Only what the rule ends in is special: behind `:*` no blank may stand, nor a line end before.
-    text, is_prefix = content, _PREFIX.fullmatch(content) is not None
-    if text.endswith(":*") and not is_prefix and text != ":*":
-        return _lines(rule, [Pattern.exactly(text)], Form.PLAIN, exact=True)
-    if "*" in text:
-        text = text if is_prefix else text.strip(BLANKS)
-    if "*" in text or rule.effect is not Effect.ALLOW:
-        text = re.sub("[ \\t]+", " ", text)
-    findings = RuleLines()
-    if text == ":*":
+    is_prefix, allows = _PREFIX.fullmatch(content) is not None, rule.effect is Effect.ALLOW
+    if content == ":*":
         return rule.skipped("empty-prefix", case="nothing")
-    if is_prefix and text[:-2].endswith(" "):
-        return rule.skipped("empty-prefix", case="blank", prefix=text[:-3])
-    if is_prefix and "*" in text[:-2]:
-        literal = [Pattern.of(PatternKind.TEXT, [text[:-2]])]
-        literal.append(Pattern.of(PatternKind.TEXT, [text[:-2] + " ", Gap.ANY]))
-        return _lines(rule, literal, Form.PREFIX) + rule.finding(
-            "prefix-with-star",
-            prefix=text[:-2],
-            severity=rule.lost,
-        )
-    inside = ":*" in (text[:-2] if is_prefix else text)
-    if inside:
-        findings = rule.finding("colon-star-not-at-end")
-    if rule.effect is Effect.ALLOW and "*" in text and _EXACT_ONLY.match(text):
-        findings += rule.finding("exec-wrapper-not-approvable")
-    findings += _compound(rule, text, is_prefix=is_prefix)
-    patterns = _patterns(text, is_prefix=is_prefix)
-    if rule.effect is Effect.ALLOW and _ASSIGNING.match(text):
+    if content.endswith(":*") and not is_prefix:
+        return rule.lines(_RUNNING, [Pattern.exactly(content)], exact=True)
+    text = content.strip(BLANKS) if "*" in content and not is_prefix else content
+    if "*" in text or not allows:
+        text = re.sub("[ \\t]+", " ", text)
+    prefix = text[:-2] if is_prefix else ""
+    if prefix.endswith(" "):
+        return rule.skipped("empty-prefix", case="blank", prefix=prefix[:-1])
+    if "*" in prefix:
+        literal = Pattern.of(PatternKind.TEXT, [prefix])
+        begun = Pattern.of(PatternKind.TEXT, [prefix + " ", Gap.ANY])
+        lines = rule.lines(_RUNNING, [literal], form=Form.PREFIX) + rule.lines(_RUNNING, [begun])
+        return lines + rule.skipped("prefix-with-star", prefix=prefix)
+    pieces = _PIECE.findall(text)
+    exact = "*" not in pieces
+    if is_prefix or not ("\\" in text or text.endswith(":*")):
+        patterns = notations.commands(text)
+    else:
+        patterns = _unescaped(text, pieces)
+    if allows and _ASSIGNING.match(text):
         patterns = tuple(one for one in patterns if not one.exact)
-    exact = "*" not in _ESCAPED.findall(text)
     form = Form.PLAIN if exact else Form.PREFIX if is_prefix else Form.BARE
-    lines = _lines(rule, patterns, form, exact=exact)
-    if rule.effect is not Effect.ALLOW and "*" in text and not text.strip("* "):
+    found = rule.lines(_RUNNING, [p for p in patterns if p.exact], exact=exact, form=form)
+    found += rule.lines(_RUNNING, [p for p in patterns if not p.exact])
+    if not allows and "*" in text and not text.strip("* "):
         # A rule of stars alone applies to everything that is monitored.
-        lines += RuleLines((RuleLine(rule.entry("Monitor", reason=rule.removal)),))
-    return lines + findings
+        found += RuleLines((rule.line("Monitor", removes=True),))
+    if ":*" in (prefix or text):
+        found += rule.finding("colon-star-not-at-end")
+    if allows and "*" in text and _EXACT_ONLY.match(text):
+        found += rule.finding("exec-wrapper-not-approvable")
+    return found + _compound(rule, text, is_prefix=is_prefix)
 
 
-def _lines(
-    rule: RuleText, patterns: Sequence[Pattern], form: Form, *, exact: bool = False
-) -> RuleLines:
-    """Return lines of which those of one text have a *form*."""
-    tools = "Bash", "Monitor"
-    spelled = [pattern for pattern in patterns if pattern.exact]
-    others = [pattern for pattern in patterns if not pattern.exact]
-    return rule.lines(tools, spelled, exact=exact, form=form) + rule.lines(tools, others)
+_RUNNING: Final = ("Bash", "Monitor")
 
 
-def _patterns(text: str, *, is_prefix: bool) -> tuple[Pattern, ...]:
-    if is_prefix:
-        return notations.commands(text)
-    if "\\" in text:
-        return _unescaped(text)
-    # What is no prefix has a colon before its star.
-    return (Pattern.text(text),) if text.endswith(":*") else notations.commands(text)
-
-
-def _unescaped(text: str) -> tuple[Pattern, ...]:
+def _unescaped(text: str, pieces: list[str]) -> tuple[Pattern, ...]:
     """Return what a rule with backslashes matches: beside a star of its own they spell others."""
-    pieces = _ESCAPED.findall(text)
     if "*" not in pieces:
         return (Pattern.exactly(text),)
-    tokens = [Gap.ANY if piece == "*" else _LITERALS.get(piece, piece) for piece in pieces]
+    spelled: dict[str, Token] = {r"\*": "*", r"\\": "\\", "*": Gap.ANY}
+    tokens = [spelled.get(piece, piece) for piece in pieces]
     found = (Pattern.of(PatternKind.TEXT, tokens),)
     if pieces[-2:] == [" ", "*"] and pieces.count("*") == 1:
         return (Pattern.of(PatternKind.TEXT, tokens[:-2]), *found)
     return found
-
-
-_ESCAPED: Final = re.compile(r"\\[*\\]|.", re.DOTALL)
-_LITERALS: Final = {r"\*": "*", r"\\": "\\"}
 
 
 def _compound(rule: RuleText, text: str, *, is_prefix: bool) -> RuleLines:
@@ -273,88 +236,59 @@ def _compound(rule: RuleText, text: str, *, is_prefix: bool) -> RuleLines:
         why = "what asks for one of several commands must name it"
     else:
         return RuleLines()
-    return rule.finding(
+    parts = dict.fromkeys(as_written(command.words) for command in script.commands)
+    return rule.skipped(
         "dead-compound-rule",
-        does=_DOES[rule.effect],
+        does={Effect.ALLOW: "allows", Effect.ASK: "asks for", Effect.DENY: "denies"}[rule.effect],
         which=which,
         why=why,
-        rules=", ".join(f"`Bash({part})`" for part in _parts(script)),
-        severity=rule.lost,
+        rules=", ".join(f"`Bash({part})`" for part in parts),
     )
 
 
-_DOES: Final = {Effect.ALLOW: "allows", Effect.ASK: "asks for", Effect.DENY: "denies"}
-
-
-def _parts(script: Script) -> tuple[str, ...]:
-    return (*dict.fromkeys(as_written(command.words) for command in script.commands),)
-
-
-def power_shell_lines(rule: RuleText, content: str) -> RuleLines:
+def _power_shell_lines(rule: RuleText, content: str) -> RuleLines:
     """Return the lines of ``PowerShell(content)``."""
     text = content.rstrip(" ") if content.rstrip(" ").endswith("*") else content
     patterns = notations.commands(canonical_powershell(text, ALIASES))
     return rule.lines(["PowerShell"], patterns, exact="*" not in text)
 
 
-_PREFIX: Final = re.compile(r"[^\n\r\u2028\u2029]+:\*")
-# An assignment alone, with which no command begins.
-_ASSIGNING: Final = re.compile(r"\w+\+?=[^ ]*(?: |:)\*\Z")
-_EXACT_ONLY: Final = re.compile(
-    rf"(?:{STARTING.replace(' ', '|')}|eval|exec|source|trap)\b|\. "
-    r"|find\b.*-(?:exec|ok|delete|fprint)"
-)
-
-
 # --- specifiers, tool by tool ---------------------------------------------------------
 
-PARAMETER: Final = re.compile(r"\s*([A-Za-z_]\w*)\s*:\s*(.*)", re.DOTALL)
+_PARAMETER: Final = re.compile(r"\s*([A-Za-z_]\w*)\s*:\s*(.*)", re.DOTALL)
 
 
-def read_specifier(rule: RuleText, tool: str, content: str) -> RuleLines | None:
+# The program of that name.
+_COMMAND: Final = ("Bash", "command:*")
+
+
+def _specified(rule: RuleText, tool: str, content: str) -> RuleLines | None:
     """Return the lines of ``tool(content)``; None for a tool that has no specifiers."""
-    parameter = PARAMETER.fullmatch(content)
-    if (
-        parameter
-        and parameter[1] == known.PRIMARY.get(tool)
-        and not (tool == "Bash" and content == "command:*")  # the program of that name
-    ):
-        return rule.skipped("primary-field-param", name=parameter[1], tool=tool, value=parameter[2])
-    of_files = tool in _DEAD or tool in known.FILE_TOOLS
-    if of_files and ":*" in content and rule.effect is not Effect.ALLOW and not rule.scope.flag:
-        if tool not in _DEAD:
-            return rule.skipped(
-                "dead-path-rule", case="prefix", tool=tool, content=content.partition(":*")[0]
-            )
-    elif parameter and _has_parameter(rule, tool, parameter[1]):
-        own = _own(rule, tool, content)
-        if tool == "Bash" and content.endswith(":*") and rule.effect is Effect.ALLOW:
-            return own  # it is the name of a program
-        found = read_parameter(rule, tool, parameter[1], parameter[2].strip())
+    parameter = _PARAMETER.fullmatch(content)
+    name, value = (parameter[1], parameter[2]) if parameter else ("", "")
+    allows, is_program = rule.effect is Effect.ALLOW, tool == "Bash" and content.endswith(":*")
+    if parameter and name == known.PRIMARY.get(tool) and (tool, content) != _COMMAND:
+        return rule.skipped("primary-field-param", name=name, tool=tool, value=value)
+    reader = _READERS.get(tool)
+    of_files = tool in known.FILE_TOOLS
+    if ":*" in content and (of_files or tool in _DEAD) and not (allows or rule.scope.flag):
+        if of_files:
+            prefix = content.partition(":*")[0]
+            return rule.skipped("dead-path-rule", case="prefix", tool=tool, content=prefix)
+    elif parameter and not (is_program and allows) and _has_parameter(rule, tool, name):
+        found = _parameter_lines(rule, tool, name, value.strip())
         # The rule applies to a command of that name as well and, if it denies or asks, to a file.
-        return found + own if tool == "Bash" or rule.effect is not Effect.ALLOW else found
+        is_both = tool == "Bash" or (of_files and not allows)
+        return found + reader(rule, content) if reader and is_both else found
     if tool in _DEAD:
         twin = f"{_DEAD[tool]}({content})"
         if (rule.effect, twin) in rule.scope.beside:
-            return rule.finding(
-                "dead-file-rule", case="beside", twin=twin, edits=removal(rule.span)
-            )
+            edits = removal(rule.span)
+            return rule.finding("dead-file-rule", case="beside", twin=twin, edits=edits)
         return rule.skipped("dead-file-rule", case="alone", other=_DEAD[tool], twin=twin)
     if tool == "Monitor":
         return rule.skipped("monitor-rule-ignored", content=content)
-    if tool == "PowerShell":
-        return power_shell_lines(rule, content)
-    if tool == "Bash" or tool in known.FILE_TOOLS:
-        return _own(rule, tool, content)
-    reader = _READERS.get(tool)
     return reader(rule, content) if reader else None
-
-
-def _own(rule: RuleText, tool: str, content: str) -> RuleLines:
-    """Return the lines for the commands, or for the files, that *content* matches."""
-    if tool == "Bash":
-        return command_lines(rule, content)
-    return _path(rule, tool, content) if tool in known.FILE_TOOLS else RuleLines()
 
 
 def _has_parameter(rule: RuleText, tool: str, name: str) -> bool:
@@ -366,7 +300,7 @@ def _has_parameter(rule: RuleText, tool: str, name: str) -> bool:
     return name in known.PARAMETERS.get(tool, ())
 
 
-def read_parameter(rule: RuleText, tool: str, name: str, value: str) -> RuleLines:
+def _parameter_lines(rule: RuleText, tool: str, name: str, value: str) -> RuleLines:
     """Return the lines of ``tool(name:value)``."""
     if rule.effect is Effect.ALLOW:
         return rule.skipped("param-in-allow", name=name)
@@ -375,95 +309,70 @@ def read_parameter(rule: RuleText, tool: str, name: str, value: str) -> RuleLine
     values = [value]
     if (tool, name, rule.effect) == ("Skill", "skill", Effect.DENY) and not value.startswith("/"):
         if "*" not in value:
-            return _skill(rule, value)
+            return _skill_lines(rule, value)
         values.append("/" + value)
     patterns = [notations.single(text) for text in values]
-    found = RuleLines(tuple(RuleLine(rule.entry(tool, pattern, name)) for pattern in patterns))
+    found = tuple(rule.line(tool, pattern, name) for pattern in patterns)
     assumed = known.ASSUMED.get((tool, name))
     if assumed is not None and any(pattern.matches(assumed) for pattern in patterns):
         # It applies to calls without the parameter as well, and so to more than a line can match.
-        return RuleLines((RuleLine(rule.entry(tool)),)) + found
-    return found
+        return RuleLines((rule.line(tool), *found))
+    return RuleLines(found)
 
 
-def _path(rule: RuleText, tool: str, content: str) -> RuleLines:
+def _path_lines(rule: RuleText, content: str, *, tool: str) -> RuleLines:
     try:
         patterns = path_patterns(content, rule.scope.anchors, rule.effect)
-    except Negation:
+    except notations.Unusable as unusable:
+        # A rule that matches no file counts as one that denies reads.
+        denies_reads = (tool, rule.effect) == ("Read", Effect.DENY)
+        nothing = Pattern.exactly("", PatternKind.PATH)
+        counted = rule.lines([known.ANY_READ] if denies_reads else [], [nothing])
+        if not content.startswith("!"):
+            return counted + rule.skipped("dead-path-rule", case="file", why=unusable)
         if rule.effect is Effect.ALLOW:
             return rule.skipped("negation-in-allow")
-        return _counted(rule, tool) + rule.finding("negation-ineffective")
-    except notations.Unusable as unusable:
-        dead = rule.skipped("dead-path-rule", case="file", why=unusable)
-        return _counted(rule, tool) + dead
-    findings = RuleLines()
-    if content.startswith("/") and looks_absolute(content):
-        findings = rule.finding("looks-absolute", tool=tool, content=content)
+        return counted + rule.finding("negation-ineffective")
+    # What commands do to files is denied and allowed by rules about files, but never asked for.
+    if rule.effect is Effect.ASK:
+        tools = known.FILE_TOOLS[tool]
+    elif tool != "Read":
+        tools = known.EDITING
+    else:
+        tools = (*known.READING, *(UNREAD if rule.effect is Effect.DENY else ()))
     form = Form.WITHIN if content.endswith("**") else Form.PLAIN
-    lines = rule.lines(_governed(rule, tool), patterns, form=form) + findings
-    if (tool, rule.effect) == ("Edit", Effect.ALLOW):
-        lines += rule.lines(known.FILE_TOOLS["Read"], patterns, form=Form.LENT)
+    lines = rule.lines(tools, patterns, form=form)
+    if content.startswith("/") and looks_absolute(content):
+        lines += rule.finding("looks-absolute", tool=tool, content=content)
     return lines
-
-
-def _counted(rule: RuleText, tool: str) -> RuleLines:
-    """Return the lines of a rule that matches no file: it counts as one that denies reads."""
-    if (tool, rule.effect) != ("Read", Effect.DENY):
-        return RuleLines()
-    return rule.lines([known.ANY_READ], [_NO_FILE])
-
-
-_NO_FILE: Final = Pattern.exactly("", PatternKind.PATH)
 
 
 # The tools that may not change a file that a rule denies to read.
 UNREAD: Final = ("Edit", "Write")
 
-
-def _governed(rule: RuleText, tool: str) -> tuple[str, ...]:
-    # What commands do to files is denied and allowed by rules about files, but
-    # never asked for.
-    tools = known.FILE_TOOLS
-    match tool, rule.effect:
-        case "Read", Effect.DENY:
-            return (*known.READING, *UNREAD)
-        case _, Effect.ASK:
-            return tools[tool]
-        case "Read", _:
-            return known.READING
-        case _:
-            return known.EDITING
-
-
 # However many dots stand at the end of a name, they are no part of it.
 _FINAL_DOTS: Final = re.compile(r"(?<=[^*.])\.+\Z")
 
 
-_BRACKETS: Final = frozenset("[]")
-
-
-def _host(rule: RuleText, content: str) -> RuleLines:
-    if not content.startswith("domain:"):
-        return rule.skipped(
-            "unprefixed-webfetch-specifier", host=content.removeprefix("https://").split("/")[0]
-        )
-    if rule.effect is Effect.ALLOW and "*" in content and not _BRACKETS.isdisjoint(content):
+def _host_lines(rule: RuleText, content: str) -> RuleLines:
+    name = content.removeprefix("domain:")
+    if name == content:
+        host = content.removeprefix("https://").split("/")[0]
+        return rule.skipped("unprefixed-webfetch-specifier", host=host)
+    if rule.effect is Effect.ALLOW and "*" in name and ("[" in name or "]" in name):
         return rule.skipped("dead-host-rule", case="brackets")
     try:
-        patterns = notations.hosts(_FINAL_DOTS.sub("", content.removeprefix("domain:")))
+        patterns = notations.hosts(_FINAL_DOTS.sub("", name))
     except notations.Unusable as unusable:
         return rule.skipped("dead-host-rule", case="none", why=unusable)
     return rule.lines(["WebFetch"], patterns)
 
 
-def _skill(rule: RuleText, content: str) -> RuleLines:
+def _skill_lines(rule: RuleText, content: str) -> RuleLines:
     if rule.effect is Effect.ASK:
         return rule.skipped("ask-ignored", case="skill", content=content)
-    name, prefix = content, False
-    for tail in (" *", ":*"):
-        if content.endswith(tail):
-            name, prefix = content[: -len(tail)], True
-    name = name.removeprefix("/")
+    is_prefix = content.endswith((" *", ":*"))
+    name = (content[:-2] if is_prefix else content).removeprefix("/")
     if "*" in name:
         return rule.skipped("dead-skill-rule")
     texts = [name, "/" + name]
@@ -471,73 +380,54 @@ def _skill(rule: RuleText, content: str) -> RuleLines:
         texts.append("*:" + name)
         aliases = rule.scope.aliases
         skill = aliases.get(name, name)
-        known = [skill, *(alias for alias, real in aliases.items() if real == skill)]
-        texts += [*known, *(f"/{each}" for each in known)]
-    if prefix:
-        texts += [text + "*" for text in (name, "/" + name)]
+        called = [skill, *(alias for alias, real in aliases.items() if real == skill)]
+        texts += [*called, *(f"/{each}" for each in called)]
+    if is_prefix:
+        texts += [name + "*", f"/{name}*"]
     return rule.lines(["Skill"], map(Pattern.text, texts))
 
 
-def _agent(rule: RuleText, content: str) -> RuleLines:
+def _agent_lines(rule: RuleText, content: str) -> RuleLines:
     if rule.effect is Effect.ALLOW:
         return rule.finding("agent-allow-ignored")
     if rule.effect is Effect.ASK:
         return rule.skipped("ask-ignored", case="agent", content=content)
     if content in rule.scope.agents:
         return rule.lines(["Agent"], [agent_pattern(content)])
-    found = rule.finding("unknown-agent", content=content)
-    return RuleLines((RuleLine(rule.entry("Agent", Pattern.exactly(content))),)) + found
+    unknown = rule.lines(["Agent"], [Pattern.exactly(content)])
+    return unknown + rule.finding("unknown-agent", content=content)
 
 
-_READERS: Final = {"WebFetch": _host, "Skill": _skill, "Agent": _agent}
+_READERS: Final[Mapping[str, Callable[[RuleText, str], RuleLines]]] = {
+    "Bash": _command_lines,
+    "PowerShell": _power_shell_lines,
+    "WebFetch": _host_lines,
+    "Skill": _skill_lines,
+    "Agent": _agent_lines,
+    **{tool: partial(_path_lines, tool=tool) for tool in known.FILE_TOOLS},
+}
 
+# Tools about whose files the rules of another decide.
 _DEAD: Final = {
-    "Write": "Edit",
-    "NotebookEdit": "Edit",
-    "MultiEdit": "Edit",
-    "Update": "Edit",
-    "Glob": "Read",
-    "Grep": "Read",
-    "LS": "Read",
-    "View": "Read",
-    "LSP": "Read",
+    **dict.fromkeys(("Write", "NotebookEdit", "MultiEdit", "Update"), "Edit"),
+    **dict.fromkeys(("Glob", "Grep", "LS", "View", "LSP"), "Read"),
 }
 
 
 @lru_cache(maxsize=4096)  # each agent may be started from many positions
 def agent_pattern(name: str) -> Pattern:
     """Return the names of a call that the host resolves to the agent *name*."""
-    return Pattern.of(PatternKind.TEXT, _spellings(name))
-
-
-_BETWEEN: Final = OneOf(frozenset("-_ "))
-
-
-def _spellings(name: str) -> Iterator[Token]:
-    for character in name:
-        if character in "-_ ":
-            yield _BETWEEN
-        elif len(character.lower()) == len(character.upper()) == 1:
-            yield OneOf(frozenset({character.lower(), character.upper()}))
-        else:
-            yield character
-
-
-# --- parentheses ----------------------------------------------------------------------
-
-_ESCAPED_PARENTHESIS: Final = re.compile(r"(?:^|[^\\])\\[()]")
-_BARE: Final = {each: re.compile(rf"(?<!\\)(?:\\\\)*\{each}") for each in "()"}
-
-
-def is_ambiguous(content: str) -> bool:
-    """Return whether it cannot be told which parentheses are meant: in a file it is no rule."""
-    if not _ESCAPED_PARENTHESIS.search(content):
-        return False
-    opened, closed = (len(bare.findall(content)) for bare in _BARE.values())
-    return opened != closed
+    spellings = (
+        {*"-_ "} if character in "-_ " else {character.lower(), character.upper()}
+        for character in name
+    )
+    return Pattern.of(PatternKind.TEXT, [OneOf(frozenset(each)) for each in spellings])
 
 
 # --- a whole rule ---------------------------------------------------------------------
+
+# What the host shows a tool as, e.g. `Stop Task`, instead of its name.
+_WORDS: Final = re.compile(r"[A-Z][A-Za-z]*(?: [A-Z][A-Za-z]*)+")
 
 
 def read_rule(text: str, span: Span, effect: Effect, scope: RuleScope) -> RuleLines:
@@ -548,18 +438,24 @@ def read_rule(text: str, span: Span, effect: Effect, scope: RuleScope) -> RuleLi
         span: where it stands.
         effect: of the list.
         scope: of the file.
-
     """
     try:
         matcher = _matcher(text, span)
     except PolicyError as error:
         if effect is not Effect.ALLOW and ("\0" in text or len(text) > PATTERN_CHARACTERS):
-            found = Finding.of(error, "malformed-rule", consequence=_WIDENED)
-            return read_rule(_wider(text), span, effect, scope) + RuleLines((), found)
+            # A rule that cannot be read here is taken for more than it says.
+            consequence = "it is taken for a rule about every call of its tool"
+            found = Finding.of(error, "malformed-rule", consequence=consequence)
+            tool = text.partition("(")[0]
+            # Rules about paths apply to what commands do to files, rules about tools do not.
+            wider = f"{tool}(//**)" if tool in known.FILE_TOOLS else tool
+            wider = "*" if "\0" in tool or len(tool) > PATTERN_CHARACTERS else wider
+            return read_rule(wider, span, effect, scope) + RuleLines((), found)
         if text.startswith("mcp__") and "(" not in text:  # with a blank in it
             return RuleLines((), misnamed(text, span, effect))
         code = "unknown-tool" if _WORDS.fullmatch(text) else "malformed-rule"
-        return RuleLines((), Finding.of(error, code, consequence=_SKIPPED))
+        consequence = "the host skips the rule; nothing it says is in force"
+        return RuleLines((), Finding.of(error, code, consequence=consequence))
     return _read(RuleText(text, matcher, span, effect, scope))
 
 
@@ -574,7 +470,6 @@ def entries_of(rule: str, effect: Effect, dialect: Dialect) -> tuple[Entry, ...]
 
     Raises:
         PolicyError: it matches no call.
-
     """
     scope = RuleScope(Anchors(dialect.cwd, dialect.home, dialect.cwd))
     lines = read_rule(rule, Source("<rule>", rule).whole(), effect, scope).lines
@@ -583,78 +478,61 @@ def entries_of(rule: str, effect: Effect, dialect: Dialect) -> tuple[Entry, ...]
     return tuple(line.entry for line in lines)
 
 
-# A rule that cannot be read here is taken for more than it says.
-_WIDENED: Final = "it is taken for a rule about every call of its tool"
-
-
-def _wider(text: str) -> str:
-    """Return a short rule that applies to every call that *text* may apply to."""
-    tool = text.partition("(")[0]
-    if len(tool) > PATTERN_CHARACTERS or "\0" in tool:
-        return "*"
-    # Rules about paths apply to what commands do to files, rules about tools do not.
-    return f"{tool}(//**)" if tool in known.FILE_TOOLS else tool
-
-
-_SKIPPED: Final = "the host skips the rule; nothing it says is in force"
-
-# What the host shows a tool as, e.g. `Stop Task`, instead of its name.
-_WORDS: Final = re.compile(r"[A-Z][A-Za-z]*(?: [A-Z][A-Za-z]*)+")
-
-
-_GIVEN_EMPTY: Final = frozenset({"Bash", "WebFetch", "WebSearch"})
-
-
-def _may_be_empty(rule: RuleText) -> bool:
-    """Return whether it is a flag that takes a tool away or gives it, with empty parentheses."""
-    if not rule.scope.flag:
-        return False
-    if rule.effect is Effect.ALLOW:
-        return rule.matcher.tool in _GIVEN_EMPTY and rule.text.endswith("()")
-    return rule.effect is Effect.DENY and not rule.matcher.tool.startswith("mcp")
-
-
+_ESCAPED_PARENTHESIS: Final = re.compile(r"(?:^|[^\\])\\[()]")
+_BARE: Final = [re.compile(rf"(?<!\\)(?:\\\\)*\{each}") for each in "()"]
 _LITERAL_SERVER: Final = re.compile(r"mcp__[^*]+?__")
 
 
 def _read(rule: RuleText) -> RuleLines:
-    tool = rule.matcher.tool
-    specifier = rule.matcher.specifier
+    tool, specifier, effect = rule.matcher.tool, rule.matcher.specifier, rule.effect
     content = None if specifier is None else specifier.text
-    if content == "" and _may_be_empty(rule):
-        content = None
-    if content is not None and not content.strip() and not _may_be_empty(rule):
+    of_server = tool.startswith("mcp__")
+    if content == "" and rule.scope.flag and effect is Effect.DENY:
+        content = None  # such a flag takes the tool away
+    if content is not None and not content.strip():
         found = rule.skipped("empty-specifier", tool=tool)
         # Of blanks alone it applies to everything that is monitored (2.1.329, observed).
-        monitored = tool == "Bash" and content and rule.effect is not Effect.ALLOW
-        line = RuleLine(rule.entry("Monitor", reason=rule.removal))
-        return found + RuleLines((line,)) if monitored else found
-    if tool.startswith("mcp__") and content is not None:
-        return _call_of_server(rule, tool, content)
-    if content is not None and not rule.scope.flag and is_ambiguous(content):
-        return rule.skipped("malformed-rule", case="escaped")
-    misnaming = misnamed(tool, rule.span, rule.effect) if tool.startswith("mcp__") else ()
+        monitored = tool == "Bash" and content and effect is not Effect.ALLOW
+        return found + RuleLines((rule.line("Monitor", removes=True),) if monitored else ())
+    if of_server and content is not None:
+        parameter = _PARAMETER.fullmatch(content)
+        if rule.scope.flag and effect is Effect.DENY and parameter and "*" not in tool:
+            return _parameter_lines(rule, tool, parameter[1], parameter[2].strip())
+        return rule.skipped("mcp-specifier", tool=tool)
+    if content is not None and not rule.scope.flag and _ESCAPED_PARENTHESIS.search(content):
+        opened, closed = (len(bare.findall(content)) for bare in _BARE)
+        if opened != closed:  # it cannot be told which parentheses are meant
+            return rule.skipped("malformed-rule", case="escaped")
+    misnaming = misnamed(tool, rule.span, effect) if of_server else ()
     if misnaming:
         return RuleLines((), misnaming)
     if "*" in tool:
-        return _glob(rule, tool, content)
-    if tool.startswith("mcp__"):
-        return RuleLines() if _is_of_unknown_server(rule) else _server(rule, tool)
-    if not tool[:1].isupper():
-        return _unknown(rule, tool)
-    return _built_in(rule, tool, content)
+        return _glob_lines(rule, tool, content)
+    if of_server:
+        return _server_lines(rule, tool)
+    return _built_in_lines(rule, tool, content) if tool[:1].isupper() else _unknown(rule, tool)
 
 
-def _built_in(rule: RuleText, tool: str, content: str | None) -> RuleLines:
+def _glob_lines(rule: RuleText, tool: str, content: str | None) -> RuleLines:
+    if content not in (None, "*"):
+        return rule.skipped("glob-specifier")
+    if not rule.scope.flag and "_" not in tool and tool[0].islower():
+        return rule.skipped("malformed-rule", case="glob")
+    if rule.effect is Effect.ALLOW and not _LITERAL_SERVER.match(tool):
+        return rule.skipped("allow-glob-ignored")
+    return _whole(rule, tool)
+
+
+def _built_in_lines(rule: RuleText, tool: str, content: str | None) -> RuleLines:
     name = known.ALIASES.get(tool, tool)
-    if content is None or _is_every(name, content):
+    # For a shell a star with blanks behind it is a pattern like others.
+    if content is None or (content if name in known.SHELLS else content.rstrip(" ")) == "*":
         if name not in known.NAMES:
             return _unknown(rule, tool)
-        below = {"Read", *known.FILE_TOOLS["Edit"]}
-        if name in below and content is not None and rule.effect is Effect.ALLOW:
+        if name in _OF_FILES and content is not None and rule.effect is Effect.ALLOW:
             return rule.lines([name], notations.paths("**", rule.scope.anchors.cwd, fold=True))
         return _whole(rule, name)
-    found = read_specifier(rule, name, content)
+    found = _specified(rule, name, content)
     if found is not None:
         return found
     if name not in known.NAMES:
@@ -662,53 +540,20 @@ def _built_in(rule: RuleText, tool: str, content: str | None) -> RuleLines:
     return rule.skipped("specifier-not-accepted", case="any", name=name)
 
 
-def _is_every(tool: str, content: str) -> bool:
-    # For a shell a star with blanks behind it is a pattern like others.
-    return (content if tool in known.SHELLS else content.rstrip(" ")) == "*"
+_OF_FILES: Final = frozenset({"Read", *known.FILE_TOOLS["Edit"]})
 
 
-def _call_of_server(rule: RuleText, tool: str, content: str) -> RuleLines:
-    parameter = PARAMETER.fullmatch(content)
-    if rule.scope.flag and rule.effect is Effect.DENY and parameter and "*" not in tool:
-        return read_parameter(rule, tool, parameter[1], parameter[2].strip())
-    return rule.skipped("mcp-specifier", tool=tool)
-
-
-def _glob(rule: RuleText, tool: str, content: str | None) -> RuleLines:
-    if content not in (None, "*"):
-        return rule.skipped("glob-specifier")
-    if not rule.scope.flag and "_" not in tool and tool[0].islower():
-        return rule.skipped("malformed-rule", case="glob")
-    if rule.effect is Effect.ALLOW and not _LITERAL_SERVER.match(tool):
-        return rule.skipped("allow-glob-ignored")
-    if tool.startswith("mcp__") and _is_of_unknown_server(rule):
-        return RuleLines()
-    return _whole(rule, tool)
-
-
-def _is_of_unknown_server(rule: RuleText) -> bool:
-    """Return whether a rule allows tools whose names do not tell whose they are.
-
-    Of a server `x__y` the tool `z` is called as `y__z` of the server `x` is.
-    """
-    servers = rule.scope.servers or {}
-    return rule.effect is Effect.ALLOW and any("__" in server for server in servers)
-
-
-def _server(rule: RuleText, tool: str) -> RuleLines:
+def _server_lines(rule: RuleText, tool: str) -> RuleLines:
     server, _, name = tool.removeprefix("mcp__").partition("__")
     all_of_it = bool(server) and not name and not tool.endswith("_")
-    return _whole(rule, f"{tool}__*" if all_of_it else tool) + _unverified(rule, tool)
-
-
-def _unverified(rule: RuleText, tool: str) -> RuleLines:
+    lines = _whole(rule, f"{tool}__*" if all_of_it else tool)
     # Nothing in the files says which tools a server offers.
-    server, _, name = tool.removeprefix("mcp__").partition("__")
-    if rule.effect is Effect.ALLOW or (server in rule.scope.configured and name in ("", "*")):
-        return RuleLines()
-    near = difflib.get_close_matches(server, {*rule.scope.configured} - {server}, 1)
+    configured = rule.scope.configured
+    if rule.effect is Effect.ALLOW or (server in configured and name in ("", "*")):
+        return lines
+    near = difflib.get_close_matches(server, {*configured} - {server}, 1)
     help_line = f"`.mcp.json` has a server `{near[0]}`" if near else ""
-    return rule.finding("unknown-tool-unreported", case="server", tool=tool, help=help_line)
+    return lines + rule.finding("unknown-tool-unreported", case="server", tool=tool, help=help_line)
 
 
 def misnamed(name: str, span: Span, effect: Effect) -> tuple[Finding, ...]:
@@ -716,35 +561,36 @@ def misnamed(name: str, span: Span, effect: Effect) -> tuple[Finding, ...]:
     called = known.server_name(name.replace(":*", "*"))  # which is special behind commands alone
     if called == name:
         return ()
-    at = span.text.find(name)
+    allows, at = effect is Effect.ALLOW, span.text.find(name)
     edits: tuple[Edit, ...] = ()
-    if at >= 0 and effect is not Effect.ALLOW:
+    if at >= 0 and not allows:
         start = span.start + at
         edits = (Edit(span.source.span(start, start + len(name)), called),)
     found = find("server-name-rewritten", span, name=name, called=called, edits=edits)
-    allows = effect is Effect.ALLOW
     return (values.evolve(found, severity=Severity.WARNING if allows else Severity.ERROR),)
 
 
 def _unknown(rule: RuleText, tool: str) -> RuleLines:
     unreported = rule.effect is Effect.ALLOW or "_" in tool or tool in known.REMOVED
     code = "unknown-tool-unreported" if unreported else "unknown-tool"
-    entry = RuleLine(rule.entry(tool, reason=rule.removal))
-    found = rule.finding(code, case="rule", tool=tool)
-    return RuleLines((entry,) if rule.matcher.specifier is None else ()) + found
+    lines = (rule.line(tool, removes=True),) if rule.matcher.specifier is None else ()
+    return RuleLines(lines) + rule.finding(code, case="rule", tool=tool)
 
 
 def _whole(rule: RuleText, tool: str) -> RuleLines:
-    lines = [RuleLine(rule.entry(tool, reason=rule.removal))]
+    """Return the lines of a rule for every call of a tool, or of those of a glob."""
+    # Of a server `x__y` the tool `z` is called as `y__z` of the server `x` is: it is not told whose
+    # tools such a rule allows.
+    of_two = tool.startswith("mcp__") and any("__" in name for name in rule.scope.servers or ())
+    if of_two and rule.effect is Effect.ALLOW:
+        return RuleLines()
+    applies_to = names(tool).matches if is_glob(tool) else tool.__eq__
+    lines = [rule.line(tool, removes=True)]
     # As a flag it takes the tool away, and adds of files only that some are denied.
-    if _applies_to("Read", tool) and rule.effect is Effect.DENY and not rule.scope.flag:
-        lines += [RuleLine(rule.entry(name)) for name in (*UNREAD, known.ANY_READ)]
+    if applies_to("Read") and rule.effect is Effect.DENY and not rule.scope.flag:
+        lines += [rule.line(name) for name in (*UNREAD, known.ANY_READ)]
     elif tool == "Read" and rule.effect is Effect.DENY:
-        lines.append(RuleLine(rule.entry(known.ANY_READ)))
-    if rule.effect is not Effect.ALLOW and _applies_to("Bash", tool):
-        lines.append(RuleLine(rule.entry("Monitor", reason=rule.removal)))
+        lines.append(rule.line(known.ANY_READ))
+    if rule.effect is not Effect.ALLOW and applies_to("Bash"):
+        lines.append(rule.line("Monitor", removes=True))
     return RuleLines(tuple(lines))
-
-
-def _applies_to(name: str, tool: str) -> bool:
-    return names(tool).matches(name) if is_glob(tool) else tool == name

@@ -14,25 +14,11 @@ from functools import lru_cache
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.values import evolve
+from policy.hosts.claude import defaults
 from policy.hosts.claude.data import tools as known
-from policy.hosts.claude.data.tools import STARTING
+from policy.hosts.claude.data.settings import EDITS_INSIDE, READS_INSIDE
 from policy.hosts.claude.data.unchecked import EXACT_ONLY
-from policy.hosts.claude.defaults import (
-    agents,
-    built_in,
-    by_default,
-    defaults,
-    fences,
-    held,
-    is_judged,
-    is_left_to_model,
-    led_out,
-    lent,
-    misread,
-    power_shell_removals,
-    removals,
-    skills_of_users,
-)
+from policy.hosts.claude.defaults import built_in, by_default, is_judged
 from policy.hosts.claude.dialect import denies_rest, dialect
 from policy.hosts.claude.rules import RuleLine
 from policy.hosts.claude.session import ClaudeSession, is_plan
@@ -43,8 +29,6 @@ from policy.tables.dialect import Dialect
 from policy.tables.entry import Form
 from policy.tables.ruleset import Entry, RuleSet
 
-__all__ = ["rule_sets"]
-
 
 def rule_sets(session: ClaudeSession, mode: str) -> tuple[RuleSet, ...]:
     """Return the rule sets whose meet decides calls in *mode*."""
@@ -53,14 +37,17 @@ def rule_sets(session: ClaudeSession, mode: str) -> tuple[RuleSet, ...]:
 
 def _rule_sets(session: ClaudeSession, mode: str) -> Iterator[RuleSet]:
     reading = dialect(session, mode)
-    shell = reading.shell
-    compound = (*shell.compound, *traced_patterns(shell.kinds))
-    shell = evolve(shell, traced=True, compound=compound)
-    traced = evolve(reading, shell=shell, asks=not session.asks_nobody(mode))
     yield from _choices(session, reading)
-    for fence in fences(session):
-        said = tuple(_answered(fence.entries, session, mode))
-        yield RuleSet(said, Effect.ALLOW, traced if fence.traces else reading)
+    if READS_INSIDE in session.fences:
+        # A command is asked for if the files that it reads cannot be told.
+        shell = reading.shell
+        compound = (*shell.compound, *traced_patterns(shell.kinds))
+        shell = evolve(shell, traced=True, compound=compound)
+        traced = evolve(reading, shell=shell, asks=not session.asks_nobody(mode))
+        kept = _answered(defaults.reads_inside(session), session, mode)
+        yield RuleSet(tuple(kept), Effect.ALLOW, traced)
+    if EDITS_INSIDE in session.fences:
+        yield RuleSet(tuple(defaults.edits_inside(session)), Effect.ALLOW, reading)
     yield _rule_set(session, mode)
 
 
@@ -68,7 +55,7 @@ def _choices(session: ClaudeSession, reading: Dialect) -> Iterator[RuleSet]:
     # The host refuses a word that it does not know before it reads a rule, so that what rules say
     # of such a call decides nothing.
     named = {(line.entry.tool, line.entry.field) for line in session.lines}
-    for each in STARTING:
+    for each in known.STARTING:
         if not each.words or ("Agent", each.name) not in named:
             continue
         entries = [
@@ -88,32 +75,44 @@ def _answered(entries: Iterable[Entry], session: ClaudeSession, mode: str) -> It
 
 
 def _rule_set(session: ClaudeSession, mode: str) -> RuleSet:
+    reading, reason = dialect(session, mode), Reason.DEFAULT
     if not session.starts:
-        return RuleSet((), Effect.DENY, dialect(session, mode), Reason.UNAVAILABLE)
-    entries = [*_early(session), *_denied(session), *_asked(session, mode)]
-    default, reason = Effect.ASK, Reason.DEFAULT
+        return RuleSet((), Effect.DENY, reading, Reason.UNAVAILABLE)
+    entries: list[Entry] = []
+    if not session.is_removed(known.LAST):
+        entries.append(built_in(known.LAST, Effect.ALLOW, why="needs no permission"))
+    entries += defaults.skills_of_users(session)
+    entries += defaults.removals(session, mode)
+    entries += defaults.power_shell_removals()
+    for tool in known.FILE_TOOLS["Edit"]:
+        for link in session.options.links if not session.is_removed(tool) else ():
+            pattern = Pattern.exactly(folded(link), PatternKind.PATH)
+            entries.append(built_in(tool, Effect.DENY, pattern, Reason.PROTECTED, "a link itself"))
+    entries += _pick(session.lines, Effect.DENY, exact=True)
+    entries += _pick(session.lines, Effect.ASK, exact=True)
+    entries += _pick(session.lines, Effect.DENY, exact=False)
+    # A sandbox stands for what is asked of every command, and of none in particular.
+    skips = _runs_in_sandbox(session, mode)
+    asked = _pick(session.lines, Effect.ASK, exact=False)
+    entries += (e for e in asked if not (skips and e.tool == "Bash" and e.pattern is None))
+    entries += (
+        built_in(tool, Effect.ASK, reason=Reason.PROTECTED, why="asks the user")
+        for tool in sorted({*known.INTERACTIVE, *session.options.interactive})
+    )
     if mode == "bypassPermissions":
+        entries += defaults.agents(session, mode)
         default = Effect.ALLOW
-        entries += agents(session, mode)
     else:
-        entries += held(session, mode)
+        entries += defaults.held(session, mode)
         entries += _opened(session, mode)
         reason = by_default(session, mode)
-    first = (*skills_of_users(session), *removals(session, mode), *power_shell_removals())
-    entries = [*first, *entries]
-    if not session.is_removed(known.LAST):
-        entries.insert(0, built_in(known.LAST, Effect.ALLOW, why="needs no permission"))
-    silent = denies_rest(session, mode)
-    if silent and default is Effect.ASK:
-        default = Effect.DENY
-    return RuleSet(
-        tuple(_answered(entries, session, mode)), default, dialect(session, mode), reason
-    )
+        default = Effect.DENY if denies_rest(session, mode) else Effect.ASK
+    return RuleSet(tuple(_answered(entries, session, mode)), default, reading, reason)
 
 
 def _opened(session: ClaudeSession, mode: str) -> Iterator[Entry]:
     """Yield what rules allow, and what is allowed where none says so."""
-    opened = [*_allowed(session, mode), *defaults(session, mode), *lent(session, mode)]
+    opened = [*_allowed(session, mode), *defaults.defaults(session, mode)]
     is_alone = not any(
         entry.effect is Effect.ALLOW
         and (entry.tool == "Bash" or is_glob(entry.tool))
@@ -126,31 +125,6 @@ def _opened(session: ClaudeSession, mode: str) -> Iterator[Entry]:
 
 def _pick(lines: Iterable[RuleLine], effect: Effect, *, exact: bool) -> Iterator[Entry]:
     return (line.entry for line in lines if line.entry.effect is effect and line.exact is exact)
-
-
-def _early(session: ClaudeSession) -> Iterator[Entry]:
-    """Yield what is decided before any rule is asked."""
-    for tool in known.FILE_TOOLS["Edit"]:
-        if not session.is_removed(tool):
-            for link in session.options.links:
-                pattern = Pattern.exactly(folded(link), PatternKind.PATH)
-                yield built_in(tool, Effect.DENY, pattern, Reason.PROTECTED, "a link itself")
-
-
-def _denied(session: ClaudeSession) -> Iterator[Entry]:
-    yield from _pick(session.lines, Effect.DENY, exact=True)
-    yield from _pick(session.lines, Effect.ASK, exact=True)
-    yield from _pick(session.lines, Effect.DENY, exact=False)
-
-
-def _asked(session: ClaudeSession, mode: str) -> Iterator[Entry]:
-    skipped = _runs_in_sandbox(session, mode)
-    for entry in _pick(session.lines, Effect.ASK, exact=False):
-        # A sandbox stands for what is asked of every command, and of none in particular.
-        if not (skipped and entry.tool == "Bash" and entry.pattern is None):
-            yield entry
-    for tool in sorted({*known.INTERACTIVE, *session.options.interactive}):
-        yield built_in(tool, Effect.ASK, reason=Reason.PROTECTED, why="asks the user")
 
 
 def _runs_in_sandbox(session: ClaudeSession, mode: str) -> bool:
@@ -166,14 +140,9 @@ def _in_sandbox(session: ClaudeSession, mode: str) -> Iterator[Entry]:
         return
     reason = by_default(session, mode)
     if not session.confined:
-        yield Entry(
-            "Bash",
-            Effect.ASK,
-            Pattern.exactly("true"),
-            known.UNSANDBOXED,
-            reason,
-            rule="Bash (outside the sandbox)",
-        )
+        outside, why = Pattern.exactly("true"), "outside the sandbox"
+        entry = built_in("Bash", Effect.ASK, outside, reason, why)
+        yield evolve(entry, field=known.UNSANDBOXED)
     yield from (evolve(entry, reason=reason) for entry in session.outside)
     place = session.sandbox.place if session.sandbox else None
     yield evolve(built_in("Bash", Effect.ALLOW, why="in a sandbox"), place=place)
@@ -181,33 +150,24 @@ def _in_sandbox(session: ClaudeSession, mode: str) -> Iterator[Entry]:
 
 def _allowed(session: ClaudeSession, mode: str) -> Iterator[Entry]:
     # Starting an agent needs no permission: a rule that allows it adds nothing, and no agent.
-    allowed = [
-        line
-        for line in session.lines
-        if line.entry.effect is Effect.ALLOW and line.entry.tool != "Agent" and not line.borrowed
-    ]
+    lines = (line for line in session.lines if line.entry.effect is Effect.ALLOW)
+    allowed = [line for line in lines if line.entry.tool != "Agent"]
     if is_judged(session, mode):
-        allowed = [line for line in allowed if not is_left_to_model(line)]
-    yield from _spelling(allowed)
-    others = list(_pick(allowed, Effect.ALLOW, exact=False))
-    yield from led_out(session)
-    yield from (entry for entry in others if entry.pattern is None)
-    yield from _in_sandbox(session, mode)
-    yield from misread(session, mode)
-    yield from _run_exactly(by_default(session, mode))
-    yield from (entry for entry in others if entry.pattern is not None)
-
-
-def _spelling(allowed: Iterable[RuleLine]) -> Iterator[Entry]:
-    """Yield the rules without a star; behind a prefix that spells the same they are as it is."""
+        allowed = [line for line in allowed if not defaults.is_left_to_model(line)]
+    # Rules without a star; behind a prefix that spells the same they are as it is.
     prefixes: set[Pattern | None] = set()
-    for line in allowed:
-        entry = line.entry
+    for entry, exact in ((line.entry, line.exact) for line in allowed):
         if entry.form is Form.PREFIX:
             prefixes.add(entry.pattern)
-        elif line.exact:
-            is_behind = entry.pattern in prefixes
-            yield evolve(entry, form=Form.PREFIX) if is_behind else entry
+        elif exact:
+            yield evolve(entry, form=Form.PREFIX) if entry.pattern in prefixes else entry
+    others = list(_pick(allowed, Effect.ALLOW, exact=False))
+    yield from defaults.led_out(session)
+    yield from (entry for entry in others if entry.pattern is None)
+    yield from _in_sandbox(session, mode)
+    yield from defaults.misread(session, mode)
+    yield from _run_exactly(by_default(session, mode))
+    yield from (entry for entry in others if entry.pattern is not None)
 
 
 @lru_cache(maxsize=64)

@@ -7,6 +7,7 @@ project, user (2.1.329, documented and observed).
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final, TypeVar
@@ -33,76 +34,49 @@ from policy.patterns.pattern import PatternKind
 from policy.patterns.tokens import folded
 from policy.tables.ruleset import Entry
 
-__all__ = [
-    "ASIDES",
-    "EDITING_MODES",
-    "HANDED_DOWN",
-    "SCOPES",
-    "TURN",
-    "ClaudeSession",
-    "child_mode",
-    "is_judged_plan",
-    "is_plan",
-    "session",
-]
-
 _T = TypeVar("_T")
 
 # --- the rules of all settings files, from the strongest on ---------------------------
 
 
 def _rules(settings: Sequence[Settings], scope: RuleScope, options: ClaudeOptions) -> RuleLines:
+    # The folders that paths with one slash are relative to.
+    sources = {"user": options.home + "/.claude", "flag": options.flag_folder or options.cwd}
     locked = any(each.managed_only for each in settings)
-    found = RuleLines()
+    lines: list[RuleLine] = []
+    findings: list[Finding] = []
     earlier: frozenset[str] = frozenset()
     for file in settings:
+        source, is_flag = sources.get(file.scope, options.cwd), file.scope == "cli"
         of_file = values.evolve(
             scope,
-            anchors=values.evolve(scope.anchors, source=_source(file.scope, options)),
-            flag=file.scope == "cli",
+            anchors=values.evolve(scope.anchors, source=source),
+            flag=is_flag,
             beside=frozenset((rule.effect, rule.text) for rule in file.rules),
         )
         trusted = _is_trusted(file.scope, options)
-        lines: list[RuleLine] = []
-        findings: list[Finding] = []
         paths = set(earlier)
         for rule in file.rules:
-            if locked and not _is_kept(file.scope, rule.effect):
-                continue
+            is_kept = file.scope == "managed" or (is_flag and rule.effect is Effect.DENY)
+            if locked and not is_kept:
+                continue  # an administrator wants no others
             read = read_rule(rule.text, rule.span, rule.effect, of_file)
             findings += read.findings
             if rule.effect is Effect.ALLOW:
                 if not trusted or rule.text in earlier:
                     continue  # a path counts once, relative to the folder of the strongest scope
-                paths.update([rule.text] if _is_path(read) else [])
+                patterns = (line.entry.pattern for line in read.lines)
+                if any(each and each.kind is PatternKind.PATH for each in patterns):
+                    paths.add(rule.text)
             lines += read.lines
-        found += RuleLines(tuple(lines), tuple(findings))
         earlier = frozenset(paths)
-    return found
-
-
-def _is_path(read: RuleLines) -> bool:
-    """Return whether a rule applies to files of some names."""
-    patterns = [line.entry.pattern for line in read.lines]
-    return any(pattern is not None and pattern.kind is PatternKind.PATH for pattern in patterns)
+    return RuleLines(tuple(lines), tuple(findings))
 
 
 def _is_trusted(scope: str, options: ClaudeOptions) -> bool:
     """Return whether what a file of a scope allows counts."""
     of_project = scope == "project" or (scope == "local" and options.local_tracked)
     return options.trusted or not of_project
-
-
-def _is_kept(scope: str, effect: Effect) -> bool:
-    """Return whether a rule counts beside those of an administrator who wants no others."""
-    return scope == "managed" or (scope == "cli" and effect is Effect.DENY)
-
-
-def _source(scope: str, options: ClaudeOptions) -> str:
-    """Return the folder that paths with one slash are relative to."""
-    if scope == "user":
-        return options.home + "/.claude"
-    return options.flag_folder or options.cwd if scope == "flag" else options.cwd
 
 
 # --- what settings and variables switch off -------------------------------------------
@@ -117,15 +91,6 @@ _MOST: Final = 20
 
 def _is_on(variables: Mapping[str, str], name: str) -> bool:
     return variables.get(name, "").strip().lower() in keys.ON
-
-
-def _started(options: ClaudeOptions, variables: Mapping[str, str]) -> ClaudeOptions:
-    """Return how a session is started where these variables are set."""
-    levels = _LEVELS.fullmatch(variables.get(keys.DEPTH, ""))
-    depth = min(int(levels[1][:3]), _MOST) if levels else options.depth
-    background = False if _is_on(variables, keys.FOREGROUND) else options.background
-    cwd, home = options.cwd or "/@project", options.home or "/@home"
-    return values.evolve(options, depth=depth, background=background, cwd=cwd, home=home)
 
 
 def _without(tools: Iterable[str], why: str) -> Iterator[RuleLine]:
@@ -146,19 +111,11 @@ def _switched_off(
         if _is_on(variables, name):
             yield from _without(tools, f"off by {name}")
     if any(each.silent for each in settings):
-        yield from _without(keys.ASKING_TOOLS, "the user is never asked")
+        yield from _without(["AskUserQuestion"], "the user is never asked")
     if options.servers is not None:
         # The tool is there as long as a server is not connected (2.1.329, observed), and what
         # such a server offers is not known.
         yield from _without([known.WAITING], "no server is waited for")
-
-
-def _offered(
-    agents: Mapping[str, Definition], variables: Mapping[str, str]
-) -> dict[str, Definition]:
-    """Return the agents that there are: those of files, and of the host those left on."""
-    off = {n for switch, ns in keys.AGENTS_OFF.items() if _is_on(variables, switch) for n in ns}
-    return {name: each for name, each in agents.items() if each.place or name not in off}
 
 
 # --- what skills allow and deny while they are active --------------------------------
@@ -188,23 +145,35 @@ def _by_skills(
     """Return what the active skill says, with all that is wrong with any; and what all allow."""
     invoked = options.active_skill.removeprefix("/")
     active = skills.get(options.aliases.get(invoked, invoked))
-    read = [(skill, _granted(skill, scope)) for skill in skills.values()]
-    findings = [found for skill, lines in read for found in (*skill.findings, *lines.findings)]
-    if locked:
-        read = []
-    granted = tuple(line for _, lines in read for line in lines.lines)
-    allowed = [lines for skill, lines in read if skill is active and not skill.forked]
-    denied = RuleLines() if active is None else _denied(active, scope)
-    lines = tuple(line for each in (*allowed, denied) for line in each.lines)
-    return RuleLines(lines, (*findings, *denied.findings)), granted
+    lines: list[RuleLine] = []
+    granted: list[RuleLine] = []
+    findings: list[Finding] = []
+    for skill in skills.values():
+        allowed = _granted(skill, scope)
+        findings += (*skill.findings, *allowed.findings)
+        if not locked:
+            granted += allowed.lines
+            lines += allowed.lines if skill is active and not skill.forked else ()
+    # It denies as the flag does that takes tools away, but those of the host stay.
+    of_flag = values.evolve(scope, flag=True)
+    for matcher in () if active is None else active.disallowed.matchers:
+        denied = read_rule(str(matcher), matcher.span, Effect.DENY, of_flag)
+        findings += denied.findings
+        for line in denied.lines:
+            of_server = line.entry.tool.startswith("mcp__")
+            entry = line.entry if of_server else values.evolve(line.entry, reason=Reason.RULE)
+            lines.append(values.evolve(line, entry=entry))
+    return RuleLines(tuple(lines), tuple(findings)), tuple(granted)
 
 
 def _granted(skill: Skill, scope: RuleScope) -> RuleLines:
     """Return what *skill* allows while it is active: nothing where a star alone is in its list."""
-    lines = RuleLines()
-    if any(matcher.tool == "*" and matcher.specifier is None for matcher in skill.allowed.matchers):
-        return lines
-    for matcher in skill.allowed.matchers:
+    lines: list[RuleLine] = []
+    findings: list[Finding] = []
+    matchers = skill.allowed.matchers
+    if any(matcher.tool == "*" and matcher.specifier is None for matcher in matchers):
+        return RuleLines()
+    for matcher in matchers:
         # Empty parentheses are none in these lists.
         text = rule = str(matcher).removesuffix("()")
         if matcher.tool == "Bash":
@@ -213,32 +182,11 @@ def _granted(skill: Skill, scope: RuleScope) -> RuleLines:
             if skill.folder:
                 text = text.replace("${CLAUDE_SKILL_DIR}", f"{cwd}/{skill.folder}")
         found = read_rule(text, matcher.span, Effect.ALLOW, scope)
-        lines += RuleLines(tuple(_written(line, rule) for line in found.lines), found.findings)
-    return lines
-
-
-def _written(line: RuleLine, rule: str) -> RuleLine:
-    return values.evolve(line, entry=values.evolve(line.entry, rule=rule))
-
-
-def _denied(skill: Skill, scope: RuleScope) -> RuleLines:
-    """Return what *skill* denies while it is active.
-
-    It is read as the flag that takes tools away, but those of the host stay, and their
-    calls are denied.
-    """
-    lines = RuleLines()
-    scope = values.evolve(scope, flag=True)
-    for matcher in skill.disallowed.matchers:
-        found = read_rule(str(matcher), matcher.span, Effect.DENY, scope)
-        lines += RuleLines(tuple(map(_as_rule, found.lines)), found.findings)
-    return lines
-
-
-def _as_rule(line: RuleLine) -> RuleLine:
-    if line.entry.tool.startswith("mcp__"):
-        return line
-    return values.evolve(line, entry=values.evolve(line.entry, reason=Reason.RULE))
+        findings += found.findings
+        lines += (
+            values.evolve(line, entry=values.evolve(line.entry, rule=rule)) for line in found.lines
+        )
+    return RuleLines(tuple(lines), tuple(findings))
 
 
 # --- permission modes along a chain, as 2.1.329 was observed to hand them down --------
@@ -284,22 +232,18 @@ def is_silent(mode: str) -> bool:
 
 def _session_mode(settings: Sequence[Settings], options: ClaudeOptions) -> str:
     """Return the mode of a session, by what its files say, the strongest first."""
-    asked = options.mode or _said(settings)
+    said = [(each.scope, each.mode) for each in settings if each.mode]
+    scope, mode = said[0] if said else ("", "default")
+    if is_ignored(scope, mode):
+        # It counts if a file of another scope says it too, and nothing else does (2.1.329,
+        # observed).
+        others = {other for scope, other in said if scope not in OF_PROJECT}
+        mode = mode if mode in others else "default"
+    asked = options.mode or mode
     no_bypass = any(each.no_bypass for each in settings)
     no_auto = any(each.no_auto for each in settings)
     off = {"manual": True, "bypassPermissions": no_bypass, "auto": no_auto}
     return "default" if off.get(asked) else asked
-
-
-def _said(settings: Iterable[Settings]) -> str:
-    """Return the mode that the strongest file says, which a project may not say of some."""
-    said = [(each.scope, each.mode) for each in settings if each.mode]
-    scope, mode = said[0] if said else ("", "default")
-    if not is_ignored(scope, mode):
-        return mode or "default"
-    # It counts if a file of another scope says it too, and nothing else does (2.1.329, observed).
-    others = {other for scope, other in said if scope not in OF_PROJECT}
-    return mode if mode in others else "default"
 
 
 # --- the session ----------------------------------------------------------------------
@@ -357,6 +301,12 @@ class ClaudeSession:
         """The home folder."""
         return self.options.home
 
+    @property
+    def depth(self) -> int:
+        """How many levels of agents may follow below the main conversation."""
+        # No level at all is no number the host takes (2.1.329, observed).
+        return self.options.depth or 3
+
     @cached_property
     def main_agent(self) -> str:
         """The agent that the session is started as, or ""."""
@@ -389,11 +339,16 @@ class ClaudeSession:
         return (allowed or on)[1]
 
     @cached_property
-    def fences(self) -> Mapping[str, tuple[str, ...]]:
-        """The folders that each fence of the settings keeps calls in, by its name there."""
-        on = sorted({name for each in self.settings for name in each.fences})
-        counted = {name: [s for s in self.settings if s.scope in keys.FENCES[name]] for name in on}
-        return {name: _folders(files, self.options) for name, files in counted.items()}
+    def fences(self) -> frozenset[str]:
+        """What the settings keep in working folders, by the names that they have for it."""
+        return frozenset(name for each in self.settings for name in each.fences)
+
+    @cached_property
+    def fenced(self) -> tuple[str, ...]:
+        """The folders that they keep it in: what comes with the files of a project opens none."""
+        by_flag = keys.FILE_READS_INSIDE in self.fences
+        scopes = {"flag"} if by_flag else {"managed", "flag", "local", "user"}
+        return _folders((each for each in self.settings if each.scope in scopes), self.options)
 
     def asks_nobody(self, mode: str) -> bool:
         """Return whether what would be asked for in *mode* is denied."""
@@ -412,9 +367,7 @@ class ClaudeSession:
 
     def is_removed(self, tool: str) -> bool:
         """Return whether a rule takes the tool away from every agent."""
-        if self._removals.first(tool) == NO_MATCH:
-            return False
-        return tool != known.LAST or self._ends
+        return self._removals.first(tool) != NO_MATCH
 
     @cached_property
     def named(self) -> frozenset[str]:
@@ -426,14 +379,6 @@ class ClaudeSession:
     def offered(self) -> frozenset[str]:
         """The built-in tools that are offered, and that no rule takes away from every agent."""
         return frozenset(name for name in self.named if not self.is_removed(name))
-
-    @cached_property
-    def _ends(self) -> bool:
-        others = known.NAMES - {known.LAST}
-        named = (line.entry for line in self.lines if line.entry.tool == known.LAST)
-        return all(map(self.is_removed, others)) and not any(
-            entry.effect is Effect.ALLOW for entry in named
-        )
 
     @cached_property
     def asides(self) -> Mapping[str, ClaudeSession]:
@@ -466,12 +411,24 @@ def session(
     """Return the session that the settings *files* of every scope describe."""
     settings = tuple(sorted(files, key=lambda each: SCOPES.index(each.scope)))
     variables = _strongest([each.variables for each in settings])
-    agents, skills = _offered(agents, variables), _invocable(skills, settings)
+    off = {n for switch, ns in keys.AGENTS_OFF.items() if _is_on(variables, switch) for n in ns}
+    agents = {name: each for name, each in agents.items() if each.place or name not in off}
+    skills = _invocable(skills, settings)
     called = {skill.called: name for name, skill in skills.items() if skill.called}
-    options = values.evolve(_started(options, variables), aliases={**called, **options.aliases})
+    levels = _LEVELS.fullmatch(variables.get(keys.DEPTH, ""))
+    options = values.evolve(
+        options,
+        depth=min(int(levels[1][:3]), _MOST) if levels else options.depth,
+        background=False if _is_on(variables, keys.FOREGROUND) else options.background,
+        cwd=options.cwd or "/@project",
+        home=options.home or "/@home",
+        aliases={**called, **options.aliases},
+    )
     folders = _folders(settings, options)
+    links = tuple((folded(link), folded(target)) for link, target in options.links.items())
+    ruled = tuple(link for link in links if link in LINKED.items())
     scope = RuleScope(
-        _anchors(folders, options),
+        Anchors(options.cwd, options.home, options.cwd, folders[1:], ruled, links),
         frozenset(agents),
         aliases=options.aliases,
         servers=options.servers,
@@ -480,6 +437,13 @@ def session(
     said = _rules(settings, scope, options)
     locked = any(each.managed_only for each in settings)
     active, granted = _by_skills(skills, scope, options, locked=locked)
+    outside = (
+        line.entry
+        for each in settings
+        for rule in each.outside
+        for line in read_rule(rule.text, rule.span, rule.effect, scope).lines
+    )
+    of_files = (finding for each in settings for finding in each.findings)
     return ClaudeSession(
         options,
         settings,
@@ -489,49 +453,17 @@ def session(
         agents=agents,
         skills=skills,
         granted=granted,
-        outside=tuple(_outside(settings, scope)),
-        findings=(
-            *(finding for each in settings for finding in each.findings),
-            *said.findings,
-            *active.findings,
-        ),
+        outside=tuple(entry for entry in outside if entry.tool == "Bash"),
+        findings=(*of_files, *said.findings, *active.findings),
     )
-
-
-def _anchors(folders: tuple[str, ...], options: ClaudeOptions) -> Anchors:
-    links = tuple((folded(link), folded(target)) for link, target in options.links.items())
-    ruled = tuple(link for link in links if link in LINKED.items())
-    return Anchors(options.cwd, options.home, options.cwd, folders[1:], ruled, links)
-
-
-def _outside(settings: Sequence[Settings], scope: RuleScope) -> Iterator[Entry]:
-    for rule in (rule for each in settings for rule in each.outside):
-        for line in read_rule(rule.text, rule.span, rule.effect, scope).lines:
-            if line.entry.tool == "Bash":
-                yield line.entry
 
 
 def _folders(settings: Iterable[Settings], options: ClaudeOptions) -> tuple[str, ...]:
     """Return the working folder, and the additional ones of every file that is trusted."""
-    others = (
-        _folder(name.strip(), options.cwd, options.home)
-        for each in settings
-        if _is_trusted(each.scope, options)
-        for name in each.folders
-        if not name.strip().startswith("//")  # a folder of another machine is none
-    )
-    return tuple(dict.fromkeys((options.cwd, *others)))
-
-
-def _folder(name: str, cwd: str, home: str) -> str:
-    if name == "~" or name.startswith("~/"):
-        name = home + name[1:]
-    elif not name.startswith("/"):
-        name = f"{cwd}/{name}"
-    segments: list[str] = []
-    for segment in name.split("/"):
-        if segment == "..":
-            del segments[-1:]
-        elif segment not in ("", "."):
-            segments.append(segment)
-    return "/" + "/".join(segments)
+    found = [options.cwd]
+    trusted = (each for each in settings if _is_trusted(each.scope, options))
+    for name in (name.strip() for each in trusted for name in each.folders):
+        if not name.startswith("//"):  # a folder of another machine is none
+            at = options.home + name[1:] if f"{name}/".startswith("~/") else name
+            found.append(posixpath.normpath(posixpath.join(options.cwd, at)))
+    return tuple(dict.fromkeys(found))

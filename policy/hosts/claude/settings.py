@@ -31,35 +31,12 @@ from policy.files.nodes import (
 )
 from policy.hosts.claude.agents import entries_in
 from policy.hosts.claude.data import find
-from policy.hosts.claude.data.settings import (
-    EDITS_INSIDE,
-    FENCES,
-    FILE_READS_INSIDE,
-    NO_AUTO,
-    NO_BYPASS,
-    READS_INSIDE,
-    SECTIONS,
-    SILENT,
-    SILENT_SCOPES,
-    VALUES,
-)
+from policy.hosts.claude.data import settings as known
 from policy.hosts.claude.data.tools import MODES
 from policy.hosts.claude.hooks import Hook, read_hooks
 from policy.hosts.claude.paths import Anchors
 from policy.hosts.claude.rules import RuleScope, read_rule
 from policy.hosts.fields import unapplied_keys
-
-__all__ = [
-    "AUTO_ALLOWED",
-    "OF_PROJECT",
-    "UNKNOWN",
-    "Settings",
-    "SettingsRule",
-    "cut_flag",
-    "is_ignored",
-    "looks_like_settings",
-    "read_settings",
-]
 
 
 @frozen
@@ -145,11 +122,8 @@ def cut_flag(text: str, effect: Effect) -> Iterator[str]:
     yield from (entry.strip() for entry in _ENTRY.findall(text))
     if effect is Effect.DENY:
         # An escaped parenthesis is none.
-        whole = (text[start:end] for start, end in entries_in(_ESCAPED.sub("xx", text)))
-        yield from filter(_APART.fullmatch, whole)
-
-
-_ESCAPED: Final = re.compile(r"\\.", re.DOTALL)
+        bare = re.sub(r"\\.", "xx", text, flags=re.DOTALL)
+        yield from filter(_APART.fullmatch, (text[start:end] for start, end in entries_in(bare)))
 
 
 # --- a whole file ---------------------------------------------------------------------
@@ -158,8 +132,7 @@ LISTS: Final = {"deny": Effect.DENY, "ask": Effect.ASK, "allow": Effect.ALLOW}
 # Scopes of a project, which may not say of some modes that a session begins in them.
 OF_PROJECT: Final = ("project", "local")
 
-REJECTED: Final = "the host rejects the file: nothing in it is in force, deny rules included"
-NO_START: Final = "the host does not start"
+_REJECTED: Final = "the host rejects the file: nothing in it is in force, deny rules included"
 _SKIPPED: Final = "the host skips it; nothing it says is in force"
 UNKNOWN: Final = "every call is denied here, since the rest of it may deny any"
 
@@ -182,7 +155,7 @@ def read_settings(source: Source, scope: str) -> Settings:
     """Return what *source* says, with what is wrong with it among the findings."""
     if not source.text.strip():
         return Settings(scope)  # a file without a text says nothing
-    lost = NO_START if scope == "managed" else REJECTED
+    lost = "the host does not start" if scope == "managed" else _REJECTED
     try:
         node = read_json(source, byte_order_mark=True)
     except PolicyError as error:
@@ -210,30 +183,36 @@ class _Reader:
 
     def read(self, node: MappingNode) -> Settings:
         """Return what the document says."""
-        self._repeated(node)
+        self._note_repeated(node)
         settings = self._permissions(node.get("permissions"))
         hooks, wrong = read_hooks(node.get("hooks"))
-        for mistake in (*shape_mistakes(VALUES, node, ""), *wrong):
+        for mistake in (*shape_mistakes(known.VALUES, node, ""), *wrong):
             self._reject(_wrong(mistake))
-        self.findings += _misplaced(node)
+        for entry in node.entries:
+            if entry.name in LISTS and isinstance(entry.value, SequenceNode):
+                case = _case(entry.name, entry.value)
+                found = find("misplaced-list", entry.key.span, case=case, name=entry.name)
+                self.findings.append(found)
         values = {entry.key.span: entry.value for entry in node.entries}
-        for finding in unapplied_keys(node, SECTIONS):
+        for finding in unapplied_keys(node, known.SECTIONS):
             lost = finding.span is not None and _case("", values.get(finding.span))
-            self.findings.append(_without_rules(finding) if lost else finding)
+            message = f"{finding.message}: its rules that deny or ask are not in force"
+            worse = evolve(finding, severity=Severity.ERROR, message=message)
+            self.findings.append(worse if lost else finding)
         tools = node.get("tools") if self.scope == "cli" else None
         offered = None if tools is None else tuple(t for t, _ in self._strings(tools, "tools"))
         if self.rejected:
             return Settings(self.scope, findings=tuple(self.findings), unreadable=True)
         keys, sandbox = _singles(node), node.get("sandbox")
+        locks = self._is_on(node, "allowManagedPermissionRulesOnly")
         return evolve(
             settings,
             tools=offered,
-            managed_only=self._is_on(node, "allowManagedPermissionRulesOnly")
-            and self.scope == "managed",
+            managed_only=locks and self.scope == "managed",
             hooks=hooks,
             hooks_off=_switch(node, "disableAllHooks"),
             plugins=tuple(_switched_on(node.get("enabledPlugins"))),
-            no_auto=settings.no_auto or keys.get(NO_AUTO) == "disable",
+            no_auto=settings.no_auto or keys.get(known.NO_AUTO) == "disable",
             sandbox=_switch(sandbox, "enabled"),
             auto_allowed=_switch(sandbox, AUTO_ALLOWED),
             outside=tuple(_outside(sandbox)),
@@ -246,10 +225,10 @@ class _Reader:
     def _reject(self, finding: Finding) -> None:
         """Add what costs all of the file, or the value where it is an administrator's."""
         self.rejected = self.scope != "managed"
-        lost = REJECTED if self.rejected else _SKIPPED
+        lost = _REJECTED if self.rejected else _SKIPPED
         self.findings.append(evolve(finding, help="; ".join(filter(None, (lost, finding.help)))))
 
-    def _repeated(self, node: MappingNode) -> None:
+    def _note_repeated(self, node: MappingNode) -> None:
         for lost, _ in node.repeated():
             self.findings.append(find("repeated-key", lost.key.span, name=lost.name))
 
@@ -265,48 +244,51 @@ class _Reader:
                 wrong = _wrong(ShapeMistake("a string", f"an entry of `{name}`", item))
                 self.findings.append(evolve(wrong, help=_SKIPPED))
 
-    def _is_on(self, node: MappingNode, name: str, word: str | None = None) -> bool:
+    def _is_on(self, node: MappingNode, name: str, word: object = True) -> bool:  # noqa: FBT002  # a value
         """Return whether a switch is true, or *word*; of an administrator, any value but off."""
         value = node.get(name)
         if self.scope == "managed":
             return is_set(value)
-        wanted = True if word is None else word
-        return isinstance(value, ScalarNode) and value.value == wanted
+        return isinstance(value, ScalarNode) and value.value == word
 
     # --- `permissions`
 
     def _permissions(self, node: Node | None) -> Settings:
         """Return what the value of ``permissions`` says."""
         settings = Settings(self.scope)
+        inside = frozenset({known.READS_INSIDE, known.EDITS_INSIDE})
         if not isinstance(node, MappingNode):
             if self.scope != "managed" or not is_set(node):
                 return settings
-            fences = frozenset({READS_INSIDE, EDITS_INSIDE})
-            return evolve(settings, fences=fences, silent=True, no_bypass=True, no_auto=True)
-        self._repeated(node)
+            return evolve(settings, fences=inside, silent=True, no_bypass=True, no_auto=True)
+        self._note_repeated(node)
         keys = self._keys(node)
         rules, mode = self._rules(node), self._mode(node)
         folders = self._folders(node.get("additionalDirectories"))
         if self.scope == "managed" and self._holds_back(node, rules):
-            mode, folders = mode and (mode if mode in _CAREFUL else "default"), {}
+            # What is left are modes that allow nothing that others ask for.
+            mode, folders = mode and (mode if mode in ("plan", "dontAsk") else "default"), {}
             rules = tuple(rule for rule in rules if rule.effect is not Effect.ALLOW)
         unknown = len(rules) > limits.RULES
+        fences = frozenset(name for name in inside if self._is_on(node, name))
+        if known.FILE_READS_INSIDE in keys and self._is_on(node, known.FILE_READS_INSIDE):
+            fences = inside | {known.FILE_READS_INSIDE}
         return evolve(
             settings,
             rules=() if unknown else rules,
             mode=mode,
             folders=folders,
-            silent=SILENT in keys and self._is_on(node, SILENT),
-            fences=frozenset(name for name in FENCES if name in keys and self._is_on(node, name)),
-            no_bypass=self._is_on(node, NO_BYPASS, "disable"),
-            no_auto=self._is_on(node, NO_AUTO, "disable"),
+            silent=known.SILENT in keys and self._is_on(node, known.SILENT),
+            fences=fences,
+            no_bypass=self._is_on(node, known.NO_BYPASS, "disable"),
+            no_auto=self._is_on(node, known.NO_AUTO, "disable"),
             unknown=unknown,
         )
 
     def _keys(self, node: MappingNode) -> frozenset[str]:
         """Return the keys that count in a file of the scope, and note those that do not."""
-        keys = _KEYS if self.scope == "flag" else _KEYS - {FILE_READS_INSIDE}
-        keys = keys if self.scope in SILENT_SCOPES else keys - {SILENT}
+        keys = _KEYS if self.scope == "flag" else _KEYS - {known.FILE_READS_INSIDE}
+        keys = keys if self.scope in known.SILENT_SCOPES else keys - {known.SILENT}
         for entry in node.entries:
             if entry.name not in keys:
                 near = "".join(difflib.get_close_matches(entry.name, sorted(keys), 1))
@@ -364,20 +346,16 @@ class _Reader:
         It does where a list of what is denied or asked for has entries, and no rule among them.
         """
         are_rules = {rule.effect for rule in rules if _is_rule(rule)}
-        lists = ((name, node.get(name)) for name in ("deny", "ask"))
-        lost = [
-            find("allows-held-back", listed.span, name=name)
-            for name, listed in lists
-            if listed is not None and _is_filled(listed) and LISTS[name] not in are_rules
-        ]
-        self.findings += lost
-        return bool(lost)
-
-
-def _is_filled(listed: Node) -> bool:
-    if isinstance(listed, SequenceNode):
-        return bool(listed.items)
-    return not isinstance(listed, ScalarNode) or listed.value is not None
+        holds = False
+        for name in ("deny", "ask"):
+            listed = node.get(name)
+            is_filled = (
+                bool(listed.items) if isinstance(listed, SequenceNode) else _is_given(listed)
+            )
+            if listed is not None and is_filled and LISTS[name] not in are_rules:
+                self.findings.append(find("allows-held-back", listed.span, name=name))
+                holds = True
+        return holds
 
 
 def _is_rule(rule: SettingsRule) -> bool:
@@ -390,18 +368,18 @@ def _is_rule(rule: SettingsRule) -> bool:
     return any(line.entry.tool != "Monitor" for line in lines)
 
 
+def _is_given(node: Node | None) -> bool:
+    return node is not None and not (isinstance(node, ScalarNode) and node.value is None)
+
+
 def is_set(node: Node | None) -> bool:
     """Return whether a switch is on: whatever is neither false nor null is on."""
-    return not (
-        node is None
-        or (isinstance(node, ScalarNode) and any(node.value is off for off in (False, None)))
-    )
+    return _is_given(node) and not (isinstance(node, ScalarNode) and node.value is False)
 
 
-# Modes that allow nothing that others ask for.
-_CAREFUL: Final = frozenset({"default", "plan", "dontAsk"})
 _KEYS: Final = frozenset(
-    {*LISTS, *FENCES, NO_AUTO, NO_BYPASS, SILENT, "additionalDirectories", "defaultMode"}
+    {*LISTS, "additionalDirectories", "defaultMode", known.READS_INSIDE, known.EDITS_INSIDE}
+    | {known.FILE_READS_INSIDE, known.NO_AUTO, known.NO_BYPASS, known.SILENT}
 )
 
 
@@ -450,19 +428,6 @@ def _outside(node: Node | None) -> Iterator[SettingsRule]:
 # --- lists and plugins in a file ------------------------------------------------------
 
 
-def _misplaced(node: MappingNode) -> Iterator[Finding]:
-    for entry in node.entries:
-        if entry.name in LISTS and isinstance(entry.value, SequenceNode):
-            case = _case(entry.name, entry.value)
-            yield find("misplaced-list", entry.key.span, case=case, name=entry.name)
-
-
-def _without_rules(unapplied: Finding) -> Finding:
-    """Return the finding about a key by which rules that deny or ask are lost."""
-    message = f"{unapplied.message}: its rules that deny or ask are not in force"
-    return evolve(unapplied, severity=Severity.ERROR, message=message)
-
-
 def _case(name: str, value: Node | None) -> str:
     """Return ``lost`` for a list *name* that means nothing here, if it denies or asks."""
     if isinstance(value, MappingNode):
@@ -474,6 +439,5 @@ def _case(name: str, value: Node | None) -> str:
 
 def _switched_on(node: Node | None) -> Iterator[Span]:
     for entry in node.entries if isinstance(node, MappingNode) else ():
-        # A list of versions switches a plugin on as well.
-        if not (isinstance(entry.value, ScalarNode) and entry.value.value in (False, None)):
+        if is_set(entry.value):  # a list of versions switches a plugin on as well
             yield entry.key.span

@@ -153,29 +153,6 @@ def test_a_tool_that_is_lacking_is_lacking_where_the_user_is_never_asked_too() -
     assert decision.reason is Reason.UNAVAILABLE
 
 
-# --- workflows -----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("mode", ["default", "plan", "dontAsk", "bypassPermissions"])
-def test_what_a_workflow_starts_accepts_edits_whatever_the_session_does(mode: str) -> None:
-    (project,) = load(
-        Memory({".claude/settings.json": "{}"}), ClaudeOptions(mode=mode, cwd="/srv/app")
-    )
-    chain = Chain.start("workflow", project.enforced)
-    assert chain.decide(*_EDIT_A).effect is Effect.ALLOW
-    assert chain.decide(*_MAKE).effect is Effect.ASK
-    assert chain.decide("AskUserQuestion", {}).reason is Reason.UNAVAILABLE
-
-
-def test_an_agent_may_have_the_name_of_what_a_workflow_starts() -> None:
-    text = "---\nname: workflow\ndescription: d\ntools: Read\n---\n"
-    (project,) = load(Memory({".claude/agents/workflow.md": text}))
-    for reading in (project.attenuated, project.enforced):
-        assert list(reading.agents).count("workflow") == 1
-        decision = Chain.start("main", reading).spawn("workflow").decide("Bash", {"command": "ls"})
-        assert decision.reason is Reason.UNAVAILABLE
-
-
 # --- what holds whatever else is said ---------------------------------------------------
 
 

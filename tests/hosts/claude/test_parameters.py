@@ -143,7 +143,7 @@ _FENCE = "blockFileToolReadsOutsideWorkingDirectories"
         ("Read", {"file_path": "/opt/x"}, "deny"),
         ("Read", {"file_path": "/srv/app/x"}, "allow"),
         ("Write", {"file_path": "/opt/x", "content": ""}, "deny"),
-        ("Bash", {"command": "cat /opt/x"}, "allow"),
+        ("Bash", {"command": "cat /opt/x"}, "ask"),
     ],
 )
 def test_a_file_given_as_a_flag_keeps_tools_for_files_inside(

@@ -14,24 +14,15 @@ _DATA: Final = table("settings")
 
 # --- keys of settings -------------------------------------------------------------
 
-# Reads and edits are kept in working folders: those of whatever reads, of what edits, and of the
-# tools for files alone, which only a file given as a flag can say.
+# Reads and edits are kept in working folders.
 READS_INSIDE: Final = "blockReadsOutsideWorkingDirectories"
 EDITS_INSIDE: Final = "blockWritesOutsideWorkingDirectories"
+# Those of the tools for files alone, which only a file given as a flag can say: taken for both.
 FILE_READS_INSIDE: Final = "blockFileToolReadsOutsideWorkingDirectories"
-# Each with the scopes of settings whose additional folders count as inside: what comes with the
-# files of a project opens nothing.
-FENCES: Final = {
-    READS_INSIDE: frozenset({"managed", "flag", "local", "user"}),
-    EDITS_INSIDE: frozenset({"managed", "flag", "local", "user"}),
-    FILE_READS_INSIDE: frozenset({"flag"}),
-}
 
 # What would be asked for is denied. It counts where a project does not say it.
 SILENT: Final = "denyInsteadOfPrompting"
 SILENT_SCOPES: Final = frozenset({"managed", "flag", "user"})
-# Tools that are not there then.
-ASKING_TOOLS: Final = ("AskUserQuestion",)
 
 # No model judges calls; in `permissions` and beside it.
 NO_AUTO: Final = "disableAutoMode"
