@@ -8,7 +8,7 @@ from functools import cached_property
 
 from policy.core.values import field, frozen
 
-__all__ = ["Edit", "Place", "Source", "Span", "cited", "edited", "quoted", "visible"]
+__all__ = ["Edit", "Place", "Source", "Span", "cited", "edited", "place_of", "quoted", "visible"]
 
 
 @frozen
@@ -83,6 +83,11 @@ class Span:
 
     def __repr__(self) -> str:
         return f"<{self.place} {self.text!r}>"
+
+
+def place_of(span: Span | None) -> Place | None:
+    """Return the place of *span*, if there is one."""
+    return span.place if span else None
 
 
 # What a terminal or a reviewer's eye would not see: controls, and format

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from policy.core.effect import Effect
 from policy.core.finding import Finding
-from policy.core.source import Place, Span
+from policy.core.source import Place, Span, place_of
 from policy.core.values import field, frozen
 from policy.files.opening import Tree
 from policy.tables.chain import Attenuated, Link, Reading, plain_call
@@ -62,7 +62,7 @@ def agent_entries(
 ) -> dict[str, AgentEntry]:
     """Return the agents of *tables* in the order of their names, each where *spans* has it."""
     return {
-        name: AgentEntry(name, span.place if (span := spans.get(name)) else None, table)
+        name: AgentEntry(name, place_of(spans.get(name)), table)
         for name, table in sorted(tables.items())
     }
 

@@ -24,7 +24,6 @@ from policy.hosts.a3s.agents import (
 from policy.hosts.a3s.gate import (
     ConfirmationPolicy,
     Facts,
-    GateScope,
     ScriptSession,
     TimeoutAction,
     check_program,
@@ -183,7 +182,7 @@ def _delegated(agent: AgentDefinition, case: Case, profile: A3sProfile) -> Effec
         *_call(query),
         needs_confirmation=bool(query.get("tool_requires_confirmation")),
         only_permissions=query["stage"] == "permission",
-    ).effect
+    )
 
 
 def _of_visibility(case: Case, profile: A3sProfile) -> Effect:
@@ -257,19 +256,16 @@ def _with_source(args: Given) -> Given:
 def _of_gate(case: Case, profile: A3sProfile) -> Effect:
     given, query = case["definition"], case["query"]
     said, hook = given.get("permission"), given.get("permission_request_hook")
-    active = given.get("active_skill_allowed_tools")
     facts = Facts(
         pre_tool_block=given.get("pre_tool_hook"),
         request_hook=Effect(hook) if hook else None,
-        active_skills=None if active is None else tuple(active),
+        active_skills=tuple(given.get("active_skill_allowed_tools") or ()),
         needs_confirmation=bool(query.get("tool_requires_confirmation")),
         budget_denied=given.get("budget") == "deny",
         host_direct=query.get("origin") == "host_direct",
     )
-    scope = GateScope(
-        "session", Effect(said) if said else None, _provider(given.get("confirmation"))
-    )
-    return evaluate(query["tool"], [scope], facts, profile).effect
+    scope = Effect(said) if said else Effect.ASK, _provider(given.get("confirmation"))
+    return evaluate(query["tool"], [scope], facts, profile)
 
 
 def _of_skill(case: Case, profile: A3sProfile) -> Effect:
@@ -285,11 +281,9 @@ def _of_mcp(case: Case, profile: A3sProfile) -> Effect:
     given = case["definition"]
     needs = mcp_needs_confirmation(given.get("annotations"), given.get("meta"))
     said = given.get("session_permission")
-    scope = GateScope(
-        "session", Effect(said) if said else None, _provider(given.get("confirmation"))
-    )
+    scope = Effect(said) if said else Effect.ASK, _provider(given.get("confirmation"))
     facts = Facts(needs_confirmation=needs)
-    return evaluate(case["query"]["tool"], [scope], facts, profile).effect
+    return evaluate(case["query"]["tool"], [scope], facts, profile)
 
 
 def _of_guardrail(case: Case, profile: A3sProfile) -> Effect:

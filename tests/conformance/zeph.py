@@ -533,7 +533,7 @@ def _by_rules(case: Case) -> Effect:
     rules = enforcer.PolicyEnforcer.of(*enforcer.rules_of(values))
     level = trust.TrustLevel(context.get("trust", "trusted"))
     params = query.get("params") or {}
-    return rules.decide(query["name"], params, level, _env(case)).effect
+    return rules.decide(query["name"], params, level, _env(case))
 
 
 def _env(case: Case) -> list[str]:
@@ -543,7 +543,8 @@ def _env(case: Case) -> list[str]:
 
 def _by_grants(case: Case) -> Effect:
     context, name = _context(case), case["query"]["name"]
-    found = grants.PermissionGrants(tuple(_records(context))).check(name)
+    ended = name in grants.PermissionGrants(tuple(_records(context))).ended
+    found = Effect.DENY if ended else Effect.ALLOW
     static = (v for k, v in context.items() if k.startswith("static") or k.endswith("policy"))
     return min([found, *(_static(said, name) for said in static)])
 
@@ -557,11 +558,10 @@ def _static(said: str | Mapping[str, Any], name: str) -> Effect:
     return Effect.DENY if denied else Effect.ALLOW
 
 
-def _records(context: Mapping[str, Any]) -> Iterator[tuple[str, grants.GrantState]]:
+def _records(context: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
     """Yield the grants of a case; a state that is not one in force ends the grant."""
     for name, state, *_ in context.get("grants") or ():
-        in_force = state in ("active", "granted", "fresh")
-        yield name, grants.GrantState.ACTIVE if in_force else grants.GrantState.SWEPT
+        yield name, state in ("active", "granted", "fresh")
 
 
 def _by_scope(case: Case) -> Effect:

@@ -6,6 +6,8 @@ A folder with ``.a3s/`` is a project, and so is an agent directory. Both may hav
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Final
 
 from policy.core import expressions as re
@@ -80,16 +82,12 @@ def _directories(tree: Tree) -> set[str]:
             found.add(folder)
         elif name.endswith(".md") and inner in {"tools", "schedules"}:
             beside = f"{parent}/instructions.md" if parent else "instructions.md"
-            if beside in paths and (inner == "schedules" or _has_kind(tree, path)):
-                found.add(parent)
+            with suppress(PolicyError):
+                if beside in paths and (
+                    inner == "schedules" or _KIND.match(tree.source(path, limits.AGENT_BYTES).text)
+                ):
+                    found.add(parent)
     return found
-
-
-def _has_kind(tree: Tree, path: str) -> bool:
-    try:
-        return bool(_KIND.match(tree.source(path, limits.AGENT_BYTES).text))
-    except PolicyError:
-        return False
 
 
 @define
@@ -164,33 +162,17 @@ class _Loader:
                 why = "the host skips the file and goes on"
                 self.findings += Finding.of(error, "a3s-agent-skipped", consequence=why)
                 unread.append(error)
-            else:
-                self._add(agents, agent)
-        for mistake in unread:
-            self._exposed(agents, mistake)
+                continue
+            name = agent.name
+            self.findings += agent_findings(agent)
+            if name == MAIN or name.startswith(SCRIPT):
+                self.findings.append(finding("a3s-reserved-name", agent.span, agent=name))
+                continue
+            if name in agents:
+                self.findings += override_findings(agents[name], agent)
+            agents[name] = agent
+        self.findings += (found for one in unread for found in _exposed(agents, one))
         return agents
-
-    def _add(self, agents: dict[str, AgentDefinition], agent: AgentDefinition) -> None:
-        self.findings += agent_findings(agent)
-        if agent.name == MAIN or agent.name.startswith(SCRIPT):
-            self.findings.append(finding("a3s-reserved-name", agent.span, agent=agent.name))
-            return
-        if agent.name in agents:
-            self.findings += override_findings(agents[agent.name], agent)
-        agents[agent.name] = agent
-
-    def _exposed(self, agents: dict[str, AgentDefinition], error: PolicyError) -> None:
-        """Report an agent that a file would replace if it could be read."""
-        source = error.span.source if error.span else None
-        named = _NAME.search(source.text) if source else None
-        exposed = agents.get(named[1]) if named else None
-        if source and named and exposed:
-            at = exposed.span.place if exposed.span else None
-            which = f"the one at {at}" if at else "the one the host ships"
-            span, name, why = source.span(*named.span(1)), exposed.name, error.message
-            self.findings.append(
-                finding("a3s-exposed-definition", span, agent=name, which=which, why=why)
-            )
 
     def _directory(self, profile: A3sProfile) -> AgentDir:
         nothing = AgentDir(self.root, "")
@@ -209,21 +191,31 @@ class _Loader:
         return directory
 
     def _scripts(self, directory: AgentDir) -> dict[str, ScriptToolSpec]:
-        """Return the scripts that the host registers and runs, by name."""
-        registered, _ = register(directory, SHIPPED)
-        scripts = (tool for tool in registered if isinstance(tool, ScriptToolSpec))
-        return {script.name: script for script in scripts if self._runs(script)}
+        """Return the scripts that the host registers and runs, also without a source, by name."""
+        found = {}
+        for tool in register(directory, SHIPPED)[0]:
+            if not isinstance(tool, ScriptToolSpec):
+                continue
+            path = self._path(tool.path)
+            try:
+                if path in self.tree.paths():
+                    check_source(self.tree.source(path, SOURCE_BYTES).text)
+            except PolicyError as error:
+                why, help_ = error.message, error.help
+                self.findings.append(
+                    finding("a3s-script-refused", tool.span, path=path, why=why, help=help_)
+                )
+            else:
+                found[tool.name] = tool
+        return found
 
-    def _runs(self, script: ScriptToolSpec) -> bool:
-        """Return whether the host runs a script; one whose source is absent counts as run."""
-        path = self._path(script.path)
-        try:
-            if path in self.tree.paths():
-                check_source(self.tree.source(path, SOURCE_BYTES).text)
-        except PolicyError as error:
-            span, why, help_ = script.span, error.message, error.help
-            self.findings.append(
-                finding("a3s-script-refused", span, path=path, why=why, help=help_)
-            )
-            return False
-        return True
+
+def _exposed(agents: Mapping[str, AgentDefinition], error: PolicyError) -> Iterator[Finding]:
+    """Yield a finding about an agent that a file would replace if it could be read."""
+    source = error.span.source if error.span else None
+    named = _NAME.search(source.text) if source else None
+    exposed = agents.get(named[1]) if named else None
+    if source and named and exposed:
+        which = f"the one at {exposed.span.place}" if exposed.span else "the one the host ships"
+        span, why = source.span(*named.span(1)), error.message
+        yield finding("a3s-exposed-definition", span, agent=exposed.name, which=which, why=why)

@@ -85,57 +85,31 @@ class ConfirmationInheritance(enum.Enum):
 
 @frozen
 class ToolNames:
-    """A list of tools of an agent file, as written.
-
-    Attributes:
-        presence: whether the file has the list, and in which form.
-        items: the tools that it names.
-        spans: where each of them is written.
-        key: its key in the file.
-        span: where the value is written.
-    """
+    """A list of tools of an agent file, as written, with its key and its places."""
 
     presence: Presence = Presence.ABSENT
     items: tuple[str, ...] = ()
-    spans: tuple[Span, ...] = field(default=(), eq=False, repr=False)
+    spans: tuple[Span, ...] = field(default=(), eq=False, repr=False)  # of the items
     key: str = ""
     span: Span | None = field(default=None, eq=False, repr=False)
 
 
 @frozen(slots=False)
 class AgentDefinition:
-    """One agent.
-
-    Attributes:
-        name: its name in calls that start it.
-        description: one line.
-        permissions: the permissions that the host reads out of the file.
-        native: whether the host ships it.
-        hidden: whether lists of agents leave it out.
-        model: its model, or None.
-        prompt: its prompt.
-        max_steps: its limit of steps, or None.
-        tool_free: whether it has no tool at all.
-        confirmation: who confirms its calls, or None if neither key nor list decides that.
-        kind: its kind of worker, or "".
-        block: the permissions as written, before a list of tools replaced them.
-        tools: the list of its tools.
-        disallowed: the list of tools that it does not have.
-        span: where its name is written.
-        unapplied: findings about keys that the host ignores.
-    """
+    """One agent."""
 
     name: str
     description: str
-    permissions: PermissionPolicy = PermissionPolicy()
-    native: bool = False
-    hidden: bool = False
+    permissions: PermissionPolicy = PermissionPolicy()  # as the host reads them out of the file
+    native: bool = False  # whether the host ships it
+    hidden: bool = False  # whether lists of agents leave it out
     model: str | None = None
     prompt: str = ""
     max_steps: int | None = None
-    tool_free: bool = False
-    confirmation: ConfirmationInheritance | None = None
-    kind: str = ""
+    tool_free: bool = False  # whether it has no tool at all
+    confirmation: ConfirmationInheritance | None = None  # if the file decides that
+    kind: str = ""  # of worker
+    # The permissions as written, before a list of tools replaced them.
     block: PermissionPolicy | None = field(default=None, eq=False, repr=False)
     tools: ToolNames = field(default=ToolNames(), eq=False, repr=False)
     disallowed: ToolNames = field(default=ToolNames(), eq=False, repr=False)
@@ -150,11 +124,8 @@ class AgentDefinition:
     @property
     def confirms(self) -> ConfirmationInheritance:
         """Who confirms its calls, by its file or by default."""
-        if self.confirmation is not None:
-            return self.confirmation
-        if self.has_permissions:
-            return ConfirmationInheritance.AUTO_APPROVE
-        return ConfirmationInheritance.DENY_ON_ASK
+        approves, denies = ConfirmationInheritance.AUTO_APPROVE, ConfirmationInheritance.DENY_ON_ASK
+        return self.confirmation or (approves if self.has_permissions else denies)
 
     def provider(self, parent: Provider) -> Provider:
         """Return who confirms the calls that its own permissions ask for."""
@@ -255,19 +226,9 @@ class ScriptToolLimits:
 
 @frozen
 class ScriptToolSpec:
-    """A script that the model may call as a tool.
+    """A script that the model may call as a tool; the source is below the workspace.
 
-    Attributes:
-        name: its name as a tool.
-        description: shown to the model.
-        path: the path of the source, relative to the workspace.
-        allowed_tools: the tools that it may call; None, which no file can express, is every
-            tool that `program` may call.
-        limits: its limits.
-        span: where its name is written.
-        list_span: where the list is written.
-        spans: where each item of the list is written.
-        unapplied: findings about keys that the host ignores.
+    Without a list, which no file can express, it may call every tool that `program` may call.
     """
 
     name: str
@@ -277,7 +238,7 @@ class ScriptToolSpec:
     limits: ScriptToolLimits = ScriptToolLimits()
     span: Span | None = field(default=None, eq=False, repr=False)
     list_span: Span | None = field(default=None, eq=False, repr=False)
-    spans: tuple[Span, ...] = field(default=(), eq=False, repr=False)
+    spans: tuple[Span, ...] = field(default=(), eq=False, repr=False)  # of the items of the list
     unapplied: tuple[Finding, ...] = field(default=(), eq=False, repr=False)
 
     def effective_tools(self, profile: A3sProfile = NEWEST) -> tuple[str, ...] | None:
@@ -329,21 +290,6 @@ _FIELDS: Final = (
     *("model", "prompt", "max_steps", "tool_free", "confirmation_inheritance", "kind"),
 )
 
-_FENCE: Final = "---"
-
-
-def header_of(source: Source) -> tuple[int, int, int]:
-    """Return the offsets at which the header starts and ends and the body starts.
-
-    Raises:
-        HostError: the text has less than two fences.
-    """
-    opening = source.text.find(_FENCE)
-    closing = source.text.find(_FENCE, opening + len(_FENCE)) if opening >= 0 else -1
-    if closing < 0:
-        raise refused("no_frontmatter", source.whole(), "agent")
-    return opening + len(_FENCE), closing, closing + len(_FENCE)
-
 
 def read_agent(source: Source, profile: A3sProfile = NEWEST) -> AgentDefinition:
     """Return the agent that *source* defines, a file of Markdown or YAML.
@@ -351,8 +297,14 @@ def read_agent(source: Source, profile: A3sProfile = NEWEST) -> AgentDefinition:
     Raises:
         HostError: every mistake for which the host skips the file.
     """
-    markdown, whole = source.name.endswith(".md"), len(source.text)
-    start, end, body = header_of(source) if markdown else (0, whole, whole)
+    markdown = source.name.endswith(".md")
+    start, end, body = 0, len(source.text), len(source.text)
+    if markdown:
+        opening = source.text.find("---")
+        end = source.text.find("---", opening + 3) if opening >= 0 else -1
+        if end < 0:
+            raise refused("no_frontmatter", source.whole(), "agent")
+        start, body = opening + 3, end + 3
     at = None if source.text[start:end].strip() else source.whole()
     what = "Failed to parse {} frontmatter: " if markdown else "Failed to parse {} YAML: "
     read = partial(read_yaml, source, start, end)
@@ -374,12 +326,17 @@ def _definition(fields: Fields, prompt: str, profile: A3sProfile) -> AgentDefini
     if inner.node is not None:
         block = _permissions(inner, profile)
     tools, disallowed = _listed(fields, _ALLOWED_KEYS), _listed(fields, _DENIED_KEYS)
+    # A list of tools replaces the permissions, and the other list adds deny rules.
+    policy = block or PermissionPolicy(profile=profile)
+    if tools.items:
+        allow = _mapped_rules(tools, profile)
+        policy = PermissionPolicy(allow=allow, default_decision=Effect.DENY, profile=profile)
     written = fields.optional_choice("confirmation_inheritance", ConfirmationInheritance)
     approves = ConfirmationInheritance.AUTO_APPROVE if tools.items or disallowed.items else None
     usual = AgentDefinition(
         name=name,
         description=description,
-        permissions=_with_lists(block, tools, disallowed, profile),
+        permissions=evolve(policy, deny=(*policy.deny, *_mapped_rules(disallowed, profile))),
         model=_model(fields),
         prompt=fields.optional("prompt") or prompt,
         max_steps=preset["max_steps"] if preset else None,
@@ -412,17 +369,15 @@ def _model(fields: Fields) -> str | None:
 
 
 def _listed(fields: Fields, keys: tuple[str, ...]) -> ToolNames:
-    found = (entry for key in keys if (entry := fields.entry(key)) is not None)
-    first = next(found, None)
-    return _list(first.value, first.name) if first else ToolNames()
-
-
-def _list(value: Node, key: str) -> ToolNames:
+    """Return the list at the first of *keys* that is present."""
+    entry = next(filter(None, map(fields.entry, keys)), None)
+    if entry is None:
+        return ToolNames()
     pairs: list[tuple[str, Span]] = []
     presence = Presence.EMPTY
-    match value:
-        case ScalarNode(value=str()):
-            pairs = _split(value)
+    match entry.value:
+        case ScalarNode(value=str()) as text:
+            pairs = _split(text)
         case SequenceNode(items=items):
             texts = [(i.value, content(i)) for i in items if isinstance(i, ScalarNode)]
             named = ((text, at) for text, at in texts if isinstance(text, str))
@@ -434,7 +389,7 @@ def _list(value: Node, key: str) -> ToolNames:
             presence = Presence.ILL_TYPED
     presence = Presence.LISTED if pairs else presence
     names, spans = tuple(text for text, _ in pairs), tuple(span for _, span in pairs)
-    return ToolNames(presence, names, spans, key, value.span)
+    return ToolNames(presence, names, spans, entry.name, entry.value.span)
 
 
 def _split(value: ScalarNode) -> list[tuple[str, Span]]:
@@ -455,29 +410,14 @@ _MAPPED: Final = {
 }
 
 
-def _mapped(text: str) -> str:
-    """Return the rule that the host makes of an item in a list of tools."""
-    if text.lower() in _MAPPED:
-        return f"{_MAPPED[text.lower()]}(*)"
-    if text == "*" or "(" in text:
-        return text
-    return f"{text}(*)"
-
-
-def _with_lists(
-    block: PermissionPolicy | None, tools: ToolNames, disallowed: ToolNames, profile: A3sProfile
-) -> PermissionPolicy:
-    """Return *block* changed by the lists: *tools* replaces it, *disallowed* adds deny rules."""
-    policy = block or PermissionPolicy(profile=profile)
-    if tools.items:
-        allow = _mapped_rules(tools, profile)
-        policy = PermissionPolicy(allow=allow, default_decision=Effect.DENY, profile=profile)
-    return evolve(policy, deny=(*policy.deny, *_mapped_rules(disallowed, profile)))
-
-
 def _mapped_rules(listed: ToolNames, profile: A3sProfile) -> tuple[PermissionRule, ...]:
-    pairs = zip(listed.items, listed.spans, strict=True)
-    return tuple(PermissionRule.of(_mapped(text), profile, span) for text, span in pairs)
+    """Return the rules that the host makes of the items in a list of tools."""
+    rules = []
+    for text, span in zip(listed.items, listed.spans, strict=True):
+        name = _MAPPED.get(text.lower(), text)
+        rule = name if name == "*" or "(" in name else f"{name}(*)"
+        rules.append(PermissionRule.of(rule, profile, span))
+    return tuple(rules)
 
 
 # --- tools and schedules of an agent directory: Markdown files with a header ----------
@@ -506,31 +446,19 @@ class Schedule:
     unapplied: tuple[Finding, ...] = field(default=(), eq=False, repr=False)
 
 
-# --- headers --------------------------------------------------------------------------
-
-_OPENING: Final = re.compile(r"\s*---[\r\n]*")
-# Tried in this order on the whole text; the first that is found closes the header.
-_CLOSING: Final = ("\n---\n", "\n---\r\n", "\n---")
-
-
-def _header(source: Source, what: str, need: str) -> tuple[Fields, str]:
-    """Return the keys of the header and the text below it."""
+def _header(source: Source, what: str, need: str) -> tuple[Fields, str, str]:
+    """Return the keys of the header, the text below it, and the name of the file."""
     text = source.text
-    opening = _OPENING.match(text)
+    opening = re.match(r"\s*---[\r\n]*", text)
     start = opening.end() if opening else 0
-    found = [(text.find(fence, start), fence) for fence in _CLOSING]
+    # Tried in this order on the whole text; the first that is found closes the header.
+    found = [(text.find(fence, start), fence) for fence in ("\n---\n", "\n---\r\n", "\n---")]
     end, fence = next((pair for pair in found if pair[0] >= 0), (-1, ""))
     if opening is None or end < 0:
         raise refused("no_frontmatter", source.whole(), what=what, need=need)
     read, prefix = partial(read_yaml, source, start, end), f"{what} frontmatter: "
-    return Fields.read(read, "bad_frontmatter", prefix), text[end + len(fence) :].strip()
-
-
-def _stem(path: str) -> str:
-    return path.rpartition("/")[2].removesuffix(".md")
-
-
-# --- tools ----------------------------------------------------------------------------
+    stem = source.name.rpartition("/")[2].removesuffix(".md")
+    return Fields.read(read, "bad_frontmatter", prefix), text[end + len(fence) :].strip(), stem
 
 
 def _read_tool(source: Source) -> ToolSpec:
@@ -540,19 +468,20 @@ def _read_tool(source: Source) -> ToolSpec:
         HostError: every mistake in it.
     """
     what = f"tool {source.name}"
-    header, body = _header(source, what, "need `kind:`")
+    header, body, stem = _header(source, what, "need `kind:`")
     kind = header.text("kind")
     header.check()
-    match kind:
-        case "script":
-            prefix = f"{what} (kind=script)"
-            fields = evolve(header, prefix=f"{prefix} frontmatter: ")
-            return _script(fields, prefix, _stem(source.name), body)
-        case "mcp":
-            prefix = f"{what} (kind=mcp) is not a valid MCP server config: "
-            return _mcp(evolve(header, kind="mcp_config", prefix=prefix))
-        case _:
-            raise refused("unknown_kind", header.span("kind"), what=what, kind=kind)
+    if kind == "script":
+        return _script(header, f"{what} (kind=script)", stem, body)
+    if kind != "mcp":
+        raise refused("unknown_kind", header.span("kind"), what=what, kind=kind)
+    prefix = f"{what} (kind=mcp) is not a valid MCP server config: "
+    fields = evolve(header, kind="mcp_config", prefix=prefix)
+    name = fields.text("name")
+    if fields.get("transport") is None:
+        fields.missing("transport")
+    fields.check()
+    return McpTool(name, fields.span("name"), fields.unapplied(_SERVER_KEYS))
 
 
 _TOOL_KEYS: Final = {
@@ -561,7 +490,8 @@ _TOOL_KEYS: Final = {
 }
 
 
-def _script(fields: Fields, what: str, stem: str, body: str) -> ScriptToolSpec:
+def _script(header: Fields, what: str, stem: str, body: str) -> ScriptToolSpec:
+    fields = evolve(header, prefix=f"{what} frontmatter: ")
     name, path = fields.optional("name"), fields.text("path")
     description = (fields.optional("description") or "").strip()
     is_listed, is_limited = (not is_null(fields.get(key)) for key in ("allowed_tools", "limits"))
@@ -569,10 +499,16 @@ def _script(fields: Fields, what: str, stem: str, body: str) -> ScriptToolSpec:
     limits = fields.below("limits") if is_limited else evolve(fields, node=None)
     numbers = [limits.optional_number(key) for key in LIMITS]
     fields.check()
-    _check_path(path, what, fields.span("path"))
-    for (key, largest), number in zip(LIMITS.items(), numbers, strict=True):
-        if number is not None and not 1 <= number <= largest:
-            at, most = limits.span(key), largest
+    at = fields.span("path")
+    if not path.endswith((".js", ".mjs")):
+        raise refused("script_path_extension", at, what=what, path=path)
+    if path.startswith(("/", "\\")) or re.match(r"[A-Za-z]:", path):
+        raise refused("script_path_absolute", at, what=what)
+    if ".." in re.split(r"[/\\]", path):
+        raise refused("script_path_escape", at, what=what)
+    for (key, most), number in zip(LIMITS.items(), numbers, strict=True):
+        if number is not None and not 1 <= number <= most:
+            at = limits.span(key)
             raise refused("limit_out_of_range", at, what=what, key=key, number=number, most=most)
     return ScriptToolSpec(
         stem if name is None else name,
@@ -587,34 +523,9 @@ def _script(fields: Fields, what: str, stem: str, body: str) -> ScriptToolSpec:
     )
 
 
-def _mcp(fields: Fields) -> McpTool:
-    name = fields.text("name")
-    if fields.get("transport") is None:
-        fields.missing("transport")
-    fields.check()
-    return McpTool(name, fields.span("name"), fields.unapplied(_SERVER_KEYS))
-
-
 # A server has more keys than these; a schedule may.
 _SERVER_KEYS: Final = {"": Keys("kind name description transport".split(), is_open=True)}
 _SCHEDULE_KEYS: Final = {"": Keys("cron name enabled".split(), is_open=True)}
-
-
-def _check_path(path: str, what: str, span: Span | None) -> None:
-    """Refuse a path that cannot be the source of a script.
-
-    Raises:
-        HostError: it has another suffix, is absolute, or contains `..`.
-    """
-    if not path.endswith((".js", ".mjs")):
-        raise refused("script_path_extension", span, what=what, path=path)
-    if path.startswith(("/", "\\")) or re.match(r"[A-Za-z]:", path):
-        raise refused("script_path_absolute", span, what=what)
-    if ".." in re.split(r"[/\\]", path):
-        raise refused("script_path_escape", span, what=what)
-
-
-# --- schedules ------------------------------------------------------------------------
 
 
 def _read_schedule(source: Source) -> Schedule:
@@ -624,13 +535,13 @@ def _read_schedule(source: Source) -> Schedule:
         HostError: it has no header, or the header has no time.
     """
     what = f"schedule {source.name}"
-    header, _ = _header(source, what, "need `cron:`")
+    header, _, stem = _header(source, what, "need `cron:`")
     fields = evolve(header, kind="schedule_cron_required")
     cron, name = fields.text("cron"), fields.optional("name")
     enabled = is_null(fields.get("enabled")) or fields.truth("enabled")
     fields.check()
-    name, unapplied = name or _stem(source.name), fields.unapplied(_SCHEDULE_KEYS)
-    return Schedule(name, cron, enabled, fields.span("cron"), unapplied)
+    unapplied = fields.unapplied(_SCHEDULE_KEYS)
+    return Schedule(name or stem, cron, enabled, fields.span("cron"), unapplied)
 
 
 # --- agent directories: one mistake refuses the whole directory -----------------------
@@ -638,23 +549,14 @@ def _read_schedule(source: Source) -> Schedule:
 
 @frozen
 class AgentDir:
-    """One directory.
+    """One directory, with its tools and schedules in the order of their files."""
 
-    Attributes:
-        root: the folder, relative to the tree.
-        instructions: the prompt of the agent.
-        tools: in the order of their files.
-        schedules: in the order of their files.
-        acl: the text of ``agent.acl``, which is not parsed.
-        files: every file that was read.
-    """
-
-    root: str
-    instructions: str
+    root: str  # relative to the tree
+    instructions: str  # the prompt of the agent
     tools: tuple[ToolSpec, ...] = ()
     schedules: tuple[Schedule, ...] = ()
-    acl: str | None = None
-    files: tuple[str, ...] = ()
+    acl: str | None = None  # the text of ``agent.acl``, which is not parsed
+    files: tuple[str, ...] = ()  # every file that was read
 
     @property
     def scripts(self) -> tuple[ScriptToolSpec, ...]:
@@ -680,8 +582,13 @@ def load_agent_dir(tree: Tree, root: str = "") -> AgentDir:
         raise refused("missing_instructions", file=at, root=at, path=instructions)
     if acl in outside:
         raise refused("escapes_directory", None, "acl", file=acl)
-    tool_files = _direct(there, f"{prefix}tools/")
-    schedule_files = _direct(there, f"{prefix}schedules/")
+    tool_files, schedule_files = (
+        # The Markdown files directly in the folder.
+        sorted(
+            path for path in there if re.fullmatch(rf"{re.escape(prefix)}{name}/[^/]*\.md", path)
+        )
+        for name in ("tools", "schedules")
+    )
     tools: dict[str, ToolSpec] = {}
     for path in tool_files:
         tool = _read_tool(tree.source(path))
@@ -697,12 +604,6 @@ def load_agent_dir(tree: Tree, root: str = "") -> AgentDir:
         tree.source(acl).text if acls else None,
         (instructions, *acls, *tool_files, *schedule_files),
     )
-
-
-def _direct(paths: list[str], folder: str) -> list[str]:
-    """Return the Markdown files directly in *folder*, sorted."""
-    inside = [path for path in paths if path.startswith(folder) and path.endswith(".md")]
-    return sorted(path for path in inside if "/" not in path[len(folder) :])
 
 
 def register(
@@ -722,45 +623,26 @@ def register(
 
 SESSION_FILE: Final = "a3s.session.yaml"
 
-_SESSION: Final = ("version", "permissions", "confirmation", "style", "auto_delegation")
-
 
 @frozen
 class AutoDelegation:
-    """When the host starts agents by itself. None of it denies a call.
-
-    Attributes:
-        enabled: whether it starts agents by itself.
-        auto_parallel: whether it starts several at a time.
-        allow_manual_delegation: whether the model is shown the tools that start agents.
-        min_confidence: the least confidence to start one, from 0 to 1, or None.
-        max_tasks: the limit of agents, or None.
-    """
+    """When the host starts agents by itself. None of it denies a call."""
 
     enabled: bool = False
     auto_parallel: bool = False
-    allow_manual_delegation: bool = True
-    min_confidence: float | None = None
+    allow_manual_delegation: bool = True  # whether the model is shown the tools that start agents
+    min_confidence: float | None = None  # from 0 to 1
     max_tasks: int | None = None
 
 
 @frozen(slots=False)
 class SessionSettings:
-    """What bounds the session that starts agents.
-
-    Attributes:
-        profile: the version.
-        permissions: its permissions; None if it has none, which asks for every call.
-        provider: who confirms its calls.
-        style: the policy of its style, which also bounds it, or None.
-        auto_delegation: when the host starts agents by itself.
-        spans: name of a value -> where it is written.
-    """
+    """What bounds the session that starts agents."""
 
     profile: A3sProfile = NEWEST
-    permissions: PermissionPolicy | None = None
+    permissions: PermissionPolicy | None = None  # without them it asks for every call
     provider: Provider = Provider.MANAGER
-    style: PermissionPolicy | None = None
+    style: PermissionPolicy | None = None  # the policy of its style, which also bounds it
     auto_delegation: AutoDelegation = AutoDelegation()
     spans: Mapping[str, Span] = field(factory=dict, eq=False, repr=False)
 
@@ -777,28 +659,17 @@ def read_session(source: Source) -> SessionSettings:
     Raises:
         HostError: every unknown key, and every value of a wrong type.
     """
-    kind = "policy_parse"
-    fields = Fields.read(partial(read_yaml, source), kind, at=source.whole())
-    fields.known(*_SESSION)
-    profile = fields.version("version", NEWEST, _QUOTED)
+    fields = Fields.read(partial(read_yaml, source), "policy_parse", at=source.whole())
+    fields.known("version", "permissions", "confirmation", "style", "auto_delegation")
+    quoted = 'write the version in quotes, as in `version: "9.0"`'
+    profile = fields.version("version", NEWEST, quoted)
     inner, switches = fields.below("permissions"), fields.below("auto_delegation")
     inner.known(*_PERMISSIONS)
     switches.known(*attributes(AutoDelegation))
-    settings = SessionSettings(
-        profile,
-        _permissions(inner, profile) if inner.node else None,
-        fields.optional_choice("confirmation", Provider) or Provider.MANAGER,
-        _style(fields, profile),
-        switches.values(AutoDelegation()),
-        spans=fields.spans,
-    )
-    fields.check()
-    return settings
-
-
-_QUOTED: Final = 'write the version in quotes, as in `version: "9.0"`'
-
-
-def _style(fields: Fields, profile: A3sProfile) -> PermissionPolicy | None:
+    permissions = _permissions(inner, profile) if inner.node else None
+    provider = fields.optional_choice("confirmation", Provider) or Provider.MANAGER
     table = fields.optional_word("style", _DATA["styles"])
-    return policy_of(table, profile) if table and profile.has_styles else None
+    style = policy_of(table, profile) if table and profile.has_styles else None
+    delegation = switches.values(AutoDelegation())
+    fields.check()
+    return SessionSettings(profile, permissions, provider, style, delegation, fields.spans)

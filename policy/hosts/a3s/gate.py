@@ -6,17 +6,15 @@ Permissions are one stage. No later stage lifts a denial, and no earlier stage g
 from __future__ import annotations
 
 import enum
-import json
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 from policy.core import expressions as re
 from policy.core import limits
 from policy.core.decision import Reason
 from policy.core.effect import Effect
-from policy.core.source import Source
-from policy.core.values import field, frozen
-from policy.files.json_nodes import read_json
+from policy.core.source import place_of
+from policy.core.values import frozen
 from policy.hosts.a3s.agents import AgentDefinition, Provider, ScriptToolSpec, excluded
 from policy.hosts.a3s.rules import (
     MODES,
@@ -30,8 +28,6 @@ from policy.hosts.a3s.rules import (
     lane_of,
     refused,
 )
-from policy.hosts.data import host_table
-from policy.hosts.fields import Fields
 from policy.patterns.notations import slashed
 from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Table
@@ -43,19 +39,15 @@ def _grants(text: str) -> tuple[tuple[str, str], ...]:
     It is split at commas if it has any. Otherwise it is one rule if all its blanks are between
     parentheses, and is split at blanks if not.
     """
-    if "," in text:
-        parts = text.split(",")
-    else:
-        alone = re.fullmatch(r"\s*[^\s(]*\([^(]*\)\s*", text)
-        parts = [text] if alone else text.split()
-    return tuple(_grant(part.strip()) for part in parts if part.strip())
-
-
-def _grant(text: str) -> tuple[str, str]:
-    opened, closed = text.find("("), text.rfind(")")
-    if 0 <= opened < closed:
-        return text[:opened].strip(), text[opened + 1 : closed].strip()
-    return text, "*"
+    alone = re.fullmatch(r"\s*[^\s(]*\([^(]*\)\s*", text)
+    parts = text.split(",") if "," in text else [text] if alone else text.split()
+    found = []
+    for part in filter(None, map(str.strip, parts)):
+        opened, closed = part.find("("), part.rfind(")")
+        has_pattern = 0 <= opened < closed
+        pattern = part[opened + 1 : closed].strip() if has_pattern else "*"
+        found.append((part[:opened].strip() if has_pattern else part, pattern))
+    return tuple(found)
 
 
 def skill_policy(
@@ -97,19 +89,12 @@ class TimeoutAction(enum.Enum):
 
 @frozen
 class ConfirmationPolicy:
-    """How a scope confirms calls. By default the host confirms none.
-
-    Attributes:
-        enabled: whether calls are confirmed; if not, calls that ask go on.
-        default_timeout_ms: the time for an answer.
-        timeout_action: what happens after that, before version 9.
-        yolo_lanes: lanes that are not confirmed, before version 9.
-    """
+    """How a scope confirms calls. By default the host confirms none, and calls that ask go on."""
 
     enabled: bool = False
     default_timeout_ms: int = 30_000
-    timeout_action: TimeoutAction = TimeoutAction.REJECT
-    yolo_lanes: frozenset[Lane] = frozenset()
+    timeout_action: TimeoutAction = TimeoutAction.REJECT  # before version 9
+    yolo_lanes: frozenset[Lane] = frozenset()  # not confirmed before version 9
 
     def request(
         self,
@@ -130,95 +115,23 @@ class ConfirmationPolicy:
             return Effect.ALLOW
         return Effect.DENY if timed_out else Effect.ASK
 
-    def __and__(self, other: ConfirmationPolicy) -> ConfirmationPolicy:
-        """Return the policy of two scopes together: the stricter in every respect."""
-        rejects = TimeoutAction.REJECT in (self.timeout_action, other.timeout_action)
-        return ConfirmationPolicy(
-            self.enabled or other.enabled,
-            min(self.default_timeout_ms, other.default_timeout_ms),
-            TimeoutAction.REJECT if rejects else TimeoutAction.AUTO_APPROVE,
-            self.yolo_lanes & other.yolo_lanes,
-        )
-
 
 # --- the stages of the gate -----------------------------------------------------------
 
-
-class GateReason(enum.Enum):
-    """Why the gate decides as it does. The values are those of the host."""
-
-    SKILL = "skill_restriction"
-    HOOK = "hook_block"
-    DENIED = "permission_deny"
-    NO_MANAGER = "missing_confirmation_manager"
-    UNAVAILABLE = "confirmation_unavailable"
-    ALLOWED = "permission_allow"
-    NOT_REQUIRED = "confirmation_not_required"
-    HOST_DIRECT = "host_direct_trusted"
-    INTERNAL = "runtime_internal"
-    # Stages that have no name in the host.
-    ASKED = "confirmation_required"
-    REQUEST_HOOK = "permission_request_hook"
-    BUDGET = "budget"
-
-
-@frozen
-class Passage:
-    """The decision of the gate on a call.
-
-    Attributes:
-        effect: the effect.
-        reason: the stage that decided.
-        confirm: the scopes that must confirm, if the effect is ASK.
-    """
-
-    effect: Effect
-    reason: GateReason
-    confirm: tuple[str, ...] = ()
-
-    def __bool__(self) -> NoReturn:
-        raise TypeError("a Passage is neither true nor false; compare its effect")
-
-
-def _asked(effect: Effect | None) -> Effect:
-    return Effect.ASK if effect is None else effect
-
-
-@frozen
-class GateScope:
-    """One scope that a call passes: a session, or an agent that it started.
-
-    Attributes:
-        name: its name in `Passage.confirm`.
-        effect: the effect of its permissions; None if it has none, which asks.
-        provider: who confirms its calls.
-    """
-
-    name: str
-    effect: Effect = field(converter=_asked)
-    provider: Provider
+# What the permissions of a session or of an agent say of a call, and who confirms its calls.
+GateScope = tuple[Effect, Provider]
 
 
 @frozen
 class Facts:
-    """Facts of a running session that no file contains.
+    """Facts of a running session that no file contains."""
 
-    Attributes:
-        pre_tool_block: the reason for which a hook blocks the call, or None.
-        request_hook: the answer of a hook to a request for confirmation, or None.
-        active_skills: the tools of the active skills; None if the session does not enforce
-            them.
-        needs_confirmation: whether the tool itself requires confirmation.
-        budget_denied: whether the budget is used up.
-        host_direct: whether the host program itself makes the call.
-    """
-
-    pre_tool_block: str | None = None
-    request_hook: Effect | None = None
-    active_skills: tuple[str, ...] | None = None
-    needs_confirmation: bool = False
+    pre_tool_block: str | None = None  # why a hook blocks the call
+    request_hook: Effect | None = None  # what a hook answers to a request for confirmation
+    active_skills: tuple[str, ...] = ()  # the tools of the active skills, if those are enforced
+    needs_confirmation: bool = False  # whether the tool itself requires confirmation
     budget_denied: bool = False
-    host_direct: bool = False
+    host_direct: bool = False  # whether the host program itself makes the call
 
 
 _NO_FACTS: Final = Facts()
@@ -226,50 +139,29 @@ _NO_FACTS: Final = Facts()
 
 def evaluate(
     tool: str, scopes: Iterable[GateScope], facts: Facts = _NO_FACTS, profile: A3sProfile = NEWEST
-) -> Passage:
-    """Return the decision on a call of *tool* that passes *scopes*, the outermost first."""
+) -> Effect:
+    """Return the effect of a call of *tool* that passes *scopes*, the outermost first."""
     if facts.host_direct:
-        return Passage(Effect.ALLOW, GateReason.HOST_DIRECT)
-    if facts.pre_tool_block is not None:
-        return Passage(Effect.DENY, GateReason.HOOK)
-    if _skill_restricts(tool, facts.active_skills or ()):
-        return Passage(Effect.DENY, GateReason.SKILL)
-    passage = _permitted(list(scopes), facts, profile)
-    if passage.effect is not Effect.DENY and facts.budget_denied:
-        return Passage(Effect.DENY, GateReason.BUDGET)
-    return passage
-
-
-def _permitted(scopes: list[GateScope], facts: Facts, profile: A3sProfile) -> Passage:
-    if any(scope.effect is Effect.DENY for scope in scopes):
-        return Passage(Effect.DENY, GateReason.DENIED)
-    asking = [scope for scope in scopes if scope.effect is Effect.ASK]
+        return Effect.ALLOW
+    passed = list(scopes)
+    if (
+        facts.pre_tool_block is not None
+        or _skill_restricts(tool, facts.active_skills)
+        or facts.budget_denied
+        or any(effect is Effect.DENY for effect, _ in passed)
+    ):
+        return Effect.DENY
+    asking = [provider for effect, provider in passed if effect is Effect.ASK]
     if not asking and not facts.needs_confirmation:
-        return Passage(Effect.ALLOW, GateReason.ALLOWED)
+        return Effect.ALLOW
     # If only the tool itself requires confirmation, the outermost scope confirms.
-    passage = _confirmed(asking or scopes[:1])
-    if passage.effect is not Effect.ASK or not asking or not profile.has_request_hooks:
-        return passage
-    match facts.request_hook:
-        case Effect.DENY:
-            return Passage(Effect.DENY, GateReason.REQUEST_HOOK)
-        case Effect.ALLOW if not facts.needs_confirmation:
-            # A hook answers instead of a person, and only where a person would be asked.
-            return Passage(Effect.ALLOW, GateReason.REQUEST_HOOK)
-        case _:
-            return passage
-
-
-def _confirmed(asking: list[GateScope]) -> Passage:
-    for scope in asking:
-        if scope.provider is Provider.NONE:
-            return Passage(Effect.DENY, GateReason.NO_MANAGER)
-        if scope.provider is Provider.UNAVAILABLE:
-            return Passage(Effect.DENY, GateReason.UNAVAILABLE)
-    people = tuple(scope.name for scope in asking if scope.provider.settled is Effect.ASK)
-    if people:
-        return Passage(Effect.ASK, GateReason.ASKED, people)
-    return Passage(Effect.ALLOW, GateReason.NOT_REQUIRED)
+    confirming = asking or [provider for _, provider in passed[:1]]
+    answer = min((provider.settled for provider in confirming), default=Effect.ALLOW)
+    hook = facts.request_hook if asking and profile.has_request_hooks else None
+    # A hook answers instead of a person, and only where a person would be asked.
+    if answer is Effect.ASK and hook is not None:
+        return min(answer, hook) if facts.needs_confirmation else hook
+    return answer
 
 
 # --- started agents -------------------------------------------------------------------
@@ -305,26 +197,21 @@ def delegate(  # a parent, who confirms for it, an agent and a call
     *,
     needs_confirmation: bool = False,
     only_permissions: bool = False,
-) -> Passage:
-    """Return the decision on a call of an agent that *parent*, with these permissions, started.
+) -> Effect:
+    """Return the effect of a call of an agent that *parent*, with these permissions, started.
 
     A tool may itself need confirmation. With *only_permissions* it does not matter who confirms.
     """
-    if agent.tool_free:
-        return Passage(Effect.DENY, GateReason.NO_MANAGER)
-    if tool.lower() in SPAWNING:
-        return Passage(Effect.DENY, GateReason.DENIED)
+    if agent.tool_free or tool.lower() in SPAWNING:
+        return Effect.DENY
     above = () if parent is None else (("parent", parent.rules, confirmation),)
-    scopes = [
-        GateScope(name, Table.of(rules).decide(tool, args).effect, provider)
-        for name, rules, provider in child_scopes(above, agent, confirmation)
-    ]
+    bounds = child_scopes(above, agent, confirmation)
+    scopes = [(Table.of(rules).decide(tool, args).effect, by) for _, rules, by in bounds]
     if only_permissions:
-        effect = min(scope.effect for scope in scopes)
-        return Passage(effect, GateReason.DENIED if effect is Effect.DENY else GateReason.ALLOWED)
+        return min(effect for effect, _ in scopes)
+    if needs_confirmation and bounds[0][0] != "parent":
+        scopes.insert(0, (Effect.ALLOW, confirmation))
     facts = Facts(needs_confirmation=needs_confirmation)
-    if needs_confirmation and scopes[0].name != "parent":
-        scopes.insert(0, GateScope("parent", Effect.ALLOW, confirmation))
     return evaluate(tool, scopes, facts, agent.permissions.profile)
 
 
@@ -347,9 +234,8 @@ def child_visible(
         return True
     if not all(policy.visible(tool) for policy in (own, parent) if policy is not None):
         return False
-    if own is not None and own.declares(tool):
-        return True
-    return not any(PermissionRule.of(text, profile).names(tool) for text in hidden)
+    hides = any(PermissionRule.of(text, profile).names(tool) for text in hidden)
+    return not hides or (own is not None and own.declares(tool))
 
 
 # --- calls that a script makes --------------------------------------------------------
@@ -362,14 +248,16 @@ def script_rules(
 
     A script without a list may call every tool that scripts may call at all.
     """
-    place = spec.list_span.place if spec.list_span else None
+    place = place_of(spec.list_span)
     entries = [_ONE_TASK] if profile.one_search else []
     listed = spec.effective_tools(profile)
     if listed is None:
         entries += (Entry(f"={tool}", Effect.DENY) for tool in sorted(excluded(profile)))
         return RuleSet(tuple(entries), Effect.ALLOW, dialect(profile))
     for tool in listed:
-        if _listable(tool) and tool not in without:
+        # No tool is called `*` or `Bash(ls:*)`; a name that is too long grants nothing.
+        is_name = 0 < len(tool) < limits.PATTERN_CHARACTERS and not set(tool) & set("*?()\\ ")
+        if is_name and tool not in without:
             entries.append(Entry(f"={tool}", Effect.ALLOW, rule=tool, place=place))
         if tool in MODES and profile.one_search:
             # A mode of `search` stands for the tool that it was.
@@ -385,24 +273,12 @@ _ONE_TASK: Final = Entry(
 )
 
 
-def _listable(name: str) -> bool:
-    # No tool is called `*` or `Bash(ls:*)`; a name that is too long grants nothing.
-    return 0 < len(name) < limits.PATTERN_CHARACTERS and not set(name) & set("*?()\\ ")
-
-
 @frozen
 class ScriptSession:
-    """The session that bounds the calls of a script.
-
-    Attributes:
-        policy: its policy, or None if it has none, which asks.
-        provider: who confirms its calls.
-        facts: facts of the running session.
-    """
+    """The session that bounds the calls of a script; one without a policy asks."""
 
     policy: PermissionPolicy | None = None
     provider: Provider = Provider.NONE
-    facts: Facts = Facts()
 
 
 def inner_call(  # a call has a script, a tool, arguments, a number, a session, a version
@@ -421,19 +297,18 @@ def inner_call(  # a call has a script, a tool, arguments, a number, a session, 
     Raises:
         HostError: it has made too many calls.
     """
-    limit = spec.limits.effective(spec.allowed_tools or ())[1]
-    if number > limit:
-        raise refused("max_tool_calls_exceeded", spec.span, most=limit)
+    _, most, _ = spec.limits.effective(spec.allowed_tools or ())
+    if number > most:
+        raise refused("max_tool_calls_exceeded", spec.span, most=most)
     tasks = args.get("tasks") if tool == "task" else None
     several = isinstance(tasks, (list, tuple)) and len(tasks) > 1
     if several or Table.of(script_rules(spec, profile)).decide(tool, args).effect is Effect.DENY:
         return Effect.DENY
     if session is None or not profile.governs_inner_calls:
         return Effect.ALLOW
-    policy = session.policy
-    effect = None if policy is None else policy.check(tool, args).effect
-    scope = GateScope("session", effect, session.provider)
-    return evaluate(tool, [scope], session.facts, policy.profile if policy else NEWEST).effect
+    policy = session.policy or PermissionPolicy()
+    scope = policy.check(tool, args).effect, session.provider
+    return evaluate(tool, [scope], profile=policy.profile)
 
 
 # --- the `program` tool: which sources the host runs. No source is run here. ----------
@@ -541,57 +416,14 @@ def verifier_preflight(
         text = str(args.get("command"))
         changes = "changed_paths" in args or any(sign in text for sign in _CHANGES)
     elif name == "git":
-        changes = _git_changes(args)
+        stashes = isinstance(args.get("message"), str) or args.get("include_untracked") is True
+        changing = {
+            "checkout": True,
+            "branch": isinstance(args.get("name"), str),
+            "stash": stashes,
+            "worktree": args.get("subcommand") in ("create", "remove"),
+        }
+        changes = changing.get(str(args.get("command")), False)
     else:
         changes = nested and name != "program" and not read_only
     return Effect.DENY if changes else Effect.ALLOW
-
-
-def _git_changes(args: Mapping[str, Any]) -> bool:
-    command = args.get("command")
-    match command:
-        case "checkout":
-            return True
-        case "branch":
-            return isinstance(args.get("name"), str)
-        case "stash":
-            return isinstance(args.get("message"), str) or args.get("include_untracked") is True
-        case "worktree":
-            return args.get("subcommand") in ("create", "remove")
-        case _:
-            return False
-
-
-# --- starting agents ------------------------------------------------------------------
-
-_TASK_NEEDS: Final = ("agent", "description", "prompt")
-_TASK_FIELDS: Final = (*_TASK_NEEDS, "background", "max_steps", "output_schema")
-_CALL_FIELDS: Final = (
-    "tasks allow_partial_failure timeout_ms timeoutMs min_success_count minSuccessCount".split()
-)
-_MOST_TASKS: Final = 32
-
-
-def check_task(args: Mapping[str, Any], profile: A3sProfile = NEWEST) -> tuple[str, ...]:
-    """Return the agents that a call of `task` starts; before 6.8 a call started one.
-
-    Raises:
-        HostError: there is no task, there are too many, or a field is unknown or missing.
-    """
-    source = Source("<task>", json.dumps(args, default=str))
-    call = Fields.read(lambda: read_json(source), "task_arguments")
-    items = [call]
-    if profile.one_search:
-        call.known(*_CALL_FIELDS)
-        items = [*call.each("tasks")]
-        if not 1 <= len(items) <= _MOST_TASKS:
-            call.note(f"expected 1 to {_MOST_TASKS} entries in `tasks`")
-    for task in items:
-        task.known(*_TASK_FIELDS)
-    texts = [[task.text(name) for name in _TASK_NEEDS] for task in items]
-    call.check()
-    return tuple(agent for agent, *_ in texts)
-
-
-# What a started agent inherits from the agent that starts it, apart from permissions.
-INHERITED: Final = host_table("a3s", "agents")["inherited"]

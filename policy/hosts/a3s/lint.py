@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 from policy.core import expressions as re
@@ -15,7 +15,6 @@ from policy.hosts.a3s.agents import (
     AgentDir,
     ConfirmationInheritance,
     Provider,
-    ScriptToolSpec,
     SessionSettings,
     excluded,
     kind_of,
@@ -55,15 +54,20 @@ def _rule_findings(
         does = "grants nothing" if effect is Effect.ALLOW else "denies every call of its tool"
         yield finding("a3s-rule-too-long", span, size=len(text), does=does)
     else:
-        yield from _name(rule, effect, known)
-        if rule.pattern and not rule.any_argument:
-            yield from _traps(rule, effect)
+        yield from _tool_findings(rule, effect, known)
+        # A rule that matches other calls than it seems to.
+        matched = f"{effect.value} {rule.tool.lower()} {rule.pattern}"
+        for name, trap in _TRAPS.items() if rule.pattern and not rule.any_argument else ():
+            if found := re.fullmatch(trap, matched, re.DOTALL):
+                case, words = name.partition(".")[2], found.groupdict()
+                texts = {"rule": rule.text, "tool": rule.tool, **words}
+                yield finding(name.partition(".")[0], rule.span, case=case, **texts)
 
 
-# --- the tool -------------------------------------------------------------------------
-
-
-def _name(rule: PermissionRule, effect: Effect, known: frozenset[str]) -> Iterator[Finding]:
+def _tool_findings(
+    rule: PermissionRule, effect: Effect, known: frozenset[str]
+) -> Iterator[Finding]:
+    """Yield the findings about the tool that a rule names."""
     name, span = rule.tool.lower(), rule.span
     if name.startswith("mcp__"):
         if name.count("__") == 1:
@@ -72,23 +76,11 @@ def _name(rule: PermissionRule, effect: Effect, known: frozenset[str]) -> Iterat
             edits = [Edit(span, narrow)] if span and alone and effect is Effect.ALLOW else ()
             yield finding("a3s-server-prefix", span, tool=rule.tool, meant=narrow, edits=edits)
     elif name not in SHIPPED | known and not rule.is_glob:
-        yield finding("a3s-unknown-tool", span, tool=rule.tool, help=_name_help(name))
-
-
-def _name_help(name: str) -> str:
-    near = closest(name.replace("-", "_"), sorted(SHIPPED))
-    known = {"webfetch": "web_fetch", "websearch": "web_search", "agent": "task"}.get(name)
-    return f"did you mean `{known}`?" if known else near or "remove it if no other program adds it"
-
-
-def _traps(rule: PermissionRule, effect: Effect) -> Iterator[Finding]:
-    """Yield the findings about a rule that matches other calls than it seems to."""
-    text = f"{effect.value} {rule.tool.lower()} {rule.pattern}"
-    for name, trap in _TRAPS.items():
-        if found := re.fullmatch(trap, text, re.DOTALL):
-            case, words = name.partition(".")[2], found.groupdict()
-            texts = {"rule": rule.text, "tool": rule.tool, **words}
-            yield finding(name.partition(".")[0], rule.span, case=case, **texts)
+        other = {"webfetch": "web_fetch", "websearch": "web_search", "agent": "task"}.get(name)
+        meant = f"did you mean `{other}`?" if other else ""
+        near = closest(name.replace("-", "_"), sorted(SHIPPED))
+        help_ = meant or near or "remove it if no other program adds it"
+        yield finding("a3s-unknown-tool", span, tool=rule.tool, help=help_)
 
 
 # --- one policy -----------------------------------------------------------------------
@@ -113,18 +105,6 @@ def _policy_findings(
 def agent_findings(agent: AgentDefinition) -> Iterator[Finding]:
     """Yield the findings about an agent file."""
     yield from _policy_findings(agent.permissions)
-    yield from _lists(agent)
-    yield from _lost(agent)
-    policy, approves = agent.permissions, ConfirmationInheritance.AUTO_APPROVE
-    asks = policy.ask or policy.default_decision is Effect.ASK
-    if asks and agent.has_permissions and agent.confirms is approves:
-        yield finding("a3s-auto-approve", agent.span, agent=agent.name)
-    if agent.has_permissions and not agent.permissions.profile.parent_bounds:
-        yield finding("a3s-agent-unbounded", agent.span, agent=agent.name)
-    yield from agent.unapplied
-
-
-def _lists(agent: AgentDefinition) -> Iterator[Finding]:
     tools, disallowed = agent.tools, agent.disallowed
     if tools.presence in NO_TOOL:
         yield finding("a3s-empty-tools", tools.span, key=tools.key)
@@ -134,6 +114,14 @@ def _lists(agent: AgentDefinition) -> Iterator[Finding]:
         for item, span in zip(listed.items, listed.spans, strict=True):
             if item.count("(") > item.count(")"):
                 yield finding("a3s-list-split", span, item=item)
+    yield from _lost(agent)
+    policy, approves = agent.permissions, ConfirmationInheritance.AUTO_APPROVE
+    asks = policy.ask or policy.default_decision is Effect.ASK
+    if asks and agent.has_permissions and agent.confirms is approves:
+        yield finding("a3s-auto-approve", agent.span, agent=agent.name)
+    if agent.has_permissions and not agent.permissions.profile.parent_bounds:
+        yield finding("a3s-agent-unbounded", agent.span, agent=agent.name)
+    yield from agent.unapplied
 
 
 def _lost(agent: AgentDefinition) -> Iterator[Finding]:
@@ -160,15 +148,11 @@ def override_findings(earlier: AgentDefinition, agent: AgentDefinition) -> Itera
     name, by = agent.name, agent.span.place if agent.span else agent.name
     help_ = "" if earlier.span else "the host ships an agent of this name"
     yield finding("a3s-agent-overridden", earlier.span or agent.span, agent=name, by=by, help=help_)
-    if not _grants_no_more(agent, earlier):
-        yield finding("a3s-override-widens", agent.span, agent=name)
-
-
-def _grants_no_more(agent: AgentDefinition, earlier: AgentDefinition) -> bool:
     if agent.tool_free or not (earlier.has_permissions or earlier.tool_free):
-        return True  # it has no tool, or those of its parent
+        return  # it has no tool, or the earlier one those of its parent
     both = agent.has_permissions and not earlier.tool_free
-    return both and agent.permissions.table <= earlier.permissions.table
+    if not both or not agent.permissions.table <= earlier.permissions.table:
+        yield finding("a3s-override-widens", agent.span, agent=name)
 
 
 def unconfirmed_findings(agent: AgentDefinition, session: SessionSettings) -> Iterator[Finding]:
@@ -194,28 +178,21 @@ def directory_findings(directory: AgentDir, profile: A3sProfile) -> Iterator[Fin
             yield finding("a3s-shadowed-tool", tool.span, tool=tool.name)
     scripts = frozenset(script.name for script in directory.scripts)
     for script in directory.scripts:
-        yield from _listed(script, profile, scripts)
+        for name, span in zip(script.allowed_tools or (), script.spans, strict=True):
+            if name in excluded(profile):
+                yield finding("a3s-script-excluded-tool", span, tool=name)
+            elif set(name) & set("*?()") or (name not in SHIPPED and name.lower() in SHIPPED):
+                yield finding("a3s-script-literal", span, tool=name)
+            elif name in scripts:
+                yield finding("a3s-script-starts-script", span, tool=name, script=script.name)
+            elif name == "task":
+                yield finding("a3s-script-starts-agents", span, script=script.name)
         if script.effective_tools(profile) and not profile.governs_inner_calls:
             yield finding("a3s-script-list-only", script.list_span, script=script.name)
     for schedule in directory.schedules:
         yield from schedule.unapplied
         if schedule.enabled:
             yield finding("a3s-unattended", schedule.span, name=schedule.name)
-
-
-def _listed(
-    script: ScriptToolSpec, profile: A3sProfile, scripts: Collection[str]
-) -> Iterator[Finding]:
-    """Yield the findings about the items in the list of a script."""
-    for name, span in zip(script.allowed_tools or (), script.spans, strict=True):
-        if name in excluded(profile):
-            yield finding("a3s-script-excluded-tool", span, tool=name)
-        elif set(name) & set("*?()") or (name not in SHIPPED and name.lower() in SHIPPED):
-            yield finding("a3s-script-literal", span, tool=name)
-        elif name in scripts:
-            yield finding("a3s-script-starts-script", span, tool=name, script=script.name)
-        elif name == "task":
-            yield finding("a3s-script-starts-agents", span, script=script.name)
 
 
 def session_findings(

@@ -33,15 +33,10 @@ SCRIPT: Final = "script:"
 
 @frozen(slots=False)
 class World:
-    """The session, agents and scripts of one project.
-
-    Attributes:
-        session: the settings of the session.
-        agents: by name, with those that the host ships.
-        scripts: by name.
-    """
+    """The session, the agents and the scripts of one project, by name."""
 
     session: SessionSettings
+    # With those that the host ships.
     agents: Mapping[str, AgentDefinition] = field(factory=dict, eq=False)
     scripts: Mapping[str, ScriptToolSpec] = field(factory=dict, eq=False)
 
@@ -94,11 +89,6 @@ class _Declared(DeclaredReading):
 
 def declared_reading(world: World) -> DeclaredReading:
     """Return the reading in which all that the files say bounds every link."""
-    return _Declared(_declared_tables(world), spawn_call=world.spawn_call, world=world)
-
-
-def _declared_tables(world: World) -> dict[str, Table]:
-    """Return the table that each agent declares."""
     own = Ceiling.of(LinkedRules(rules, (MAIN,)) for rules in world.own_rules)
     handed_on = own if world.session.permissions or world.session.style else Ceiling()
     tables = {MAIN: Table(own, handed_on, Bounds(depth=2))}
@@ -106,13 +96,12 @@ def _declared_tables(world: World) -> dict[str, Table]:
         sets = (*agent.declared, _no_spawning(world))
         use = Ceiling.of(LinkedRules(rules, (name,)) for rules in sets)
         tables[name] = Table(use, bounds=Bounds(depth=0))
-    for name in world.scripts:
+    for name, spec in world.scripts.items():
         link = f"{SCRIPT}{name}"
         # The host excludes `program`, but not the names of scripts; no script starts a script.
-        spec = world.scripts[name]
         rules = script_rules(spec, world.session.profile, without=world.scripts)
         tables[link] = Table(Ceiling.of([LinkedRules(rules, (link,))]), bounds=Bounds(depth=1))
-    return tables
+    return _Declared(tables, spawn_call=world.spawn_call, world=world)
 
 
 def enforced_reading(world: World) -> EnforcedReading:

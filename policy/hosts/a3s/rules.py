@@ -11,7 +11,7 @@ from policy.core import expressions as re
 from policy.core import limits
 from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
-from policy.core.source import Span
+from policy.core.source import Span, place_of
 from policy.core.values import evolve, field, frozen
 from policy.hosts.data import FindingTexts, arguments_of, host_table
 from policy.hosts.fields import ErrorTexts, HostVersion, Since
@@ -104,18 +104,11 @@ def lane_of(tool: str) -> Lane:
 
 @frozen
 class PermissionRule:
-    """One rule, e.g. ``Bash(cargo:*)``.
-
-    Attributes:
-        text: as written.
-        tool: the tool that it names, or a glob over names.
-        pattern: a glob over the argument; None and ``*`` match any.
-        span: where it is written.
-    """
+    """One rule, e.g. ``Bash(cargo:*)``."""
 
     text: str
-    tool: str
-    pattern: str | None
+    tool: str  # or a glob over names
+    pattern: str | None  # a glob over the argument; None and ``*`` match any
     span: Span | None = field(default=None, eq=False, repr=False)
 
     @classmethod
@@ -176,7 +169,7 @@ class PermissionRule:
         if self.problem or (self.is_too_long and effect is Effect.ALLOW):
             return ()
         pattern, effect = (None, Effect.DENY) if self.is_too_long else (self._argument(), effect)
-        place = self.span.place if self.span else None
+        place = place_of(self.span)
         made = partial(Entry, effect=effect, pattern=pattern, rule=self.text, place=place)
         return tuple(map(made, self._tools()))
 
@@ -221,24 +214,14 @@ def lane_rule(text: str) -> Lane | None:
 
 @frozen(slots=False)
 class PermissionPolicy:
-    """The permissions of one session or agent.
+    """The permissions of one session or agent."""
 
-    Attributes:
-        deny: tried first.
-        allow: tried next; since 9.0 it may contain lanes.
-        ask: tried last.
-        default_decision: the effect of a call that no rule matches.
-        enabled: whether the policy is in force; if not, everything is allowed.
-        profile: the version that reads it.
-        enabled_span: where `enabled` is written.
-    """
-
-    deny: tuple[PermissionRule, ...] = ()
-    allow: tuple[PermissionRule, ...] = ()
-    ask: tuple[PermissionRule, ...] = ()
-    default_decision: Effect = Effect.ASK
-    enabled: bool = True
-    profile: A3sProfile = NEWEST
+    deny: tuple[PermissionRule, ...] = ()  # tried first
+    allow: tuple[PermissionRule, ...] = ()  # tried next; since 9.0 it may contain lanes
+    ask: tuple[PermissionRule, ...] = ()  # tried last
+    default_decision: Effect = Effect.ASK  # of a call that no rule matches
+    enabled: bool = True  # if not, everything is allowed
+    profile: A3sProfile = NEWEST  # the version that reads it
     enabled_span: Span | None = field(default=None, eq=False, repr=False)
 
     @classmethod
@@ -267,40 +250,31 @@ class PermissionPolicy:
         """Whether the host uses the policy: one with only ask rules or a default is ignored."""
         return bool(self.allow or self.deny)
 
-    def _is_lane(self, rule: PermissionRule) -> bool:
-        return self.profile.has_lanes and lane_rule(rule.text) is not None
-
     @cached_property
     def rules(self) -> RuleSet:
         """The rules, as an ordered list of entries."""
         if not self.enabled:
             return RuleSet((), Effect.ALLOW, dialect(self.profile))
-        return RuleSet(tuple(self.entries), self.default_decision, dialect(self.profile))
-
-    @cached_property
-    def entries(self) -> list[Entry]:
-        """The entries in the order in which they are tried, without the default."""
         deny = [entry for rule in self.deny for entry in rule.entries(Effect.DENY)]
         ask = [entry for rule in self.ask for entry in rule.entries(Effect.ASK)]
         allow: list[Entry] = []
         execute: list[Entry] = []
         for rule in self.allow:
-            if not self._is_lane(rule):
+            lane = lane_rule(rule.text) if self.profile.has_lanes else None
+            if lane is None:
                 allow += rule.entries(Effect.ALLOW)
                 continue
-            place, lane = rule.span.place if rule.span else None, lane_rule(rule.text)
-            granted = partial(Entry, effect=Effect.ALLOW, rule=rule.text, place=place)
-            allow += [granted(f"={tool}") for tool in QUERIES if lane is Lane.QUERY]
-            execute = [granted("*")] if lane is Lane.EXECUTE else execute
+            made = partial(Entry, effect=Effect.ALLOW, rule=rule.text, place=place_of(rule.span))
+            allow += [made(f"={tool}") for tool in QUERIES if lane is Lane.QUERY]
+            execute = [made("*")] if lane is Lane.EXECUTE else execute
         # The lane is every tool but those of the query lane, which get entries before it.
-        others = (line for tool in QUERIES for line in self._without_lane(tool, ask))
-        return [*deny, *allow, *(others if execute else ask), *execute]
-
-    def _without_lane(self, tool: str, ask: Iterable[Entry]) -> Iterable[Entry]:
-        for entry in ask:
-            if _names_tool(entry.tool, tool):
-                yield evolve(entry, tool=f"={tool}")
-        yield Entry(f"={tool}", self.default_decision, reason=Reason.DEFAULT, rule=_DEFAULT)
+        usual = partial(Entry, effect=self.default_decision, reason=Reason.DEFAULT)
+        for tool in QUERIES if execute else ():
+            asking = [entry for entry in ask if _names_tool(entry.tool, tool)]
+            allow += (evolve(entry, tool=f"={tool}") for entry in asking)
+            allow.append(usual(f"={tool}", rule="default_decision"))
+        entries = (*deny, *allow, *(execute or ask))
+        return RuleSet(entries, self.default_decision, dialect(self.profile))
 
     @cached_property
     def table(self) -> Table:
@@ -310,18 +284,6 @@ class PermissionPolicy:
     def check(self, tool: str, args: Mapping[str, Any]) -> Decision:
         """Return the decision on a call."""
         return self.table.decide(tool, args)
-
-    def matching_rules(self, tool: str, args: Mapping[str, Any]) -> dict[Effect, tuple[str, ...]]:
-        """Return every rule that matches a call, in the order written, lanes excepted."""
-
-        def matches(rule: PermissionRule) -> bool:
-            alone = RuleSet(rule.entries(Effect.ALLOW), Effect.ASK, dialect(self.profile))
-            return alone.row(tool).outcome(args).effect is Effect.ALLOW
-
-        return {
-            effect: tuple(rule.text for rule in rules if matches(rule))
-            for effect, rules in self.lists.items()
-        }
 
     def declares(self, tool: str) -> bool:
         """Return whether an allow rule or an ask rule names *tool*; a lane does not."""
@@ -334,9 +296,6 @@ class PermissionPolicy:
         if any(rule.any_argument and rule.names(tool) for rule in self.deny):
             return False
         return self.default_decision is not Effect.DENY or self.declares(tool)
-
-
-_DEFAULT = "default_decision"
 
 
 def managed(everyone: PermissionPolicy, own: PermissionPolicy | None = None) -> PermissionPolicy:

@@ -15,7 +15,7 @@ from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding
-from policy.core.source import Source, Span
+from policy.core.source import Source, Span, place_of
 from policy.core.values import attributes, evolve, field, frozen
 from policy.files.nodes import MappingNode, Node, ScalarNode
 from policy.files.opening import Tree
@@ -39,6 +39,8 @@ from policy.tables.dialect import Argument, ArgumentKind, Dialect
 from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Bounds, Ceiling, LinkedRules, Table
 
+HOST: Final = "pikuri"
+HOST_FILE: Final = "pikuri.host.yaml"
 TOOLS: Final = host_table("pikuri", "tools")
 
 # The name of the sub-agent of old versions.
@@ -159,34 +161,21 @@ NONE: Final = TrifectaLegs()
 
 @frozen
 class AgentNode:
-    """An agent, what it holds, and the agents it may start.
-
-    Attributes:
-        name: the agent.
-        legs: those of all its tools.
-        children: the agents that it may start.
-        channel: whether a person reviews what it sends to them.
-    """
+    """An agent, and the agents it may start."""
 
     name: str
-    legs: TrifectaLegs = NONE
+    legs: TrifectaLegs = NONE  # of all its tools
     children: tuple[AgentNode, ...] = ()
-    channel: Payload = Payload.UNREVIEWED
+    channel: Payload = Payload.UNREVIEWED  # whether a person reviews what it sends to children
 
 
 @frozen
 class TrifectaReport:
-    """Where the legs meet. It reports and decides no call.
+    """Where the legs meet. It reports and decides no call."""
 
-    Attributes:
-        verdict: the verdict of the root alone.
-        tree_verdict: the worst verdict of all agents, with what reaches them from children.
-        worst_path: the agents from the root to that one.
-    """
-
-    verdict: TrifectaVerdict
-    tree_verdict: TrifectaVerdict
-    worst_path: tuple[str, ...]
+    verdict: TrifectaVerdict  # of the root alone
+    tree_verdict: TrifectaVerdict  # the worst of all agents, with what reaches them from children
+    worst_path: tuple[str, ...]  # the agents from the root to that one
 
 
 def walk(node: AgentNode) -> TrifectaReport:
@@ -231,26 +220,20 @@ def _targets(links: Mapping[str, str]) -> dict[str, str]:
 
     Links nearer to the root come first, since a path is resolved from its start.
     """
-    return {
-        _folder(link): _full(target, posixpath.dirname(_folder(link)))
-        for link, target in sorted(links.items())
-    }
+    full = ((_folder(link), target) for link, target in sorted(links.items()))
+    return {link: _full(target, posixpath.dirname(link)) for link, target in full}
 
 
 @frozen
 class Filesystem:
     """The folders that bound tools, all absolute; relative paths start at the first.
 
-    Attributes:
-        project_root: read and written.
-        readable: only read.
-        writable: read and written.
-        links: symbolic link -> its target. They are given, since nothing here opens a file.
+    Symbolic links and their targets are given, since nothing here opens a file.
     """
 
-    project_root: str = field(converter=_folder)
+    project_root: str = field(converter=_folder)  # read and written
     readable: tuple[str, ...] = field(default=(), converter=_folders)
-    writable: tuple[str, ...] = field(default=(), converter=_folders)
+    writable: tuple[str, ...] = field(default=(), converter=_folders)  # and read
     links: Mapping[str, str] = field(factory=dict, converter=_targets, hash=False)
 
     def roots(self, *, write: bool) -> tuple[str, ...]:
@@ -309,9 +292,6 @@ class Confirmer(enum.Enum):
     AUTO_APPROVE = "auto_approve"  # `--yolo`
 
 
-_SETTLED: Final = {Confirmer.TERMINAL: Effect.ASK, Confirmer.AUTO_APPROVE: Effect.ALLOW}
-
-
 def confirmation(
     confirmer: Confirmer, tool: str, *, exists: bool = False, identical: bool = False
 ) -> Effect:
@@ -320,9 +300,8 @@ def confirmation(
     Every command must be confirmed; a write only where it replaces a file by other content; an
     edit never. The caller makes no difference, since agents share tools and confirmer.
     """
-    if tool == "bash" or (tool == "write" and exists and not identical):
-        return _SETTLED[confirmer]
-    return Effect.ALLOW
+    confirmed = tool == "bash" or (tool == "write" and exists and not identical)
+    return Effect.ASK if confirmed and confirmer is Confirmer.TERMINAL else Effect.ALLOW
 
 
 # --- personas: agents that a host may start, and those that Pikuri ships --------------
@@ -340,27 +319,16 @@ def _tuple(value: Any) -> tuple[str, ...]:  # noqa: ANN401  # checked here
 
 @frozen
 class Persona:
-    """One kind of agent that a host may start.
+    """One kind of agent that a host may start."""
 
-    Attributes:
-        name: its name in calls that start it; unique in a host.
-        description: shown to the model of the host; not a permission.
-        tool_names: exact names; an empty list is no tool.
-        system_prompt: its prompt, which replaces that of its parent.
-        max_steps: the budget of each start; not a permission.
-        needs_temp_workspace: whether each start gets a new, empty folder.
-        span: where its name is written.
-        spans: where each of its tools is written.
-    """
-
-    name: str
-    description: str = ""
-    tool_names: tuple[str, ...] = field(default=(), converter=_tuple)
+    name: str  # unique in a host
+    description: str = ""  # shown to the model of the host; not a permission
+    tool_names: tuple[str, ...] = field(default=(), converter=_tuple)  # exact; () is no tool
     system_prompt: str = ""
-    max_steps: int = STEPS
-    needs_temp_workspace: bool = False
+    max_steps: int = STEPS  # the budget of each start; not a permission
+    needs_temp_workspace: bool = False  # whether each start gets a new, empty folder
     span: Span | None = field(default=None, eq=False, repr=False, kw_only=True)
-    spans: tuple[Span, ...] = field(default=(), eq=False, repr=False, kw_only=True)
+    spans: tuple[Span, ...] = field(default=(), eq=False, repr=False, kw_only=True)  # of the tools
 
     # True of every persona: it gets nothing of its parent's prompt and messages, and returns
     # its last message.
@@ -406,21 +374,12 @@ EXCLUDED: Final = {name: frozenset(tools) for name, tools in TOOLS["excluded"].i
 
 @frozen
 class Tool:
-    """One tool.
-
-    Attributes:
-        name: exact.
-        sub_agents_only: whether only personas may have it (`add_sub_agent_tool`).
-        server: the server that offers it, or ""; personas cannot have such a tool.
-        legs: the legs that it declares, or None.
-        sandbox: the sandbox of its commands.
-        span: where it is written.
-    """
+    """One tool."""
 
     name: str
-    sub_agents_only: bool = False
-    server: str = ""
-    legs: TrifectaLegs | None = None
+    sub_agents_only: bool = False  # whether only personas may have it (`add_sub_agent_tool`)
+    server: str = ""  # that offers it; personas cannot have such a tool
+    legs: TrifectaLegs | None = None  # that it declares
     sandbox: ToolSandbox = ToolSandbox.NONE
     span: Span | None = field(default=None, eq=False, repr=False)
 
@@ -447,7 +406,12 @@ class PersonaSet:
             for tool in one.tool_names
             if tool not in host.known
         ]
-        errors += _duplicates((*host.personas, *self.personas))
+        seen: dict[str, Persona] = {}
+        for persona in (*host.personas, *self.personas):
+            first = seen.setdefault(persona.name, persona)
+            if first is not persona:
+                at = f" at {first.span.place}" if first.span else ""
+                errors.append(refused("duplicate_persona", persona.span, name=persona.name, at=at))
         if errors:
             raise HostErrors(errors)
 
@@ -462,33 +426,15 @@ class SubAgent:
 Registration = Tool | PersonaSet | SubAgent
 
 
-def _duplicates(personas: Iterable[Persona]) -> Iterable[HostError]:
-    seen: dict[str, Persona] = {}
-    for persona in personas:
-        first = seen.setdefault(persona.name, persona)
-        if first is not persona:
-            at = f" at {first.span.place}" if first.span else ""
-            yield refused("duplicate_persona", persona.span, name=persona.name, at=at)
-
-
 @frozen
 class Registered:
-    """What a host has registered.
+    """What a host has registered."""
 
-    Attributes:
-        tools: tools that it may call itself.
-        sub_agent_tools: tools that only personas may have.
-        server_tools: tools of servers, which only it may call.
-        personas: the personas that it may start.
-        snapshot: the tools of the sub-agent of old versions, or None.
-        profile: the version.
-    """
-
-    tools: tuple[Tool, ...] = ()
-    sub_agent_tools: tuple[Tool, ...] = ()
-    server_tools: tuple[Tool, ...] = ()
-    personas: tuple[Persona, ...] = ()
-    snapshot: tuple[str, ...] | None = None
+    tools: tuple[Tool, ...] = ()  # that it may call itself
+    sub_agent_tools: tuple[Tool, ...] = ()  # that only personas may have
+    server_tools: tuple[Tool, ...] = ()  # that only it may call
+    personas: tuple[Persona, ...] = ()  # that it may start
+    snapshot: tuple[str, ...] | None = None  # the tools of the sub-agent of old versions
     profile: PikuriProfile = NEWEST
 
     @property
@@ -510,11 +456,11 @@ class Registered:
         Raises:
             HostError: there is none.
         """
-        for persona in self.personas:
-            if persona.name == name:
-                return persona
-        known = ", ".join(f"`{persona.name}`" for persona in self.personas) or "none"
-        raise refused("unknown_persona", name=name, known=known)
+        named = {persona.name: persona for persona in self.personas}
+        if name not in named:
+            known = ", ".join(f"`{known}`" for known in named) or "none"
+            raise refused("unknown_persona", name=name, known=known)
+        return named[name]
 
     def tools_of(self, name: str) -> tuple[str, ...]:
         """Return the tools of a child: those of both pools that the persona names."""
@@ -537,23 +483,14 @@ class Registered:
 
 @frozen
 class Host:
-    """A host as its file describes it.
-
-    Attributes:
-        name: its name in chains.
-        registrations: in order.
-        workspace: the folders in which its tools open files, or None if the file has none.
-        confirmer: who confirms calls.
-        profile: the version.
-        spans: key of the host file -> where its value is written.
-    """
+    """A host as its file describes it."""
 
     name: str = "host"
-    registrations: tuple[Registration, ...] = ()
+    registrations: tuple[Registration, ...] = ()  # in order
     workspace: Workspace | None = None
     confirmer: Confirmer = Confirmer.TERMINAL
     profile: PikuriProfile = NEWEST
-    spans: Mapping[str, Span] = field(factory=dict, eq=False, repr=False)
+    spans: Mapping[str, Span] = field(factory=dict, eq=False, repr=False)  # by key of the file
 
 
 def configure(host: Host) -> Registered:
@@ -562,7 +499,15 @@ def configure(host: Host) -> Registered:
     Raises:
         HostErrors: a registration is refused; the host does not start.
     """
-    if errors := list(_clashes(host)):
+    errors = []
+    for each in host.registrations:
+        if isinstance(each, Tool) and each.name == host.profile.spawn_tool:
+            errors.append(refused("reserved_tool", each.span, tool=each.name))
+        for persona in each.personas if isinstance(each, PersonaSet) else ():
+            if persona.name == host.name:
+                own = refused("duplicate_persona", persona.span, "host", name=persona.name)
+                errors.append(own)
+    if errors:
         raise HostErrors(errors)
     done = Registered(profile=host.profile)
     for each in host.registrations:
@@ -579,16 +524,6 @@ def configure(host: Host) -> Registered:
             case Tool():
                 done = evolve(done, server_tools=(*done.server_tools, each))
     return done
-
-
-def _clashes(host: Host) -> Iterable[HostError]:
-    """Yield a mistake for each tool with the name of `spawn_tool`, or persona with the host's."""
-    for each in host.registrations:
-        if isinstance(each, Tool) and each.name == host.profile.spawn_tool:
-            yield refused("reserved_tool", each.span, tool=each.name)
-        for persona in each.personas if isinstance(each, PersonaSet) else ():
-            if persona.name == host.name:
-                yield refused("duplicate_persona", persona.span, "host", name=persona.name)
 
 
 def available_agents(registered: Registered) -> str:
@@ -614,8 +549,8 @@ def _legs_of(tool: Tool, host: Host) -> TrifectaLegs:
     return known if confirmed else evolve(known, payload=Payload.UNREVIEWED)
 
 
-def tree_of(host: Host, done: Registered) -> AgentNode:
-    """Return the agents of a host with the legs of their tools."""
+def trifecta(host: Host, done: Registered) -> TrifectaReport:
+    """Return where the three legs meet. The report decides no call."""
 
     def node(name: str, tools: Iterable[Tool], children: Iterable[AgentNode] = ()) -> AgentNode:
         legs = reduce(or_, (_legs_of(tool, host) for tool in tools), NONE)
@@ -626,12 +561,7 @@ def tree_of(host: Host, done: Registered) -> AgentNode:
     if done.snapshot is not None:
         started.append((SUB_AGENT, done.snapshot))
     children = (node(name, (t for t in pools if t.name in names)) for name, names in started)
-    return node(host.name, (*done.tools, *done.server_tools), children)
-
-
-def trifecta(host: Host, done: Registered) -> TrifectaReport:
-    """Return where the three legs meet. The report decides no call."""
-    return walk(tree_of(host, done))
+    return walk(node(host.name, (*done.tools, *done.server_tools), children))
 
 
 # --- tables ---------------------------------------------------------------------------
@@ -664,7 +594,7 @@ def dialect(host: Host, workspace: Workspace | None) -> Dialect:
 
 def _tool_entries(tool: Tool, workspace: Workspace | None, confirmer: Confirmer) -> Iterator[Entry]:
     """Yield the rules of one tool, for any agent that holds it."""
-    name, place = tool.name, tool.span.place if tool.span else None
+    name, place = tool.name, place_of(tool.span)
     effect = confirmation(confirmer, name, exists=True)
     if not isinstance(workspace, Filesystem) or name not in FILES:
         yield Entry(name, effect, rule=name, place=place)
@@ -688,8 +618,7 @@ def _spawn_entries(host: Host, done: Registered) -> Iterator[Entry]:
     """Yield a rule for each agent that the host may start."""
     spawn = host.profile.spawn_tool
     for persona in done.personas:
-        place = persona.span.place if persona.span else None
-        pattern = Pattern.exactly(persona.name)
+        pattern, place = Pattern.exactly(persona.name), place_of(persona.span)
         yield Entry(spawn, Effect.ALLOW, pattern, rule=f"{spawn}({persona.name})", place=place)
     if done.snapshot is not None:
         yield Entry(spawn, Effect.ALLOW, rule=SUB_AGENT)
@@ -697,10 +626,11 @@ def _spawn_entries(host: Host, done: Registered) -> Iterator[Entry]:
 
 def _named(host: Host, persona: Persona) -> RuleSet:
     """Return the list of a persona: exact names and no more."""
-    spans = ((tool, persona.span_of(tool)) for tool in persona.tool_names)
-    places = ((tool, span.place if span else None) for tool, span in spans)
-    entries = tuple(Entry(tool, Effect.ALLOW, rule=tool, place=place) for tool, place in places)
-    return RuleSet(entries, Effect.DENY, dialect(host, host.workspace), Reason.UNAVAILABLE)
+    entries = (
+        Entry(tool, Effect.ALLOW, rule=tool, place=place_of(persona.span_of(tool)))
+        for tool in persona.tool_names
+    )
+    return RuleSet(tuple(entries), Effect.DENY, dialect(host, host.workspace), Reason.UNAVAILABLE)
 
 
 def declared_reading(host: Host, done: Registered) -> DeclaredReading:
@@ -746,9 +676,6 @@ def enforced_reading(host: Host, done: Registered) -> EnforcedReading:
 # A mistake anywhere refuses the whole file, since the host would not start either.
 
 
-HOST: Final = "pikuri"
-HOST_FILE: Final = "pikuri.host.yaml"
-
 # A registration, by its first key -> the keys it may have beside it.
 _REGISTRATIONS: Final = {
     "tool": ("legs", "sandbox"),
@@ -756,21 +683,13 @@ _REGISTRATIONS: Final = {
     "mcp": (),
     "personas": (),
 }
-_PERSONA: Final = (
-    *("name", "description", "tool_names", "system_prompt", "max_steps", "needs_temp_workspace"),
-)
-
-
-# --- projects -------------------------------------------------------------------------
+_PERSONA: Final = "name description tool_names system_prompt max_steps needs_temp_workspace".split()
 
 
 def load(tree: Tree) -> tuple[Project, ...]:
     """Return the project of every ``pikuri.host.yaml`` below *tree*."""
-    return tuple(_loaded(tree, path) for path in tree.paths() if _is_host_file(path))
-
-
-def _is_host_file(path: str) -> bool:
-    return path.rpartition("/")[2] == HOST_FILE
+    files = (path for path in tree.paths() if path.rpartition("/")[2] == HOST_FILE)
+    return tuple(_loaded(tree, path) for path in files)
 
 
 def _loaded(tree: Tree, path: str) -> Project:
@@ -806,9 +725,6 @@ def project(source: Source, root: str = "") -> Project:
         findings=tuple(_findings(host, done, source.whole())),
         tool_classes=tool_classes(TOOLS["classes"]),
     )
-
-
-# --- one file -------------------------------------------------------------------------
 
 
 def read_host(source: Source) -> Host:
@@ -853,25 +769,20 @@ def _registration(
         return ()
     kind = kinds[0].name
     keys.known(kind, *_REGISTRATIONS[kind])
-    if kind == "personas":
-        return _personas(keys, kinds[0].key.span, profile)
     if kind == "mcp":
         return [Tool(tool, server="mcp", span=span) for tool, span in keys.items("mcp")]
-    sandbox = keys.choice("sandbox", ToolSandbox.NONE)
-    pool = kind == "sub_agent_tool"
-    return (Tool(keys.text(kind), pool, "", _legs(keys), sandbox, keys.span(kind)),)
-
-
-def _personas(fields: Fields, span: Span, profile: PikuriProfile) -> Iterable[Registration]:
+    if kind != "personas":
+        sandbox, pool = keys.choice("sandbox", ToolSandbox.NONE), kind == "sub_agent_tool"
+        return (Tool(keys.text(kind), pool, "", _legs(keys), sandbox, keys.span(kind)),)
+    span = kinds[0].key.span
     if not profile.has_personas:
-        fields.note(f"{profile} has no personas", span, "write `- sub_agent`")
+        keys.note(f"{profile} has no personas", span, "write `- sub_agent`")
         return ()
-    found = [
-        persona
-        for index, item in enumerate(fields.sequence("personas"))
-        if (persona := _persona(item, fields, f"personas[{index}]", profile))
+    personas = [
+        _persona(persona, keys, f"personas[{index}]", profile)
+        for index, persona in enumerate(keys.sequence("personas"))
     ]
-    return () if fields.errors else (PersonaSet(tuple(found), span),)
+    return () if keys.errors else (PersonaSet(tuple(filter(None, personas)), span),)
 
 
 def _persona(item: Node, fields: Fields, name: str, profile: PikuriProfile) -> Persona | None:
@@ -948,23 +859,6 @@ def _legs(fields: Fields) -> TrifectaLegs | None:
 
 def _findings(host: Host, done: Registered, span: Span) -> Iterator[Finding]:
     """Yield the findings about a host that starts; *span* is for those without a place."""
-    yield from _of_host(host, done, span)
-    for persona in done.personas:
-        yield from _of_persona(persona, host, done)
-    named = {name for persona in done.personas for name in persona.tool_names}
-    for tool in done.sub_agent_tools:
-        if tool.name not in named:
-            yield find("pikuri-unused-pool", tool.span, tool=tool.name)
-    report = trifecta(host, done)
-    if report.tree_verdict is not TrifectaVerdict.SILENT:
-        chain = ">".join(report.worst_path)
-        at = host.spans.get("register", span)
-        first_line = Span(at.source, at.start, at.start + len(at.text.split("\n", 1)[0]))
-        loud = report.tree_verdict is TrifectaVerdict.LOUD
-        yield find("pikuri-trifecta-loud" if loud else "pikuri-trifecta", first_line, chain=chain)
-
-
-def _of_host(host: Host, done: Registered, span: Span) -> Iterator[Finding]:
     if host.confirmer is Confirmer.AUTO_APPROVE:
         yield find("pikuri-auto-approve", host.spans.get("confirmer", span))
     tools = (*done.tools, *done.sub_agent_tools)
@@ -977,13 +871,22 @@ def _of_host(host: Host, done: Registered, span: Span) -> Iterator[Finding]:
     for tool in tools:
         if tool.name == "bash" and tool.sandbox is ToolSandbox.NONE:
             yield find("pikuri-no-sandbox", tool.span)
-
-
-def _of_persona(persona: Persona, host: Host, done: Registered) -> Iterator[Finding]:
     own = {tool.name for tool in done.tools}
-    beyond = [name for name in done.tools_of(persona.name) if name not in own]
-    if beyond:
-        tools, at = ", ".join(f"`{name}`" for name in beyond), persona.span_of(beyond[0])
-        yield find("pikuri-beyond-parent", at, persona=persona.name, tools=tools, host=host.name)
-    if persona.needs_temp_workspace:
-        yield find("pikuri-temp-workspace", persona.span, persona=persona.name)
+    for persona in done.personas:
+        name, beyond = persona.name, [t for t in done.tools_of(persona.name) if t not in own]
+        if beyond:
+            shown, at = ", ".join(f"`{tool}`" for tool in beyond), persona.span_of(beyond[0])
+            yield find("pikuri-beyond-parent", at, persona=name, tools=shown, host=host.name)
+        if persona.needs_temp_workspace:
+            yield find("pikuri-temp-workspace", persona.span, persona=name)
+    named = {name for persona in done.personas for name in persona.tool_names}
+    for tool in done.sub_agent_tools:
+        if tool.name not in named:
+            yield find("pikuri-unused-pool", tool.span, tool=tool.name)
+    report = trifecta(host, done)
+    if report.tree_verdict is not TrifectaVerdict.SILENT:
+        chain = ">".join(report.worst_path)
+        at = host.spans.get("register", span)
+        first_line = Span(at.source, at.start, at.start + len(at.text.split("\n", 1)[0]))
+        loud = report.tree_verdict is TrifectaVerdict.LOUD
+        yield find("pikuri-trifecta-loud" if loud else "pikuri-trifecta", first_line, chain=chain)

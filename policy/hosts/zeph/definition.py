@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import enum
 import json
-import os
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -16,11 +13,12 @@ from policy.core import expressions as re
 from policy.core import limits
 from policy.core.effect import Effect
 from policy.core.finding import Finding
-from policy.core.source import Place, Source, Span
+from policy.core.source import Place, Source, Span, place_of
 from policy.core.values import attributes, evolve, field, frozen, stated
 from policy.files.nodes import Node, plain
 from policy.files.text import BYTE_ORDER_MARK, has_byte_order_mark
 from policy.files.toml_nodes import read_toml
+from policy.files.writing import write_beside
 from policy.files.yaml_nodes import read_yaml
 from policy.hosts.data import FindingTexts, host_table
 from policy.hosts.fields import ErrorTexts, Fields, HostError, Keys
@@ -150,26 +148,15 @@ class SkillFilter:
 
 @frozen
 class HookDef:
-    """One hook. Hooks are read and never run.
-
-    Attributes:
-        kind: ``command`` or ``mcp_tool``.
-        command: the command, of the first kind.
-        server: the server, of the second kind.
-        tool: the tool of the server.
-        arguments: the arguments of the tool as written, or None.
-        timeout_secs: the limit of its time.
-        fail_closed: whether a failure should block the call; Zeph ignores it.
-        condition: ``if``, or None.
-    """
+    """One hook, a ``command`` or an ``mcp_tool``. Hooks are read and never run."""
 
     kind: str
     command: str = ""
     server: str = ""
     tool: str = ""
-    arguments: Node | None = None
+    arguments: Node | None = None  # of the tool, as written
     timeout_secs: int = 30
-    fail_closed: bool = False
+    fail_closed: bool = False  # Zeph ignores it
     condition: str | None = None
 
 
@@ -186,19 +173,11 @@ class SubAgentDef:
     """One agent.
 
     Attributes:
-        name: its name in calls that start it.
-        description: one line.
-        model: ``inherit`` or a name, or None.
-        tools: the lists ``tools.allow`` and ``tools.deny``.
         disallowed_tools: ``tools.except``, which is tried first.
-        permissions: limits, and the mode.
-        skills: the skills that it sees.
         system_prompt: the text below the header, without blanks around it.
         hooks: `PreToolUse` and `PostToolUse` -> the hooks before and after its calls.
-        memory: where it keeps its memory, or None.
         allowed_spawns: the agents that it may start; None is any (issue 970).
         source: ``<scope>/<file>``, never a whole path, or None.
-        file_path: the file that it was read from, for programs that edit it.
         text: the whole file.
         spans: name such as ``tools.allow[0]`` -> where it is written.
         unapplied: findings about keys that Zeph ignores.
@@ -227,8 +206,7 @@ class SubAgentDef:
 
     def place(self, name: str) -> Place | None:
         """Return where *name* is written, for rules."""
-        span = self.span(name)
-        return span.place if span else None
+        return place_of(self.span(name))
 
     @property
     def lists(self) -> Iterator[tuple[str, tuple[str, ...], Effect]]:
@@ -252,7 +230,7 @@ def default_template(name: str, description: str) -> SubAgentDef:
     return SubAgentDef(name, description)
 
 
-# --- the header -----------------------------------------------------------------------
+# --- the parser: types first, then values that Zeph refuses, in its order -------------
 #
 # A file starts with three dashes, or three plus signs, and a line break. The header ends at the
 # first line break that is followed by the same three signs; the body starts after those.
@@ -266,30 +244,6 @@ def is_toml(source: Source) -> bool:
     return source.text.startswith("+++")
 
 
-def frame(source: Source) -> tuple[int, int, str]:
-    """Return the offsets of the header of a definition, and the text below it.
-
-    Raises:
-        HostError: there is no header, or it has no end.
-    """
-    opening = _OPENING.match(source.text)
-    if has_byte_order_mark(source):
-        first = source.span(0, 1 if source.text.startswith(BYTE_ORDER_MARK) else 0)
-        raise refused("Parse", first, "byte_order_mark")
-    if opening is None:
-        raise refused("Parse", source.whole(), "no_header")
-    signs, start = opening[1], opening.end()
-    end = source.text.find("\n" + signs, start)
-    if end < 0:
-        language = "TOML" if is_toml(source) else "YAML"
-        raise refused("Parse", source.span(0, 3), "no_end", signs=signs, language=language)
-    # The line break belongs to the header, so a mistake at its end has a line to show.
-    return start, end + 1, source.text[end + 4 :].strip(BLANKS)
-
-
-# --- the parser: types first, then values that Zeph refuses, in its order -------------
-
-
 def parse(text: str | Source, profile: ZephProfile = ZephProfile.ZEPH) -> SubAgentDef:
     """Return the definition in *text*, a whole file.
 
@@ -298,25 +252,58 @@ def parse(text: str | Source, profile: ZephProfile = ZephProfile.ZEPH) -> SubAge
             kind ``Invalid``, the first value that Zeph refuses.
     """
     source = text if isinstance(text, Source) else Source("<unknown>", text)
-    start, end, body = frame(source)
-    is_typed = is_toml(source)
-    read = partial(read_toml if is_typed else read_yaml, source, start, end)
-    root = Fields.read(read, "Parse", at=source.span(0, 3), typed=is_typed)
+    opening, is_typed, first = _OPENING.match(source.text), is_toml(source), source.span(0, 3)
+    if has_byte_order_mark(source):
+        mark = source.span(0, 1 if source.text.startswith(BYTE_ORDER_MARK) else 0)
+        raise refused("Parse", mark, "byte_order_mark")
+    if opening is None:
+        raise refused("Parse", source.whole(), "no_header")
+    end = source.text.find("\n" + opening[1], opening.end())
+    if end < 0:
+        language = "TOML" if is_typed else "YAML"
+        raise refused("Parse", first, "no_end", signs=opening[1], language=language)
+    # The line break belongs to the header, so a mistake at its end has a line to show.
+    read = partial(read_toml if is_typed else read_yaml, source, opening.end(), end + 1)
+    root = Fields.read(read, "Parse", at=first, typed=is_typed)
+    body = source.text[end + 4 :].strip(BLANKS)
     definition = evolve(_definition(root, profile), system_prompt=body, text=source)
     root.check()
-    _validate(definition, profile)
+    span = definition.span
+    if definition.name.strip(BLANKS) and not definition.description.strip(BLANKS):
+        raise refused("Invalid", span("description"), "empty_description")
+    validate_name(definition.name, span("name"))
+    if _CONTROL.search(definition.description):
+        raise refused("Invalid", span("description"), "control")
+    if definition.tools.is_both and profile is not ZephProfile.ISSUE_970:
+        raise refused("Invalid", span("tools.conflict"), "lists")
     return definition
 
 
+_NAME: Final = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9_-]{0,63}")
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+
+
+def validate_name(name: str, span: Span | None = None) -> None:
+    """Refuse a name that cannot be the name of a file.
+
+    Raises:
+        HostError: of kind ``Invalid``.
+    """
+    if not name.strip(BLANKS):
+        raise refused("Invalid", span, "empty_name")
+    if not _NAME.fullmatch(name):
+        raise refused("Invalid", span, "name", name=name)
+
+
 _EVENTS: Final = ("PreToolUse", "PostToolUse")
-_TOP: Final = "name description model tools permissions skills hooks memory".split()
 _MISPLACED: Final = TOOLS["misplaced"]
 _KEYS: Final = {"skills": Keys(attributes(SkillFilter)), "hooks": Keys(_EVENTS)}
 
 
 def _definition(root: Fields, profile: ZephProfile) -> SubAgentDef:
     is_970 = profile is ZephProfile.ISSUE_970
-    root.known(*_TOP, *(("allowed_spawns",) if is_970 else ()), hints=_MISPLACED)
+    top = "name description model tools permissions skills hooks memory".split()
+    root.known(*top, *(("allowed_spawns",) if is_970 else ()), hints=_MISPLACED)
     skills, hooks, permissions = map(root.below, ("skills", "hooks", "permissions"))
     permissions.known(*attributes(Permissions), hints=_MISPLACED)
     tools, disallowed = _tools(root.below("tools"), profile)
@@ -343,8 +330,7 @@ def _tools(fields: Fields, profile: ZephProfile) -> tuple[ToolPolicy, tuple[str,
     if profile is ZephProfile.ISSUE_970 and (allow is not None or deny is not None):
         # In that profile an empty list is the same as none.
         return ToolPolicy(allow or (), deny or ()), disallowed
-    entry = fields.entry("deny")
-    if entry is not None:
+    if entry := fields.entry("deny"):
         fields.spans["tools.conflict"] = entry.key.span
     return ToolPolicy(allow, deny), disallowed
 
@@ -361,50 +347,18 @@ def _matchers(fields: Fields, event: str) -> tuple[HookMatcher, ...]:
 
 def _hook(fields: Fields) -> HookDef:
     kind = fields.text("type")
-    is_command, is_tool = kind == "command", kind == "mcp_tool"
-    if kind and not is_command and not is_tool and fields.node is not None:
+    if kind and kind not in _HOOK_KEYS and fields.node is not None:
         message = f"unknown variant `{kind}`, expected `command` or `mcp_tool`"
         fields.note(message, fields.span("type"))
-    args = fields.below("args").node if is_tool else None
-    return HookDef(
-        kind,
-        fields.text("command") if is_command else "",
-        fields.text("server") if is_tool else "",
-        fields.text("tool") if is_tool else "",
-        args,
-        fields.number("timeout_secs", 30),
-        fields.truth("fail_closed"),
-        fields.optional("if"),
-    )
+    texts = {key: fields.text(key) for key in _HOOK_KEYS.get(kind, ())}
+    command, server, tool = (texts.get(key, "") for key in ("command", "server", "tool"))
+    args = fields.below("args").node if kind == "mcp_tool" else None
+    timeout, closed = fields.number("timeout_secs", 30), fields.truth("fail_closed")
+    return HookDef(kind, command, server, tool, args, timeout, closed, fields.optional("if"))
 
 
-# --- values that Zeph refuses ---------------------------------------------------------
-
-_NAME: Final = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9_-]{0,63}")
-_CONTROL: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
-
-
-def validate_name(name: str, span: Span | None = None) -> None:
-    """Refuse a name that cannot be the name of a file.
-
-    Raises:
-        HostError: of kind ``Invalid``.
-    """
-    if not name.strip(BLANKS):
-        raise refused("Invalid", span, "empty_name")
-    if not _NAME.fullmatch(name):
-        raise refused("Invalid", span, "name", name=name)
-
-
-def _validate(definition: SubAgentDef, profile: ZephProfile) -> None:
-    span = definition.span
-    if definition.name.strip(BLANKS) and not definition.description.strip(BLANKS):
-        raise refused("Invalid", span("description"), "empty_description")
-    validate_name(definition.name, span("name"))
-    if _CONTROL.search(definition.description):
-        raise refused("Invalid", span("description"), "control")
-    if definition.tools.is_both and profile is not ZephProfile.ISSUE_970:
-        raise refused("Invalid", span("tools.conflict"), "lists")
+# Kind of hook -> the keys that it must have.
+_HOOK_KEYS: Final = {"command": ("command",), "mcp_tool": ("server", "tool")}
 
 
 # --- writing ---------------------------------------------------------------------------
@@ -419,8 +373,11 @@ def serialize_to_markdown(definition: SubAgentDef) -> str:
 
 def header(definition: SubAgentDef) -> dict[str, object]:
     """Return the keys of the header, without values that are defaults."""
-    hooks = {event: list(map(_written_matcher, found)) for event, found in definition.hooks.items()}
-    spawns = definition.allowed_spawns
+    spawns, hooks = definition.allowed_spawns, {}
+    for event, found in definition.hooks.items():
+        hooks[event] = [
+            {"matcher": one.matcher, "hooks": list(map(_written_hook, one.hooks))} for one in found
+        ]
     keys = {
         "name": definition.name,
         "description": definition.description,
@@ -452,13 +409,8 @@ def _stated(value: Permissions | SkillFilter | HookDef) -> dict[str, object]:
     return found
 
 
-def _written_matcher(matcher: HookMatcher) -> dict[str, object]:
-    return {"matcher": matcher.matcher, "hooks": list(map(_written_hook, matcher.hooks))}
-
-
 def _written_hook(hook: HookDef) -> dict[str, object]:
-    needed = ("type", "command") if hook.kind == "command" else ("type", "server", "tool")
-    return {**dict.fromkeys(needed, ""), **_stated(hook)}
+    return {**dict.fromkeys(("type", *_HOOK_KEYS[hook.kind]), ""), **_stated(hook)}
 
 
 def _written(value: object) -> str:
@@ -506,19 +458,14 @@ def save_atomic(definition: SubAgentDef, folder: str | Path) -> Path:
     """
     validate_name(definition.name)
     target = Path(folder) / f"{definition.name}.md"
-    written: str | None = None
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        handle, written = tempfile.mkstemp(dir=target.parent, prefix=".", suffix=".tmp")
-        with open(handle, "w", encoding="utf-8", newline="") as stream:  # noqa: PTH123
-            stream.write(serialize_to_markdown(definition))
-            stream.flush()
-            os.fsync(stream.fileno())
-        Path(written).replace(target)
+        written = write_beside(target, serialize_to_markdown(definition).encode(), 0o600)
+        try:
+            written.replace(target)
+        finally:
+            written.unlink(missing_ok=True)
     except OSError as error:
-        if written is not None:
-            with contextlib.suppress(OSError):
-                Path(written).unlink()
         raise _failed(target, error) from None
     return target
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from policy.core import expressions as re
@@ -29,7 +29,6 @@ from policy.hosts.zeph.definition import (
 from policy.hosts.zeph.spawning import (
     AgentsConfig,
     Forward,
-    SpawnContext,
     ZephOptions,
     check_globs,
     memory_grants,
@@ -51,6 +50,9 @@ def entry_findings(
     """Yield the findings about one name in a list of tools."""
     tool, allows, shown = normalize(name), effect is Effect.ALLOW, cite(name)
     does = "grants" if allows else "denies"
+    servers = {*options.session.servers, *options.context.mcp_tool_names}
+    of_server = tool.startswith("mcp__") and tool.count("__") > 1
+    known = tool in KNOWN or tool in map(normalize, servers) or (of_server and not servers)
     if tool == "task":
         yield find("spawn-rule-ignored", span, name=shown)
     elif "*" in tool:
@@ -62,27 +64,16 @@ def entry_findings(
         yield find("argument-cut", span, name=shown, tool=tool)
     elif not tool:
         yield find("dead-entry", span, name=shown)
-    else:
-        servers = {*options.session.servers, *options.context.mcp_tool_names}
-        yield from _unknown(shown, tool, span, does, servers)
-
-
-def _unknown(
-    name: str, tool: str, span: Span | None, does: str, servers: Collection[str]
-) -> Iterator[Finding]:
-    is_of_server = tool.startswith("mcp__") and tool.count("__") > 1
-    if tool in KNOWN or tool in map(normalize, servers) or (is_of_server and not servers):
-        return
-    if tool in SHELLS:
-        yield find("alias-not-known", span, name=name, does=does)
-        return
-    near = difflib.get_close_matches(tool.replace("-", "_"), sorted({*KNOWN, *servers}), 1, 0.85)
-    near = [one for one in sorted(servers) if one.endswith(f"__{tool}")] or near
-    # Ids have no namespace.
-    near = [tool.rpartition(":")[2]] if ":" in tool else near
-    yield find(
-        "unknown-tool", span, case="near" if near else "other", name=name, near="".join(near)
-    )
+    elif tool in SHELLS and not known:
+        yield find("alias-not-known", span, name=shown, does=does)
+    elif not known:
+        names = sorted({*KNOWN, *servers})
+        near = difflib.get_close_matches(tool.replace("-", "_"), names, 1, 0.85)
+        near = [one for one in sorted(servers) if one.endswith(f"__{tool}")] or near
+        # Ids have no namespace.
+        near = [tool.rpartition(":")[2]] if ":" in tool else near
+        case = "near" if near else "other"
+        yield find("unknown-tool", span, case=case, name=shown, near="".join(near))
 
 
 # --- hooks: they are read and matched, and never run ----------------------------------
@@ -107,17 +98,10 @@ def condition_holds(condition: str | None, tool: str) -> bool:
     return kind == "tool" and bool(text) and text in tool
 
 
-def _hook_findings(definition: SubAgentDef, options: ZephOptions) -> Iterator[Finding]:
-    """Yield the findings about the hooks of one definition."""
-    tools = {*KNOWN, *options.session.servers}
-    for event, matchers in definition.hooks.items():
-        for index, matcher in enumerate(matchers):
-            yield from _matcher(definition, matcher, f"hooks.{event}[{index}]", tools)
-
-
-def _matcher(
+def _matcher_findings(
     definition: SubAgentDef, matcher: HookMatcher, path: str, tools: Iterable[str]
 ) -> Iterator[Finding]:
+    """Yield the findings about the matcher at *path*, and about its hooks."""
     span = definition.span(f"{path}.matcher")
     tokens = [token for token in matcher.matcher.split("|") if token]
     dead = [t for t in tokens if not t.startswith("mcp") and not any(t in tool for tool in tools)]
@@ -145,31 +129,37 @@ def definition_findings(
     definition: SubAgentDef, options: ZephOptions, scope: str | None
 ) -> Iterator[Finding]:
     """Yield the findings about one definition."""
-    for name, effect, span in definition.named_tools:
-        yield from entry_findings(name, effect, span, options)
-    yield from _lists(definition, options)
-    yield from _memory(definition, options.config)
-    yield from _mode(definition, options.config, scope)
-    yield from _skills(definition)
-    yield from _hook_findings(definition, options)
-    yield from definition.unapplied
-    text = definition.text
-    if text is not None and is_toml(text):
-        yield find("deprecated-toml", text.span(0, 3), agent=definition.name)
-
-
-def _lists(definition: SubAgentDef, options: ZephOptions) -> Iterator[Finding]:
-    tools, agent, span = definition.tools, definition.name, definition.span
+    tools, agent, config, span = definition.tools, definition.name, options.config, definition.span
+    for name, effect, at in definition.named_tools:
+        yield from entry_findings(name, effect, at, options)
     listed = span("tools.allow")
     if tools == ToolPolicy(allow=()):
         yield find("empty-allow", listed, agent=agent)
     if tools.is_both and not tools.allow and listed is not None:
         yield find("empty-allow-grants-all", listed, agent=agent)
-    lost = _not_handed_down(definition, options.forwarding)
-    if lost:
+    if lost := _not_handed_down(definition, options.forwarding):
         yield find("not-handed-down", span("tools"), agent=agent, lost=lost)
-    if definition.permissions.permission_mode is PermissionMode.PLAN:
-        yield find("plan-starts-agents", span("permissions.permission_mode"), agent=agent)
+    yield from _memory(definition, config)
+    mode, at = definition.permissions.permission_mode, span("permissions.permission_mode")
+    if mode is PermissionMode.PLAN:
+        yield find("plan-starts-agents", at, agent=agent)
+    if mode is PermissionMode.BYPASS_PERMISSIONS and not config.allow_bypass_permissions:
+        yield find("bypass-refused", at, agent=agent)
+    if scope == "user" and mode is not PermissionMode.DEFAULT:
+        yield find("mode-of-user-definition", at, agent=agent)
+    try:
+        check_globs(definition.skills, definition)
+    except HostError as error:
+        why, help_ = error.message, error.help
+        yield find("skill-glob-refused", error.span, agent=agent, why=why, help=help_)
+    known = {*KNOWN, *options.session.servers}
+    for event, matchers in definition.hooks.items():
+        for index, matcher in enumerate(matchers):
+            yield from _matcher_findings(definition, matcher, f"hooks.{event}[{index}]", known)
+    yield from definition.unapplied
+    text = definition.text
+    if text is not None and is_toml(text):
+        yield find("deprecated-toml", text.span(0, 3), agent=agent)
 
 
 def _not_handed_down(definition: SubAgentDef, forward: Forward) -> str:
@@ -203,23 +193,6 @@ def _memory(definition: SubAgentDef, config: AgentsConfig) -> Iterator[Finding]:
         yield find("memory-widens-tools", span, agent=definition.name, tools=tools)
 
 
-def _mode(definition: SubAgentDef, config: AgentsConfig, scope: str | None) -> Iterator[Finding]:
-    mode, bypass = definition.permissions.permission_mode, PermissionMode.BYPASS_PERMISSIONS
-    span, agent = definition.span("permissions.permission_mode"), definition.name
-    if mode is bypass and not config.allow_bypass_permissions:
-        yield find("bypass-refused", span, agent=agent)
-    if scope == "user" and mode is not PermissionMode.DEFAULT:
-        yield find("mode-of-user-definition", span, agent=agent)
-
-
-def _skills(definition: SubAgentDef) -> Iterator[Finding]:
-    try:
-        check_globs(definition.skills, definition)
-    except HostError as error:
-        agent, why = definition.name, error.message
-        yield find("skill-glob-refused", error.span, agent=agent, why=why, help=error.help)
-
-
 # --- sessions -------------------------------------------------------------------------
 
 
@@ -230,10 +203,6 @@ def session_findings(options: ZephOptions) -> Iterator[Finding]:
         yield from gate.findings() if gate is not None else ()
     if session.scope is not None:
         yield from session.scope.findings
-    yield from _handed_down(context, options.forwarding)
-
-
-def _handed_down(context: SpawnContext, forward: Forward) -> Iterator[Finding]:
     for server in context.session_mcp_servers:
         start = f"mcp__{server}__"
         tools = ", ".join(f"`{name}`" for name in context.mcp_tool_names if name.startswith(start))
@@ -241,8 +210,7 @@ def _handed_down(context: SpawnContext, forward: Forward) -> Iterator[Finding]:
         yield find("server-offers-tools", file=SESSION, server=server, tools=offered)
     if context.identity:
         yield find("told-to-obey", file=SESSION, name=context.identity)
-    below = context.then(allowlist=None, forward=forward)
-    yield from context.weakened(below)
+    yield from context.weakened(context.then(allowlist=None, forward=options.forwarding))
 
 
 # --- calls that an agent writes as a fenced block: refused, since no list applies to them

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import posixpath
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path, PurePath
 from typing import Final
@@ -54,11 +54,7 @@ _NOT_DECIDED: Final = "Zeph reads it, and this program does not know what the ag
 
 
 def _parse_file(name: str, data: bytes, profile: ZephProfile) -> SubAgentDef:
-    """Return the definition in the bytes of a file.
-
-    Raises:
-        HostError: as `parse`, and of kind ``Parse`` where they are no UTF-8.
-    """
+    """Return the definition in the bytes of a file; every mistake is a `HostError`."""
     try:
         source = decode(name, data)
     except PolicyError as error:
@@ -83,23 +79,13 @@ def with_scope(
 
 @define
 class Loaded:
-    """The definitions of some folders; the first of a name is in force.
+    """The definitions of some folders; the first of a name is in force."""
 
-    Attributes:
-        profile: the profile that reads them.
-        strict: see `with_scope`.
-        by_name: name -> definition, in the order in which they were found.
-        findings: findings about the files.
-        absent: folders that do not exist.
-        errors: the reasons for skipped files.
-    """
-
-    profile: ZephProfile = ZephProfile.ZEPH
-    strict: bool = False
+    strict: bool = False  # see `with_scope`
     by_name: dict[str, SubAgentDef] = field(factory=dict)
     findings: list[Finding] = field(factory=list)
-    absent: list[str] = field(factory=list)
-    errors: list[HostError] = field(factory=list)
+    absent: list[str] = field(factory=list)  # folders that do not exist
+    errors: list[HostError] = field(factory=list)  # why files were skipped
     _unread: dict[str, HostError] = field(factory=dict)
 
     def take(self, definition: SubAgentDef, scope: str | None) -> None:
@@ -119,13 +105,11 @@ class Loaded:
     def add(self, read: Callable[[], SubAgentDef], scope: str) -> None:
         """Add the definition that *read* returns; skip a file that cannot be read."""
         try:
-            definition = read()
+            self.take(read(), scope)
         except HostError as error:
-            self.skip(error)
-        else:
-            self.take(definition, scope)
+            self._skip(error)
 
-    def skip(self, error: HostError) -> None:
+    def _skip(self, error: HostError) -> None:
         """Skip a file, and remember the agent that it may define."""
         self.errors.append(error)
         mistakes = error.errors if isinstance(error, HostErrors) else (error,)
@@ -245,16 +229,6 @@ def load(
     return evolve(definition, source=f"{scope}/{label}" if scope else label, file_path=real)
 
 
-def load_all(
-    paths: Iterable[Named], *, folder: Path = Path(), profile: ZephProfile = ZephProfile.ZEPH
-) -> Loaded:
-    """Return the definitions of *paths*, files or folders, none of which is in the scope of a user.
-
-    A file that cannot be read never fails the load.
-    """
-    return load_all_with_sources(paths, (), "", (), folder=folder, profile=profile)
-
-
 def load_all_with_sources(  # the parameters of Zeph
     ordered_paths: Iterable[Named],
     cli_agents: Sequence[Named] = (),
@@ -267,12 +241,13 @@ def load_all_with_sources(  # the parameters of Zeph
 ) -> Loaded:
     """Return the definitions of *ordered_paths*, each with the scope of its path.
 
-    If *strict*, a linked folder must be in the working folder, and hooks are as in `with_scope`.
+    Without sources it is the `load_all` of Zeph. If *strict*, a linked folder must be in the
+    working folder, and hooks are as in `with_scope`.
 
     Raises:
         HostError: a file that the command line names cannot be read.
     """
-    loaded = Loaded(profile, strict)
+    loaded = Loaded(strict)
     named = frozenset(map(PurePath, cli_agents))
     for given in map(Path, ordered_paths):
         is_named, boundary, scope = given in named, None, "cli"
@@ -281,7 +256,13 @@ def load_all_with_sources(  # the parameters of Zeph
         if not (folder / given).is_file():
             scope = scope_label(given, cli_agents, config_user_dir, extra_dirs)
             boundary = folder if strict and scope == "project" else None if is_named else given
-            files = _files_in(given, folder, loaded)
+            files = []
+            if not (folder / given).is_dir():
+                loaded.absent.append(str(given))
+            else:
+                inside = (folder / given).iterdir()
+                names = sorted(entry.name for entry in inside if entry.suffix == ".md")
+                files = [given / name for name in loaded.cut(str(given), names)]
         for file in files:
             read = partial(load, file, boundary, folder=folder, profile=profile, scope=scope)
             if is_named:
@@ -289,15 +270,6 @@ def load_all_with_sources(  # the parameters of Zeph
             else:
                 loaded.add(read, scope)
     return loaded
-
-
-def _files_in(given: Path, folder: Path, loaded: Loaded) -> list[Path]:
-    """Return the files of a folder that are read; a folder that is not there has none."""
-    if not (folder / given).is_dir():
-        loaded.absent.append(str(given))
-        return []
-    names = sorted(entry.name for entry in (folder / given).iterdir() if entry.suffix == ".md")
-    return [given / name for name in loaded.cut(str(given), names)]
 
 
 def load_definitions(
@@ -314,10 +286,9 @@ def load_definitions(
     """
     gate = (home or Path.home()) / _GATED
     gated = os.path.realpath(gate)
-    loaded = load_all(paths, folder=folder)
-    if not gate.parent.is_dir() or gated not in {os.path.realpath(folder / path) for path in paths}:
-        return loaded
-    for definition in loaded.definitions:
+    loaded = load_all_with_sources(paths, folder=folder)
+    read = {os.path.realpath(folder / path) for path in paths}
+    for definition in loaded.definitions if gate.parent.is_dir() and gated in read else ():
         if definition.permissions.permission_mode is not PermissionMode.DEFAULT:
             span = definition.span("permissions.permission_mode")
             raise refused("Invalid", span, "mode", agent=definition.name)
@@ -350,19 +321,12 @@ _SCOPES: Final = {PROJECT: "project", USER: "user"}
 
 @frozen
 class Configured:
-    """A configuration; the default is that of a project without a file of it.
+    """A configuration; the default is that of a project without a file of it."""
 
-    Attributes:
-        files: its file, and the policy file that it names.
-        config: the section ``[agents]``.
-        session: the gates of the session.
-        folders: folder of definitions -> its scope, the one with the highest priority first.
-        findings: mistakes and risks in it.
-    """
-
-    files: tuple[ReadFile, ...] = ()
+    files: tuple[ReadFile, ...] = ()  # its file, and the policy file that it names
     config: AgentsConfig = AgentsConfig()
     session: ZephSession = ZephSession()
+    # Folder of definitions -> its scope, the one with the highest priority first.
     folders: Mapping[str, str] = field(default=_SCOPES, hash=False)
     findings: tuple[Finding, ...] = ()
 
@@ -372,6 +336,13 @@ def read_config(tree: Tree, known: Collection[str], root: str, options: ZephOpti
 
     With a configuration that cannot be read Zeph does not start, so it starts no agent.
     """
+
+    def opened(name: str) -> Source:
+        path = posixpath.normpath(posixpath.join(root, name))
+        if path not in known or (root and not path.startswith(f"{root}/")):
+            raise PolicyError(f"the policy file `{name}` is not among the files of the project")
+        return tree.source(path, FILE_BYTES)
+
     for name in CONFIG_FILES:
         path = f"{root}/{name}" if root else name
         if path not in known:
@@ -381,17 +352,10 @@ def read_config(tree: Tree, known: Collection[str], root: str, options: ZephOpti
             node = read_toml(source, 0, len(source.text))
         except PolicyError as error:
             return _unreadable(path, error)
-        if isinstance(node, MappingNode) and any(node.entry(name) for name in _SECTIONS):
-            fields = Fields(node, "Parse")
-            return _configured(path, fields, options, partial(_policy_file, tree, known, root))
+        sections = ("agents", "tools", "security")
+        if isinstance(node, MappingNode) and any(map(node.entry, sections)):
+            return _configured(path, Fields(node, "Parse"), options, opened)
     return Configured()
-
-
-def _policy_file(tree: Tree, known: Collection[str], root: str, name: str) -> Source:
-    path = posixpath.normpath(posixpath.join(root, name))
-    if path not in known or (root and not path.startswith(f"{root}/")):
-        raise PolicyError(f"the policy file `{name}` is not among the files of the project")
-    return tree.source(path, FILE_BYTES)
 
 
 def _read(path: str) -> ReadFile:
@@ -420,34 +384,21 @@ def _configured(path: str, root: Fields, options: ZephOptions, opened: Open) -> 
     if root.errors:
         return _unreadable(path, HostErrors(root.errors))
     named = [("user_agents_dir", user, "user"), *(("extra_dirs", one, "extra") for one in extra)]
-    found = [*_findings(path, root, config, options), *findings]
+    found = []
+    if not config.enabled:
+        span = spans.get("agents.enabled") or spans.get("agents")
+        found.append(find("agents-disabled", span, file=path))
+    for name, _, span in config.denied:
+        found += entry_findings(name, Effect.DENY, span, options)
+    found += (*root.unapplied(SECTIONS), *findings)
     folders = {PROJECT: "project"} if user is not None else dict(_SCOPES)
     for key, written, scope in named:
         folder = posixpath.normpath(written) if written else ""
-        if _is_elsewhere(folder):
+        if folder.startswith(("/", "~", "..", "$")):
             found.append(find("folder-elsewhere", spans.get(f"agents.{key}"), folder=folder))
         elif folder:
             folders.setdefault(folder, scope)
     return Configured((_read(path), *files), config, session, folders, tuple(found))
-
-
-def _is_elsewhere(folder: str) -> bool:
-    return folder.startswith(("/", "~", "..", "$"))
-
-
-def _findings(
-    path: str, root: Fields, config: AgentsConfig, options: ZephOptions
-) -> Iterator[Finding]:
-    if not config.enabled:
-        span = root.spans.get("agents.enabled") or root.spans.get("agents")
-        yield find("agents-disabled", span, file=path)
-    for name, _, span in config.denied:
-        yield from entry_findings(name, Effect.DENY, span, options)
-    yield from root.unapplied(SECTIONS)
-
-
-# A configuration of Zeph has at least one of these.
-_SECTIONS: Final = ("agents", "tools", "security")
 
 
 # --- definitions in a tree of files ---------------------------------------------------
@@ -468,21 +419,18 @@ def read(
     tree: Tree, root: str, profile: ZephProfile, folders: Mapping[str, str]
 ) -> tuple[Loaded, tuple[ReadFile, ...]]:
     """Return the definitions of the project in *root*, and the files that were read."""
-    loaded = Loaded(profile)
+    loaded = Loaded()
     files: list[ReadFile] = []
     for folder, scope in folders.items():
         prefix = f"{root}/{folder}" if root else folder
         below = len(prefix) + 1
         names = [path[below:] for path in tree.paths() if path.startswith(f"{prefix}/")]
-        for name in loaded.cut(prefix, sorted(filter(_NAMED_SO.fullmatch, names))):
+        definitions = [name for name in names if re.fullmatch(r"[^/]+\.md", name)]
+        for name in loaded.cut(prefix, sorted(definitions)):
             path = f"{prefix}/{name}"
             files.append(ReadFile(path, "agent"))
             loaded.add(partial(_from_tree, tree, path, profile, f"{scope}/{name}"), scope)
     return loaded, tuple(files)
-
-
-# The names of definitions in their folder.
-_NAMED_SO: Final = re.compile(r"[^/]+\.md")
 
 
 def _from_tree(tree: Tree, path: str, profile: ZephProfile, label: str) -> SubAgentDef:

@@ -20,7 +20,7 @@ from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding
-from policy.core.source import Source, Span
+from policy.core.source import Source, Span, place_of
 from policy.core.values import evolve, field, frozen
 from policy.files.json_nodes import read_json
 from policy.files.nodes import Node
@@ -126,25 +126,14 @@ _KEYS: Final = {"": Keys("effect tool paths env trust_level args_match capabilit
 
 @frozen(slots=False)
 class PolicyRule:
-    """One rule as written. A condition that is None or empty always holds.
+    """One rule as written. A condition that is None or empty always holds."""
 
-    Attributes:
-        effect: ALLOW or DENY.
-        tool: a glob over names of tools.
-        paths: globs, one of which must match a path of the call.
-        env: environment variables, all of which must be set.
-        trust_level: the least trust of the caller.
-        args_match: a regular expression that must match some argument.
-        span: where it is written, or None.
-        unapplied: findings about keys that Zeph ignores.
-    """
-
-    effect: Effect
-    tool: str = "*"
-    paths: tuple[str, ...] = ()
-    env: tuple[str, ...] = ()
-    trust_level: TrustLevel | None = None
-    args_match: str | None = None
+    effect: Effect  # ALLOW or DENY
+    tool: str = "*"  # a glob over names of tools
+    paths: tuple[str, ...] = ()  # globs, one of which must match a path of the call
+    env: tuple[str, ...] = ()  # environment variables, all of which must be set
+    trust_level: TrustLevel | None = None  # the least trust of the caller
+    args_match: str | None = None  # a regular expression that must match some argument
     span: Span | None = field(default=None, eq=False, repr=False)
     unapplied: tuple[Finding, ...] = field(default=(), eq=False, repr=False)
 
@@ -181,11 +170,6 @@ class PolicyRule:
         if why:
             raise refused("InvalidRegex", self.span, number=number, why=why)
 
-    def may_match(self, trust: TrustLevel, variables: frozenset[str]) -> bool:
-        """Return whether the conditions on caller and environment hold."""
-        least = self.trust_level
-        return (least is None or trust >= least) and variables.issuperset(self.env)
-
     def matches(self, tool: str, params: Mapping[str, object]) -> bool:
         """Return whether the conditions on the call hold."""
         if not self.names(_tool(tool)):
@@ -193,7 +177,12 @@ class PolicyRule:
         paths = tuple(_paths(params)) if self.paths else ()
         if self.paths and not any(one.matches(path) for one in self._paths for path in paths):
             return False
-        return self.args_match is None or _found(self._expression, params, self.effect)
+        if self.args_match is None:
+            return True
+        texts = [value for value in params.values() if isinstance(value, str)]
+        if any(len(text) > _TEXT for text in texts):
+            return self.effect is Effect.DENY
+        return any(self._expression.search(text) for text in texts)
 
     def names(self, tool: str) -> bool:
         """Return whether the rule is about *tool*."""
@@ -207,8 +196,8 @@ class PolicyRule:
     def entries(self, number: int, tool: str) -> Iterator[Entry]:
         """Yield the entry of the rule for *tool*, if a table can hold it."""
         if self.is_exact or self.effect is Effect.DENY:
-            place = self.span.place if self.span else None
-            yield Entry(tool, self.effect, rule=f"rule[{number}]: {self.tool}", place=place)
+            rule = f"rule[{number}]: {self.tool}"
+            yield Entry(tool, self.effect, rule=rule, place=place_of(self.span))
 
     def findings(self, number: int) -> Iterator[Finding]:
         """Yield the findings about the rule, the *number*-th of its policy."""
@@ -262,11 +251,7 @@ def read_policy_file(path: str | Path, cwd: str | Path) -> tuple[PolicyRule, ...
 
 
 def read_rules(source: Source) -> tuple[PolicyRule, ...]:
-    """Return the rules in the text of a policy file.
-
-    Raises:
-        HostError: of kind ``FileParse``, with every mistake.
-    """
+    """Return the rules in the text of a policy file. Raises as `rules_of`."""
     return _policy(lambda: read_toml(source, 0, len(source.text)))[0]
 
 
@@ -279,17 +264,15 @@ def _policy(read: Callable[[], Node]) -> tuple[tuple[PolicyRule, ...], Effect]:
 
 def rules_at(section: Fields) -> tuple[tuple[PolicyRule, ...], Effect]:
     """Return the ``rules`` of a section and its ``default_effect``; mistakes are noted in it."""
-    rules = tuple(map(_rule, section.each("rules")))
-    return rules, section.choice("default_effect", Effect.DENY, _EFFECTS)
-
-
-def _rule(fields: Fields) -> PolicyRule:
-    if fields.entry("effect") is None:
-        fields.missing("effect")
-    effect, span = fields.choice("effect", Effect.DENY, _EFFECTS), fields.span("")
-    unapplied = fields.unapplied(_KEYS)
-    usual = PolicyRule(effect, fields.text("tool"), span=span, unapplied=unapplied)
-    return fields.values(usual, ("paths", "env", "trust_level", "args_match"))
+    rules = []
+    for fields in section.each("rules"):
+        if fields.entry("effect") is None:
+            fields.missing("effect")
+        effect, span = fields.choice("effect", Effect.DENY, _EFFECTS), fields.span("")
+        unapplied = fields.unapplied(_KEYS)
+        usual = PolicyRule(effect, fields.text("tool"), span=span, unapplied=unapplied)
+        rules.append(fields.values(usual, ("paths", "env", "trust_level", "args_match")))
+    return tuple(rules), section.choice("default_effect", Effect.DENY, _EFFECTS)
 
 
 # --- policy rules in force ------------------------------------------------------------
@@ -307,29 +290,9 @@ _REGEX_BYTES: Final = 1024
 _TEXT: Final = 4096
 
 
-@frozen
-class RuleVerdict:
-    """The decision of the rules on a call.
-
-    Attributes:
-        effect: the effect.
-        rule: the number of the rule that decides; None is the default.
-        trace: the line that Zeph logs.
-    """
-
-    effect: Effect
-    rule: int | None
-    trace: str
-
-
 @frozen(slots=False)
 class PolicyEnforcer:
-    """Policy rules, compiled.
-
-    Attributes:
-        rules: as written.
-        default: the effect of a call that no rule matches.
-    """
+    """Policy rules, compiled, and the effect of a call that none matches."""
 
     rules: tuple[PolicyRule, ...]
     default: Effect
@@ -353,18 +316,17 @@ class PolicyEnforcer:
         variables = frozenset(env)
         numbered = enumerate(self.rules)
         for number, rule in sorted(numbered, key=lambda one: one[1].effect is not Effect.DENY):
-            if rule.may_match(trust, variables):
+            least = rule.trust_level
+            if (least is None or trust >= least) and variables.issuperset(rule.env):
                 yield number, rule
 
     def decide(
         self, tool: str, params: Mapping[str, object], trust: TrustLevel, env: Iterable[str] = ()
-    ) -> RuleVerdict:
-        """Return the decision on a call of a caller with *trust* in the environment *env*."""
-        for number, rule in self._in_force(trust, env):
-            if rule.matches(tool, params):
-                trace = f"rule[{number}] {rule.effect}: tool={tool} matched {_tool(rule.tool)}"
-                return RuleVerdict(rule.effect, number, trace)
-        return RuleVerdict(self.default, None, f"default: {self.default} (no matching rules)")
+    ) -> Effect:
+        """Return what a call of a caller with *trust* in the environment *env* gets."""
+        active = self._in_force(trust, env)
+        matching = (rule.effect for _, rule in active if rule.matches(tool, params))
+        return next(matching, self.default)
 
     def rule_set(self, trust: TrustLevel, env: Iterable[str] = ()) -> RuleSet:
         """Return the rules in force for a caller with *trust* in the environment *env*.
@@ -435,44 +397,23 @@ def _normal(path: str) -> str:
     return ("/" if is_rooted else "") + "/".join(parts) or path
 
 
-def _found(expression: re.Pattern[str], params: Mapping[str, object], effect: Effect) -> bool:
-    texts = [value for value in params.values() if isinstance(value, str)]
-    if any(len(text) > _TEXT for text in texts):
-        return effect is Effect.DENY
-    return any(expression.search(text) for text in texts)
-
-
 # --- grants: they restrict what a policy allows, and never widen it -------------------
-
-
-class GrantState(enum.Enum):
-    """The state of a grant."""
-
-    ACTIVE = "active"
-    EXPIRED = "expired"
-    REVOKED = "revoked"
-    SWEPT = "swept"  # removed from the list of grants after it expired
 
 
 @frozen
 class PermissionGrants:
-    """The grants of a run, in the order in which they were given. Names are compared as written.
+    """The grants of a run in their order: names, as written, and whether each is active.
 
-    Zeph removes an expired grant from its list, but the tool stays denied. So the record is kept
-    here as `GrantState.SWEPT`.
+    One that expired or was revoked stays, since the tool stays denied, also where Zeph has removed
+    it from its list.
     """
 
-    records: tuple[tuple[str, GrantState], ...] = ()
-
-    def check(self, tool: str) -> Effect:
-        """Return DENY if the last grant for *tool* has ended, else ALLOW."""
-        return Effect.DENY if tool in self.ended else Effect.ALLOW
+    records: tuple[tuple[str, bool], ...] = ()
 
     @property
     def ended(self) -> frozenset[str]:
-        """The tools whose last grant has ended."""
-        last = dict(self.records)
-        return frozenset(name for name, state in last.items() if state is not GrantState.ACTIVE)
+        """The tools whose last grant has ended, which are denied."""
+        return frozenset(name for name, active in dict(self.records).items() if not active)
 
     def rule_set(self, dialect: Dialect) -> RuleSet:
         """Return the grants as rules. A loose dialect compares names loosely."""
@@ -507,19 +448,9 @@ _BUILT_IN: Final = "builtin:"
 _STATIC: Final = (_BUILT_IN, "skill:")
 
 
-def qualify(name: str) -> str:
-    """Return the id with its namespace; an id without one is built in."""
-    return name if ":" in name else _BUILT_IN + name
-
-
 @frozen
 class ToolScope:
-    """The tools in scope.
-
-    Attributes:
-        tools: their ids.
-        findings: patterns that match nothing yet.
-    """
+    """The ids of the tools in scope, and findings about patterns that match nothing yet."""
 
     tools: frozenset[str]
     findings: tuple[Finding, ...] = ()
@@ -544,37 +475,25 @@ class ToolScope:
         found: set[str] = set()
         findings: list[Finding] = []
         for pattern in patterns:
-            matched = _matched(pattern, registered)
+            try:
+                globs = [each for option in _options_of_scopes(pattern) for each in glob(option)]
+            except Unusable as unusable:
+                raise refused("InvalidPattern", pattern=pattern, why=unusable) from None
+            matched = [tool for tool in registered if any(each.matches(tool) for each in globs)]
             if registered and not general and len(matched) == len(registered):
                 raise refused("AccidentallyFull", pattern=pattern)
             if not matched:
-                findings.append(_dead(pattern))
+                why = f"scope 'scope': pattern '{pattern}' matched zero registered tools"
+                if pattern.startswith(_STATIC):
+                    raise refused("DeadPattern", why=why)
+                help_ = "" if ":" in pattern else f"`{_BUILT_IN}{pattern}`?"
+                findings.append(find("dead-scope-pattern", why=why, help=help_))
             found.update(matched)
         return cls(frozenset(found), tuple(findings))
 
     def holds(self, tool: str) -> bool:
-        """Return whether *tool* is in scope; Zeph refuses any other as ``OutOfScope``."""
-        return qualify(tool) in self.tools
-
-    def __and__(self, other: ToolScope) -> ToolScope:
-        """Return the tools in both scopes."""
-        return ToolScope(self.tools & other.tools, self.findings + other.findings)
-
-
-def _matched(pattern: str, registered: Iterable[str]) -> list[str]:
-    try:
-        patterns = [each for option in _options_of_scopes(pattern) for each in glob(option)]
-    except Unusable as unusable:
-        raise refused("InvalidPattern", pattern=pattern, why=unusable) from None
-    return [tool for tool in registered if any(each.matches(tool) for each in patterns)]
-
-
-def _dead(pattern: str) -> Finding:
-    why = f"scope 'scope': pattern '{pattern}' matched zero registered tools"
-    if pattern.startswith(_STATIC):
-        raise refused("DeadPattern", why=why)
-    help_ = "" if ":" in pattern else f"`{_BUILT_IN}{pattern}`?"
-    return find("dead-scope-pattern", why=why, help=help_)
+        """Return whether *tool* is in scope; an id without a namespace is built in."""
+        return (tool if ":" in tool else _BUILT_IN + tool) in self.tools
 
 
 # The limit of globs for one pattern: each `{a,b}` multiplies their number.
@@ -658,8 +577,8 @@ def blocked_rules(commands: Iterable[BlockedCommand], dialect: Dialect) -> RuleS
     """
     entries: list[Entry] = []
     for command, span in commands:
-        place, rule = span.place if span else None, f"blocked command: {command}"
-        made = partial(Entry, "bash", Effect.DENY, rule=rule, place=place)
+        rule = f"blocked command: {command}"
+        made = partial(Entry, "bash", Effect.DENY, rule=rule, place=place_of(span))
         words = command.lower().split()
         text, ends = [*cased([" ".join(words)])], _AFTER if len(words) == 1 else _FURTHER
         entries += (made(_joined(b, text, e)) for b in _BEFORE for e in ends)
@@ -793,19 +712,14 @@ class SessionRule:
 
     def entries(self, tool: str) -> Iterator[Entry]:
         """Yield the entries of the rule, which is one of *tool*."""
-        place = self.span.place if self.span else None
+        made = partial(Entry, tool, self.effect, rule=f"{tool}: {self.text}")
         for pattern in () if self.problem else glob(self.text, ignore_case=True):
-            yield Entry(tool, self.effect, pattern, rule=f"{tool}: {self.text}", place=place)
+            yield made(pattern, place=place_of(self.span))
 
 
 @frozen(slots=False)
 class SessionPermissions:
-    """The permissions of a session.
-
-    Attributes:
-        autonomy: whether the rules are in force at all.
-        rules: tool -> its rules, in order, of which the first that matches decides.
-    """
+    """The permissions of a session: tool -> its rules, in force where it is supervised."""
 
     autonomy: Autonomy = Autonomy.SUPERVISED
     rules: Mapping[str, Sequence[SessionRule]] = field(factory=dict, hash=False)
@@ -838,22 +752,17 @@ class SessionPermissions:
         The policy may be *gated*: the gate of trust before it lets tools without rules through.
         """
         named = f"autonomy: {self.autonomy.value}"
-        match self.autonomy:
-            case Autonomy.FULL:
-                return RuleSet((Entry("*", Effect.ALLOW, rule=named),), Effect.ALLOW, dialect)
-            case Autonomy.READ_ONLY:
-                listed = (Entry(name, Effect.ALLOW, rule=named) for name in GROUPS["read_only"])
-                return RuleSet((STARTING, *listed), Effect.DENY, dialect)
-            case Autonomy.SUPERVISED:
-                default = Effect.ALLOW if gated else Effect.ASK
-                return RuleSet((STARTING, *self._entries(gated=gated)), default, dialect)
-
-    def _entries(self, *, gated: bool) -> Iterator[Entry]:
+        if self.autonomy is Autonomy.FULL:
+            return RuleSet((Entry("*", Effect.ALLOW, rule=named),), Effect.ALLOW, dialect)
+        if self.autonomy is Autonomy.READ_ONLY:
+            listed = (Entry(name, Effect.ALLOW, rule=named) for name in GROUPS["read_only"])
+            return RuleSet((STARTING, *listed), Effect.DENY, dialect)
+        entries = [STARTING]
         for tool, rules in self.rules.items():
-            for rule in rules:
-                yield from rule.entries(tool)
+            entries += (entry for rule in rules for entry in rule.entries(tool))
             if gated and rules:
-                yield Entry(tool, Effect.ASK, rule=f"{tool}: no rule matches")
+                entries.append(Entry(tool, Effect.ASK, rule=f"{tool}: no rule matches"))
+        return RuleSet(tuple(entries), Effect.ALLOW if gated else Effect.ASK, dialect)
 
     def findings(self) -> Iterator[Finding]:
         """Yield findings about rules that Zeph ignores."""
@@ -891,29 +800,17 @@ def _denies_all(rules: Iterable[SessionRule]) -> bool:
 
 @frozen
 class ZephSession:
-    """The gates that every call of a session passes.
-
-    Attributes:
-        policy: autonomy and rules, or None.
-        trust: the trust of the session, or None.
-        servers: ids of the tools that servers offer.
-        scope: the tools in scope, or None.
-        peers: whether agents get tools to talk to one another.
-        rules: the policy rules, or None.
-        env: environment variables that are set, for conditions of rules.
-        grants: the grants of the run.
-        blocked: the commands that the shell refuses, whatever rules allow.
-    """
+    """The gates that every call of a session passes."""
 
     policy: SessionPermissions | None = None
     trust: TrustLevel | None = None
-    servers: tuple[str, ...] = ()
+    servers: tuple[str, ...] = ()  # ids of the tools that servers offer
     scope: ToolScope | None = None
-    peers: bool = False
+    peers: bool = False  # whether agents get tools to talk to one another
     rules: PolicyEnforcer | None = None
-    env: tuple[str, ...] = ()
+    env: tuple[str, ...] = ()  # environment variables that are set, for conditions of rules
     grants: PermissionGrants = PermissionGrants()
-    blocked: tuple[BlockedCommand, ...] = ()
+    blocked: tuple[BlockedCommand, ...] = ()  # refused by the shell, whatever rules allow
 
     def rule_sets(self, dialect: Dialect, cap: TrustLevel | None = None) -> tuple[RuleSet, ...]:
         """Return the rule sets of the gates; *cap* is a cap on the trust of the caller."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, partial
 from typing import Final
 
@@ -12,7 +12,7 @@ from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding
-from policy.core.source import Place, Span
+from policy.core.source import Place, Span, place_of
 from policy.core.values import evolve, field, frozen
 from policy.hosts.fields import HostError
 from policy.hosts.project import EnforcedReading
@@ -85,41 +85,25 @@ def _names(names: Iterable[str] | None) -> frozenset[str] | None:
 
 @frozen
 class SpawnContext:
-    """The context that a started agent gets. The default is that of the session.
+    """The context that a started agent gets. The default is that of the session: no restriction.
 
-    Attributes:
-        max_trust_level: a cap on its trust; None is no cap.
-        inherited_tool_allowlist: the tools that it may use at most. None is every tool, the
-            empty set is no tool.
-        network_denied: whether it may not reach the network.
-        spawn_depth: the number of agents above it.
-        origin: whether a person or an agent asked for it.
-        seed_trajectory_score: the risk score that it starts with, so that a start does not
-            reset the score.
-        content_isolation: names of the protections of content in force.
-        mcp_tool_names: names of the tools of servers.
-        session_mcp_servers: servers whose tools its prompt lists.
-        orchestrator_name: the orchestrator that its prompt names.
-        orchestrator_role: the role of the orchestrator; reports show it only beside a name.
-        parent_provider_name: the provider of the parent's model.
-        parent_messages: the messages of the parent, which are not used.
-        parent_cancel: whether it ends with its parent, unless it runs in the background.
+    In the inherited list None is every tool, and the empty set is no tool.
     """
 
-    max_trust_level: TrustLevel | None = None
+    max_trust_level: TrustLevel | None = None  # None is no cap
     inherited_tool_allowlist: frozenset[str] | None = field(default=None, converter=_names)
     network_denied: bool = False
-    spawn_depth: int = 0
+    spawn_depth: int = 0  # the number of agents above it
     origin: SpawnOrigin = SpawnOrigin.AUTONOMOUS
-    seed_trajectory_score: float | None = None
-    content_isolation: frozenset[str] = frozenset()
+    seed_trajectory_score: float | None = None  # the risk score that it starts with
+    content_isolation: frozenset[str] = frozenset()  # the protections of content in force
     mcp_tool_names: tuple[str, ...] = ()
-    session_mcp_servers: tuple[str, ...] = ()
-    orchestrator_name: str | None = None
-    orchestrator_role: str | None = None
+    session_mcp_servers: tuple[str, ...] = ()  # servers whose tools its prompt lists
+    orchestrator_name: str | None = None  # its prompt names this one
+    orchestrator_role: str | None = None  # reports show it only beside a name
     parent_provider_name: str | None = None
-    parent_messages: tuple[str, ...] = ()
-    parent_cancel: bool = False
+    parent_messages: tuple[str, ...] = ()  # not used
+    parent_cancel: bool = False  # whether it ends with its parent
 
     @property
     def identity(self) -> str:
@@ -153,34 +137,20 @@ class SpawnContext:
 
 @frozen
 class AgentsConfig:
-    """The section ``[agents]`` of the configuration.
-
-    Attributes:
-        enabled: whether agents may be started at all.
-        delegation_mode: when they may be started.
-        max_spawns_per_session: the limit of starts in one session; 0 is no limit.
-        max_spawn_depth: the limit of depth; with 0 no agent is started.
-        max_concurrent: the limit of agents at a time.
-        default_permission_mode: the mode of definitions whose mode is ``default``.
-        default_disallowed_tools: tools denied to every agent.
-        default_memory_scope: the memory of definitions without one.
-        allow_bypass_permissions: whether a definition may have ``bypass_permissions``.
-        worktree_manager: whether agents can have a worktree of their own.
-        bg_isolation: ``none``, or how background agents are isolated.
-        spans: name such as ``agents.default_memory_scope`` -> where it is written.
-    """
+    """The section ``[agents]`` of the configuration."""
 
     enabled: bool = True
     delegation_mode: DelegationMode = DelegationMode.PROACTIVE
-    max_spawns_per_session: int = 100
-    max_spawn_depth: int = 3
+    max_spawns_per_session: int = 100  # 0 is no limit
+    max_spawn_depth: int = 3  # with 0 no agent is started
     max_concurrent: int = 5
-    default_permission_mode: PermissionMode | None = None
-    default_disallowed_tools: tuple[str, ...] = ()
-    default_memory_scope: MemoryScope | None = None
+    default_permission_mode: PermissionMode | None = None  # of definitions with ``default``
+    default_disallowed_tools: tuple[str, ...] = ()  # denied to every agent
+    default_memory_scope: MemoryScope | None = None  # of definitions without one
     allow_bypass_permissions: bool = False
-    worktree_manager: bool = False
-    bg_isolation: str = "worktree"
+    worktree_manager: bool = False  # whether agents can have a worktree of their own
+    bg_isolation: str = "worktree"  # ``none``, or how background agents are isolated
+    # Name such as ``agents.default_memory_scope`` -> where it is written.
     spans: Mapping[str, Span] = field(factory=dict, eq=False, repr=False)
 
     @property
@@ -211,13 +181,7 @@ class AgentsConfig:
 
 @frozen
 class SpawnUsage:
-    """The agents of a session.
-
-    Attributes:
-        spawned: agents started so far.
-        active: running agents.
-        reserved: agents about to start.
-    """
+    """The agents of a session: started so far, running, and about to start."""
 
     spawned: int = 0
     active: int = 0
@@ -226,22 +190,13 @@ class SpawnUsage:
 
 @frozen
 class ZephOptions:
-    """How agents are started.
-
-    Attributes:
-        profile: which Zeph.
-        config: the section ``[agents]`` of its configuration.
-        context: the context that the session hands to the agents that it starts.
-        usage: what the session has used.
-        forward: what agents hand on; None is the behaviour of the profile.
-        session: the gates of every call.
-    """
+    """How agents are started."""
 
     profile: ZephProfile = ZephProfile.ZEPH
     config: AgentsConfig = AgentsConfig()
-    context: SpawnContext = SpawnContext()
+    context: SpawnContext = SpawnContext()  # of the agents that the session itself starts
     usage: SpawnUsage = SpawnUsage()
-    forward: Forward | None = None
+    forward: Forward | None = None  # None is the behaviour of the profile
     session: ZephSession = ZephSession()
 
     @property
@@ -281,23 +236,10 @@ def check_globs(skills: SkillFilter, definition: SubAgentDef | None = None) -> N
 
 
 def sees(skills: SkillFilter, name: str) -> bool:
-    """Return whether the filter lets an agent see the skill *name*.
-
-    Raises:
-        HostError: of kind ``Invalid``, where a glob has ``**``.
-    """
+    """Return whether the filter lets an agent see the skill *name*. Raises as `check_globs`."""
     check_globs(skills)
     included = not skills.include or any(matches(glob, name) for glob in skills.include)
     return included and not any(matches(glob, name) for glob in skills.exclude)
-
-
-def filter_skills(names: Iterable[str], *filters: SkillFilter) -> tuple[str, ...]:
-    """Return the skills that all of *filters*, those of a chain, let an agent see.
-
-    Raises:
-        HostError: of kind ``Invalid``, where a glob has ``**``.
-    """
-    return tuple(name for name in names if all(sees(each, name) for each in filters))
 
 
 # --- the checks -----------------------------------------------------------------------
@@ -309,27 +251,16 @@ TOP: Final = SpawnContext()
 
 @frozen
 class Effective:
-    """The permissions that an agent is started with.
-
-    Attributes:
-        definition: its definition.
-        tools: its lists, narrowed by the inherited list, before memory adds tools.
-        added: the tools that its memory adds.
-        disallowed: tools that are denied even if a list allows them.
-        mode: its mode.
-        memory: where it keeps its memory, or None.
-        network_denied: whether it may not reach the network.
-        trust: the cap on its trust, or None.
-    """
+    """The permissions that an agent is started with."""
 
     definition: SubAgentDef
-    tools: ToolPolicy
-    added: tuple[str, ...] = ()
-    disallowed: tuple[str, ...] = ()
+    tools: ToolPolicy  # its lists, narrowed by the inherited list, before memory adds tools
+    added: tuple[str, ...] = ()  # the tools that its memory adds
+    disallowed: tuple[str, ...] = ()  # denied even if a list allows them
     mode: PermissionMode = PermissionMode.DEFAULT
     memory: MemoryScope | None = None
     network_denied: bool = False
-    trust: TrustLevel | None = None
+    trust: TrustLevel | None = None  # a cap
 
     @property
     def allowlist(self) -> frozenset[str] | None:
@@ -341,13 +272,7 @@ class Effective:
 
 @frozen(slots=False)
 class SubAgentManager:
-    """A session that starts agents.
-
-    Attributes:
-        definitions: name -> definition.
-        config: the configuration of agents.
-        usage: the agents that it has started.
-    """
+    """A session that starts agents, which have these names."""
 
     definitions: Mapping[str, SubAgentDef] = field(hash=False)
     config: AgentsConfig = AgentsConfig()
@@ -399,8 +324,9 @@ class SubAgentManager:
         mode, most = self.config.effective_delegation_mode, self.config.max_spawns_per_session
         asked = mode is DelegationMode.EXPLICIT_REQUEST_ONLY and origin is SpawnOrigin.EXPLICIT
         if mode is not DelegationMode.PROACTIVE and not asked:
-            shown = _shown(mode)
-            raise refused("DelegationDenied", mode=shown, origin=_shown(origin), agent=name)
+            # Zeph prints members as ``ExplicitRequestOnly``.
+            shown, by = (str(one.value).title().replace("_", "") for one in (mode, origin))
+            raise refused("DelegationDenied", mode=shown, origin=by, agent=name)
         if most and self.usage.spawned >= most:
             raise refused("SessionSpawnLimit", spawned=self.usage.spawned, most=most)
 
@@ -424,11 +350,6 @@ class SubAgentManager:
             network_denied=context.network_denied,
             trust=context.max_trust_level,
         )
-
-
-def _shown(member: DelegationMode | SpawnOrigin) -> str:
-    """Return a member in the form that Zeph prints, e.g. ``ExplicitRequestOnly``."""
-    return str(member.value).title().replace("_", "")
 
 
 def propagate(tools: ToolPolicy, inherited: Iterable[str] | None) -> ToolPolicy:
@@ -461,17 +382,10 @@ def memory_grants(tools: ToolPolicy, disallowed: Iterable[str]) -> tuple[str, ..
     return tuple(name for name in EDITING if name not in listed) if tools.restricts else ()
 
 
-# --- tables of agents -----------------------------------------------------------------
+# --- the lists of agents as Zeph enforces them -----------------------------------------
 #
 # This model calls a start `Task`. Zeph's lists do not govern it, and Zeph's own tool ``task`` is a
 # different one.
-
-# --- the gates of the session, and the lists of agents as Zeph enforces them ----------
-
-
-# The text of a list entry, and its place.
-_Written = tuple[str, Place | None]
-_Ids = Mapping[tuple[str, Effect], Sequence[_Written]]
 
 
 def _plan_rules(
@@ -486,25 +400,19 @@ def _plan_rules(
 
 def _enforced_rules(effective: Effective, options: ZephOptions) -> tuple[RuleSet, ...]:
     """Return the rule sets that Zeph enforces for a started agent."""
-    definition, tools = effective.definition, effective.tools
+    definition, restricts = effective.definition, effective.tools.restricts
     entries = [STARTING]
     if definition.allowed_spawns is not None:
         entries = list(_spawn_entries(definition, definition.allowed_spawns))
     if options.session.peers:
         entries += (Entry(name, Effect.ALLOW, rule="peer messages") for name in GROUPS["peers"])
-    listed: list[Entry] = []
-    written = _written(definition, options.config)
-    denied, allowed = (*effective.disallowed, *(tools.deny or ())), tools.allow or ()
-    wild = options.profile is ZephProfile.ISSUE_970
-    for names, effect in ((denied, Effect.DENY), (allowed, Effect.ALLOW)):
-        listed += _entries(names, effect, written, wild=wild)
-    if tools.allow is not None and effective.memory is not None:
+    listed = [*_list_entries(effective, options)]
+    if effective.tools.allow is not None and effective.memory is not None:
         listed += _remembering(definition, effective.memory, effective.added)
-    default, reason = Effect.ALLOW, Reason.DEFAULT
-    if tools.restricts:
-        default, reason = Effect.DENY, Reason.UNAVAILABLE
-    elif not listed and entries == [STARTING]:
+    if not restricts and not listed and entries == [STARTING]:
         entries = []  # the lists restrict nothing
+    default = Effect.DENY if restricts else Effect.ALLOW
+    reason = Reason.UNAVAILABLE if restricts else Reason.DEFAULT
     rules = RuleSet((*entries, *listed), default, ENFORCED, reason)
     network = (network_rules(ENFORCED),) if effective.network_denied else ()
     return (rules, *_plan_rules(effective.mode, definition, ENFORCED), *network)
@@ -528,32 +436,32 @@ def _remembering(
         yield Entry(name, Effect.ALLOW, rule=rule, place=place)
 
 
-def _entries(names: Iterable[str], effect: Effect, written: _Ids, *, wild: bool) -> Iterator[Entry]:
-    """Yield an entry for each place where an id is written in lists of *effect*.
+def _list_entries(effective: Effective, options: ZephOptions) -> Iterator[Entry]:
+    """Yield the entries of the lists in force, one for each place where an id is written.
 
     An id with a star matches no tool and is skipped, except `*` with issue 970.
     """
-    for tool, name in {normalize(name): name for name in names}.items():
-        if "*" in tool and not (wild and tool == "*"):
-            continue
-        for rule, place in written.get((tool, effect), ((name, None),)):
-            yield Entry(tool, effect, rule=rule, place=place)
+    written: dict[tuple[str, Effect], list[tuple[str, Place | None]]] = {}
+    for name, effect, rule, place in _named(effective.definition, options.config):
+        written.setdefault((normalize(name), effect), []).append((rule, place))
+    wild, tools = options.profile is ZephProfile.ISSUE_970, effective.tools
+    denied = (*effective.disallowed, *(tools.deny or ()))
+    for names, effect in ((denied, Effect.DENY), (tools.allow or (), Effect.ALLOW)):
+        for tool, name in {normalize(name): name for name in names}.items():
+            if "*" in tool and not (wild and tool == "*"):
+                continue
+            for rule, place in written.get((tool, effect), ((name, None),)):
+                yield Entry(tool, effect, rule=rule, place=place)
 
 
-def _written(definition: SubAgentDef, config: AgentsConfig) -> _Ids:
-    """Return id and effect -> where the definition and the configuration list it."""
-    found: dict[tuple[str, Effect], list[_Written]] = {}
-    for name, effect, written in _named(definition, config):
-        found.setdefault((normalize(name), effect), []).append(written)
-    return found
-
-
-def _named(definition: SubAgentDef, config: AgentsConfig) -> Iterator[tuple[str, Effect, _Written]]:
-    """Yield every name in the lists of the definition and of the configuration."""
+def _named(
+    definition: SubAgentDef, config: AgentsConfig
+) -> Iterator[tuple[str, Effect, str, Place | None]]:
+    """Yield every name in the lists of the definition and of the configuration, and its rule."""
     for name, effect, span in definition.named_tools:
-        yield name, effect, (name, span.place if span else None)
+        yield name, effect, name, place_of(span)
     for name, rule, span in config.denied:
-        yield name, Effect.DENY, (rule, span.place if span else None)
+        yield name, Effect.DENY, rule, place_of(span)
 
 
 # --- the lists of agents as declared --------------------------------------------------
@@ -568,7 +476,7 @@ def _declared_rules(
 ) -> tuple[RuleSet, ...]:
     """Return the rule sets that a definition declares, all of which hold."""
     listed: dict[Effect, list[Entry]] = {effect: [] for effect in Effect}
-    for name, effect, (rule, place) in _named(definition, config):
+    for name, effect, rule, place in _named(definition, config):
         listed[effect] += _read_name(name, effect, rule=rule, place=place)
     if definition.permissions.worktree:
         place, rule = definition.place("permissions.worktree"), "worktree: true"
@@ -589,9 +497,6 @@ def _declared_rules(
 def _only(entries: Iterable[Entry]) -> RuleSet:
     """Return the rules of a list of the only tools that an agent has."""
     return RuleSet((STARTING, *entries), Effect.DENY, DECLARED, Reason.UNAVAILABLE)
-
-
-# --- entries of lists -----------------------------------------------------------------
 
 
 def _read_name(
@@ -629,25 +534,16 @@ _READERS: dict[ArgumentKind, Callable[[str], tuple[Pattern, ...]]] = {
 }
 
 
-# --- which agents may be started ------------------------------------------------------
-
-
-def _spawn_names(name: str) -> tuple[str, ...] | None:
-    """Return the agents that ``Task(a, b)`` names; None is any agent."""
-    inside = name.partition("(")[2].rpartition(")")[0]
-    names = tuple(part.strip() for part in inside.split(",") if part.strip())
-    return None if not names or "*" in names else names
-
-
 def _spawns(definition: SubAgentDef) -> RuleSet:
-    """Return the rules on starting agents: ``allowed_spawns``, and ``Task(…)`` in lists."""
+    """Return the rules on starting agents: ``allowed_spawns``, and ``Task(a, b)`` in lists."""
     found: list[Entry] = []
     for name, effect, span in definition.named_tools:
         if normalize(name) == "task":
-            place = span.place if span else None
-            entry = partial(Entry, SPAWN_TOOL, effect, rule=name, place=place)
-            agents = _spawn_names(name)
-            found += [entry(Pattern.exactly(agent)) for agent in agents] if agents else [entry()]
+            entry = partial(Entry, SPAWN_TOOL, effect, rule=name, place=place_of(span))
+            inside = name.partition("(")[2].rpartition(")")[0].split(",")
+            agents = [part.strip() for part in inside if part.strip()]
+            is_any = not agents or "*" in agents
+            found += [entry()] if is_any else [entry(Pattern.exactly(agent)) for agent in agents]
     granted = [entry for entry in found if entry.effect is Effect.ALLOW]
     denied = [entry for entry in found if entry.effect is Effect.DENY]
     known = {entry.pattern for entry in granted}
@@ -714,19 +610,12 @@ def declared_reading(definitions: Mapping[str, SubAgentDef], options: ZephOption
 
 @frozen
 class ZephState:
-    """The state of Zeph at a position of a chain.
+    """The state of Zeph at a position of a chain."""
 
-    Attributes:
-        context: the context that the agent got.
-        allowlist: the tools that its lists allow; None is every tool.
-        trust: the last cap on the gate of trust, which all agents share.
-        agent: its name, "" for the session.
-    """
-
-    context: SpawnContext
-    allowlist: frozenset[str] | None = None
-    trust: TrustLevel | None = None
-    agent: str = ""
+    context: SpawnContext  # that the agent got
+    allowlist: frozenset[str] | None = None  # the tools of its lists; None is every tool
+    trust: TrustLevel | None = None  # the last cap on the gate of trust, which all agents share
+    agent: str = ""  # "" is the session
 
 
 def enforced_reading(
@@ -781,11 +670,7 @@ def resume(
     agent: str,
     context: SpawnContext | None = None,
 ) -> Link:
-    """Return the link of *agent* when it resumes with *context*.
-
-    Raises:
-        HostError: Zeph refuses it.
-    """
+    """Return the link of *agent* when it resumes with *context*. Raises as `check_resume`."""
     manager = SubAgentManager(definitions, options.config, options.usage)
     effective = manager.check_resume(agent, context or TOP)
     after = ZephState(context or TOP, effective.allowlist, effective.trust, agent)

@@ -217,17 +217,6 @@ def test_a11_a_tool_may_be_allowed_and_hidden() -> None:
     assert not policy.declares("read")
 
 
-def test_a12_every_matching_rule_is_listed() -> None:
-    policy = PermissionPolicy.of(deny=["bash(rm:*)"], allow=["bash", "lane:execute"], ask=["*"])
-
-    found = policy.matching_rules("bash", {"command": "rm x"})
-
-    assert [*found.values()] == [("bash(rm:*)",), ("bash",), ("*",)]
-    assert [because.rule for because in policy.check("bash", {"command": "rm x"}).because] == [
-        "bash(rm:*)"
-    ]
-
-
 def test_a13_an_ask_is_not_allowed() -> None:
     policy = PermissionPolicy.of(ask=["bash"])
 

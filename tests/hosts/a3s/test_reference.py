@@ -232,4 +232,4 @@ def test_a35_the_enforced_chain_decides_as_the_gate_does(  # noqa: PLR0917
     except SpawnDenied:
         return  # the session may not start it
 
-    assert chain.decide(tool, args).effect is delegate(parent, provider, agent, tool, args).effect
+    assert chain.decide(tool, args).effect is delegate(parent, provider, agent, tool, args)

@@ -45,7 +45,6 @@ from policy.hosts.pikuri.host import (
     configure,
     confirmation,
     read_host,
-    tree_of,
     trifecta,
     walk,
 )
@@ -546,7 +545,7 @@ def test_a_tool_beside_its_legs_is_assumed_by_its_name() -> None:
     old = "pikuri: '0.0.3'\nregister: [{tool: read}, {tool: fetch}, sub_agent]\n"
     found = read_host(Source("h", old))
 
-    assert tree_of(found, configure(found)).children[0].legs.private
+    assert trifecta(found, configure(found)).tree_verdict is not TrifectaVerdict.SILENT
 
 
 def test_every_code_has_a_page_and_a_fixture() -> None:

@@ -15,7 +15,6 @@ from policy.hosts.zeph.definition import DEFINITION_BYTES, parse, upstream_text
 from policy.hosts.zeph.loading import (
     MOST_FILES,
     load,
-    load_all,
     load_all_with_sources,
     load_definitions,
     resolve_paths,
@@ -78,7 +77,7 @@ def test_a_link_must_not_lead_out_of_its_folder(tmp_path: Path) -> None:
     _refused("Parse", message, lambda: load(inside / "link.md", inside))
     assert load(inside / "twin.md", inside).name == "in"
 
-    assert [d.name for d in load_all([inside]).definitions] == ["in"]
+    assert [d.name for d in load_all_with_sources([inside]).definitions] == ["in"]
     named = load_all_with_sources([inside], [inside], "")
     assert [d.name for d in named.definitions] == ["out", "in"]
 
@@ -106,7 +105,7 @@ def test_the_first_path_and_the_first_name_count(tmp_path: Path) -> None:
     ):
         (tmp_path / path).parent.mkdir(exist_ok=True)
         (tmp_path / path).write_text(_text(name).replace("body", path))
-    loaded = load_all(["none", "one", "two"], folder=tmp_path)
+    loaded = load_all_with_sources(["none", "one", "two"], folder=tmp_path)
 
     assert {d.name: d.system_prompt for d in loaded.definitions} == {
         "bot": "one/a.md",
@@ -121,7 +120,7 @@ def test_a_broken_file_is_skipped_unless_the_command_line_names_it(tmp_path: Pat
         (tmp_path / folder).mkdir()
     (tmp_path / "high/bot.md").write_text(_text("bot", "tools: {allow: [], deny: []}\n"))
     (tmp_path / "low/other.md").write_text(_text("bot"))
-    loaded = load_all(["high", "low"], folder=tmp_path)
+    loaded = load_all_with_sources(["high", "low"], folder=tmp_path)
 
     assert [d.source for d in loaded.definitions] == ["unknown/other.md"]
     assert [f.code for f in loaded.findings] == ["unreadable-definition", "exposed-definition"]
@@ -130,7 +129,9 @@ def test_a_broken_file_is_skipped_unless_the_command_line_names_it(tmp_path: Pat
     _refused("Invalid", message, by_folder)
     file = ["high/bot.md"]
     _refused("Invalid", message, lambda: load_all_with_sources(file, file, folder=tmp_path))
-    assert [error.kind for error in load_all(file, folder=tmp_path).errors] == ["Invalid"]
+    assert [error.kind for error in load_all_with_sources(file, folder=tmp_path).errors] == [
+        "Invalid"
+    ]
 
 
 def test_a_folder_below_one_of_the_command_line_is_labelled_so_and_bound_all_the_same(
@@ -165,7 +166,7 @@ def test_a_hundred_files_of_a_folder_are_read_broken_ones_among_them(tmp_path: P
     for number in range(MOST_FILES + 1):
         text = "junk" if number == 0 else _text(f"a{number:03}")
         (tmp_path / f"{number:03}.md").write_text(text)
-    loaded = load_all([tmp_path])
+    loaded = load_all_with_sources([tmp_path])
 
     assert len(loaded.definitions) == MOST_FILES - 1
     assert "too-many-definitions" in [f.code for f in loaded.findings]

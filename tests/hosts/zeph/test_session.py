@@ -18,7 +18,6 @@ from policy.hosts.zeph.findings import blocked_fence, condition_holds, matches
 from policy.hosts.zeph.session import (
     RAW,
     Autonomy,
-    GrantState,
     PermissionGrants,
     PolicyEnforcer,
     PolicyRule,
@@ -34,7 +33,6 @@ from policy.hosts.zeph.session import (
 )
 from policy.hosts.zeph.spawning import (
     ZephOptions,
-    filter_skills,
     network_rules,
     sees,
 )
@@ -251,23 +249,13 @@ def _enforcer(*rules: dict, default: str = "deny") -> PolicyEnforcer:
 def test_every_condition_of_a_rule_must_hold_and_denials_come_first(
     rules: list[dict], params: dict, trust: str, effect: str
 ) -> None:
-    verdict = _enforcer(*rules).decide(" Bash ", params, TrustLevel(trust), ["CI"])
-    assert str(verdict.effect) == effect
-
-
-def test_an_answer_has_a_trace() -> None:
-    rules = _enforcer(
-        {"effect": "allow", "tool": "x"}, {"effect": "deny", "tool": "shell", "paths": ["/etc/*"]}
-    )
-    verdict = rules.decide("bash", {"path": "/etc/a"}, TrustLevel.TRUSTED)
-    assert (verdict.rule, verdict.trace) == (1, "rule[1] deny: tool=bash matched shell")
-    trace = rules.decide("y", {}, TrustLevel.TRUSTED).trace
-    assert trace == "default: deny (no matching rules)"
+    found = _enforcer(*rules).decide(" Bash ", params, TrustLevel(trust), ["CI"])
+    assert str(found) == effect
 
 
 def test_a_denial_that_exempts_the_least_trusted_is_reported() -> None:
     rules = PolicyEnforcer.of([PolicyRule(DENY, "x", trust_level=TrustLevel.VERIFIED)], ALLOW)
-    assert rules.decide("x", {}, TrustLevel.QUARANTINED).effect is ALLOW
+    assert rules.decide("x", {}, TrustLevel.QUARANTINED) is ALLOW
     assert [f.code for f in rules.findings()] == ["trust-exempts-from-deny"]
 
 
@@ -299,9 +287,9 @@ def test_the_limits_of_policy_rules(tmp_path: Path) -> None:
     ):  # fmt: skip
         _refused(kind, lambda name=name: PolicyEnforcer.of(read_policy_file(name, work)))
     assert (
-        PolicyEnforcer.of(read_policy_file("good.toml", work))
-        .decide("read", {}, TrustLevel.TRUSTED)
-        .effect
+        PolicyEnforcer.of(read_policy_file("good.toml", work)).decide(
+            "read", {}, TrustLevel.TRUSTED
+        )
         is ALLOW
     )
 
@@ -316,7 +304,6 @@ def test_a_scope_is_expanded_once_and_looked_up() -> None:
     assert scope.tools == {"builtin:read", "mcp:gh/create"}
     assert (scope.holds("read"), scope.holds("bash")) == (True, False)
     assert [f.code for f in scope.findings] == ["dead-scope-pattern"]
-    assert (scope & ToolScope.of(["builtin:read"], REGISTRY)).tools == {"builtin:read"}
     for patterns, kind in (
         (["["], "InvalidPattern"), (["builtin:x"], "DeadPattern"),
         (["*"], "AccidentallyFull"),
@@ -366,24 +353,24 @@ def test_a_gate_looks_at_one_argument_and_not_at_a_path() -> None:
 
 
 def test_a_grant_ends_what_it_names_until_there_is_a_new_one() -> None:
-    active, expired, revoked = GrantState.ACTIVE, GrantState.EXPIRED, GrantState.REVOKED
     for records, effect in (
-        ((), ALLOW), ((("a", active),), ALLOW), ((("a", expired),), DENY), ((("a", revoked),), DENY),
-        ((("a", revoked), ("a", active)), ALLOW), ((("A", expired),), ALLOW),
+        ((), ALLOW), ((("a", True),), ALLOW), ((("a", False),), DENY),
+        ((("a", True), ("a", False)), DENY), ((("a", False), ("a", True)), ALLOW),
+        ((("A", False),), ALLOW),
     ):  # fmt: skip
         grants = PermissionGrants(records)
-        assert grants.check("a") is effect
+        assert ("a" in grants.ended) is (effect is DENY)
         for reading in ("enforced", "attenuated"):
             assert _session(reading, grants=grants).decide("b", {}).effect is ALLOW
-            if records != (("A", expired),):
+            if records != (("A", False),):
                 assert _session(reading, grants=grants).decide("a", {}).effect is effect
-    shouted = PermissionGrants((("A", expired), ("mcp__*", expired)))
+    shouted = PermissionGrants((("A", False), ("mcp__*", False)))
     assert _session(grants=shouted).decide("a", {}).effect is ALLOW
     assert _session("attenuated", grants=shouted).decide("a", {}).effect is DENY
     assert _session(grants=shouted).decide("mcp__a__b", {}).effect is ALLOW
 
 
-@pytest.mark.parametrize("state", tuple(GrantState))
+@pytest.mark.parametrize("active", [True, False])
 @pytest.mark.parametrize("reading", ["enforced", "attenuated"])
 @pytest.mark.parametrize(
     "lists",
@@ -391,7 +378,7 @@ def test_a_grant_ends_what_it_names_until_there_is_a_new_one() -> None:
 )
 @pytest.mark.parametrize("autonomy", [None, *Autonomy])
 def test_a_grant_never_widens_what_the_definition_and_the_session_say(
-    state: GrantState, reading: str, lists: str, autonomy: Autonomy | None
+    active: bool, reading: str, lists: str, autonomy: Autonomy | None
 ) -> None:
     definition = parse(f"---\nname: a\ndescription: b\n{lists}---\n")
     policy = SessionPermissions(autonomy) if autonomy else None
@@ -402,16 +389,9 @@ def test_a_grant_never_widens_what_the_definition_and_the_session_say(
         return Chain.start(zeph.MAIN, chosen).spawn("a").decide(tool, {"command": "x"}).effect
 
     for tool in ("bash", "read", "write"):
-        granted = decide(PermissionGrants(((tool, state),)), tool)
+        granted = decide(PermissionGrants(((tool, active),)), tool)
         static = decide(PermissionGrants(), tool)
-        assert granted is (static if state is GrantState.ACTIVE else DENY)
-
-
-def test_a_grant_that_was_swept_stays_denied_until_there_is_a_new_one() -> None:
-    swept = ((tool := "bash"), GrantState.SWEPT)
-    assert PermissionGrants((swept,)).check(tool) is DENY
-    assert PermissionGrants(((tool, GrantState.ACTIVE), swept)).check(tool) is DENY
-    assert PermissionGrants((swept, (tool, GrantState.ACTIVE))).check(tool) is ALLOW
+        assert granted is (static if active else DENY)
 
 
 def test_a_secret_must_be_listed_and_approved() -> None:
@@ -437,8 +417,9 @@ def test_a_hook_belongs_to_tools_whose_name_has_its_matcher_in_it() -> None:
 
 def test_skills_are_what_every_filter_of_a_chain_leaves() -> None:
     names = ("git-commit", "git-push", "git-", "aXb", "ab", "a", "GIT-x")
-    both = (SkillFilter(("git-*", "a*b")), SkillFilter((), ("git-push", "ab*b")))
-    assert filter_skills(names, *both) == ("git-commit", "git-", "aXb", "ab")
+    filters = (SkillFilter(("git-*", "a*b")), SkillFilter((), ("git-push", "ab*b")))
+    seen = [name for name in names if all(sees(each, name) for each in filters)]
+    assert seen == ["git-commit", "git-", "aXb", "ab"]
     assert not sees(SkillFilter(("a*b*",)), "axbx")
     assert sees(SkillFilter(("a*b*",)), "axb*")
     assert not sees(SkillFilter(("aba*aba",)), "ababa")
