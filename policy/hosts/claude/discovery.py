@@ -10,7 +10,8 @@ copied from there: then those are read, as projects of their own, with the reaso
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator
+import posixpath
+from collections.abc import Collection, Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Final
@@ -29,148 +30,68 @@ from policy.hosts.claude.data.tools import server_name
 from policy.hosts.claude.settings import looks_like_settings
 from policy.hosts.claude.skills import looks_like_skill
 
-__all__ = [
-    "OF_ABOVE",
-    "OF_ADMINISTRATORS",
-    "OF_MAIN",
-    "OF_USERS",
-    "FoundProject",
-    "Role",
-    "above_roles",
-    "command_name",
-    "discover",
-    "main_roles",
-    "managed_roles",
-    "read_beside",
-    "user_roles",
-]
-
 # --- plugins --------------------------------------------------------------------------
 
 _MANIFEST: Final = ".claude-plugin/plugin.json"
 
 
-def command_name(segments: list[str]) -> str:
+def _command_name(segments: list[str]) -> str:
     """Return the name of the command whose file is at *segments*, e.g. ``web:deploy``."""
     return ":".join(segments).removesuffix(".md")
 
 
-# A folder of skills, or the folder of one.
-_SKILL_DEPTH: Final = 3
-_KINDS: Final = ("agents", "commands", "skills")
+def _plugin_files(source: Source, texts: list[str]) -> Iterator[tuple[str, str, str]]:
+    """Yield the path, the kind and the name of each file of a plugin.
 
+    What it lists of agents and commands is all it has of them. Of an agent the name is what stands
+    before its own.
 
-# The root of the plugin that a file is of, the kind of the file, and its name; of an agent the name
-# is what stands before its own.
-PluginFile = tuple[str, str, str]
-
-
-@frozen
-class _Manifest:
-    """What a manifest says: the name, and by kind the places it lists; None where it is quiet."""
-
-    name: str
-    listed: dict[str, tuple[str, ...] | None]
-    commands: dict[str, str]
-
-
-def plugin_files(
-    tree: Tree, paths: Collection[str]
-) -> tuple[dict[str, PluginFile], dict[str, PolicyError]]:
-    """Return each file of a plugin, and of those that the host does not load the root, and why."""
-    files: dict[str, PluginFile] = {}
-    refused: dict[str, PolicyError] = {}
-    for path in sorted(each for each in paths if each.endswith(_MANIFEST)):
-        root = path.removesuffix(_MANIFEST).rstrip("/")
-        if path != f"{root}/{_MANIFEST}".lstrip("/"):
-            continue
-        try:
-            manifest = _read(tree.source(path, limits.AGENT_BYTES))
-        except PolicyError as error:
-            refused[root] = error
-            continue
-        prefix = f"{root}/" if root else ""
-        below = sorted(p[len(prefix) :] for p in paths if p.startswith(prefix))
-        texts = [inner for inner in below if inner.endswith(".md")]
-        for inner, kind, name in _files(manifest, texts):
-            files[prefix + inner] = (root, kind, name)
-    return files, refused
-
-
-def _files(manifest: _Manifest, texts: list[str]) -> Iterator[tuple[str, str, str]]:
-    """Yield the files of a plugin: what it lists of agents and commands is all it has of them."""
-    listed = manifest.listed
-    skills = (*(listed["skills"] or ()), "skills")
-    for kind, places in (("skill", skills), ("command", listed["commands"] or ())):
-        for place in places:
-            for inner, short in _named_below(kind, place, texts):
-                yield inner, kind, f"{manifest.name}:{short}"
-    for inner, short in manifest.commands.items():
-        if inner in texts:
-            yield inner, "command", f"{manifest.name}:{short}"
-    for inner in texts:
-        folder, *rest = inner.split("/")
-        if folder == "agents" and rest and listed["agents"] is None:
-            yield inner, "agent", ":".join((manifest.name, *rest[:-1]))
-        elif folder == "commands" and rest and listed["commands"] is None:
-            yield inner, "command", f"{manifest.name}:{command_name(rest)}"
-        elif inner in (listed["agents"] or ()):
-            yield inner, "agent", manifest.name
-
-
-def _named_below(kind: str, at: str, texts: list[str]) -> Iterator[tuple[str, str]]:
-    """Yield the skills or commands at a place that a manifest names, with their names."""
-    for path in texts:
-        inner = path.removeprefix(f"{at}/" if at else "")
-        if path == at:
-            inner = path.rpartition("/")[2] if kind == "command" else ""
-        elif at and inner == path:
-            continue
-        segments = inner.split("/")
-        if kind == "command" and segments[-1] == "SKILL.md" and len(segments) > 1:
-            yield path, ":".join(segments[:-1])
-        elif kind == "command":
-            yield path, command_name(segments)
-        elif segments[-1] == "SKILL.md" and len(segments) < _SKILL_DEPTH:
-            yield path, path.split("/")[-2] if "/" in path else path
-
-
-def _read(source: Source) -> _Manifest:
-    """Return what a manifest says.
+    Args:
+        source: its manifest.
+        texts: the Markdown files below it.
 
     Raises:
         PolicyError: the host does not load the plugin.
-
     """
     node = read_json(source)
     if not isinstance(node, MappingNode):
-        msg = f"expected an object, found {describe(node)}"
-        raise PolicyError(msg, node.span)
-    name = node.get("name")
-    if not isinstance(name, ScalarNode) or not _NAME.fullmatch(str(name.value)):
-        msg = "expected a name without blanks and colons"
-        raise PolicyError(msg, name.span if name is not None else node.span)
-    version = node.get("version")
-    if version is not None and not (
-        isinstance(version, ScalarNode) and isinstance(version.value, str)
-    ):
-        msg = f"expected a string, found {describe(version)}"
-        raise PolicyError(msg, version.span)
-    listed = {kind: _places(node.get(kind), kind) for kind in _KINDS}
-    return _Manifest(str(name.value), listed, dict(_named_commands(node.get("commands"))))
+        raise PolicyError(f"expected an object, found {describe(node)}", node.span)
+    named, version, commands = node.get("name"), node.get("version"), node.get("commands")
+    if not isinstance(named, ScalarNode) or not re.fullmatch(r"[^\s:]+", str(named.value)):
+        span = node.span if named is None else named.span
+        raise PolicyError("expected a name without blanks and colons", span)
+    if version and not (isinstance(version, ScalarNode) and isinstance(version.value, str)):
+        raise PolicyError(f"expected a string, found {describe(version)}", version.span)
+    name, agents = str(named.value), _places(node.get("agents"), ".md")
+    by_source = _commands_by_source(commands)
+    listed = [] if isinstance(commands, MappingNode) else _places(commands)
+    for place in (*_places(node.get("skills")), "skills"):
+        yield from ((path, "skill", f"{name}:{short}") for path, short in _skills(place, texts))
+    for place in listed:
+        yield from ((path, "command", f"{name}:{short}") for path, short in _commands(place, texts))
+    for path in texts:
+        folder, *rest = path.split("/")
+        if path in by_source:
+            yield path, "command", f"{name}:{by_source[path]}"
+        if folder == "agents" and rest and node.get("agents") is None:
+            yield path, "agent", ":".join((name, *rest[:-1]))
+        elif folder == "commands" and rest and commands is None:
+            yield path, "command", f"{name}:{_command_name(rest)}"
+        elif path in agents:
+            yield path, "agent", name
 
 
-_NAME: Final = re.compile(r"[^\s:]+")
+def _commands_by_source(node: Node | None) -> dict[str, str]:
+    entries = node.entries if isinstance(node, MappingNode) else ()
+    given = {e.name: e.value.get("source") for e in entries if isinstance(e.value, MappingNode)}
+    return {_place(source): name for name, source in given.items() if source is not None}
 
 
-def _places(node: Node | None, kind: str) -> tuple[str, ...] | None:
+def _places(node: Node | None, ending: str = "") -> list[str]:
     if node is None:
-        return None
-    if kind == "commands" and isinstance(node, MappingNode):
-        return ()
-    ending = ".md" if kind == "agents" else ""
+        return []
     items = node.items if isinstance(node, SequenceNode) else (node,)
-    return tuple(_place(item, ending) for item in items)
+    return [_place(item, ending) for item in items]
 
 
 def _place(node: Node, ending: str = "") -> str:
@@ -180,41 +101,45 @@ def _place(node: Node, ending: str = "") -> str:
         wanted = "the file of an agent, `./….md`" if ending else "a path that begins with `./`"
         msg = f"expected {wanted}, found {node.span.text if text else describe(node)}"
         raise PolicyError(msg, node.span)
-    segments: list[str] = []
-    for segment in text.split("/"):
-        if segment == ".." and segments and segments[-1] != "..":
-            segments.pop()
-        elif segment not in ("", "."):
-            segments.append(segment)
-    return "/".join(segments)
+    place = posixpath.normpath(text)
+    return "" if place == "." else place
 
 
-def _named_commands(node: Node | None) -> Iterator[tuple[str, str]]:
-    for entry in node.entries if isinstance(node, MappingNode) else ():
-        source = entry.value.get("source") if isinstance(entry.value, MappingNode) else None
-        if source is not None:
-            yield _place(source), entry.name
+def _below(place: str, texts: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
+    """Yield the files below a place, each with its segments from there."""
+    for path in texts:
+        if not place or path.startswith(f"{place}/"):
+            yield path, path.removeprefix(f"{place}/").split("/")
+
+
+def _skills(place: str, texts: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Yield the skills at a place, which may be a folder of skills, or that of one."""
+    for path, segments in _below(place, texts):
+        if segments[-1] == "SKILL.md" and len(segments) < 3:
+            yield path, path.split("/")[-2] if "/" in path else path
+
+
+def _commands(place: str, texts: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Yield the commands at a place."""
+    if place in texts:
+        yield place, _command_name(place.split("/")[-1:])
+    for path, segments in _below(place, texts):
+        is_skill = segments[-1] == "SKILL.md" and len(segments) > 1
+        yield path, ":".join(segments[:-1]) if is_skill else _command_name(segments)
 
 
 # --- projects -------------------------------------------------------------------------
 
 FOLDER: Final = ".claude"
-# Folders of other hosts, whose agents have front matter of their own.
-_OTHERS: Final = frozenset(
-    ".a3s .agents .codex .continue .copilot .cursor .gemini .github .kiro .opencode .pikuri"
-    " .qwen .windsurf .zeph".split()
-)
-# Those in which settings of this host are kept too.
-_SHARED: Final = frozenset({".agents", ".github"})
-_CONFIGURED: Final = frozenset({(".config", "zeph"), (".config", "opencode")})
-_STRAY: Final = "the host looks for agents in `.claude/agents` and in plugins"
-_STRAY_SKILL: Final = (
-    "the host looks for skills and commands in `.claude/skills`, `.claude/commands` and in plugins"
-)
-_ALONE: Final = "only its front matter says that it is an agent"
 _NAMES: Final = {"settings.json": "project", "settings.local.json": "local"}
-_STRAY_NAMES: Final = {**_NAMES, "managed-settings.json": "managed"}
 _FOLDERS: Final = {"agents": "agent", "commands": "command", "skills": "skill"}
+# What the program writes into the home folder of a user, and nowhere else.
+_OF_HOMES: Final = (
+    ".claude.json",
+    ".claude/.credentials.json",
+    ".claude/history.jsonl",
+    ".claude/plugins/installed_plugins.json",
+)
 
 
 @frozen
@@ -269,34 +194,59 @@ def discover(tree: Tree, start: str | None = None) -> tuple[FoundProject, ...]:
     Settings in the home folder of a user are in force below it as those of the user, and
     in that folder itself as those of a project too.
     """
-    discovery = _Discovery(tree, set(tree.paths()))
+    paths = set(tree.paths())
+    plugins, refused = _plugins(tree, paths)
     found: dict[str, FoundProject] = {}
-    for root, role in tuple(discovery.run()) or (discovery.strays() if start is None else ()):
+    roles = tuple(_roles(tree, plugins)) or (tuple(_strays(tree)) if start is None else ())
+    for root, role in roles:
         found.setdefault(root, FoundProject(root)).files.append(role)
     if start is not None:
         found.setdefault(start, FoundProject(start))
-    for root, error in discovery.refused.items():
+    for root, error in refused.items():
         at = root if root in found or not found else min(found)
         found.setdefault(at, FoundProject(at)).refused.append(error)
+    own_home = os.path.realpath(os.path.expanduser("~"))  # noqa: PTH111  # there may be none
     for root, project in found.items():
-        if _is_home(tree, root, discovery.paths):
+        is_own = tree.root is not None and os.path.realpath(tree.root / root) == own_home
+        if is_own or any(f"{root}/{name}".lstrip("/") in paths for name in _OF_HOMES):
             settings = [role for role in project.files if _is_of_user(role, root)]
             project.files += (evolve(role, scope="user") for role in settings)
             project.is_home = True
         project.servers = tuple(_servers(tree, f"{root}/.mcp.json".lstrip("/")))
-    own = {root: tuple(project.files) for root, project in found.items()}
+    own = {root: tuple(r for r in each.files if _is_of(r, root)) for root, each in found.items()}
     for root, project in found.items():
         # A session may be started in a folder that has such files as it is.
-        if any(_is_of(role, root) for role in own[root]) or root == start:
-            for above in _above(root):
-                for role in own.get(above, ()):
-                    if _is_of(role, above) and not (
-                        found[above].is_home and _is_of_user(role, above)
-                    ):
-                        holds = _holds_below(role, above, home=found[above].is_home)
-                        lists = project.files if holds else project.passed
-                        lists.append(evolve(role, above=True))
+        for above in _above(root) if own[root] or root == start else ():
+            is_home = above in found and found[above].is_home
+            for role in own.get(above, ()):
+                if is_home and _is_of_user(role, above):
+                    continue
+                is_top_local = not above and role.scope == "local" and not is_home
+                holds = role.kind != "settings" or role.scope == "user" or is_top_local
+                (project.files if holds else project.passed).append(evolve(role, above=True))
     return tuple(found[root] for root in sorted(found))
+
+
+def _plugins(
+    tree: Tree, paths: Collection[str]
+) -> tuple[dict[str, tuple[str, str, str]], dict[str, PolicyError]]:
+    """Return each file of a plugin, with the root of that, its kind and its name.
+
+    Also why the host does not load the others, by their roots.
+    """
+    files: dict[str, tuple[str, str, str]] = {}
+    refused: dict[str, PolicyError] = {}
+    for path in sorted(each for each in paths if f"/{each}".endswith(f"/{_MANIFEST}")):
+        root = path.removesuffix(_MANIFEST).rstrip("/")
+        prefix = f"{root}/" if root else ""
+        below = [p[len(prefix) :] for p in paths if p.startswith(prefix) and p.endswith(".md")]
+        try:
+            source = tree.source(path, limits.AGENT_BYTES)
+            for inner, kind, name in _plugin_files(source, sorted(below)):
+                files[prefix + inner] = (root, kind, name)
+        except PolicyError as error:
+            refused[root] = error
+    return files, refused
 
 
 def _servers(tree: Tree, path: str) -> Iterator[str]:
@@ -313,7 +263,7 @@ def _servers(tree: Tree, path: str) -> Iterator[str]:
 def _above(root: str) -> Iterator[str]:
     """Yield the folders above *root*, the nearest first."""
     while root:
-        root = _parent(root)
+        root = root.rpartition("/")[0]
         yield root
 
 
@@ -321,42 +271,31 @@ def _is_of(role: Role, folder: str) -> bool:
     return f"{role.path}/".startswith(f"{folder}/{FOLDER}/".lstrip("/"))
 
 
-def _holds_below(role: Role, folder: str, *, home: bool) -> bool:
-    """Return whether a file of *folder* counts in the folders below it."""
-    if role.kind != "settings" or role.scope == "user":
-        return True
-    return not folder and role.scope == "local" and not home
-
-
-# What the program writes into the home folder of a user, and nowhere else.
-_OF_HOMES: Final = (
-    ".claude.json",
-    ".claude/.credentials.json",
-    ".claude/history.jsonl",
-    ".claude/plugins/installed_plugins.json",
-)
-
-
-def _is_home(tree: Tree, root: str, paths: Collection[str]) -> bool:
-    own = tree.root is not None and os.path.realpath(tree.root / root) == _own_home()
-    return own or any(f"{root}/{name}".lstrip("/") in paths for name in _OF_HOMES)
-
-
-def _own_home() -> str:
-    return os.path.realpath(os.path.expanduser("~"))  # noqa: PTH111  # there may be none
-
-
 def _is_of_user(role: Role, root: str) -> bool:
     return role.kind == "settings" and role.scope == "project" and _is_of(role, root)
 
 
+def _roles(tree: Tree, plugins: dict[str, tuple[str, str, str]]) -> Iterator[tuple[str, Role]]:
+    """Yield what the host reads, with the project of each."""
+    unread = {problem.path for problem in tree.problems()}
+    for path in tree.named():
+        segments = path.split("/")
+        root = kind = scope = ""
+        if path in unread:
+            root, kind, scope = _unread_role(segments)
+        elif FOLDER in segments[:-1]:
+            root, kind, scope = _role_below(segments)
+        elif path in plugins:
+            root, kind, scope = plugins[path]
+        if kind:
+            yield root, _read_role(tree, path, kind, scope)
+
+
 def _role_below(segments: list[str]) -> tuple[str, str, str]:
-    """Return the project of a file in ``.claude``, its kind and its scope or name; or "" each."""
-    if FOLDER not in segments[:-1]:
-        return "", "", ""
+    """Return the project of a file in ``.claude``, its kind or "", and its scope or name."""
     at = len(segments) - 2 - segments[:-1][::-1].index(FOLDER)
-    root, rest = "/".join(segments[:at]), segments[at + 1 :]
-    match rest:
+    root = "/".join(segments[:at])
+    match segments[at + 1 :]:
         case [name] if name in _NAMES:
             return root, "settings", _NAMES[name]
         case ["agents", *_, name] if name.endswith(".md"):
@@ -364,13 +303,22 @@ def _role_below(segments: list[str]) -> tuple[str, str, str]:
         case ["skills", name, "SKILL.md"]:
             return root, "skill", name
         case ["commands", *names] if names and names[-1].endswith(".md"):
-            return root, "command", command_name(names)
+            return root, "command", _command_name(names)
         case _:
             return root, "", ""
 
 
-def _parent(path: str) -> str:
-    return path.rpartition("/")[0]
+def _unread_role(segments: list[str]) -> tuple[str, str, str]:
+    """Return the same of what is not read here, such as a link out of the tree, and may count."""
+    if FOLDER not in segments:
+        return "", "", ""
+    at = len(segments) - 1 - segments[::-1].index(FOLDER)
+    root = "/".join(segments[:at])
+    name, *inner = segments[at + 1 :] or ["settings.json"]
+    if name in _NAMES and not inner:
+        return root, "settings", _NAMES[name]
+    kind = _FOLDERS.get(name, "")
+    return root, kind, "" if kind == "agent" else segments[-1].removesuffix(".md")
 
 
 def _read_role(tree: Tree, path: str, kind: str, scope: str, assumed: str = "") -> Role:
@@ -381,114 +329,82 @@ def _read_role(tree: Tree, path: str, kind: str, scope: str, assumed: str = "") 
         return Role(path, kind, scope, None, assumed, error)
 
 
-@define
-class _Discovery:
-    tree: Tree
-    paths: set[str]
-    refused: dict[str, PolicyError] = field(factory=dict)
+# --- files in other places ------------------------------------------------------------
 
-    def run(self) -> Iterator[tuple[str, Role]]:
-        """Yield what the host reads, with the project of each."""
-        plugins, self.refused = plugin_files(self.tree, self.paths)
-        unread = {problem.path for problem in self.tree.problems()}
-        for path in self.tree.named():
-            segments = path.split("/")
-            if path in unread:
-                yield from self._unread(path, segments)
-            elif FOLDER in segments[:-1]:
-                root, kind, scope = _role_below(segments)
-                if kind:
-                    yield root, _read_role(self.tree, path, kind, scope)
-            elif path in plugins:
-                root, kind, name = plugins[path]
-                yield root, _read_role(self.tree, path, kind, name)
-
-    def _unread(self, path: str, segments: list[str]) -> Iterator[tuple[str, Role]]:
-        """Yield what is not read here, such as a link out of the tree, and the host may read."""
-        if FOLDER not in segments:
-            return
-        at = len(segments) - 1 - segments[::-1].index(FOLDER)
-        rest = segments[at + 1 :]
-        name = rest[0] if rest else "settings.json"
-        if name in _NAMES and len(rest) < 2:
-            kind, scope = "settings", _NAMES[name]
-        elif name in _FOLDERS:
-            kind = _FOLDERS[name]
-            scope = "" if kind == "agent" else rest[-1].removesuffix(".md")
-        else:
-            return
-        yield "/".join(segments[:at]), _read_role(self.tree, path, kind, scope)
-
-    # --- files in other places -----------------------------------------------
-
-    def strays(self) -> Iterator[tuple[str, Role]]:
-        """Yield what is written as the host wants it, in a tree with no folder of the host."""
-        files = {path: path.split("/") for path in self.tree.paths()}
-        if any(FOLDER in segments for segments in files.values()):
-            return
-        for path, segments in files.items():
-            if path.endswith(".md"):
-                skills = tuple(self._stray_skill(path, segments))
-                yield from skills or self._stray_agent(path, segments)
-            elif path.endswith(".json"):
-                yield from self._stray_settings(path, segments)
-
-    def _stray_skill(self, path: str, segments: list[str]) -> Iterator[tuple[str, Role]]:
-        if not _OTHERS.isdisjoint(segments):
-            return
-        folders = segments[:-1]
-        if segments[-1] == "SKILL.md" and folders[-2:-1] == ["skills"]:
-            kind, name, at = "skill", folders[-1], len(folders) - 2
-        elif "commands" in folders:
-            at = len(folders) - 1 - folders[::-1].index("commands")
-            kind, name = "command", command_name(segments[at + 1 :])
-        else:
-            return
-        role = _read_role(self.tree, path, kind, name, _STRAY_SKILL)
-        if role.source is not None and looks_like_skill(role.source):
-            yield "/".join(segments[:at]), role
-
-    def _stray_agent(self, path: str, segments: list[str]) -> Iterator[tuple[str, Role]]:
-        if not _OTHERS.isdisjoint(segments) or segments[-1] == "SKILL.md":
-            return
-        if any(pair in _CONFIGURED for pair in pairwise(segments)):
-            return
-        role = _read_role(self.tree, path, "agent", "", _STRAY)
-        if role.source is None:
-            return
-        if "agents" in segments[:-1]:
-            if looks_like_agent(role.source):
-                yield "/".join(segments[: segments.index("agents")]), role
-        elif looks_like_agent(role.source, certainly=True) and not any(
-            name.startswith("commands") for name in segments[:-1]
-        ):
-            yield "", evolve(role, assumed=_ALONE)
-
-    def _stray_settings(self, path: str, segments: list[str]) -> Iterator[tuple[str, Role]]:
-        if not _OTHERS.isdisjoint({*segments} - _SHARED):
-            return  # rules of another host look alike
-        try:
-            source = self.tree.source(path, limits.AGENT_BYTES)
-        except PolicyError:
-            return
-        if not _mentions_rules(source.text):
-            return
-        named = segments[-1] in _NAMES
-        try:
-            if not looks_like_settings(read_json(source)):
-                return
-        except PolicyError:
-            if not named:
-                return
-        scope = _STRAY_NAMES.get(segments[-1], "project")
-        role = Role(path, "settings", scope, source, "the host does not look for settings here")
-        yield _parent(path) if named else path, role
+# Folders of other hosts, whose agents have front matter of their own.
+_OTHERS: Final = frozenset(
+    ".a3s .agents .codex .continue .copilot .cursor .gemini .github .kiro .opencode .pikuri"
+    " .qwen .windsurf .zeph".split()
+)
+# Those in which settings of this host are kept too.
+_SHARED: Final = frozenset({".agents", ".github"})
+_CONFIGURED: Final = frozenset({(".config", "zeph"), (".config", "opencode")})
+_STRAY_SKILL: Final = (
+    "the host looks for skills and commands in `.claude/skills`, `.claude/commands` and in plugins"
+)
 
 
-def _mentions_rules(text: str) -> bool:
-    return '"permissions"' in text and any(
-        f'"{name}"' in text for name in ("allow", "ask", "deny", "defaultMode")
-    )
+def _strays(tree: Tree) -> Iterator[tuple[str, Role]]:
+    """Yield what is written as the host wants it, in a tree with no folder of the host."""
+    files = {path: path.split("/") for path in tree.paths()}
+    if any(FOLDER in segments for segments in files.values()):
+        return
+    for path, segments in files.items():
+        if path.endswith(".md") and _OTHERS.isdisjoint(segments):
+            skills = tuple(_stray_skill(tree, path, segments))
+            yield from skills or _stray_agent(tree, path, segments)
+        elif path.endswith(".json") and _OTHERS.isdisjoint({*segments} - _SHARED):
+            yield from _stray_settings(tree, path)
+
+
+def _stray_skill(tree: Tree, path: str, segments: list[str]) -> Iterator[tuple[str, Role]]:
+    folders = segments[:-1]
+    if segments[-1] == "SKILL.md" and folders[-2:-1] == ["skills"]:
+        kind, name, at = "skill", folders[-1], len(folders) - 2
+    elif "commands" in folders:
+        at = len(folders) - 1 - folders[::-1].index("commands")
+        kind, name = "command", _command_name(segments[at + 1 :])
+    else:
+        return
+    role = _read_role(tree, path, kind, name, _STRAY_SKILL)
+    if role.source is not None and looks_like_skill(role.source):
+        yield "/".join(segments[:at]), role
+
+
+def _stray_agent(tree: Tree, path: str, segments: list[str]) -> Iterator[tuple[str, Role]]:
+    if segments[-1] == "SKILL.md" or any(pair in _CONFIGURED for pair in pairwise(segments)):
+        return
+    assumed = "the host looks for agents in `.claude/agents` and in plugins"
+    role = _read_role(tree, path, "agent", "", assumed)
+    if role.source is None:
+        return
+    if "agents" in segments[:-1]:
+        if looks_like_agent(role.source):
+            yield "/".join(segments[: segments.index("agents")]), role
+    elif looks_like_agent(role.source, certainly=True) and not any(
+        name.startswith("commands") for name in segments[:-1]
+    ):
+        yield "", evolve(role, assumed="only its front matter says that it is an agent")
+
+
+def _stray_settings(tree: Tree, path: str) -> Iterator[tuple[str, Role]]:
+    folder, _, name = path.rpartition("/")
+    try:
+        source = tree.source(path, limits.AGENT_BYTES)
+    except PolicyError:
+        return
+    words = ('"allow"', '"ask"', '"deny"', '"defaultMode"')
+    if '"permissions"' not in source.text or not any(word in source.text for word in words):
+        return
+    try:
+        is_settings = looks_like_settings(read_json(source))
+    except PolicyError:
+        is_settings = name in _NAMES
+    if is_settings:
+        scope = "managed" if name == "managed-settings.json" else _NAMES.get(name, "project")
+        assumed = "the host does not look for settings here"
+        role = Role(path, "settings", scope, source, assumed)
+        yield folder if name in _NAMES else path, role
 
 
 # --- what users and administrators keep beside a project -----------------------------
@@ -512,8 +428,6 @@ def read_beside(start: StartPlace) -> tuple[Path, ...]:
     return tuple(path for path in paths if path.exists())
 
 
-_HOME: Final = "~"
-_USER: Final = "~/.claude"
 _MANAGED: Final = "/etc/claude-code"
 _WHOLE: Final = f"{_MANAGED}/managed-settings.json"
 
@@ -547,10 +461,9 @@ class _Placed(Tree):
 
 def user_roles(tree: Tree) -> list[Role]:
     """Return what is read of the folder of a user, ``~/.claude``."""
-    roles = _roles(_Placed(tree, _USER), _HOME)
     return [
         evolve(role, scope="user") if role.kind == "settings" else role
-        for role in roles
+        for role in _beside(_Placed(tree, f"~/{FOLDER}"), "~")
         if (role.kind, role.scope) != ("settings", "local")
     ]
 
@@ -566,30 +479,28 @@ def main_roles(tree: Tree) -> list[Role]:
 def above_roles(tree: Tree) -> list[Role]:
     """Return what *tree* holds, ``.claude`` of a folder above that is in no checkout."""
     folder = "" if tree.root is None else tree.root.parent.as_posix()
-    return _roles(_Placed(tree, f"{folder}/{FOLDER}"), folder)
+    return _beside(_Placed(tree, f"{folder}/{FOLDER}"), folder)
 
 
 def managed_roles(tree: Tree) -> list[Role]:
     """Return what is read of the folder of an administrator, e.g. ``/etc/claude-code``."""
     placed = _Placed(tree, _MANAGED)
-    roles = [role for role in _roles(placed, _MANAGED) if role.kind != "settings"]
+    roles = [role for role in _beside(placed, _MANAGED) if role.kind != "settings"]
     refused = {problem.path for problem in placed.problems()}
     # What a later part says counts before what an earlier one does, or the file itself.
     for path in sorted(placed.named(), key=lambda path: (path != _WHOLE, path), reverse=True):
-        name = path.removeprefix(f"{_MANAGED}/")
-        folder, _, part = name.rpartition("/")
-        in_parts = folder == "managed-settings.d" and not part.startswith(".")
+        folder, _, part = path.removeprefix(f"{_MANAGED}/").rpartition("/")
+        is_part = folder == "managed-settings.d" and part.endswith(".json") and part[0] != "."
         unread = path in refused and path in (_MANAGED, f"{_MANAGED}/managed-settings.d")
-        if path == _WHOLE or (in_parts and name.endswith(".json")) or unread:
+        if path == _WHOLE or is_part or unread:
             roles.append(_read_role(placed, path, "settings", "managed"))
     return roles
 
 
-def _roles(tree: Tree, root: str) -> list[Role]:
-    found = [each for each in discover(tree) if each.root == root]
+def _beside(tree: Tree, root: str) -> list[Role]:
+    found = [role for each in discover(tree) if each.root == root for role in each.files]
     return [
         evolve(role, above=True, beside=True)
-        for each in found
-        for role in each.files
+        for role in found
         if not role.assumed and not role.above
     ]

@@ -487,9 +487,10 @@ def _read(rule: RuleText) -> RuleLines:
     tool, specifier, effect = rule.matcher.tool, rule.matcher.specifier, rule.effect
     content = None if specifier is None else specifier.text
     of_server = tool.startswith("mcp__")
-    if content == "" and rule.scope.flag and effect is Effect.DENY:
+    is_blank = content is not None and not content.strip()
+    if is_blank and rule.scope.flag and effect is Effect.DENY:
         content = None  # such a flag takes the tool away
-    if content is not None and not content.strip():
+    elif is_blank:
         found = rule.skipped("empty-specifier", tool=tool)
         # Of blanks alone it applies to everything that is monitored (2.1.329, observed).
         monitored = tool == "Bash" and content and effect is not Effect.ALLOW
