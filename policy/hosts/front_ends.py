@@ -19,16 +19,6 @@ if TYPE_CHECKING:  # reading needs nothing of what writes
     from policy.tables.dialect import Dialect
     from policy.tables.ruleset import Entry
 
-__all__ = [
-    "FRONT_ENDS",
-    "RULE_FILES",
-    "entries_of",
-    "front_ends",
-    "read_beside",
-    "rule_file_of",
-    "writer_of",
-]
-
 
 @frozen
 class FrontEndOnDemand:
@@ -114,22 +104,27 @@ def front_ends(
     """
     if not (user or managed or start):
         return FRONT_ENDS
-    from policy.hosts.claude import front_end as claude  # noqa: PLC0415  # loaded where it is needed
+    from policy.hosts.claude import discovery  # noqa: PLC0415  # loaded where it is needed
+    from policy.hosts.claude import front_end as claude  # noqa: PLC0415  # as above
 
     options = claude.ClaudeOptions(
-        user_files=_folder(user, claude.OF_USERS),
-        managed_files=_folder(managed, claude.OF_ADMINISTRATORS),
+        user_files=_folder(user, discovery.OF_USERS),
+        managed_files=_folder(managed, discovery.OF_ADMINISTRATORS),
     )
     if start is not None:
         main = start.main and start.main / ".claude"
-        files = Folder(main, follows=True, top=claude.OF_MAIN) if main and main.is_dir() else None
+        files = (
+            Folder(main, follows=True, top=discovery.OF_MAIN) if main and main.is_dir() else None
+        )
         above = (each / ".claude" for each in start.above)
         options = evolve(
             options,
             start=start.folder,
             main_files=files,
             above_files=tuple(
-                Folder(each, follows=True, top=claude.OF_ABOVE) for each in above if each.is_dir()
+                Folder(each, follows=True, top=discovery.OF_ABOVE)
+                for each in above
+                if each.is_dir()
             ),
         )
     chosen = claude.ClaudeFrontEnd(options)

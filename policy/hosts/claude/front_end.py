@@ -9,39 +9,20 @@ from typing import Final
 
 from policy.core import expressions as re
 from policy.core.effect import Effect
+from policy.core.errors import PolicyError
 from policy.core.finding import Finding
 from policy.core.memory import OnDemand
 from policy.core.source import Place, Source, visible
 from policy.core.values import define, evolve, field, frozen
 from policy.files.nodes import ScalarNode
 from policy.files.opening import Tree, start_place
+from policy.hosts.claude import discovery, lint
 from policy.hosts.claude.agents import Definition, read_agent, read_list
 from policy.hosts.claude.data import find
 from policy.hosts.claude.data.guarded import MANAGED
 from policy.hosts.claude.data.tools import BUILT_IN, MODES, TOOL_CLASSES
 from policy.hosts.claude.dialect import dialect
-from policy.hosts.claude.discovery import (
-    OF_ABOVE,
-    OF_ADMINISTRATORS,
-    OF_MAIN,
-    OF_USERS,
-    FoundProject,
-    Role,
-    above_roles,
-    discover,
-    main_roles,
-    managed_roles,
-    read_beside,
-    user_roles,
-)
-from policy.hosts.claude.hooks import Hook
-from policy.hosts.claude.lint import (
-    agent_findings,
-    hook_findings,
-    passed_findings,
-    settings_findings,
-    skill_findings,
-)
+from policy.hosts.claude.discovery import FoundProject, Role, discover
 from policy.hosts.claude.options import VERSION, ClaudeOptions
 from policy.hosts.claude.pools import declared
 from policy.hosts.claude.reading import MAIN, ClaudeEnforced, attenuated, main_definition
@@ -52,17 +33,7 @@ from policy.hosts.project import AgentEntry, Project, ReadFile, WrittenRule
 from policy.language.syntax import DeclaredTools, Presence
 from policy.tables.table import Ceiling, LinkedRules, Table
 
-__all__ = [
-    "HOST",
-    "OF_ABOVE",
-    "OF_ADMINISTRATORS",
-    "OF_MAIN",
-    "OF_USERS",
-    "VERSION",
-    "ClaudeFrontEnd",
-    "ClaudeOptions",
-    "load",
-]
+__all__ = ["HOST", "ClaudeFrontEnd", "ClaudeOptions", "load"]
 
 HOST: Final = "claude-code"
 
@@ -71,9 +42,12 @@ def load(tree: Tree, options: ClaudeOptions | None = None) -> tuple[Project, ...
     """Return every project of Claude Code below *tree*, in the order of their folders."""
     options = options or ClaudeOptions()
     found = discover(tree, options.start)
-    if not found and _started_elsewhere(options):
+    given = (options.user, options.managed, options.command_line, options.flag)
+    beside = (options.user_files, options.managed_files)
+    started = options.cwd or any(each is not None for each in (*given, *beside))
+    if not found and started:
         found = (FoundProject(""),)
-    apart = {each.root: list(_apart(each, found, options)) for each in found}
+    apart = {each.root: tuple(_apart(each, found, options)) for each in found}
     if options.start is not None:
         found = tuple(each for each in found if each.root == options.start)
     return tuple(
@@ -87,37 +61,31 @@ def _apart(
 ) -> Iterator[Finding]:
     """Yield the settings that are not in force all over the tree, or where a session starts."""
     if options.start is None:
-        for role in found.files:
-            if found.root and _is_of_folder(role) and not found.is_home:
-                what = f"holds for sessions that are started in `{found.root}`, and no others"
-                yield from _note_apart(role, what)
-        return
-    for other in others if found.root == options.start else ():
-        if other is not found and _is_along(other.root, found.root):
-            for role in other.files:
-                if _is_of_folder(role) and role.path not in {each.path for each in found.files}:
-                    what = f"is not read by a session that is started in `{found.root or '.'}`"
-                    yield from _note_apart(role, what)
-
-
-def _is_of_folder(role: Role) -> bool:
-    own = not (role.above or role.assumed)
-    return own and role.kind == "settings" and role.scope in ("project", "local")
+        what = f"holds for sessions that are started in `{found.root}`, and no others"
+        apart = found.files if found.root and not found.is_home else []
+    else:
+        what = f"is not read by a session that is started in `{found.root or '.'}`"
+        read = {each.path for each in found.files}
+        along = [o for o in others if o is not found and _is_along(o.root, found.root)]
+        roles = (role for other in along for role in other.files)
+        apart = [role for role in roles if role.path not in read]
+        apart = apart if found.root == options.start else []
+    for role in apart:
+        is_own = not (role.above or role.assumed) and role.scope in ("project", "local")
+        if role.source is None or role.kind != "settings" or not is_own:
+            continue
+        rules = read_settings(role.source, role.scope).rules
+        denied = sum(rule.effect is Effect.DENY for rule in rules)
+        more = f"{len(rules):,} rule{'' if len(rules) == 1 else 's'}"
+        more += f", of which {denied:,} den{'ies' if denied == 1 else 'y'}" if denied else ""
+        if rules:
+            yield find("settings-of-folder", what=what, more=more, file=role.path)
 
 
 def _is_along(one: str, other: str) -> bool:
     """Return whether one of two folders is in the other."""
     one, other = sorted((f"/{one}/", f"/{other}/"), key=len)
     return other.startswith(one.replace("//", "/"))
-
-
-def _note_apart(role: Role, what: str) -> Iterator[Finding]:
-    rules = read_settings(role.source, role.scope).rules if role.source else ()
-    denied = sum(rule.effect is Effect.DENY for rule in rules)
-    more = f"{len(rules):,} rule{'' if len(rules) == 1 else 's'}"
-    more += f", of which {denied:,} den{'ies' if denied == 1 else 'y'}" if denied else ""
-    if rules:
-        yield find("settings-of-folder", what=what, more=more, file=role.path)
 
 
 @frozen
@@ -132,12 +100,6 @@ class ClaudeFrontEnd:
         return load(tree, self.options)
 
 
-def _started_elsewhere(options: ClaudeOptions) -> bool:
-    given = (options.user, options.managed, options.command_line, options.flag)
-    beside = (options.user_files, options.managed_files)
-    return any(each is not None for each in (*given, *beside)) or bool(options.cwd)
-
-
 def _project(found: FoundProject, options: ClaudeOptions, top: Path | None = None) -> Project:
     if found.is_home and not options.cwd:
         options = evolve(options, cwd=options.home or "/@home")
@@ -147,6 +109,7 @@ def _project(found: FoundProject, options: ClaudeOptions, top: Path | None = Non
     built = session(options, read.settings, read.definitions, read.skills)
     findings = dict.fromkeys(_findings(found, read, built, top))
     files = (ReadFile(role.path, role.kind, role.assumed) for role in read.roles)
+    rules = (rule for each in read.settings for rule in each.rules)
     project = Project(
         host=HOST,
         profile=f"{HOST}@{VERSION}",
@@ -158,11 +121,7 @@ def _project(found: FoundProject, options: ClaudeOptions, top: Path | None = Non
         enforced=ClaudeEnforced(built),
         files=tuple(dict.fromkeys(files)),
         findings=tuple(sorted(findings, key=lambda finding: finding.place)),
-        written=tuple(
-            WrittenRule(rule.text, rule.effect, rule.span.place)
-            for each in read.settings
-            for rule in each.rules
-        ),
+        written=tuple(WrittenRule(rule.text, rule.effect, rule.span.place) for rule in rules),
         bare=partial(_bare, found, options),
         elsewhere=tuple(_elsewhere(found, options, built, top)),
         tool_classes=TOOL_CLASSES,
@@ -175,30 +134,31 @@ def _project(found: FoundProject, options: ClaudeOptions, top: Path | None = Non
 def _findings(
     found: FoundProject, read: _Files, built: ClaudeSession, top: Path | None
 ) -> Iterator[Finding]:
+    consequence = "the host loads nothing of the plugin: no agent, no skill and no hook"
     for error in found.refused:
-        yield from Finding.of(error, "plugin-not-loaded", consequence=_NOT_LOADED)
+        yield from Finding.of(error, "plugin-not-loaded", consequence=consequence)
     yield from (*read.findings, *built.findings)
-    yield from settings_findings(read.settings)
-    yield from passed_findings(found.root, read.passed(found.passed), read.settings)
+    yield from lint.settings_findings(read.settings)
+    yield from lint.passed_findings(found.root, found.passed, read.settings)
     if top is not None and (top / found.root).is_dir():
-        yield from _missing_folders(read.settings, top / found.root)
-    for definition in read.definitions.values():
-        yield from agent_findings(definition, built)
-    for skill in read.skills.values():
-        yield from skill_findings(skill)
-    if built.sandbox is not None:
-        yield find("sandbox-runs-unasked", built.sandbox, key=AUTO_ALLOWED)
-    for hooks in read.hooks():
-        yield from hook_findings(hooks)
-
-
-def _missing_folders(files: Iterable[Settings], at: Path) -> Iterator[Finding]:
-    """Yield the folders that settings open to a session in the folder *at*, and are not there."""
-    for settings in files:
-        for name, span in settings.folders.items():
-            meant = Path.home() / name[2:] if name.startswith("~/") else at / name
+        opened = (folder for settings in read.settings for folder in settings.folders.items())
+        for name, span in opened:
+            meant = Path.home() / name[2:] if name.startswith("~/") else top / found.root / name
             if "*" not in name and not meant.is_dir():
                 yield find("folder-not-there", span, case="absent", name=name)
+    for definition in read.definitions.values():
+        yield from lint.agent_findings(definition, built)
+    for skill in read.skills.values():
+        yield from lint.skill_findings(skill)
+    if built.sandbox is not None:
+        yield find("sandbox-runs-unasked", built.sandbox, key=AUTO_ALLOWED)
+    said: tuple[Settings | Definition | Skill, ...] = (
+        *read.settings,
+        *read.definitions.values(),
+        *read.skills.values(),
+    )
+    for each in said:
+        yield from lint.hook_findings(each.hooks)
 
 
 # The mode that the files say, without what the host guards of its own files. That guard is
@@ -229,7 +189,7 @@ def _elsewhere(
     if built.granted:
         yield f"what an agent invokes of skills itself (below `{TURN}` it has what all allow)"
     if options.start is None and top is not None and (top / found.root).is_dir():
-        beside = read_beside(start_place(top / found.root))
+        beside = discovery.read_beside(start_place(top / found.root))
         yield from (f"`{visible(str(path))}` (`--from`)" for path in beside)
     of_user = any(role.scope == "user" for role in found.files)
     if options.user is None and options.user_files is None and not of_user:
@@ -237,9 +197,6 @@ def _elsewhere(
     if options.managed is None and options.managed_files is None:
         yield f"`{MANAGED['linux']}` of an administrator (`--managed`)"
     yield "what a session is started with, such as `--settings` and `--agents`"
-
-
-_NOT_LOADED: Final = "the host loads nothing of the plugin: no agent, no skill and no hook"
 
 
 def _bare(found: FoundProject, options: ClaudeOptions) -> Project:
@@ -269,10 +226,11 @@ class _Files:
     roles: list[Role] = field(factory=list)
 
     def take(self, files: Iterable[Role]) -> None:
-        """Read *files*, and the settings that a session is started with."""
-        options = self.options
-        for name, tools, removed in ((n, *lists) for n, lists in BUILT_IN.items()):
-            self.definitions[name] = _built_in(name, tools, removed)
+        """Read *files*, and what a session is started with."""
+        options, main = self.options, self.options.main_files
+        for name, (tools, removed) in BUILT_IN.items():
+            lists = _list(name, tools), _list(name, removed or None)
+            self.definitions[name] = Definition(name, *lists)
         for scope, given in (
             ("managed", options.managed),
             ("cli", options.command_line),
@@ -281,84 +239,67 @@ class _Files:
         ):
             if given is not None:
                 self.settings.append(read_settings(given, scope))
-        managed, user, main = options.managed_files, options.user_files, options.main_files
-        if managed is not None:
-            self._take_all(managed_roles(managed), 0)
+        if options.managed_files is not None:
+            self._take_all(discovery.managed_roles(options.managed_files), 0)
         self.stronger = frozenset(self.definitions)
-        for role in _unread_last(files):
-            if not role.above or role.scope != "local" or main is None:
-                self._take(role, 3 if role.above else 2)
         if main is not None:
-            self._take_all(main_roles(main), 3)
+            files = [role for role in files if not (role.above and role.scope == "local")]
+        self._take_all(files, 2)
+        if main is not None:
+            self._take_all(discovery.main_roles(main), 3)
         for rank, tree in enumerate(options.above_files, 4):
-            self._take_all(above_roles(tree), rank)
-        if user is not None:
-            self._take_all(user_roles(user), 1)
+            self._take_all(discovery.above_roles(tree), rank)
+        if options.user_files is not None:
+            self._take_all(discovery.user_roles(options.user_files), 1)
 
     def _take_all(self, roles: Iterable[Role], rank: int) -> None:
-        for role in _unread_last(roles):
-            self._take(role, rank)
-
-    def passed(self, files: Iterable[Role]) -> Iterator[Settings]:
-        """Yield what settings say that are not in force."""
-        for role in files:
-            if role.source is not None:
-                yield read_settings(role.source, role.scope)
-
-    def hooks(self) -> Iterator[tuple[Hook, ...]]:
-        """Yield the hooks of each file."""
-        yield from (settings.hooks for settings in self.settings)
-        yield from (definition.hooks for definition in self.definitions.values())
-        yield from (skill.hooks for skill in self.skills.values())
+        # Those last that cannot be read, and may replace any of the others.
+        for role in sorted(roles, key=lambda role: role.error is not None):
+            self._take(role, rank + (role.above and not role.beside))
 
     def _take(self, role: Role, rank: int) -> None:
         """Read one file; of skills of one name the one of the lowest *rank* counts."""
         self.roles.append(role)
-        source = role.source
-        if source is None:
-            if role.error is not None:
-                settings = role.kind == "settings"
-                if settings:
-                    self.settings.append(Settings(role.scope, unknown=True))
-                elif role.kind == "agent":
-                    self._unread(role)
-                self.findings += Finding.of(
-                    role.error,
-                    "unreadable-file",
-                    consequence=UNKNOWN if settings else "nothing it says is in force here",
-                )
+        if role.error is not None:
+            self._unread(role, role.error)
+        elif role.source is None:
             return
-        match role.kind:
-            case "settings":
-                self.settings.append(read_settings(source, role.scope))
-            case "skill" | "command":
-                # A skill is invoked rather than a command of its name, one of a user rather
-                # than one of a project, and a near one than a far one (2.1.329, observed).
-                command = role.kind == "command"
-                ranked = (command, rank)
-                known = self.ranks.get(role.scope)
-                if known is None or ranked < known or (ranked == known and not command):
-                    self.ranks[role.scope] = ranked
-                    skill = read_skill(role.scope, source, command=command)
-                    own = not (command or role.above or role.assumed)
-                    below = re.search(r"(?:^|/)(\.claude/skills/[^/]+)/SKILL\.md\Z", role.path)
-                    folder = below[1] if own and below else ""
-                    self.skills[role.scope] = evolve(skill, folder=folder)
-            case _:
-                self._agent(source, role)
+        elif role.kind == "settings":
+            self.settings.append(read_settings(role.source, role.scope))
+        elif role.kind == "agent":
+            self._agent(role.source, role)
+        else:
+            # A skill is invoked rather than a command of its name, one of a user rather
+            # than one of a project, and a near one than a far one (2.1.329, observed).
+            command = role.kind == "command"
+            ranked = (command, rank)
+            known = self.ranks.get(role.scope)
+            if known is None or ranked < known or (ranked == known and not command):
+                self.ranks[role.scope] = ranked
+                skill = read_skill(role.scope, role.source, command=command)
+                own = not (command or role.above or role.assumed)
+                below = re.search(r"(?:^|/)(\.claude/skills/[^/]+)/SKILL\.md\Z", role.path)
+                folder = below[1] if own and below else ""
+                self.skills[role.scope] = evolve(skill, folder=folder)
 
-    def _unread(self, role: Role) -> None:
-        """Start no agent that is defined, or replaced, by what cannot be read.
+    def _unread(self, role: Role, error: PolicyError) -> None:
+        """Note what cannot be read, and start no agent that it defines or replaces.
 
         A file goes by the name of its agent, as a rule. A folder may hold any agent.
         """
-        name = role.path.rpartition("/")[2]
-        names = [name.removesuffix(".md")] if name.endswith(".md") else [*self.definitions]
-        for each in names:
-            if not self._is_taken(each, role):
-                nothing = DeclaredTools(Presence.LISTED, span=Source(role.path, "").whole())
-                place = Place(role.path, 1, 1)
-                self.definitions[each] = Definition(each, nothing, place=place)
+        consequence = "nothing it says is in force here"
+        if role.kind == "settings":
+            self.settings.append(Settings(role.scope, unknown=True))
+            consequence = UNKNOWN
+        elif role.kind == "agent":
+            name = role.path.rpartition("/")[2]
+            names = [name.removesuffix(".md")] if name.endswith(".md") else [*self.definitions]
+            for each in names:
+                if not self._is_taken(each, role):
+                    nothing = DeclaredTools(Presence.LISTED, span=Source(role.path, "").whole())
+                    place = Place(role.path, 1, 1)
+                    self.definitions[each] = Definition(each, nothing, place=place)
+        self.findings += Finding.of(error, "unreadable-file", consequence=consequence)
 
     def _is_taken(self, name: str, role: Role) -> bool:
         """Return whether another file counts: the nearest, but for those of an administrator."""
@@ -375,27 +316,16 @@ class _Files:
             return
         if role.scope and ":" not in definition.name:
             definition = evolve(definition, name=f"{role.scope}:{definition.name}")
-        if definition.name in (MAIN, *ASIDES):
-            self.findings.append(find("reserved-name", definition.span, agent=definition.name))
-            return
-        if self._is_taken(definition.name, role):
-            return
-        earlier = self.definitions.get(definition.name)
-        if earlier is not None and earlier.place is not None:
-            self.findings.append(
-                find("duplicate-agent", definition.span, agent=definition.name, place=earlier.place)
-            )
-            return
-        self.definitions[definition.name] = definition
-
-
-def _unread_last(roles: Iterable[Role]) -> list[Role]:
-    """Return *roles* with those last that cannot be read, and may replace any of the others."""
-    return sorted(roles, key=lambda role: role.error is not None)
-
-
-def _built_in(name: str, tools: tuple[str, ...] | None, removed: tuple[str, ...]) -> Definition:
-    return Definition(name, _list(name, tools), _list(name, removed or None))
+        name, span = definition.name, definition.span
+        if name in (MAIN, *ASIDES):
+            self.findings.append(find("reserved-name", span, agent=name))
+        elif not self._is_taken(name, role):
+            earlier = self.definitions.get(name)
+            if earlier is not None and earlier.place is not None:
+                found = [find("duplicate-agent", span, agent=name, place=earlier.place)]
+                self.findings += found
+            else:
+                self.definitions[name] = definition
 
 
 def _list(name: str, tools: tuple[str, ...] | None) -> DeclaredTools:

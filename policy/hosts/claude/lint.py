@@ -19,11 +19,12 @@ from policy.hosts.claude.data import settings as known_hooks
 from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.data.tools import FILE_TOOLS, MEMORY_TOOLS, NAMES
 from policy.hosts.claude.dialect import dialect
+from policy.hosts.claude.discovery import Role
 from policy.hosts.claude.hooks import LIST, Hook, takes
 from policy.hosts.claude.pools import PoolPosition, has_no_tools, pool
 from policy.hosts.claude.rules import misnamed
 from policy.hosts.claude.session import HANDED_DOWN, SCOPES, ClaudeSession, child_mode
-from policy.hosts.claude.settings import Settings
+from policy.hosts.claude.settings import Settings, read_settings
 from policy.hosts.claude.skills import Skill
 from policy.language.parse import parse_matcher
 from policy.language.syntax import Matcher, Presence
@@ -266,12 +267,11 @@ def _unknown(matcher: Matcher, effect: Effect) -> Iterator[Finding]:
 # --- settings of several files --------------------------------------------------------
 
 
-def passed_findings(
-    root: str, passed: Iterable[Settings], files: list[Settings]
-) -> Iterator[Finding]:
+def passed_findings(root: str, passed: list[Role], files: list[Settings]) -> Iterator[Finding]:
     """Yield the denials of folders above that do not hold for a session in the folder *root*."""
     own = {rule.text for each in files for rule in each.rules if rule.effect is Effect.DENY}
-    for settings in passed:
+    sources = ((role.source, role.scope) for role in passed if role.source is not None)
+    for settings in (read_settings(source, scope) for source, scope in sources):
         lost = [r for r in settings.rules if r.effect is Effect.DENY and r.text not in own]
         if lost:
             denies = f" and {len(lost) - 1:,} more deny" if len(lost) > 1 else " denies"
