@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -55,7 +56,6 @@ def deciding(
 
     Raises:
         PolicyError: *compiled* is no compiled policy; raised here and not on the workers.
-
     """
     compiled_from_json(compiled)
 
@@ -75,35 +75,28 @@ def _decider(compiled: bytes, reading: str, home: str) -> RecordDecider:
 def _decided(batch: pa.RecordBatch, decider: RecordDecider) -> pa.RecordBatch:
     import pyarrow as pa  # noqa: PLC0415  # Spark brings it
 
-    count = batch.num_rows
     names = batch.schema.names
     asked = [
-        batch.column(names.index(name)).to_pylist() if name in names else [None] * count
+        batch.column(names.index(name)).to_pylist() if name in names else [None] * batch.num_rows
         for name in COLUMNS
     ]
     found = [_decision(decider, *row) for row in zip(*asked, strict=True)]
-    rules = [[because.rule for because in decision.because] for decision in found]
-    texts = pa.string()
-    arrays = [
-        pa.array(asked[0], pa.list_(texts)),
-        *(pa.array(column, texts) for column in asked[1:]),
-        pa.array([decision.effect.value for decision in found], texts),
-        pa.array([decision.reason.value for decision in found], texts),
-        pa.array(rules, pa.list_(texts)),
+    columns = [
+        *asked,
+        [decision.effect.value for decision in found],
+        [decision.reason.value for decision in found],
+        [[because.rule for because in decision.because] for decision in found],
     ]
+    text = pa.string()
+    kinds = [pa.list_(text), *[text] * 5, pa.list_(text)]
+    arrays = [pa.array(column, kind) for column, kind in zip(columns, kinds, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, [*COLUMNS, "effect", "reason", "rules"])
 
 
-_UNREAD: Final = Decision(Effect.DENY, Reason.MALFORMED)
-
-
-def _decision(
-    decider: RecordDecider, chain: Any, tool: Any, text: Any, cwd: Any
-) -> Decision:  # columns may hold anything
-    try:
+def _decision(decider: RecordDecider, chain: Any, tool: Any, text: Any, cwd: Any) -> Decision:
+    # Columns may hold anything.
+    with suppress(ValueError, RecursionError, PolicyError):
         call = json.loads(text or "{}")
-        if not chain or not tool or not isinstance(call, dict):
-            return _UNREAD
-        return decider.decide(Record(tuple(chain), tool, call, cwd=cwd or ""))
-    except (ValueError, RecursionError, PolicyError):
-        return _UNREAD
+        if chain and tool and isinstance(call, dict):
+            return decider.decide(Record(tuple(chain), tool, call, cwd=cwd or ""))
+    return Decision(Effect.DENY, Reason.MALFORMED)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -29,13 +30,12 @@ if TYPE_CHECKING:
 
 @frozen
 class Hosts:
-    """The options of ``--user`` and ``--managed``: how files of hosts are read.
+    """The options of ``--user``, ``--managed`` and ``--from``: how files of hosts are read.
 
     Attributes:
         user: the folder of a user, "" for none.
         managed: the folder of an administrator, "" for none.
         start: the folder that a session is started in, "" for every one.
-
     """
 
     user: str = ""
@@ -78,10 +78,9 @@ class InputTree:
     def source(self, file: str) -> Source | None:
         """Return the text of a file of the tree; None where it cannot be read."""
         if file not in self._sources:
-            try:
+            self._sources[file] = None
+            with suppress(PolicyError):
                 self._sources[file] = self.tree.source(file)
-            except PolicyError:
-                self._sources[file] = None
         return self._sources[file]
 
     @cached_property
@@ -89,11 +88,10 @@ class InputTree:
         """A clause about files that no host reads where they lie; "" for none, or a named file."""
         from policy.files.opening import SingleFile  # noqa: PLC0415  # as below
 
-        if isinstance(self.tree, SingleFile):
-            return ""
         files = [each for one in self.workspace.projects for each in one.files if each.assumed]
-        told = quoted([each.path for each in files], 3)
-        return f"read on a guess: {told}: {files[0].assumed}" if files else ""
+        if isinstance(self.tree, SingleFile) or not files:
+            return ""
+        return f"read on a guess: {quoted([each.path for each in files], 3)}: {files[0].assumed}"
 
     @cached_property
     def beside(self) -> tuple[Path, ...]:
@@ -108,13 +106,9 @@ class InputTree:
 
     def spans(self, because: Iterable[Because]) -> dict[Because, Span]:
         """Return the places of rules whose file can still be read."""
-        found = {}
-        for one in because:
-            source = self.source(one.place.file) if one.place else None
-            span = rule_span(one, source) if source else None
-            if span is not None:
-                found[one] = span
-        return found
+        sources = {one: self.source(one.place.file) for one in because if one.place}
+        spans = {one: rule_span(one, source) for one, source in sources.items() if source}
+        return {one: span for one, span in spans.items() if span is not None}
 
 
 def load(
@@ -128,7 +122,6 @@ def load(
     Raises:
         PolicyError: *text* names none of these, a profile is unknown, or no file is read and
             that is not called *empty*.
-
     """
     from policy.files.opening import open_tree  # noqa: PLC0415  # as above
 
@@ -152,11 +145,7 @@ def load_here(
 
     Such a session also reads files of folders above or of the main checkout, and none of folders
     below. *every* is whether all that is found here is asked for, of which a session reads but one
-    project.
-
-    Raises:
-        PolicyError: as `load` does.
-
+    project. Raises PolicyError as `load` does.
     """
     from policy.files.opening import start_place  # noqa: PLC0415  # as above
 
@@ -195,17 +184,15 @@ def with_something(found: InputTree) -> InputTree:
         return found
     from policy.files.opening import near_name, start_place  # noqa: PLC0415  # as above
 
-    inside = found.tree.root is not None and start_place(found.tree.root).folder
     names = ((path, near_name(path)) for path in found.tree.paths())
     near = [f"{path} (its name is not `{name}`)" for path, name in names if name]
     unread = ", ".join((near or [file.path for file in workspace.unread])[:3])
-    raise PolicyError(
-        NOTHING_READ,
-        file=workspace.label,
-        help="name the folder that holds `*.policy`, or the settings or agents of a host"
-        + (f"; not read: {unread}" if unread else "")
-        + ("; `policy audit --from` shows what a session reads that starts here" if inside else ""),
-    )
+    help_ = "name the folder that holds `*.policy`, or the settings or agents of a host"
+    if unread:
+        help_ += f"; not read: {unread}"
+    if found.tree.root is not None and start_place(found.tree.root).folder:
+        help_ += "; `policy audit --from` shows what a session reads that starts here"
+    raise PolicyError(NOTHING_READ, file=workspace.label, help=help_)
 
 
 # --- policies that decide ------------------------------------------------------------------
@@ -213,13 +200,7 @@ def with_something(found: InputTree) -> InputTree:
 
 @frozen
 class DecidingPolicy:
-    """A policy that decides.
-
-    Attributes:
-        projects: of a compiled policy or a workspace.
-        files: of the workspace; None for a compiled policy.
-
-    """
+    """A policy that decides: *projects* of a workspace, or compiled and without *files*."""
 
     projects: Projects[Any]
     files: InputTree | None = None
@@ -246,13 +227,16 @@ def open_policy(text: str, hosts: Hosts = AS_OBSERVED, root: str | None = None) 
 
     Raises:
         PolicyError: *text* names none of these, or a profile is unknown.
-
     """
     found = compiled_at(text, hosts, root)
     if found is not None:
         return found
     files = load(text, hosts, root)
     return DecidingPolicy(files.workspace, files)
+
+
+# The beginning of every compiled policy, whatever its version.
+_BEGINNING: Final = b'{"compiled":'
 
 
 def compiled_at(
@@ -262,9 +246,14 @@ def compiled_at(
 
     Raises:
         PolicyError: it is invalid, or *hosts* has options.
-
     """
-    if not _is_compiled(text):
+    try:
+        # Without blocking, since a pipe may have no writer.
+        with os.fdopen(os.open(text, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
+            is_compiled = file.read(len(_BEGINNING)) == _BEGINNING
+    except (OSError, ValueError):
+        is_compiled = False
+    if not is_compiled:
         return None
     if hosts != AS_OBSERVED:
         raise PolicyError(
@@ -275,16 +264,3 @@ def compiled_at(
     from policy.tables.compiled import load_compiled  # noqa: PLC0415  # files do without
 
     return DecidingPolicy(load_compiled(Path(text), root=root))
-
-
-# The beginning of every compiled policy, whatever its version.
-_BEGINNING: Final = b'{"compiled":'
-
-
-def _is_compiled(text: str) -> bool:
-    try:
-        # Without blocking, since a pipe may have no writer.
-        with os.fdopen(os.open(text, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
-            return file.read(len(_BEGINNING)) == _BEGINNING
-    except (OSError, ValueError):
-        return False

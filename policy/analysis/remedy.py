@@ -276,6 +276,8 @@ def _named(tool: str, clauses: Iterable[Clause], dialect: Dialect) -> Iterator[t
 
 def _rule(tool: str, text: str, dialect: Dialect) -> str | None:
     """Return the narrowest rule for one argument; None where it would match others."""
+    if "\0" in text:
+        return None
     kind = dialect.argument(tool).kind
     # A star stands for all from the first substitution on, unless that is of all it says.
     known, hidden, _ = text.partition(HIDDEN_TEXT)
@@ -303,8 +305,6 @@ def _rule(tool: str, text: str, dialect: Dialect) -> str | None:
 def _path(text: str, dialect: Dialect) -> str:
     """Return the name of a file as rules write it: from the project, the home or the root."""
     text = text.replace("$HOME", "~", 1) if text.startswith("$HOME/") else text
-    if "\0" in text or not text.startswith(("/", "~", "../")):
-        return text
     path = canonical_path(text, evolve(dialect, fold=False))
     for folder, written, itself in ((dialect.cwd, "", "."), (dialect.home, "~", "~")):
         if f"{path}/".startswith(f"{folder}/"):

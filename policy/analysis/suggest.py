@@ -34,7 +34,7 @@ from policy.language.parse import parse_matcher
 from policy.language.printer import print_document
 from policy.language.syntax import Agent, Delegate, Document, Grant, Matcher, Policy, Root, Rule
 from policy.tables.chain import Chain, attenuate
-from policy.tables.dialect import ArgumentKind, Dialect
+from policy.tables.dialect import Dialect
 from policy.tables.table import SPAWN_TOOL, Table
 
 __all__ = ["Proposal", "Usage", "propose", "usage_of"]
@@ -84,14 +84,7 @@ class _Bare:
         rules = rules_for(chain, tool, call, lacking=True)
         if not rules and holds_credential(call):
             raise PolicyError("no rule may hold a credential")
-        return tuple(map(self._anchored, rules))
-
-    def _anchored(self, rule: str) -> str:
-        """Return a rule about a file of the project as one about no other of its name."""
-        tool, parenthesis, text = rule.partition("(")
-        is_path = self.dialect.argument(tool).kind is ArgumentKind.PATH
-        is_relative = parenthesis and is_path and text[0] not in "/~" and text != ".)"
-        return f"{tool}(/{text}" if is_relative else rule
+        return rules
 
 
 _SPAWNS: Final = frozenset({SPAWN_TOOL, "Agent"})

@@ -59,7 +59,7 @@ GROUPS = [
         "no rule for one command of several",
         ["Bash(make all)"],
     ),
-    ([bash("npm run build > out.log")], "a redirection", ["Edit(out.log)"]),
+    ([bash("npm run build > out.log")], "a redirection", ["Edit(/out.log)"]),
     ([bash("git push origin main")], "a rule asks", []),
     ([bash("echo $(rm x)")], "a command substitution", []),
     ([bash("make $TARGET")], "a variable", []),

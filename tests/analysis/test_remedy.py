@@ -27,7 +27,7 @@ agent helper {
 CALLS = [
     ("Bash", {"command": "npm test"}, ("Bash(npm test)",)),
     ("Bash", {"command": "git diff a && make all; ls"}, ("Bash(make all)", "Bash(ls)")),
-    ("Edit", {"file_path": "docs/a.md"}, ("Edit(docs/a.md)",)),
+    ("Edit", {"file_path": "docs/a.md"}, ("Edit(/docs/a.md)",)),
     ("WebFetch", {"url": "https://docs.example.com/x"}, ("WebFetch(domain:docs.example.com)",)),
     ("Skill", {}, ("Skill",)),
 ]
@@ -67,7 +67,7 @@ def test_nothing_is_proposed_that_would_not_do(tool, call) -> None:
 ALLOWED = [
     ("Bash", {"command": "git diff --stat"}, "Bash(git diff --stat)"),
     ("Bash", {"command": "git diff a; git diff b"}, "Bash(git diff a)"),
-    ("Read", {"file_path": "docs/a.md"}, "Read(docs/a.md)"),
+    ("Read", {"file_path": "docs/a.md"}, "Read(/docs/a.md)"),
 ]
 
 

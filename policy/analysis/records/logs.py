@@ -136,6 +136,7 @@ def _read(value: object, source: str) -> Record | LogProblem:
 
 
 def _record(value: object, source: str) -> Record:
+    """Return what deciding the call again needs. Raises PolicyError where it is no call."""
     said: dict[str, object] = {}
     if isinstance(value, dict):
         value = said = {name: each for name, each in value.items() if each is not None}
@@ -151,22 +152,15 @@ def _record(value: object, source: str) -> Record:
     effect = said.get("policy.effect" if ours else "effect", "")
     if effect and (not isinstance(effect, str) or effect not in _EFFECTS):
         raise PolicyError("expected `allow`, `ask` or `deny` as the effect")
-    redacted, rules = (
-        tuple(map(str, each)) if isinstance(each := said.get(name), list) else ()
-        for name in ("policy.redacted", "policy.rules")
-    )
+    redacted = said.get("policy.redacted")
     return Record(
         chain,
         tool,
         call,
         _EFFECTS.get(_text(effect)),
         source=source,
-        reason=_text(said.get("policy.reason", said.get("reason"))),
-        rules=rules,
-        table=_text(said.get("policy.table", said.get("table"))),
-        time=_text(said.get("time")),
         cwd=_text(said.get("policy.cwd")),
-        redacted=redacted,
+        redacted=tuple(map(str, redacted)) if isinstance(redacted, list) else (),
         project=_text(said.get("policy.project")),
         agent="" if chain else _text(agent),
     )
@@ -261,14 +255,12 @@ def _transcript(
         if not isinstance(said, dict):
             continue
         cwd = cwd or _text(said.get("cwd"))
-        time = _text(said.get("timestamp"))
         message = said.get("message")
         content = message.get("content") if isinstance(message, dict) else ()
         for block in content if isinstance(content, list) else ():
             match block:
                 case {"type": "tool_use", "id": str(key), "name": str(tool), "input": dict(call)}:
-                    call_made = Record(chain, tool, call, time=time, cwd=cwd, source=source)
-                    open_calls[key] = call_made
+                    open_calls[key] = Record(chain, tool, call, cwd=cwd, source=source)
                 case {"type": "tool_result", "tool_use_id": str(key)} if key in open_calls:
                     effect = _effect(said.get("permissionDecision"))
                     yield evolve(open_calls.pop(key), effect=effect)

@@ -28,10 +28,10 @@ class Record:
         tool: the tool.
         call: its arguments, those that are kept.
         effect: what it got; None where the log does not say.
-        reason: why, as `policy.core.decision.Reason` has it, or "".
-        rules: the rules that decided, as written.
-        table: content hash of the table that decided, or "".
-        time: when, as RFC 3339 has it, or "".
+        reason: why, as `policy.core.decision.Reason` has it; "" of one that is read.
+        rules: the rules that decided, as written; () of one that is read.
+        table: content hash of the table that decided; "" of one that is read.
+        time: when, as RFC 3339 has it; "" of one that is read.
         cwd: the folder of the project, absolute, or "".
         redacted: arguments whose value is not the one of the call.
         source: where it was read, e.g. ``a.jsonl:12``.
