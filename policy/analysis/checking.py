@@ -284,10 +284,9 @@ class Checker:
         """Return the chain in the other reading; None where it was not compiled."""
         other = next(reading for reading in READINGS if reading != self.reading)
         try:
-            chain, denied = self._of(title, names, other)
+            return self._of(title, names, other)
         except PolicyError:
             return None
-        return None if denied and denied.reason == "not-compiled" else (chain, denied)
 
     def _refused(self, asked: CallRequest, problem: str) -> CheckAnswer:
         decision = Decision(Effect.DENY, Reason.MALFORMED)

@@ -23,7 +23,6 @@ __all__ = [
     "LINKS",
     "NESTING",
     "PATTERN_CHARACTERS",
-    "POSITIONS",
     "RULES",
     "SEARCH_STATES",
     "TREE_FILES",
@@ -53,9 +52,6 @@ LINKS: Final = 40
 
 # A compiled policy, which says more of each rule than the file it came from.
 COMPILED_BYTES: Final = 16 * FILE_BYTES
-
-# Steps from a position of an agent to an agent it starts, of one host, that are compiled.
-POSITIONS: Final = 5_000
 
 # One pattern. The longest seen in public repositories has 2,216 characters.
 PATTERN_CHARACTERS: Final = 8 * 1024

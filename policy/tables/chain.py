@@ -83,7 +83,6 @@ _WHY = {
     "depth": "its limit of depth is reached",
     "unknown-agent": "there is no such agent",
     "not-started": "it was not started here",  # an agent that calls all the same
-    "not-compiled": "the compiled policy goes no further",
 }
 _REASONS = {reason.value: reason for reason in Reason}
 

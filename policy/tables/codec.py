@@ -428,7 +428,7 @@ def _no_number(text: str) -> float:
 # The whole text: the version of the form, of this package, the hash of the content, the content.
 
 
-VERSION: Final = 3
+VERSION: Final = 4
 _HEADER: Final = re.compile(
     r'\{"compiled":([0-9]+),"by":"([^"]*)","hash":"([^"]*)","content":', re.ASCII
 )

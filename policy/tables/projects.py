@@ -12,14 +12,11 @@ from policy.tables.chain import (
     READINGS,
     Attenuated,
     Chain,
-    Link,
     Reading,
-    SpawnDenied,
     known_names,
     plain_call,
 )
 from policy.tables.placement import ProjectPlace, Rootless
-from policy.tables.table import Table
 
 
 class Offered(Protocol):
@@ -154,19 +151,15 @@ class Projects(Generic[_Project]):
         return f"<{type(self).__name__} {self.label}: {projects or 'no projects'}{more}>"
 
 
-# Projects as they come out of a compiled policy: tables and steps, and no files.
-
-
-# Agent -> the call that starts it, where that is no plain one.
-Calls = Mapping[str, tuple[str, Mapping[str, object]]]
-
-
 @frozen(slots=False)
 class CompiledDeclared(Attenuated):
-    """The reading that only narrows; an agent that has no table starts chains, or is unknown."""
+    """The reading that only narrows; an agent that has no table starts chains, or is unknown.
+
+    *listed* is every agent; *calls* has the call that starts one, where that is no plain one.
+    """
 
     listed: tuple[str, ...] = field(kw_only=True)
-    calls: Calls = field(factory=dict, kw_only=True)
+    calls: Mapping[str, tuple[str, Mapping[str, object]]] = field(factory=dict, kw_only=True)
 
     @property
     def agents(self) -> tuple[str, ...]:
@@ -175,89 +168,24 @@ class CompiledDeclared(Attenuated):
 
     def spawn_call(self, agent: str) -> tuple[str, dict[str, object]]:
         """Return the call that starts *agent*."""
-        return _call(self.calls, agent)
-
-
-def _call(calls: Calls, agent: str) -> tuple[str, dict[str, object]]:
-    tool, arguments = calls.get(agent) or plain_call(agent)
-    return tool, {**arguments}
-
-
-@frozen
-class Steps:
-    """Where the agents that are started lead: numbers of positions, or why the host refuses.
-
-    A refusal has the agent, the link, the reason and the message. With *ends*, the compiled
-    policy goes no further.
-    """
-
-    to: Mapping[str, int] = field(factory=dict)
-    refused: Mapping[str, tuple[str, str, str, str]] = field(factory=dict)
-    ends: bool = False
-
-
-@frozen
-class CompiledPosition:
-    """An agent at one place of chains."""
-
-    name: str
-    table: Table
-    steps: Steps
-    depth: int = 0
-
-
-@frozen(slots=False, eq=False)
-class Walked:
-    """A reading as it was found by walking through every chain; the state is a number."""
-
-    agents: tuple[str, ...]
-    starts: Steps
-    positions: tuple[CompiledPosition, ...]
-    calls: Calls = field(factory=dict)
-    name: str = "enforced"
-
-    def start(self, agent: str) -> Link:
-        """Return the first link."""
-        return self._follow(self.starts, agent, "the root")
-
-    def step(self, parent: Link, agent: str) -> Link:
-        """Return the link behind *parent*."""
-        number = parent.state
-        if type(number) is not int:
-            raise KeyError(agent)
-        return self._follow(self.positions[number].steps, agent, parent.name)
-
-    def spawn_call(self, agent: str) -> tuple[str, dict[str, object]]:
-        """Return the call that starts *agent*."""
-        return _call(self.calls, agent)
-
-    def _follow(self, steps: Steps, agent: str, link: str) -> Link:
-        if steps.ends:
-            raise SpawnDenied(agent, link, "not-compiled")
-        if agent in steps.refused:
-            started, denying, reason, message = steps.refused[agent]
-            denied = SpawnDenied(started, denying, reason)
-            denied.args = (message,)
-            raise denied
-        number = steps.to[agent]
-        position = self.positions[number]
-        return Link(position.name, position.table, position.depth, number)
+        tool, arguments = self.calls.get(agent) or plain_call(agent)
+        return tool, {**arguments}
 
 
 @frozen(slots=False)
 class CompiledProject:
-    """One place where one host would be started (see `Offered`).
+    """One place where one host would be started (see `Offered`), without its files.
 
-    *walked* is what the host really does; None for as declared. *root* is relative to the tree that
-    it was compiled from.
+    *root* is relative to the tree that it was compiled from. What the host really does is there
+    where it *enforces* what is declared.
     """
 
     host: str
     profile: str
     starts: tuple[str, ...]
     attenuated: CompiledDeclared
-    walked: Walked | None = None
     root: str = ""
+    enforces: bool = field(default=False, kw_only=True)
 
     @property
     def title(self) -> str:
@@ -266,12 +194,17 @@ class CompiledProject:
 
     @cached_property
     def enforced(self) -> Reading:
-        """What the host really does."""
-        return self.walked or evolve(self.attenuated, name="enforced")
+        """What the host really does. Raises PolicyError where that is another thing."""
+        if not self.enforces:
+            msg = f"a compiled policy does not hold what `{self.host}` does beside what is declared"
+            raise PolicyError(msg, help="name the files it is of")
+        return evolve(self.attenuated, name="enforced")
 
     def reading(self, name: str) -> Reading:
         """Return the reading called *name*. Raises KeyError for any other name."""
-        return {"attenuated": self.attenuated, "enforced": self.enforced}[name]
+        if name not in READINGS:
+            raise KeyError(name)
+        return self.enforced if name == "enforced" else self.attenuated
 
 
 @frozen(slots=False, repr=False)

@@ -34,7 +34,7 @@ __all__ = ["packed", "unpacked"]
 
 
 def packed(compiled: Compiled) -> bytes:
-    """Return *compiled*, without what its hosts really do, as bytes."""
+    """Return *compiled* as bytes."""
     projects = []
     for project in compiled.projects:
         reading = project.attenuated
@@ -50,7 +50,7 @@ def unpacked(data: bytes) -> Compiled:
     found = []
     for host, profile, starts, root, (tables, roots, listed, calls) in projects:
         reading = CompiledDeclared(tables, roots, listed=listed, calls=calls)
-        found.append(CompiledProject(host, profile, starts, reading, root=root))
+        found.append(CompiledProject(host, profile, starts, reading, root))
     return Compiled(label, tuple(found), hash=digest)
 
 

@@ -59,7 +59,7 @@ def _project(project: CompiledProject, files: tuple[str, ...]) -> CompiledProjec
         tables={agent: _table(table, files) for agent, table in reading.tables.items()},
         roots={agent: _table(table, files) for agent, table in reading.roots.items()},
     )
-    return evolve(project, attenuated=reading, walked=None)
+    return evolve(project, attenuated=reading)
 
 
 def _table(table: Table, files: tuple[str, ...]) -> Table:

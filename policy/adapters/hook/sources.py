@@ -252,8 +252,7 @@ def compiled_sources(sources: Sources) -> bytes:
     for finding in workspace.findings:
         if is_unreadable(finding):
             raise PolicyError(finding.message, finding.span, help=finding.help, file=finding.file)
-    # A hook never needs the `enforced` reading, which takes longest to compile.
-    return compiled_to_json(workspace, positions=0).encode()
+    return compiled_to_json(workspace).encode()
 
 
 def _settings(files: dict[str, bytes], name: str) -> Source | None:
